@@ -23,6 +23,7 @@ from coterie_bringup.plan import plan
 from coterie_bringup.processes import ProcessSpec, write_parameters
 from coterie_bringup.resources import team_file
 from coterie_bringup.restarts import Restarts
+from coterie_bringup.resuming import note_run, run_to_resume
 from coterie_bringup.robot_interfaces import require_interfaces
 from coterie_bringup.security.enforcing import (
     exposure,
@@ -54,11 +55,14 @@ ARGUMENTS: Mapping[str, tuple[str | None, str]] = {
         "true",
         "whether nodes that died are started again, up to the team file's limit",
     ),
+    "resume": ("", "last, or the folder of a run: the team goes on with what that keeps"),
     "trust": ("false", "agree to what the team file runs, sends, reads and writes"),
 }
 """Arguments of the launch files: default (None: has to be given) and description."""
 
-COMMON_ARGUMENTS = ("namespace", "domain", "log_level", "params_file", "use_respawn", "trust")
+COMMON_ARGUMENTS = (
+    "namespace", "domain", "log_level", "params_file", "use_respawn", "resume", "trust",
+)  # fmt: skip
 """Arguments of every launch file that starts nodes of a team, beside `team` itself."""
 
 LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
@@ -156,7 +160,13 @@ def launch_plan(values: Mapping[str, str], packages: Collection[str] = ()) -> La
     level = given["log_level"].lower()
     if level not in LOG_LEVELS:
         raise CommandError(f"log_level: {level!r}{suggestion(level, LOG_LEVELS)}")
-    directory = rundir.new_run(team.name)
+    earlier = given["resume"]
+    if earlier:
+        last = earlier == "last"
+        directory = run_to_resume(team, None if last else Path(earlier), option="resume:=")
+    else:
+        directory = rundir.new_run(team.name)
+    note_run(directory, team)
     specs = chosen(
         team,
         directory,

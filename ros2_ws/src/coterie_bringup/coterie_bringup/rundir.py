@@ -217,7 +217,8 @@ def clean_shared_memory(folder: Path = Path("/dev/shm")) -> int:
 
 
 def _tidy(root: Path) -> None:
-    runs = sorted((p for p in root.iterdir() if p.is_dir()), key=lambda p: p.name)
+    # By last use: a run may have been gone on with.
+    runs = sorted((p for p in root.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime)
     busy = {Path(s.directory) for s in running_teams()}
     for path in runs[: max(0, len(runs) - KEPT_RUNS)]:
         if path not in busy:

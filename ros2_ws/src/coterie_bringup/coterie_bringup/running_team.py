@@ -17,6 +17,7 @@ from coterie_bringup.memory import claim_memory
 from coterie_bringup.node_parameters import ledger_folder, stop_folder
 from coterie_bringup.plan import plan
 from coterie_bringup.processes import ProcessSpec, programs, write_parameters
+from coterie_bringup.resuming import note_run
 from coterie_bringup.robot_interfaces import ensure_interfaces
 from coterie_bringup.security.enforcing import operator_environment, require_security
 from coterie_bringup.supervisor import Event, Supervisor
@@ -110,6 +111,7 @@ def prepared(
     *,
     domain: int | None = None,
     host: str = "",
+    resume: Path | None = None,
     without: Collection[str] = (),
     on_line: Callable[[str, str], None] = lambda name, line: None,
     on_event: Callable[[Event], None] = lambda event: None,
@@ -120,6 +122,7 @@ def prepared(
         team: The team.
         domain: ROS domain; None: the team file's, else ROS_DOMAIN_ID's, else a free one.
         host: Host of the team file whose share is run; "": everything.
+        resume: Folder of the run that the team goes on with; None: a new one.
         without: Names of processes that the caller runs itself.
         on_line: Hears of every line that a process writes (process name, line).
         on_event: Hears of starts, deaths and restarts.
@@ -138,7 +141,8 @@ def prepared(
     with rundir.domain(domain if domain is not None else team.domain) as number:
         _check_alone(team, number)
         claim_memory(team)
-        directory = rundir.new_run(team.name)
+        directory = resume or rundir.new_run(team.name)
+        note_run(directory, team)
         make_key(rundir.key_file())
         specs = tuple(plan(team, run_directory=directory, host=host))
         parameter_file = directory / "parameters.yaml"

@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import difflib
 import getpass
+import itertools
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +33,14 @@ from coterie_core.stop import keep_stop, latch_file, one_line
 
 _REPEAT = 0.05
 """Time between two messages, until all robots have said that they stand [s]."""
+_JOIN = 0.5
+"""How long robots may take before another participant tells them, too [s]."""
+_VOICES = 4
+"""How many participants tell them at most."""
 _SETTLE = 1.0
 """How long robots of a team that runs elsewhere are looked for after the first one [s]."""
 LOG = "stops.log"
+_NUMBERS = itertools.count()
 
 
 class StopError(Exception):
@@ -188,7 +195,7 @@ def _node(state: RunState) -> Iterator[tuple[Any, Callable[[float], None]]]:
     context = Context()
     rclpy.init(args=[], context=context, domain_id=state.domain)
     node = Node(
-        f"stop_{os.getpid()}",
+        f"stop_{os.getpid()}_{next(_NUMBERS)}",
         context=context,
         enable_rosout=False,
         start_parameter_services=False,
@@ -221,42 +228,74 @@ def _without_shared_memory() -> dict[str, str]:
 
 
 def _stop(one: Addressee, text: str, timeout: float) -> None:
-    """Tell robots to stop until all have said that they stand, or the time [s] is over."""
-    with _node(one.state) as (node, spin):
+    """Tell robots to stop until all have said that they stand, or the time [s] is over.
+
+    On busy cores DDS takes up to three seconds to bring two participants together, now and then:
+    what is lost of their first words is said again only then. So another one joins in.
+    """
+    voices: list[_Voice] = []
+    with contextlib.ExitStack() as stack:
+        voices.append(stack.enter_context(_voice(one)))
+        begin = time.monotonic()
+        last_new, due, join = begin, 0.0, begin + _JOIN
+        while (now := time.monotonic()) - begin < timeout:
+            if now >= join and len(voices) < _VOICES:
+                join = now + _JOIN
+                voices.append(stack.enter_context(_voice(one)))
+            if one.whole_team and not one.state.robots and _look(voices[-1].node, one):
+                last_new = now
+            for voice in voices:
+                voice.listen(begin)
+                if now >= due:
+                    voice.say(text)
+            due = now + _REPEAT if now >= due else due
+            known = bool(one.state.robots) or not one.whole_team or now - last_new > _SETTLE
+            if one.robots and not one.missing and known:
+                break
+            for voice in voices:
+                voice.spin(_REPEAT / 2 / len(voices))
+
+
+class _Voice:
+    """A participant that tells robots to stop, and hears who stands."""
+
+    def __init__(self, one: Addressee, node: Any, spin: Callable[[float], None]) -> None:
         from std_msgs.msg import Bool, String
 
         from coterie_ros.qos import profile
 
+        self.node, self.spin = node, spin
+        self._one, self._told, self._say = one, Bool, String
         names = ["stop"] if one.whole_team else [f"{robot}/stop" for robot in one.robots]
-        out = [node.create_publisher(String, one.topic(n), profile("messages")) for n in names]
-        begin = time.monotonic()
+        self._out = [
+            node.create_publisher(String, one.topic(n), profile("messages")) for n in names
+        ]
+        self._latched = profile("latched")
+        self._listening: set[str] = set()
 
-        def heard(robot: str, message: Bool) -> None:
-            if message.data and robot not in one.done:
-                one.done[robot] = f"stands after {time.monotonic() - begin:.2f} s"
-                print(f"{robot}: {one.done[robot]}", flush=True)
+    def say(self, text: str) -> None:
+        """Tell them once."""
+        for publisher in self._out:
+            publisher.publish(self._say(data=text))
 
-        listening: set[str] = set()
-        last_new, due = begin, 0.0
-        while (now := time.monotonic()) - begin < timeout:
-            if one.whole_team and not one.state.robots and _look(node, one):
-                last_new = now
-            for robot in set(one.robots) - listening:
-                listening.add(robot)
-                node.create_subscription(
-                    Bool,
-                    one.topic(f"{robot}/stopped"),
-                    lambda message, robot=robot: heard(robot, message),
-                    profile("latched"),
-                )
-            if now >= due:
-                due = now + _REPEAT
-                for publisher in out:
-                    publisher.publish(String(data=text))
-            known = bool(one.state.robots) or not one.whole_team or now - last_new > _SETTLE
-            if one.robots and not one.missing and known:
-                break
-            spin(_REPEAT / 2)
+    def listen(self, begin: float) -> None:
+        """Listen to robots that are known by now; `begin` is when they were first told."""
+
+        def heard(robot: str, message: Any) -> None:
+            if message.data and robot not in self._one.done:
+                self._one.done[robot] = f"stands after {time.monotonic() - begin:.2f} s"
+                print(f"{robot}: {self._one.done[robot]}", flush=True)
+
+        for robot in set(self._one.robots) - self._listening:
+            self._listening.add(robot)
+            topic = self._one.topic(f"{robot}/stopped")
+            self.node.create_subscription(self._told, topic, partial(heard, robot), self._latched)
+
+
+@contextlib.contextmanager
+def _voice(one: Addressee) -> Iterator[_Voice]:
+    with _node(one.state) as (node, spin):
+        yield _Voice(one, node, spin)
 
 
 def _look(node: Any, one: Addressee) -> bool:

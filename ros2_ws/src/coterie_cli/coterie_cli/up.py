@@ -1,10 +1,11 @@
-"""`./coterie up`: run a team until Ctrl-C, showing what its processes say."""
+"""`./coterie up` and `down`: run a team until Ctrl-C, showing what its processes say; end it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
+import shlex
 import sys
 import threading
 import time
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.hosts import chosen_host
+from coterie_bringup.resuming import end, read_note, run_to_resume, team_to_end
 from coterie_bringup.running_team import TeamRun, prepared
 from coterie_bringup.security.enforcing import exposure
 from coterie_bringup.supervisor import Event
@@ -73,6 +75,8 @@ def up(
     quiet: bool = False,
     explore: bool = False,
     console: bool = False,
+    resume: bool = False,
+    run_folder: Path | None = None,
 ) -> int:
     """Run the team of a file until Ctrl-C; return the exit code.
 
@@ -84,19 +88,29 @@ def up(
         quiet: Show only what happens to processes, not what they write.
         explore: Let the robots explore once the team is up, as the team file limits it.
         console: Serve the team's page, and open it.
+        resume: Go on with an earlier run.
+        run_folder: Which; None: the team's last one.
 
     Raises:
-        CommandError: Robots are to explore, and none of the team does; or the host is none of
-            the team's.
+        CommandError: Robots are to explore, and none of the team does; the host is none of the
+            team's; or there is no such run to go on with.
     """
     begin = time.monotonic()
     team = with_model(load_team(file), model)
     if explore and not team.explorers:
         raise CommandError(f"--explore: no robot of {file} has `role: explorer`")
     host = chosen_host(team, host)
+    if run_folder is not None and not resume:
+        raise CommandError("--run names the run for --resume: give that, too")
+    earlier = run_to_resume(team, run_folder) if resume else None
     printer = Printer(lines=not quiet)
     with prepared(
-        team, domain=domain, host=host, on_line=printer.line, on_event=printer.event
+        team,
+        domain=domain,
+        host=host,
+        resume=earlier,
+        on_line=printer.line,
+        on_event=printer.event,
     ) as run:
         share = f"{len(team.robots)} robots in {len(run.specs)} processes"
         if host:
@@ -106,6 +120,8 @@ def up(
             f"ROS_DOMAIN_ID={run.domain}, logs in {run.directory / 'logs'}; Ctrl-C ends it",
             flush=True,
         )
+        if earlier is not None:
+            print(f"team {team.name}: goes on with what {earlier} keeps", flush=True)
         if open_to := exposure(team, run.environment, run.domain):
             print(f"team {team.name}: {open_to}", flush=True)
         with contextlib.ExitStack() as stack:
@@ -182,3 +198,30 @@ def _explore(run: TeamRun, operator: Operator, leaving: threading.Event) -> None
             if result is not None:
                 told = f"explored {result.distance:.0f} m, {result.objects} things: {result.reason}"
             print(f"team {run.team.name}: {name}: {told}", flush=True)
+
+
+def down(name: str = "", timeout: float = 30.0) -> int:
+    """End a running team as Ctrl-C does, and say how to go on with it; return the exit code.
+
+    Args:
+        name: Name of the team, or of its file; "": the only one that runs here.
+        timeout: How long it may take [s].
+
+    Raises:
+        CommandError: No such team runs here, or several.
+    """
+    path = Path(name).expanduser()
+    if path.suffix == ".yaml":
+        name = load_team(path).name if path.is_file() else path.stem
+    state = team_to_end(name)
+    if not end(state, timeout):
+        print(
+            f"coterie: team {state.team} (process {state.pid}) did not end within {timeout:g} s",
+            file=sys.stderr,
+        )
+        return 1
+    print(f"team {state.team}: ended; {state.directory} keeps what it knew")
+    with contextlib.suppress(CommandError):  # it was begun by ros2 launch of an older version
+        file = read_note(Path(state.directory)).file or state.team
+        print(f"go on with it: ./coterie up {shlex.quote(file)} --resume")
+    return 0

@@ -45,6 +45,7 @@ from habitat_bridge.roster import RobotSpec, read_roster
 from habitat_bridge.sim_thread import SimThread
 from habitat_bridge.simulator import RobotState, Simulator, WorldError
 from habitat_bridge.urdf import urdf_of
+from habitat_bridge.world_file import WorldFile
 
 # In lockstep thousands of ticks a second are possible; nobody needs so many transforms [s].
 _FRAMES_PERIOD = 0.02
@@ -91,14 +92,15 @@ class BridgeNode(AgentNode):
         self._clock_file = ClockFile(Path(folder) if folder else None)
         if self._clock_file.start > 0.0:
             world.begin_at(self._clock_file.start)
+        self._world_file = WorldFile(Path(folder) if folder else None, world, self.problem)
         self.bodies = {spec.name: spec.body for spec in specs}
         self._specs = {spec.name: spec for spec in specs}
         self._ports: dict[str, RobotPublishers] = {}
         pixels = world.capabilities.pixels
         for spec in specs:
-            state = world.add_robot(spec.name, spec.body, spec.start.start())
+            pose = self._world_file.add_robot(spec.name, spec.body, spec.start.start())
             self._ports[spec.name] = RobotPublishers(
-                self, spec.name, spec.body, state.pose, pixels=pixels
+                self, spec.name, spec.body, pose, pixels=pixels
             )
         self._cameras = CameraFeed(world, self._ports.values, parameters["camera_rate"])
         self._frames = FramePublisher(self)
@@ -187,12 +189,14 @@ class BridgeNode(AgentNode):
         """Stop the world's thread."""
         if self._driver.stop():
             self._conductor.close("the bridge stopped", Outcome.CANCELLED)
+            self._world_file.keep(at_once=True)
         else:
             self.problem("the world's thread did not end within 2 s")
 
     def on_release(self) -> None:
         """Close the world."""
         if self.world is not None:
+            self._world_file.close()
             self.world.close()
             self.world = None
 
@@ -357,6 +361,7 @@ class BridgeNode(AgentNode):
     def stepped(self, step: Step) -> None:
         """Publish what a tick brought."""
         self._clock_file.announce(step.time)
+        self._world_file.keep()
         now = time.monotonic()
         watched = self._cameras.wanted(step.time)
         # Images go with transforms of the very same moment.

@@ -37,7 +37,8 @@ BRIDGE_PARAMETERS = (
     ParameterSpec(
         "state_directory",
         "",
-        "Folder of the simulated time, for a restart; empty: time begins at 0.",
+        "Folder of the simulated time and of where robots and things are, for a restart; empty: "
+        "both begin anew.",
     ),
     ParameterSpec(
         "stop_directory",

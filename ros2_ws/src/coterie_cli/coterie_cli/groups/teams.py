@@ -38,8 +38,18 @@ def up(
     console: Annotated[
         bool, typer.Option("--console", help="The team's page is opened in the browser.")
     ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="The team goes on with what its last run keeps: maps, tasks, stops."
+        ),
+    ] = False,
+    run_folder: Annotated[
+        Path | None,
+        typer.Option("--run", help="Folder of the run to go on with; default: the team's last."),
+    ] = None,
 ) -> None:
-    """Run a team until Ctrl-C."""
+    """Run a team until Ctrl-C, or until ./coterie down."""
     from coterie_cli.up import up as run
 
     raise typer.Exit(
@@ -51,8 +61,28 @@ def up(
             quiet=quiet,
             explore=explore,
             console=console,
+            resume=resume,
+            run_folder=run_folder,
         )
     )
+
+
+@app.command()
+def down(
+    team: Annotated[
+        str, typer.Argument(help="Name of the team, or its file; default: the only one.")
+    ] = "",
+    timeout: Annotated[
+        float, typer.Option(min=0.0, help="Longest time until it has ended [s].")
+    ] = 30.0,
+) -> None:
+    """End a running team; ./coterie up TEAM --resume goes on with it.
+
+    Exit code 0: it has ended; 1: it has not within the time; 2: no such team runs here.
+    """
+    from coterie_cli.up import down as run
+
+    raise typer.Exit(run(team, timeout))
 
 
 @app.command()

@@ -1,0 +1,160 @@
+"""Runs that can go on: what a run is of, which one is the last, and how a running team is ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.memory import house_identity
+from coterie_bringup.rundir import RunState, running_teams, state_root
+from coterie_bringup.team import Team
+from coterie_core.files import write_atomically
+from coterie_core.yaml_checks import suggestion
+
+FORMAT = 1
+"""Of what nodes keep in a run's folder, as a whole; each file has a form of its own besides."""
+_NOTE = "run.json"
+_FIELDS = ("team", "house", "namespace", "file")
+
+
+@dataclass(frozen=True, slots=True)
+class RunNote:
+    """What a run is of: its team's name and namespace, its house, and the team file."""
+
+    team: str
+    house: str
+    namespace: str
+    file: str
+
+
+def note_run(directory: Path, team: Team) -> None:
+    """Write down what a run is of, so that another start can go on with it.
+
+    Raises:
+        OSError: The folder cannot be written.
+    """
+    note = {
+        "format": FORMAT,
+        "team": team.name,
+        "house": house_identity(team),
+        "namespace": team.namespace,
+        "file": "" if team.file is None else str(team.file),
+    }
+    write_atomically(directory / _NOTE, json.dumps(note, indent=1) + "\n")
+
+
+def read_note(directory: Path) -> RunNote:
+    """Return what a run is of.
+
+    Raises:
+        CommandError: There is no such run, or it cannot be gone on with.
+    """
+    if not directory.is_dir():
+        raise CommandError(f"{directory}: no such folder; runs are in {state_root() / 'runs'}")
+    file = directory / _NOTE
+    try:
+        note = json.loads(file.read_text("utf-8"))
+        known = {name: note[name] for name in _FIELDS}
+    except FileNotFoundError:
+        raise CommandError(
+            f"{directory}: has no {_NOTE}: it is no run of a team, or one of an older version, "
+            "which cannot be gone on with"
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CommandError(f"{file}: cannot be read: {error!r}; start the team anew") from None
+    if note.get("format") != FORMAT or not all(isinstance(v, str) for v in known.values()):
+        raise CommandError(f"{file}: is of another version of Coterie; start the team anew")
+    return RunNote(**known)
+
+
+def run_to_resume(team: Team, directory: Path | None, *, option: str = "--resume") -> Path:
+    """Return the folder of the run that a team goes on with.
+
+    Args:
+        team: The team, as its file says now.
+        directory: The run's folder; None: the team's last run that ended.
+        option: What asked for it, for errors.
+
+    Raises:
+        CommandError: There is none, it goes on, or it is of another team or house.
+    """
+    busy = {Path(state.directory) for state in running_teams()}
+    if directory is None:
+        found = _last(team.name, busy)
+        if found is None:
+            raise CommandError(
+                f"{option}: no run of team {team.name} that ended is kept on this computer; start "
+                "it anew"
+            )
+        directory = found
+    directory = directory.expanduser().absolute()
+    note = read_note(directory)
+    if directory in busy:
+        raise CommandError(f"{option}: {directory} is of a team that runs; end it: ./coterie down")
+    if note.team != team.name:
+        raise CommandError(f"{option}: {directory} is of team {note.team}, not of {team.name}")
+    if note.house != (house := house_identity(team)):
+        raise CommandError(
+            f"{option}: {directory} is of another house ({note.house}); the team's world is {house}"
+        )
+    return directory
+
+
+def _last(team: str, busy: set[Path]) -> Path | None:
+    """Return the run of a team that ended last."""
+    found: list[tuple[float, Path]] = []
+    for file in (state_root() / "runs").glob(f"*/{_NOTE}"):
+        if file.parent not in busy:
+            with contextlib.suppress(CommandError, OSError):
+                if read_note(file.parent).team == team:
+                    found.append((file.parent.stat().st_mtime, file.parent))
+    return max(found)[1] if found else None
+
+
+def team_to_end(name: str) -> RunState:
+    """Return the running team with a name; "": the only one.
+
+    Raises:
+        CommandError: None runs, several do, or it has no such name.
+    """
+    teams = running_teams()
+    names = sorted({state.team for state in teams})
+    chosen = [state for state in teams if name in ("", state.team)]
+    if not teams:
+        raise CommandError("no team runs on this computer")
+    if not chosen:
+        raise CommandError(
+            f"no team {name!r} runs here{suggestion(name, names)}; teams here: {', '.join(names)}"
+        )
+    if len(chosen) > 1:
+        told = ", ".join(f"{s.team} (domain {s.domain}, process {s.pid})" for s in chosen)
+        raise CommandError(f"several teams run here: {told}; name one, or end it with Ctrl-C")
+    return chosen[0]
+
+
+def end(state: RunState, timeout: float) -> bool:
+    """End a running team as Ctrl-C does; False where it has not ended in time [s].
+
+    Raises:
+        CommandError: Its process is somebody else's.
+    """
+    try:
+        os.kill(state.pid, signal.SIGINT)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        raise CommandError(
+            f"team {state.team} is run by another user (process {state.pid})"
+        ) from None
+    until = time.monotonic() + timeout
+    while state.alive:
+        if time.monotonic() >= until:
+            return False
+        time.sleep(0.05)
+    return True
