@@ -81,11 +81,12 @@ def runs_on(team: Team, host: str, process: str) -> bool:
     return TEAM in team.hosts[host].runs
 
 
-def driven_on(team: Team, host: str) -> tuple[str, ...]:
-    """Return the robots whose stops are obeyed on a host: where the bridge or the adapter is."""
-    if team.real or not host:
-        return tuple(robot.name for robot in robots_on(team, host))
-    return tuple(r.name for r in team.robots) if runs_on(team, host, "bridge") else ()
+def driven_elsewhere(team: Team, host: str) -> tuple[str, ...]:
+    """Return the robots whose stops another host obeys: where the bridge or their adapter is."""
+    if not team.real and runs_on(team, host, "bridge"):
+        return ()
+    here = robots_on(team, host) if team.real else ()
+    return tuple(robot.name for robot in team.robots if robot not in here)
 
 
 def network_environment(team: Team, host: str) -> dict[str, str]:
@@ -139,6 +140,17 @@ def discovery_programs(team: Team, host: str) -> list[Program]:
         environment = {"ZENOH_CONFIG_OVERRIDE": config}
         return [Program("discovery", (str(router),), environment=environment, restart_limit=limit)]
     return []
+
+
+def discovery_port(team: Team) -> str:
+    """Return what others must be able to reach for discovery, in words."""
+    spec = team.discovery
+    if spec.kind == "zenoh":
+        return f"TCP port {spec.chosen_port} of every host"
+    dds = f"UDP ports {7400 + 250 * (team.domain or 0)} to {7649 + 250 * (team.domain or 0)}"
+    if spec.kind == "server":
+        return f"{dds} of every host, and UDP port {spec.chosen_port} of {_server_host(team)}"
+    return f"{dds} of every host"
 
 
 def _server_host(team: Team) -> str:

@@ -16,7 +16,12 @@ from typing import Any
 from coterie_bringup import rundir
 from coterie_bringup.child_process import Program, describe_exit
 from coterie_bringup.errors import CommandError
-from coterie_bringup.hosts import chosen_host, discovery_programs, require_address
+from coterie_bringup.hosts import (
+    chosen_host,
+    discovery_programs,
+    driven_elsewhere,
+    require_address,
+)
 from coterie_bringup.memory import claim_memory
 from coterie_bringup.node_parameters import ledger_folder, stop_folder
 from coterie_bringup.plan import plan
@@ -80,6 +85,7 @@ class LaunchPlan:
     more_ros_arguments: tuple[str, ...] = ()
     servers: Mapping[str, LocalServer] = field(default_factory=dict)
     discovery: tuple[Program, ...] = ()
+    host: str = ""
 
 
 def chosen(
@@ -207,6 +213,7 @@ def launch_plan(values: Mapping[str, str], packages: Collection[str] = ()) -> La
         tuple(more),
         servers,
         tuple(discovery_programs(team, host)),
+        host,
     )
 
 
@@ -239,6 +246,7 @@ def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> l
             },
             stops=stop_folder(planned.team, planned.directory),
             log=ledger_folder(planned.team, planned.directory),
+            elsewhere=driven_elsewhere(planned.team, planned.host),
         )
     )
     notes = [f"team {planned.team.name}: ROS_DOMAIN_ID={domain}, run folder {planned.directory}"]

@@ -43,6 +43,8 @@ class RunState:
     pid_birth: int = 0
     stops: str = ""
     log: str = ""
+    elsewhere: list[str] = field(default_factory=list)
+    tells_stops: bool = False
 
     @property
     def alive(self) -> bool:
@@ -60,11 +62,14 @@ def own_state(
     environment: Mapping[str, str] | None = None,
     stops: Path | None = None,
     log: Path | None = None,
+    elsewhere: Sequence[str] = (),
+    tells_stops: bool = False,
 ) -> RunState:
     """Return the state of a team that this process runs from now on.
 
     `stops` is where the latches of stopped robots are kept, `log` where goals and permits are
-    logged.
+    logged. `elsewhere` are the robots whose stops another host of the team obeys; with
+    `tells_stops` they are told again what they did not hear.
     """
     return RunState(
         team=team,
@@ -78,6 +83,8 @@ def own_state(
         environment=dict(environment or {}),
         stops=str(stops or ""),
         log=str(log or ""),
+        elsewhere=list(elsewhere),
+        tells_stops=tells_stops,
     )
 
 

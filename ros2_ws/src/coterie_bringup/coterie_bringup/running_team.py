@@ -12,7 +12,7 @@ from typing import Any
 
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
-from coterie_bringup.hosts import discovery_programs, require_address
+from coterie_bringup.hosts import discovery_programs, driven_elsewhere, require_address
 from coterie_bringup.memory import claim_memory
 from coterie_bringup.node_parameters import ledger_folder, stop_folder
 from coterie_bringup.plan import plan
@@ -179,6 +179,8 @@ def prepared(
             environment=environment,
             stops=stop_folder(team, directory),
             log=ledger_folder(team, directory),
+            elsewhere=driven_elsewhere(team, host),
+            tells_stops=bool(host),
         )
         with rundir.registered(state):
             yield TeamRun(team, number, directory, specs, environment, supervisor, state)

@@ -8,7 +8,7 @@ from coterie_bringup.errors import CommandError, PlanError
 from coterie_bringup.hosts import (
     chosen_host,
     discovery_programs,
-    driven_on,
+    driven_elsewhere,
     network_environment,
     require_address,
 )
@@ -66,8 +66,8 @@ def test_a_map_of_each_robot_is_made_where_the_robot_is() -> None:
 
 
 def test_robots_are_driven_where_the_bridge_is() -> None:
-    assert driven_on(team(), "base") == ("rover", "walker", "drone")
-    assert driven_on(team(), "cart") == ()
+    assert driven_elsewhere(team(), "base") == driven_elsewhere(team(), "") == ()
+    assert driven_elsewhere(team(), "cart") == ("rover", "walker", "drone")
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser(what).parse_args(words)
     return run(
         what, given.robot, given.team, given.reason, given.by, given.timeout, given.domain,
-        given.namespace,
+        given.namespace, again=given.again,
     )  # fmt: skip
 
 
@@ -89,8 +89,13 @@ def run(
     timeout: float,
     domain: int | None,
     namespace: str | None,
+    *,
+    again: bool = False,
 ) -> int:
-    """Stop or release robots; return the exit code of `main`, whose options these are."""
+    """Stop or release robots; return the exit code of `main`, whose options these are.
+
+    `again`: a stop that was given, kept and logged before is told once more.
+    """
     try:
         chosen = _chosen(robots, team, domain, namespace)
     except StopError as error:
@@ -101,8 +106,11 @@ def run(
     for one in chosen:
         if what == "stop":
             _stop(one, f"{by}: {reason}" if reason else by, timeout)
+            if again:
+                continue
             _keep(one, lambda file: keep_stop(file, by, reason), "stops")
         else:
+            _take_back(one)
             _release(one, timeout)
             _keep(one, lambda file: file.unlink(missing_ok=True), "goes on")
         _log(one, what, by, reason)
@@ -129,6 +137,7 @@ def _parser(what: str) -> argparse.ArgumentParser:
         "--domain", type=int, default=None, help="ROS domain of a team that runs elsewhere"
     )
     parser.add_argument("--namespace", default=None, help="ROS namespace of that team")
+    parser.add_argument("--again", action="store_true", help=argparse.SUPPRESS)
     return parser
 
 
@@ -337,13 +346,29 @@ def _keep(one: Addressee, change: Callable[[Path], object], does: str) -> None:
     """Change the latches of robots that did not answer: they obey when they start again."""
     for robot in one.missing:
         told = f"{robot}: did not answer"
-        if one.state.stops:
+        if robot in one.state.elsewhere and not one.state.tells_stops:
+            told += "; it is on another host: say it again"
+        elif one.state.stops:
             try:
                 change(latch_file(Path(one.state.stops), robot))
-                told += f"; it {does} when its node starts again"
+                when = f"it {does} when its node starts again"
+                if robot in one.state.elsewhere:
+                    when = "it is on another host: " + (
+                        "the stop is told it again until it stands"
+                        if does == "stops"
+                        else "a stop that it has heard holds; say it again"
+                    )
+                told += f"; {when}"
             except OSError as error:
                 told += f"; its latch cannot be written: {error}"
         print(f"coterie: {told}", file=sys.stderr, flush=True)
+
+
+def _take_back(one: Addressee) -> None:
+    """Let nobody tell a robot of another host a stop any more, before it is released."""
+    for robot in set(one.robots) & set(one.state.elsewhere):
+        with contextlib.suppress(OSError):
+            latch_file(Path(one.state.stops), robot).unlink(missing_ok=True)
 
 
 def _log(one: Addressee, what: str, by: str, reason: str) -> None:

@@ -20,6 +20,7 @@ from coterie_bringup.security.enforcing import exposure
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import load_team
 from coterie_bringup.team_models import with_model
+from coterie_cli.pending_stops import telling
 
 if TYPE_CHECKING:
     from coterie_bringup.team_client import Operator
@@ -150,7 +151,8 @@ async def _run(run: TeamRun, explore: bool) -> int:
             await telling
 
     watching = asyncio.create_task(watch())
-    code = await run.supervisor.run()
+    async with telling(run.state):
+        code = await run.supervisor.run()
     await watching
     return code
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -83,6 +83,24 @@ def down(
     from coterie_cli.up import down as run
 
     raise typer.Exit(run(team, timeout))
+
+
+@app.command()
+def deploy(
+    team: TeamFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help="Folder for the hosts; default: out/deploy/TEAM."),
+    ] = None,
+    kind: Annotated[
+        Literal["systemd", "compose"],
+        typer.Option(help="Kind of files: units of systemd, or compose files."),
+    ] = "systemd",
+) -> None:
+    """Write a folder for each host of a team, from which it starts with its computer."""
+    from coterie_cli.deploy import deploy as run
+
+    run(team, out, kind)
 
 
 @app.command()
