@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Pin what the pinned packages depend on, for every Python: a file in requirements/lock per group.
+"""Pin what the pinned packages depend on, for every Python, with the hashes of their files.
 
     python tools/lock_requirements.py
 
 Run it after a change of a file in requirements/. uv resolves all groups together, for each Python,
 without installing anything; what is pinned already is preferred, and packages whose version differs
 get an environment marker. Each group's file then lists all that the group needs beside its own
-lines. What unused.txt names is left out, with all that only it asks for.
+lines. What unused.txt names is left out, with all that only it asks for. requirements/lock/hashes
+then has the hashes of every file that the index has of a pinned version.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ NOT_A_GROUP = ("ros", "system", "unused")
 PLATFORM = "x86_64-manylinux_2_36"
 HEADER = """\
 # Exact versions of all that {name}.txt pulls in. Written by tools/lock_requirements.py.
+"""
+HASH_HEADER = """\
+# Hashes of all files of every pinned version. Written by tools/lock_requirements.py.
 """
 
 
@@ -104,13 +108,72 @@ def resolve(
         return output.read_text()
 
 
+def hash_lines(uv: Path, version: str, lines: Sequence[str]) -> dict[str, list[str]]:
+    """Return the hashes of all files of pinned versions, as uv gets them from the index.
+
+    Args:
+        uv: The program.
+        version: Of Python, such as ``3.11``.
+        lines: Requirement lines.
+
+    Returns:
+        Name and version, such as ``numpy==2.4.6`` -> hashes such as ``sha256:...``.
+
+    Raises:
+        RuntimeError: A version is not there.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        wanted, output = Path(scratch) / "wanted.txt", Path(scratch) / "hashes.txt"
+        wanted.write_text("\n".join(lines) + "\n")
+        command = [
+            str(uv), "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-deps",
+            "--generate-hashes", "--python-version", version, "--python-platform", PLATFORM,
+            "--index-strategy", "unsafe-best-match", "--output-file", str(output), str(wanted),
+        ]  # fmt: skip
+        environ = {**os.environ, **installer.index_settings(Path(sys.executable), os.environ)}
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"Python {version}: no hashes:\n{done.stderr[-2000:]}")
+        found: dict[str, list[str]] = {}
+        pin = ""
+        for line in output.read_text().splitlines():
+            name = installer.pinned_name(line)
+            if name is not None:
+                pin = f"{name}=={line.partition('==')[2].split()[0]}"
+                found[pin] = []
+            found[pin] += re.findall(r"--hash=(\S+)", line)
+        return found
+
+
+def write_hashes(uv: Path) -> None:
+    """Write the hashes of all that is pinned, for every Python, and of uv."""
+    system = installer.pinned_lines(FOLDER / "system.txt")
+    wheels = [f"uv=={installer.UV}"]
+    for path in [*sorted(FOLDER.glob("*.txt")), *sorted((FOLDER / "lock").glob("*.txt"))]:
+        if path.stem not in ("system", "unused"):
+            wheels += installer.pinned_lines(path)
+    found: dict[str, set[str]] = {}
+    for version in ("{}.{}".format(*v) for v in machine.SUPPORTED_PYTHONS):
+        for lines in (list(dict.fromkeys(wheels)), system):
+            for pin, known in hash_lines(uv, version, lines).items():
+                found.setdefault(pin, set()).update(known)
+    text = "".join(f"{pin} {' '.join(sorted(known))}\n" for pin, known in sorted(found.items()))
+    (FOLDER / "lock" / installer.HASHES).write_text(HASH_HEADER + text)
+    print(f"wrote requirements/lock/{installer.HASHES}: {len(found)} packages")
+
+
 def main() -> int:
     """Resolve all groups and write their lock files."""
-    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only-hashes", action="store_true", help="The pins stay as they are.")
+    only_hashes = parser.parse_args().only_hashes
     uv = installer.ensure_uv(steps.Layout(ROOT), Path(sys.executable), os.environ)
     if uv is None:
         print("lock_requirements: uv could not be had", file=sys.stderr)
         return 1
+    if only_hashes:
+        write_hashes(uv)
+        return 0
     names = groups(FOLDER)
     locks = FOLDER / "lock"
     locked = "".join(path.read_text() for path in sorted(locks.glob("*.txt")))
@@ -133,6 +196,7 @@ def main() -> int:
             HEADER.format(name=name) + "\n".join(merge(beside)) + "\n"
         )
         print(f"wrote requirements/lock/{name}.txt")
+    write_hashes(uv)
     return 0
 
 

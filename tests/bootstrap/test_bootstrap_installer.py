@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -135,3 +137,63 @@ def test_progress_names_what_uv_is_at() -> None:
 )
 def test_advice_fits_the_failure(output: str, word: str) -> None:
     assert word in " ".join(installer.advise(output))
+
+
+def test_every_pin_has_hashes() -> None:
+    known = installer.hashes(REQUIREMENTS)
+    groups = [file.stem for file in REQUIREMENTS.glob("*.txt") if file.stem != "unused"]
+    for wheels in (True, False):
+        asked = [group for group in groups if group != "system"]
+        lines = installer.requirement_lines(REQUIREMENTS, asked, wheels=wheels)
+        checked, without = installer.with_hashes(lines, known)
+        assert not without, "run `python tools/lock_requirements.py --only-hashes`"
+        assert all("--hash=sha256:" in line for line in checked)
+    assert ("uv", installer.UV) in known
+
+
+def test_one_pin_without_hashes_leaves_them_out() -> None:
+    known = {("a", "1"): ["sha256:00"]}
+    assert installer.with_hashes(["a==1"], known) == (["a==1 --hash=sha256:00"], [])
+    marked = 'A==1 ; python_version >= "3.11"'
+    assert installer.with_hashes([marked], known) == ([f"{marked} --hash=sha256:00"], [])
+    assert installer.with_hashes(["a==1", "b==2"], known) == (["a==1", "b==2"], ["b"])
+    assert installer.with_hashes(["a==2"], known) == (["a==2"], ["a"])
+
+
+def test_a_file_that_was_changed_is_not_installed(tmp_path: Path) -> None:
+    """A wheel as the index has it goes in; one of the same name and another content does not.
+
+    By pip; uv refuses it as well, but asks no index that is a folder.
+    """
+    wheel = tmp_path / "simple" / "thing" / "thing-1-py3-none-any.whl"
+    wheel.parent.mkdir(parents=True)
+    (wheel.parent / "index.html").write_text(f'<a href="{wheel.name}">{wheel.name}</a>')
+    info = "thing-1.dist-info"
+
+    def make(content: str) -> str:
+        """Pack a wheel; return its hash."""
+        files = {
+            "thing.py": content,
+            f"{info}/METADATA": "Metadata-Version: 2.1\nName: thing\nVersion: 1\n",
+            f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+            f"{info}/RECORD": "",
+        }
+        with zipfile.ZipFile(wheel, "w") as packed:
+            for name, text in files.items():
+                packed.writestr(name, text)
+        return f"--hash=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}"
+
+    venv, wanted = tmp_path / "venv", tmp_path / "wanted.txt"
+    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_CONFIG_FILE": "/dev/null"}
+    environ["PIP_INDEX_URL"] = f"file://{tmp_path}/simple"
+
+    def install(line: str) -> int:
+        wanted.write_text(line + "\n")
+        made, variables = installer.command(None, venv / "bin" / "python", wanted, environ)
+        return subprocess.run(made, env=variables, capture_output=True, check=False).returncode
+
+    locked = make("a = 1")
+    make("a = 'not what was locked'")
+    assert install(f"thing==1 {locked}") != 0
+    assert install(f"thing==1 {make('a = 1')}") == 0

@@ -45,6 +45,7 @@ from coterie_core.scene import (
 )
 from coterie_core.scene.voxeland import from_voxeland, to_voxeland
 from coterie_core.yaml_marks import FileProblem
+from coterie_fixtures.fuzzing.inputs import broken_text, mutated, paths_of
 from habitat_bridge.embedded.occupancy import Occupancy
 from habitat_bridge.house.export import house_from_json, house_to_json
 from habitat_bridge.house.generator import generate_house
@@ -63,56 +64,6 @@ FUZZ = settings(
     database=None,
     suppress_health_check=list(HealthCheck),  # a loaded machine is slow
 )
-
-weird: st.SearchStrategy[Any] = st.one_of(
-    st.sampled_from(
-        [
-            None, True, -1, 0, 2**31, 2**63, 10**4000, -1e308, 1e308, 1e16, 1e-300,
-            float("nan"), float("inf"), float("-inf"), "", "\0", "a\ud800b", "\x1b[31m",
-            "x" * 200_000,
-            "1.0", "../../../etc/passwd", [], {}, [[]], [None] * 3, [0.0, 0.0], [1e7, 1e7, 1e7],
-            {"a": {"b": []}}, [[1.0, 1.0]] * 3, [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]],
-        ]
-    ),
-    st.floats(),
-    st.text(max_size=8),
-    st.integers(-10, 10),
-)  # fmt: skip
-
-
-def paths_of(data: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """All places in plain data, those that look alike (items of one list) once or twice."""
-    found = [here]
-    if isinstance(data, dict):
-        for key in list(data)[:40]:
-            found += paths_of(data[key], (*here, key))
-    elif isinstance(data, list):
-        for k in range(min(len(data), 3)):
-            found += paths_of(data[k], (*here, k))
-    return found
-
-
-@st.composite
-def mutated(draw: st.DrawFn, valid: Any) -> Any:
-    """A valid document with one to three values replaced, removed or repeated."""
-    data = copy.deepcopy(valid)
-    for _ in range(draw(st.integers(1, 3))):
-        *way, last = draw(st.sampled_from(paths_of(data)[1:] or [("missing",)]))
-        inner = data
-        try:
-            for part in way:
-                inner = inner[part]
-            action = draw(st.sampled_from(("replace", "replace", "replace", "remove", "rename")))
-            if action == "replace":
-                inner[last] = draw(weird)
-            elif action == "remove":
-                del inner[last]
-            elif isinstance(inner, dict):
-                inner[draw(st.sampled_from(["", "a\ud800", "x" * 5000, "new"]))] = inner.pop(last)
-        except (KeyError, IndexError, TypeError):
-            pass
-    return data
-
 
 EXTREME = [
     10**4000,
@@ -139,21 +90,6 @@ def with_extremes(valid: Any) -> Iterator[Any]:
                 inner = inner[part]
             inner[last] = value
             yield data
-
-
-def broken_text(valid: str) -> st.SearchStrategy[str]:
-    """A text with pieces cut out, put in or repeated."""
-    pieces = st.sampled_from(
-        ["\0", "\x07", "\ud800", "!!bool maybe", "!!int ''", "!!timestamp x", "&a [*a]", "{",
-         "[" * 3000,
-         ": ", "\t", "...", "---\n", "!!python/object:os.system x", "9" * 5000, "~", "\x85",
-         "? [a]: b\n"]
-    )  # fmt: skip
-    spots = st.integers(0, len(valid))
-    return st.builds(
-        lambda a, b, piece: valid[: min(a, b)] + piece + valid[max(a, b) if b % 3 else min(a, b) :],
-        spots, spots, pieces,
-    )  # fmt: skip
 
 
 def refused_or_fine(read: Callable[[], object], *errors: type[Exception]) -> None:

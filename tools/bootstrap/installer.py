@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 UV = "0.13.9"
 
 _PIN = re.compile(r"([A-Za-z0-9_.-]+)(?:\[[\w,-]+\])?\s*==")
+_VERSION = re.compile(r"[^=;]*==\s*([^\s;]+)")
+#: File of `requirements/lock` with the hashes of all that is installed.
+HASHES = "hashes"
 #: Settings of pip that uv has under another name.
 _SAME_IN_UV = {
     "index-url": "UV_DEFAULT_INDEX",
@@ -55,7 +58,8 @@ def pinned_name(line: str) -> str | None:
     return canonical(match[1]) if match else None
 
 
-def _lines(file: Path) -> list[str]:
+def pinned_lines(file: Path) -> list[str]:
+    """Return the lines of a file that are no comments."""
     lines = file.read_text(encoding="utf-8").splitlines()
     return [line for line in lines if line.strip() and not line.startswith("#")]
 
@@ -72,17 +76,49 @@ def requirement_lines(folder: Path, groups: Sequence[str], *, wheels: bool) -> l
     lines: list[str] = []
     for name in groups:
         if name != "ros":
-            lines += _lines(folder / f"{name}.txt") + _lines(folder / "lock" / f"{name}.txt")
+            lines += pinned_lines(folder / f"{name}.txt")
+            lines += pinned_lines(folder / "lock" / f"{name}.txt")
         elif wheels:
-            lines += _lines(folder / "ros.txt")
+            lines += pinned_lines(folder / "ros.txt")
     if not wheels:
-        chosen = _lines(folder / "system.txt")
+        chosen = pinned_lines(folder / "system.txt")
         taken = {pinned_name(line) for line in chosen}
         if "run" not in groups:
             here = {pinned_name(line) for line in lines}
             chosen = [line for line in chosen if pinned_name(line) in here]
         lines = [*chosen, *(line for line in lines if pinned_name(line) not in taken)]
     return list(dict.fromkeys(lines))
+
+
+def hashes(folder: Path) -> dict[tuple[str, str], list[str]]:
+    """Return the hashes of the files that a pin may be installed from, by name and version.
+
+    Args:
+        folder: The folder ``requirements``.
+    """
+    found = {}
+    for line in pinned_lines(folder / "lock" / HASHES):
+        pin, *known = line.split()
+        name, _, version = pin.partition("==")
+        found[name, version] = known
+    return found
+
+
+def with_hashes(
+    lines: Sequence[str], known: Mapping[tuple[str, str], Sequence[str]]
+) -> tuple[list[str], list[str]]:
+    """Return requirement lines with the hashes of their files, and the names of those without.
+
+    pip takes hashes for all lines or for none: where one is without, none has any.
+    """
+    checked, without = [], []
+    for line in lines:
+        match = _VERSION.match(line)
+        pin = (pinned_name(line) or line, match[1] if match else "")
+        if pin not in known:
+            without.append(pin[0])
+        checked.append(" ".join([line, *(f"--hash={one}" for one in known.get(pin, ()))]))
+    return (list(lines) if without else checked), without
 
 
 def index_settings(python: Path, environ: Mapping[str, str]) -> dict[str, str]:
@@ -128,9 +164,13 @@ def ensure_uv(layout: Layout, python: Path, environ: Mapping[str, str]) -> Path 
     # Made under another name first: a folder that is there is whole.
     scratch = layout.state / "uv-unfinished"
     shutil.rmtree(scratch, ignore_errors=True)
+    wanted = layout.state / "requirements-uv.txt"
+    lines, _ = with_hashes([f"uv=={UV}"], hashes(layout.requirements("run").parent))
+    wanted.write_text("\n".join(lines) + "\n", encoding="utf-8")
     command = [
         str(python), "-m", "pip", "install", "--no-input", "--disable-pip-version-check",
-        "--no-deps", "--only-binary", ":all:", "--target", str(scratch), f"uv=={UV}",
+        "--no-deps", "--only-binary", ":all:", "--target", str(scratch),
+        "--requirement", str(wanted),
     ]  # fmt: skip
     try:
         terminal.Job(

@@ -66,7 +66,7 @@ def read_note(directory: Path) -> RunNote:
             f"{directory}: has no {_NOTE}: it is no run of a team, or one of an older version, "
             "which cannot be gone on with"
         ) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise CommandError(f"{file}: cannot be read: {error!r}; start the team anew") from None
     if note.get("format") != FORMAT or not all(isinstance(v, str) for v in known.values()):
         raise CommandError(f"{file}: is of another version of Coterie; start the team anew")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import ssl
 import stat
 import subprocess
 from pathlib import Path
@@ -11,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.plan import plan
@@ -207,6 +209,12 @@ def test_what_is_wrong_with_a_keystore_is_told(team: Team, keystore: Path, tmp_p
     assert any("does not belong" in text for text in problems(team, keystore, [ROBOT]))
     (own / "cert.pem").write_text("nonsense")
     assert any("cannot be read" in text for text in problems(team, keystore, [ROBOT]))
+    holder = x509.load_pem_x509_certificate((keystore / "enclaves/team/cert.pem").read_bytes())
+    plain = holder.public_bytes(Encoding.DER)
+    odd = plain.replace(bytes.fromhex("2a8648ce3d0201"), bytes.fromhex("2a8648ce3d0202"))
+    assert odd != plain  # a key of a kind that nobody knows
+    (own / "cert.pem").write_text(ssl.DER_cert_to_PEM_cert(odd))
+    assert list(problems(team, keystore, [ROBOT]))
     (own / "cert.pem").unlink()
     assert list(problems(team, keystore, [ROBOT])) == [f"has no cert.pem for {ROBOT}"]
     other = tmp_path / "other"

@@ -110,9 +110,11 @@ def _listed(file: Path | None) -> list[Any]:
         return []
     import yaml
 
+    from coterie_core.yaml_marks import read_yaml
+
     try:
-        data = yaml.safe_load(file.read_text("utf-8"))
-    except (OSError, yaml.YAMLError) as error:
+        data = read_yaml(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise CommandError(f"{file}: cannot be read: {error}") from None
     found = data.get("faults") if isinstance(data, dict) else data
     if not isinstance(found, list):

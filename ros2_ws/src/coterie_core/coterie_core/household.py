@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from coterie_core.plain_data import schema_problems
+from coterie_core.yaml_marks import read_yaml
 
 Range = Annotated[tuple[float, float], Field(description="least and most")]
 Rgb = tuple[int, int, int]
@@ -302,7 +303,7 @@ def parse_household(text: str, source: str = "household data") -> Household:
         HouseholdError: Not YAML, or an entry is wrong; names the entry.
     """
     try:
-        data = yaml.safe_load(text)
+        data = read_yaml(text)
     except yaml.YAMLError as error:
         raise HouseholdError(f"{source}: not YAML: {error}") from None
     if not isinstance(data, dict):

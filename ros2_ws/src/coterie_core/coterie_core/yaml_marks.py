@@ -21,6 +21,13 @@ LARGEST_TREE = 50_000
 """Most values after aliases are followed; a small file can otherwise unfold without end."""
 
 
+DEEPEST = 200
+"""Most brackets, or dashes of one line, that may be open at once: reading takes time with the
+square of their number, and a small file can otherwise keep a reader busy for minutes."""
+
+_BRACKET = re.compile(r"[\[{]|[\]}]|(?:[-?][ \t]+){200,}")
+
+
 MOST_PROBLEMS = 30
 """Problems of a file that are shown; the rest are counted."""
 
@@ -119,6 +126,34 @@ def read_text(file: Path) -> str:
         raise FileProblem(name, [Problem((), line, message)]) from None
 
 
+def check_depth(text: str) -> None:
+    """Refuse YAML that is nested too deeply, before it is read.
+
+    Raises:
+        yaml.YAMLError: It is.
+    """
+    depth = 0
+    for found in _BRACKET.finditer(text):
+        first = found[0][0]
+        depth += 1 if first in "[{" else -1 if first in "]}" else DEEPEST
+        if depth >= DEEPEST:
+            raise yaml.YAMLError("nested too deeply")
+        depth = max(depth, 0)
+
+
+def read_yaml(text: str) -> Any:
+    """Return the plain data of YAML that others wrote.
+
+    Raises:
+        yaml.YAMLError: It is no YAML, or nested too deeply.
+    """
+    check_depth(text)
+    try:
+        return yaml.safe_load(text)
+    except RecursionError:
+        raise yaml.YAMLError("nested too deeply") from None
+
+
 def load_marked(text: str, file: str) -> MarkedData:
     """Parse YAML into plain data with lines.
 
@@ -130,6 +165,7 @@ def load_marked(text: str, file: str) -> MarkedData:
     """
     loader: yaml.SafeLoader | None = None
     try:
+        check_depth(text)
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if node is None:

@@ -21,6 +21,8 @@ from rcl_interfaces.msg import (
 )
 from rclpy.parameter import Parameter
 
+from coterie_core.yaml_marks import read_yaml
+
 if TYPE_CHECKING:
     from rclpy.context import Context
     from rclpy.node import Node
@@ -223,7 +225,7 @@ def _meant_for_others(node: Node) -> set[str]:
         if flag != "--params-file":
             continue
         try:
-            content = yaml.safe_load(Path(value).read_text("utf-8"))
+            content = read_yaml(Path(value).read_text("utf-8"))
         except (OSError, ValueError, yaml.YAMLError):
             continue  # rcl has read it: whatever it took from it is checked
         sections = content.items() if isinstance(content, dict) else ()

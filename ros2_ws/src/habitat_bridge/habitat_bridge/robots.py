@@ -13,6 +13,7 @@ import yaml
 from pydantic import ValidationError
 
 from coterie_core.embodiment import Camera, Embodiment
+from coterie_core.yaml_marks import read_yaml
 
 if TYPE_CHECKING:
     from importlib.abc import Traversable
@@ -72,7 +73,7 @@ def _files(directory: str | Path | None) -> list[Traversable | Path]:
 
 def _read(file: Traversable | Path) -> Embodiment:
     try:
-        data = yaml.safe_load(file.read_text("utf-8"))
+        data = read_yaml(file.read_text("utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise RobotError(f"{file.name}: not YAML: {error}") from None
     if not isinstance(data, dict):

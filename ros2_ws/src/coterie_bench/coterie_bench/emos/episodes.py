@@ -222,6 +222,8 @@ def load_episodes(path: Path) -> list[Episode]:
         lines = path.read_text("utf-8").splitlines()
     except OSError as error:
         raise EpisodeError(f"{path}: {error.strerror}; give a file of episodes") from None
+    except UnicodeDecodeError:
+        raise EpisodeError(f"{path}: not UTF-8; give a file of episodes") from None
     made = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import pkcs7
@@ -109,7 +109,7 @@ def problems(team: Team, folder: Path, enclaves: Collection[str]) -> Iterator[st
             continue
         try:
             yield from _problems_of(own, name, allowed[name])
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
             yield f"{name}: cannot be read: {error}"
 
 
@@ -124,7 +124,7 @@ def _problems_of(own: Path, name: str, allowed: Rights) -> Iterator[str]:
         yield f"{name}: its certificate is for {holder.subject.rfc4514_string()}"
     try:
         holder.verify_directly_issued_by(authority)
-    except (InvalidSignature, ValueError, TypeError):
+    except (InvalidSignature, UnsupportedAlgorithm, ValueError, TypeError):
         yield f"{name}: its certificate was issued by another authority"
     if _private(own / "key.pem").public_key() != holder.public_key():
         yield f"{name}: its key does not belong to its certificate"
@@ -162,7 +162,7 @@ def _authority(
         _link(private / f"{kind}.key.pem", key_file.name)
     try:
         return _private(key_file), _certificate(file)
-    except ValueError as error:
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise CommandError(f"security: {folder}: the authority cannot be read: {error}") from None
 
 

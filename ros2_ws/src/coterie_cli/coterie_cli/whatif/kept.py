@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from coterie_bringup.errors import CommandError
+from coterie_core.yaml_marks import read_yaml
 
 
 class CannotReplay(CommandError):
@@ -47,7 +48,7 @@ def kept_nodes(directory: Path) -> KeptNodes:
     """
     file = directory / "parameters.yaml"
     try:
-        data = yaml.safe_load(file.read_text(encoding="utf-8"))
+        data = read_yaml(file.read_text(encoding="utf-8"))
         nodes = {str(name): dict(body["ros__parameters"]) for name, body in data.items()}
     except (OSError, yaml.YAMLError, TypeError, KeyError, AttributeError, ValueError):
         raise CannotReplay(

@@ -43,6 +43,7 @@ from coterie_core.recording.ros_types import (
 from coterie_core.recording.types import RecordedFrame, RecordingError
 from coterie_core.scene import SceneError, SceneGraph, from_json
 from coterie_core.transforms import TransformBuffer, TransformError
+from coterie_core.yaml_marks import read_yaml
 
 TOGETHER = 0.05
 """Images and detections of one moment: their stamps differ by no more than this [s]."""
@@ -371,7 +372,7 @@ def _files_of(path: Path) -> list[Path]:
         return [path]
     names: list[str] = []
     try:
-        content: Any = yaml.safe_load((path / "metadata.yaml").read_text("utf-8"))
+        content: Any = read_yaml((path / "metadata.yaml").read_text("utf-8"))
         info = content["rosbag2_bagfile_information"]
         if info.get("compression_mode", "").lower() == "file":
             remedy = "unpack the files (zstd -d) or convert the bag: ros2 bag convert"
