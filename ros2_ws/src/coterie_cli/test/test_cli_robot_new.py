@@ -62,14 +62,15 @@ def test_nothing_is_overwritten_and_no_package_doubled(
 
 @pytest.mark.ros
 def test_its_own_tests_pass(ros, tmp_path: Path) -> None:
-    folder = new_package("toy_base", tmp_path)
+    """They run from the workspace, as the guide says, before anything is built."""
+    folder = new_package("toy_base", tmp_path / "src")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test"],
-        cwd=folder,
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder / "test")],
+        cwd=tmp_path,
         env={
             **os.environ,
             "ROS_DOMAIN_ID": str(ros.domain),
-            "PYTHONPATH": os.pathsep.join([str(folder), *(p for p in sys.path if p)]),
+            "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
         },
         capture_output=True,
         text=True,

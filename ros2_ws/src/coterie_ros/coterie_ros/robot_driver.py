@@ -119,11 +119,13 @@ class RobotDriver(Node):
         """Turn once about the own axis: drives on the spot, where the pose is known."""
         here = self.pose()
         if here is None:
-            self._unsupported("look_around")
-        else:
-            for quarter in (0.5, 1.0, 1.5, 2.0):
-                yaw = here[2] + quarter * math.pi
-                self.drive(here[0], here[1], math.atan2(math.sin(yaw), math.cos(yaw)))
+            raise Failed(
+                SkillResult.UNSUPPORTED,
+                f"{type(self).__name__}.pose tells nothing to turn from; write look_around",
+            )
+        for quarter in (0.5, 1.0, 1.5, 2.0):
+            yaw = here[2] + quarter * math.pi
+            self.drive(here[0], here[1], math.atan2(math.sin(yaw), math.cos(yaw)))
 
     def pick(self, label: str, position: Position) -> None:
         """Take a thing into the hand."""

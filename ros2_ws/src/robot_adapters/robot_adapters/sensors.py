@@ -294,7 +294,10 @@ class Sensors:
 
     def trusted(self, topic: str, stamp: float, ahead: float = 0.0) -> bool:
         """Whether a stamp [s] fits to this computer's clock; says once where it does not."""
-        if self.clocks.passes(topic, stamp, self._node.now(), ahead):
+        now = self._node.now()
+        if now <= 0.0:
+            return False  # a simulator's clock has not come yet: nothing is known of its stamps
+        if self.clocks.passes(topic, stamp, now, ahead):
             return True
         if self._node.diagnostics.count(f"{topic}.clock") == 1:
             self._node.problem(self.clocks.problem(topic))
