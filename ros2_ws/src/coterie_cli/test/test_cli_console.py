@@ -172,7 +172,17 @@ def test_goals_alike_are_allowed_for_ten_minutes_and_that_is_revoked(make_stage,
     stage = make_stage()
     stage.open(browser)
     first = stage.send("rover")
-    browser.press("Allow alike for 10 min")
+    browser.see("rover asks: may it?")
+    stage.restart_console()  # what waits, waits on
+    stage.open(browser)
+    browser.wait_for("state.permits?.length === 1")
+    late = browser.run("state.permits[0].id")
+    allow = "document.querySelectorAll('.request .operator button')[1].click();"
+    browser.run(allow + allow)  # a double click is one answer
+    assert browser.run("waiting.size") == 1
+    browser.wait_for("!state.permits.length")
+    browser.run(f"command('permit', {{ request: '{late}', decision: 'refuse' }})")
+    browser.see("this request does not wait any more")  # somebody else answered it
     assert stage.ended(first)[0] is Outcome.SUCCEEDED
     assert stage.ended(stage.send("rover", STARTS["rover"]))[0] is Outcome.SUCCEEDED
     assert stage.kinds("rover").count("request") == 1

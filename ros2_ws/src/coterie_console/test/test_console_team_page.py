@@ -506,6 +506,56 @@ def test_robots_are_shown_on_their_floors_and_things_can_be_looked_at():
         assert browser.console == []
 
 
+def test_who_is_clumsy_asks_once_is_told_what_is_too_long_and_sees_that_a_picture_is_old():
+    ask = "document.getElementById('talk').requestSubmit();"
+    words = "document.getElementById('words').value = 'x'.repeat({});"
+    with live() as (page, desk, call), Browser(chromium(), 390, 780) as browser:
+        browser.open(page.link())
+        browser.see("connected")
+        browser.wait_for("state.team?.can.ask")
+        browser.run(words.format(2000) + ask)
+        browser.see("2000 characters; at most 600: nothing was sent")
+        assert browser.run("waiting.size") == 0
+        browser.run(words.format(600) + ask + ask)  # its answer is awaited, and no second one
+        assert browser.run("waiting.size") == 1
+        call(desk.slow.set)
+        browser.wait_for("document.getElementById('words').value === ''")
+        browser.run(ask)
+        assert browser.run("waiting.size") == 0
+        browser.run("watch('rover', 'head');"
+                    "takePicture({ robot: 'rover', camera: 'head', at: 1, jpeg: '' });"
+                    "pictured.came -= 6000")  # fmt: skip
+        browser.see("what you see is old")
+        browser.run("takePicture({ robot: 'rover', camera: 'head', at: 1, jpeg: '' })")
+        assert not browser.run("document.getElementById('caption').classList.contains('error')")
+        assert browser.console == []
+
+
+def test_a_map_that_comes_late_and_grows_is_whole_in_view_until_somebody_moves_it():
+    state = ConsoleState("home", ["rover"])
+    inside = (
+        "(() => { const [x, y, w, h] = plan.view; return state.map.rooms.length > 0"
+        " && state.map.rooms.every(r => r.outline.every(([a, b]) =>"
+        " a > x && a < x + w && -b > y && -b < y + h)); })()"
+    )
+    with live(state) as (page, _, call), Browser(chromium(), 1400, 900) as browser:
+        browser.open(page.link())
+        browser.wait_for("document.getElementById('link')?.textContent === 'connected'")
+        browser.wait_for("plan.map && !plan.map.rooms.length")
+        call(lambda: state.know(small_house()))
+        browser.wait_for(inside)
+        browser.press("+")
+        browser.press("+")
+        view = browser.run("plan.view")
+        call(lambda: state.touch("map"))
+        call(lambda: state.moment("goal", "rover", "after the map"))
+        browser.wait_for("state.timeline?.length")
+        assert browser.run("plan.view") == view
+        browser.run("lightUp({ rooms: ['kitchen'] })")  # what is lit up is not left out of view
+        assert browser.run(inside)
+        assert browser.console == []
+
+
 def fences(limits: dict) -> Fences:
     """Return what the guard of a robot with these limits enforces in the house."""
     return Guard.of(small_house(), RobotLimits(team=Limits.model_validate(limits))).fences()

@@ -3,7 +3,8 @@
 
 const state = {};
 const PLACEHOLDERS = { ask: "Is there a mug in the kitchen?", find: "something to sit on", task: "Bring all mugs to the kitchen counter" };
-let socket = null, role = null, replayed = false, tellsWhy, number = 0, closed = false, shift = 0;
+const LONGEST = 600; // characters that the server takes; a field that cuts what is pasted would change it
+let socket = null, role = null, replayed = false, tellsWhy, number = 0, closed = false, shift = 0, sending = false;
 const waiting = new Map(); // of replies: id -> what to do with them
 
 function command(name, fields = {}, then) {
@@ -238,12 +239,13 @@ function showTimeline(moments) {
 
 // -- camera, things --------------------------------------------------------------------------------
 
-let watched = null;
+let watched = null, pictured = null; // what is looked at, and when its last picture came
 function watch(robot, camera) {
   const same = watched && watched.robot === robot && watched.camera === camera;
   watched = same ? null : { robot, camera };
   $("camera").hidden = !watched;
   $("picture").removeAttribute("src");
+  pictured = null;
   $("caption").textContent = watched ? `${robot}, ${camera}: waiting for a picture` : "";
   command("watch", watched ?? {}, (told) => { if (!told.done) note(told.text, true); });
 }
@@ -253,6 +255,8 @@ function takePicture(picture) {
   $("picture").src = `data:image/jpeg;base64,${picture.jpeg}`;
   $("picture").alt = `What ${picture.robot} sees`;
   $("caption").textContent = `${picture.robot}, ${picture.camera}, ${clock(picture.at)}`;
+  $("caption").classList.remove("error");
+  pictured = { at: picture.at, came: Date.now() };
 }
 
 let merging = null; // the thing that is to be merged with the next that is clicked
@@ -327,6 +331,10 @@ function showCorrections(corrections) {
 // -- connection -----------------------------------------------------------------------------------
 
 function tick() {
+  if (watched && pictured && Date.now() - pictured.came > 5000) { // a picture that stands still is not what is there now
+    $("caption").textContent = `${watched.robot}, ${watched.camera}: no picture since ${clock(pictured.at)}; what you see is old`;
+    $("caption").classList.add("error");
+  }
   for (const node of document.querySelectorAll(".left")) node.textContent = `${left(Number(node.dataset.until))} s left`;
 }
 
@@ -361,6 +369,7 @@ function connect() {
   });
   socket.addEventListener("close", () => {
     waiting.clear();
+    sending = false;
     $("link").classList.add("lost");
     if (!closed) { $("link").textContent = "connection lost: what you see is old. Stop with ./coterie stop"; setTimeout(connect, 1000); }
   });
@@ -384,8 +393,11 @@ $("kinds").addEventListener("change", (event) => { $("words").placeholder = PLAC
 $("talk").addEventListener("submit", (event) => {
   event.preventDefault();
   const text = $("words").value.trim(), kind = document.querySelector("#kinds input:checked")?.value;
-  if (!text || !kind) return;
+  if (!text || !kind || sending) return; // a double click asks once
+  if (text.length > LONGEST) return note(`${text.length} characters; at most ${LONGEST}: nothing was sent`, true);
+  sending = socket?.readyState === WebSocket.OPEN;
   command(kind, { text }, (told) => {
+    sending = false;
     if (told.done) { if ($("words").value.trim() === text) $("words").value = ""; } else note(told.text, true);
   });
 });

@@ -4,7 +4,7 @@
 const COLORS = ["#2662a0", "#c2570c", "#1e7d45", "#7b3fa0", "#a01f5b", "#0b7a83", "#7a6200", "#4a4f9c", "#93381f", "#3c6e1f"];
 const colorOf = (name) => COLORS[Math.max((state.robots ?? []).findIndex((r) => r.name === name), 0) % COLORS.length];
 const plan = {
-  map: null, poses: {}, trails: {}, floor: null, view: null, box: [0, 0, 10, 10],
+  map: null, poses: {}, trails: {}, floor: null, view: null, moved: false, box: [0, 0, 10, 10],
   lit: { things: new Set(), rooms: new Set(), marks: [], path: [], fence: null }, chosen: null, drawing: null, layers: {},
 };
 
@@ -17,7 +17,6 @@ const onFloor = (floor) => !plan.map.floors.length || floor === "" || floor === 
 const flat = (points) => points.map(([x, y]) => `${x},${-y}`).join(" ");
 
 function takeMap(map) {
-  const first = !plan.map;
   plan.map = map;
   if (!map.floors.some((f) => f.id === plan.floor)) plan.floor = map.floors[0]?.id ?? "";
   $("nothing").hidden = map.rooms.length + map.things.length > 0;
@@ -28,7 +27,7 @@ function takeMap(map) {
     const [x, y] = [Math.min(...xs) - 0.5, Math.min(...ys) - 0.5];
     plan.box = [x, y, Math.max(...xs) - x + 0.5, Math.max(...ys) - y + 0.5];
   }
-  if (first || !plan.view) plan.view = [...plan.box];
+  if (!plan.view || !(plan.moved || plan.drawing)) plan.view = [...plan.box]; // a map that grows stays whole in view
   showFloors();
   drawMap();
 }
@@ -149,12 +148,18 @@ function moveRobots() {
   }
 }
 
+function wholeMap() {
+  plan.moved = false;
+  plan.view = [...plan.box];
+  drawMap();
+}
+
 function lightUp(lit) { // evidence of an answer; on the floor where it is
   plan.lit = { things: new Set(lit.things ?? []), rooms: new Set(lit.rooms ?? []), marks: lit.marks ?? [], path: lit.path ?? [], fence: lit.fence ?? null };
   const first = plan.map?.things.find((t) => plan.lit.things.has(t.id))?.floor
     ?? (plan.lit.marks[0] && floorOf(plan.lit.marks[0].at[2])) ?? plan.map?.rooms.find((r) => plan.lit.rooms.has(r.name))?.floor;
   if (first && plan.map.floors.some((f) => f.id === first)) plan.floor = first;
-  if (plan.map) { showFloors(); drawMap(); }
+  if (plan.map) { showFloors(); wholeMap(); } // what is lit up is in view
 }
 
 function zoom(factor, x, y) {
@@ -162,6 +167,7 @@ function zoom(factor, x, y) {
   const [cx, cy] = [x ?? left + width / 2, y ?? top + height / 2];
   const most = 4 * Math.max(plan.box[2], plan.box[3]);
   if (width * factor > most || unit * factor * shown.width < 0.5) return;
+  plan.moved = true;
   plan.view = [cx - (cx - left) * factor, cy - (cy - top) * factor, width * factor, height * factor];
   drawMap();
 }
@@ -191,7 +197,7 @@ function drawOutline() {
     if (!held || event.pointerType === "touch" || !event.buttons) return;
     const unit = unitOf(), [dx, dy] = [event.clientX - held.x, event.clientY - held.y];
     if (Math.abs(dx) + Math.abs(dy) < 4 && !held.far) return;
-    held.far = true;
+    held.far = plan.moved = true;
     plan.view = [held.view[0] - dx * unit, held.view[1] - dy * unit, held.view[2], held.view[3]];
     svg.setAttribute("viewBox", plan.view.join(" "));
   });
@@ -205,6 +211,6 @@ function drawOutline() {
   }, true);
   $("closer").addEventListener("click", () => zoom(1 / 1.4));
   $("farther").addEventListener("click", () => zoom(1.4));
-  $("whole").addEventListener("click", () => { plan.view = [...plan.box]; drawMap(); });
+  $("whole").addEventListener("click", wholeMap);
   window.addEventListener("resize", drawMap);
 }
