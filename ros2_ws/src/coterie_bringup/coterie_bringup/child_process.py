@@ -13,7 +13,8 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+
+from coterie_bringup.log_file import LogFile
 
 PR_SET_PDEATHSIG = 1
 LAST_LINES = 60
@@ -21,9 +22,6 @@ LAST_LINES = 60
 
 LONGEST_LINE = 4000
 """Characters of one line that are kept; the rest of it is cut."""
-
-LARGEST_LOG = 20_000_000
-"""A log file that grows beyond this [bytes] is renamed to `.1` and begun anew."""
 
 _UNPRINTABLE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -117,13 +115,9 @@ class Running:
 
     async def _read(self, stream: asyncio.StreamReader) -> None:
         rest = ""
-        log = self._open_log()
+        log = LogFile(self._log, lambda text: self._on_line(self.program.name, text))
         try:
             while chunk := await stream.read(65536):
-                if log.tell() > LARGEST_LOG:
-                    log.close()
-                    self._log.replace(self._log.with_suffix(self._log.suffix + ".1"))
-                    log = self._open_log()
                 *lines, rest = (rest + chunk.decode("utf-8", "replace")).split("\n")
                 if len(rest) > LONGEST_LINE:
                     lines, rest = [*lines, rest], ""
@@ -134,12 +128,9 @@ class Running:
         finally:
             log.close()
 
-    def _open_log(self) -> IO[str]:
-        return self._log.open("a", encoding="utf-8", buffering=1)
-
-    def _take(self, line: str, log: IO[str]) -> None:
+    def _take(self, line: str, log: LogFile) -> None:
         clean = printable(line.rstrip("\r"))
-        log.write(clean + "\n")
+        log.write(clean)
         if clean.strip():
             self.last_lines.append(clean)
             self._on_line(self.program.name, clean)
