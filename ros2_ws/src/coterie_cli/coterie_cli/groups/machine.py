@@ -67,6 +67,19 @@ def docs(
 
 
 @app.command()
+def sbom(
+    out: Annotated[
+        Path | None,
+        typer.Option(dir_okay=False, help="Path of the file; default: standard output."),
+    ] = None,
+) -> None:
+    """Write the bill of materials: Python packages, models and data, with their licences."""
+    from coterie_cli.sbom import sbom as run
+
+    raise typer.Exit(run(out))
+
+
+@app.command()
 def setup() -> None:
     """Set up what is missing (the script ./coterie does it before this program starts)."""
     print("Coterie is set up. `./coterie doctor` shows what is installed.")
