@@ -89,7 +89,7 @@ def own_state(
 
 
 def process_birth(pid: int) -> int:
-    """Return when a process began [clock ticks since boot]; 0 where there is none.
+    """Return when a process began [clock ticks since boot]; 0 where there is none, or has ended.
 
     Together with the id this names a process for good: ids are used again, births are not.
     """
@@ -97,7 +97,8 @@ def process_birth(pid: int) -> int:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return 0
-    return int(stat.rsplit(")", 1)[1].split()[19])
+    fields = stat.rsplit(")", 1)[1].split()
+    return 0 if fields[0] == "Z" else int(fields[19])  # a zombie only waits for its parent
 
 
 def state_root() -> Path:

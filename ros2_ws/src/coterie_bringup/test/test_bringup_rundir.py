@@ -125,3 +125,14 @@ def test_a_second_team_with_all_the_same_names_is_refused(
             pass
     with teamrun.prepared(team):
         pass
+
+
+def test_a_process_that_ended_and_that_nobody_has_waited_for_yet_does_not_live() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    birth = rundir.process_birth(child.pid)
+    assert birth > 0
+    assert child.stdin is not None
+    child.stdin.close()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it is a zombie from here on
+    assert rundir.process_birth(child.pid) == 0
+    child.wait()
