@@ -81,6 +81,15 @@ def test_small_files_of_yaml_do_not_keep_a_reader_busy(text: str) -> None:
     assert read_yaml("a: [[{b: ']]]'}]]\nb: []\n") == {"a": [[{"b": "]]]"}]], "b": []}
 
 
+@pytest.mark.parametrize("text", ["a: !!bool maybe", "a: !!int ''", "a: !!timestamp x"])
+def test_values_that_pyyaml_stumbles_over(text: str) -> None:
+    """Found by bench_fuzz.py: household data ended with a traceback."""
+    with pytest.raises(HouseholdError):
+        parse_household(text)
+    with pytest.raises(ValueError, match=r"confidence\.yaml"):
+        parse_confidence(text)
+
+
 def test_every_reader_is_tried(all_readers: dict[str, Reader]) -> None:
     tried = {function for reader in all_readers.values() for function in reader.covers}
     missing = [name for name in reading_functions() if name not in tried | NOT_TRIED.keys()]

@@ -152,6 +152,9 @@ def read_yaml(text: str) -> Any:
         return yaml.safe_load(text)
     except RecursionError:
         raise yaml.YAMLError("nested too deeply") from None
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        # PyYAML's own readers of numbers, times and truth values let these through.
+        raise yaml.YAMLError(f"a value cannot be read: {shorten(str(error))}") from None
 
 
 def load_marked(text: str, file: str) -> MarkedData:
