@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import socket
 from collections.abc import Sequence
+from typing import Any
 
 from coterie_bringup.child_process import Program
 from coterie_bringup.errors import CommandError, PlanError
@@ -87,6 +88,16 @@ def driven_elsewhere(team: Team, host: str) -> tuple[str, ...]:
         return ()
     here = robots_on(team, host) if team.real else ()
     return tuple(robot.name for robot in team.robots if robot not in here)
+
+
+def link_parameters(team: Team, host: str) -> dict[str, Any]:
+    """Return what an adapter on a host listens to, so that it knows when it is cut off."""
+    parts = [("aggregator", bool(team.explorers)), ("leader", team.leader is not None)]
+    heard = [part for part, there in parts if there and not runs_on(team, host, part)]
+    if not host or not heard:
+        return {}
+    names = ["/".join(filter(None, (team.namespace, part))) for part in heard]
+    return {"team_nodes": ",".join(names), "cut_off": team.hosts[host].cut_off}
 
 
 def network_environment(team: Team, host: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from coterie_bringup.hosts import network_environment, robots_on, runs_on
+from coterie_bringup.hosts import link_parameters, network_environment, robots_on, runs_on
 from coterie_bringup.node_parameters import (
     adapter_parameters,
     aggregator_parameters,
@@ -82,7 +82,8 @@ def plan(team: Team, *, run_directory: Path | None = None, host: str = "") -> li
     nodes: dict[str, Mapping[str, Any]] = {}
     for robot in here if team.real else ():
         # A process for each: it may run on its robot's computer.
-        nodes = {f"{robot.name}/adapter": {**adapter_parameters(team, robot), **in_charge}}
+        link = link_parameters(team, host)
+        nodes = {f"{robot.name}/adapter": {**adapter_parameters(team, robot), **in_charge, **link}}
         add(f"adapter.{robot.name}", "robot_adapters", "adapter_node", nodes,
             ("--robots", robot.name), robots=(robot.name,))  # fmt: skip
     if not team.real:

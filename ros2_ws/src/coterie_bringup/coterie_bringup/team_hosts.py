@@ -37,6 +37,14 @@ class HostSpec(Section):
         (), description="List of the robots whose own processes are on it."
     )
 
+    cut_off: float = Field(
+        10.0,
+        ge=0.0,
+        le=3600.0,
+        description="Longest silence of the team's nodes on other hosts, after which its real "
+        "robots take no new skill [s]; 0: they go on.",
+    )
+
     @field_validator("address")
     @classmethod
     def _address(cls, value: str) -> str:

@@ -187,3 +187,15 @@ def test_the_launch_file_does_what_up_does(
     assert planned.environment["ROS_DISCOVERY_SERVER"] == "127.0.0.1:11811"
     assert [program.name for program in planned.discovery] == ["discovery"]
     assert not launch_plan({"team": str(file), "host": "all"}).discovery
+
+
+def test_a_real_robot_listens_to_the_team_on_other_hosts() -> None:
+    real = HEAD.replace("{kind: embedded, seed: 7}", "{kind: real}").replace("mapper: {}\n", "")
+    real = real.replace("}\n  -", ", adapter: {}}\n  -").replace("air}", "air, adapter: {}}")
+    of = parse_team(real + HOSTS.replace("rover, walker]", "rover, walker], cut_off: 4"))
+    parameters = {spec.name: spec.parameters for host in of.hosts for spec in plan(of, host=host)}
+    rover = parameters["adapter.rover"]["rover/adapter"]
+    assert (rover["team_nodes"], rover["cut_off"]) == ("aggregator", 4.0)
+    assert "team_nodes" not in parameters["adapter.drone"]["drone/adapter"]  # with the aggregator
+    alone = {spec.name: spec.parameters for spec in plan(of)}
+    assert "team_nodes" not in alone["adapter.rover"]["rover/adapter"]

@@ -50,6 +50,7 @@ from robot_adapters.sensing.rooms import rooms_from_names
 from robot_adapters.sensing.storeys import Storeys
 from robot_adapters.sensors import Sensors
 from robot_adapters.settings import AdapterSettings
+from robot_adapters.team_link import TeamLink
 
 _REPEAT_PERIOD = 1.0
 _HOLD_PERIOD = 0.2
@@ -102,6 +103,7 @@ class AdapterNode(AgentNode):
         self.sensors = Sensors(self, settings, radius, team_map, robot, rooms, floors)
         self._found = self.publisher(SemanticMap, "prior_map", "latched")
         self.guard = Guard(None, {}, self.limits)
+        self.link = TeamLink(self)
         self._fences = FenceTeller(self)
         self._fences.tell(self.guard.fences())
         self.gate = permit_gates(self.parameters, {self.robot: self._policy})[self.robot]
@@ -236,10 +238,9 @@ class AdapterNode(AgentNode):
         Raises:
             SkillRefused: It must not run now.
         """
-        if trouble := self.stops.refusal(self.robot):
-            raise SkillRefused(Outcome.REFUSED, trouble)
-        if trouble := self.battery.trouble:
-            raise SkillRefused(Outcome.REFUSED, trouble)
+        for why in (self.stops.refusal(self.robot), self.battery.trouble, self.link.trouble):
+            if why:
+                raise SkillRefused(Outcome.REFUSED, why)
         self.guard.check(skill, self.body)
 
     def _check_path(self, points: Sequence[Vec3]) -> None:
@@ -378,10 +379,9 @@ class AdapterNode(AgentNode):
         for backend in (self.navigation, self.arm):
             if backend is not None and (why := backend.ready()):
                 self.diagnostics.warn(why)
-        for trouble in self.sensors.problems():
-            self.diagnostics.warn(trouble)
-        if trouble := self.battery.trouble:
-            self.diagnostics.warn(trouble)
+        for trouble in (*self.sensors.problems(), self.battery.trouble, self.link.trouble):
+            if trouble:
+                self.diagnostics.warn(trouble)
 
     def _map_changed(self) -> None:
         try:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from coterie_ros.parameters import ParameterSpec
 from coterie_ros.permitting import PERMIT_PARAMETERS
 from robot_adapters.settings import fields
+from robot_adapters.team_link import LINK_PARAMETERS
 
 _UNIT = re.compile(r" \[([^\]]+)\]")
 
@@ -58,6 +59,7 @@ ADAPTER_PARAMETERS = (
         json=True,
     ),
     *PERMIT_PARAMETERS,
+    *LINK_PARAMETERS,
     ParameterSpec(
         "resume", True, "The node publishes the robot's resume; false: a resume node does."
     ),
