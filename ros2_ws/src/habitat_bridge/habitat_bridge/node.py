@@ -360,7 +360,10 @@ class BridgeNode(AgentNode):
 
     def stepped(self, step: Step) -> None:
         """Publish what a tick brought."""
-        self._clock_file.announce(step.time)
+        try:
+            self._clock_file.announce(step.time)
+        except OSError as error:  # a full disk: the world goes on
+            self.problem(f"after a restart time may go back: {error}")
         self._world_file.keep()
         now = time.monotonic()
         watched = self._cameras.wanted(step.time)
