@@ -531,6 +531,20 @@ def test_who_is_clumsy_asks_once_is_told_what_is_too_long_and_sees_that_a_pictur
         assert browser.console == []
 
 
+def test_on_a_phone_every_robots_stop_is_in_view():
+    robots = [f"carrier_{k}" for k in range(10)]
+    with live(state_of(*robots)) as (page, _, _), Browser(chromium(), 390, 780) as browser:
+        browser.open(page.link())
+        browser.wait_for("document.querySelectorAll('#chips button').length === 10")
+        assert browser.run(
+            "[...document.querySelectorAll('#chips button'), document.getElementById('stop-all')]"
+            ".every(b => { const r = b.getBoundingClientRect(), c = b.parentElement.parentElement"
+            ".getBoundingClientRect(); return r.left >= 0 && r.right <= innerWidth && r.top >= 0"
+            " && r.bottom <= Math.min(innerHeight, b.id ? innerHeight : c.bottom); })"
+        )
+        assert browser.console == []
+
+
 def test_a_map_that_comes_late_and_grows_is_whole_in_view_until_somebody_moves_it():
     state = ConsoleState("home", ["rover"])
     inside = (
