@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from importlib import metadata, resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from xml.etree import ElementTree
 
 from coterie_core.files import write_atomically
+
+if TYPE_CHECKING:
+    from email.message import Message
 
 FORMAT = "1.6"
 _LONGEST = 120
@@ -86,7 +89,7 @@ def _packages() -> Iterator[dict[str, Any]]:
 
 def _licences(one: metadata.Distribution) -> list[dict[str, Any]]:
     """Return what a package says of its licence; nothing where it says nothing."""
-    head = one.metadata
+    head = cast("Message", one.metadata)
     if expression := head.get("License-Expression"):
         return [{"expression": expression}]
     said = str(head.get("License") or "").strip()

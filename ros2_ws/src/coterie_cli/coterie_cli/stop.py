@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie_bringup.resources import (
+    COMMAND_PROFILE,
     DDS_PROFILE,
     LOCAL_DDS_PROFILE,
     NETWORK_PROFILE,
@@ -219,28 +220,36 @@ def _node(state: RunState) -> Iterator[tuple[Any, Callable[[float], None]]]:
         executor.shutdown(0.0)
         node.destroy_node()
         context.try_shutdown()
+        context.destroy()
 
 
 def _without_shared_memory() -> dict[str, str]:
-    """Return the Fast DDS profile that talks over sockets alone; {}: the user chose another one.
+    """Return the settings with which DDS talks over sockets alone; {}: the user chose a profile.
 
     A stop must not depend on files in /dev/shm: where a robot's are gone (the login that started
     it ended, somebody tidied up, a process was killed at a bad moment), only those who were
-    connected before reach it through them.
+    connected before reach it through them. LOCALHOST would bring them back, so that sockets on
+    127.0.0.1 take its place: nobody on the network hears a word either way.
     """
     names = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
     name = next((n for n in names if os.environ.get(n)), names[-1])
     given = Path(os.environ.get(name) or DDS_PROFILE)
     if given.parts[-3:] not in [Path(own).parts for own in (DDS_PROFILE, LOCAL_DDS_PROFILE)]:
         return {}
-    return {name: str(resource(NETWORK_PROFILE))}
+    if os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE") != "LOCALHOST":
+        return {name: str(resource(NETWORK_PROFILE))}
+    return {
+        name: str(resource(COMMAND_PROFILE)),
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET",
+        "ROS_STATIC_PEERS": "127.0.0.1",
+    }
 
 
 def _stop(one: Addressee, text: str, timeout: float) -> None:
     """Tell robots to stop until all have said that they stand, or the time [s] is over.
 
-    On busy cores DDS takes up to three seconds to bring two participants together, now and then:
-    what is lost of their first words is said again only then. So another one joins in.
+    On busy cores DDS takes long to bring two participants together, now and then: what is lost of
+    their first words is said again later. So another one joins in.
     """
     voices: list[_Voice] = []
     with contextlib.ExitStack() as stack:

@@ -197,7 +197,8 @@ def test_goals_alike_are_allowed_for_ten_minutes_and_that_is_revoked(make_stage,
     browser.see("rover asks: may it?")
     browser.press("Refuse")
     assert stage.ended(third)[0] is Outcome.REFUSED
-    assert stage.kinds("rover")[-5:] == ["revocation", "goal", "request", "refusal", "result"]
+    last = ["revocation", "goal", "request", "refusal", "result"]
+    stage.ros.spin_until(lambda: stage.kinds("rover")[-5:] == last, what="the result in the log")
     browser.see("revocation · rover")
     assert browser.console == []
 
