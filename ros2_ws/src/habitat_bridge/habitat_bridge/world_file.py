@@ -101,7 +101,7 @@ class WorldFile:
         if state is None:
             state = self._world.add_robot(name, body, start)
         if kept is not None and kept.holding and isinstance(self._world, EmbeddedWorld):
-            self._world.put_into_hand(name, kept.holding)
+            put_into_hand(self._world, name, kept.holding)
         return state.pose
 
     def keep(self, *, at_once: bool = False) -> None:
@@ -160,6 +160,13 @@ class WorldFile:
             )
             return None
         return kept
+
+
+def put_into_hand(world: EmbeddedWorld, robot: str, thing: str) -> None:
+    """Let a robot hold a thing, wherever that was; nothing where it is held or unknown."""
+    if thing in world.contents.things and thing not in world.contents.held:
+        world.contents.take(thing, robot)
+        world.body(robot).holding = thing
 
 
 def _kept(thing: SceneObject) -> KeptThing:

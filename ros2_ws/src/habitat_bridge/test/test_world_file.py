@@ -13,7 +13,7 @@ from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import Start
-from habitat_bridge.world_file import WorldFile
+from habitat_bridge.world_file import WorldFile, put_into_hand
 
 WHEELS = EMBODIMENTS["wheels"]
 
@@ -42,7 +42,7 @@ def changed(folder: Path) -> tuple[EmbeddedWorld, str, str]:
     contents.put(cup.id, replace(cup.box, center=tray.box.center), room, tray.id)
     contents.put(tray.id, replace(tray.box, center=table.box.center, yaw=0.4), room, table.id)
     tray.properties["receptacle"] = "top"
-    here.put_into_hand("ada", held.id)
+    put_into_hand(here, "ada", held.id)
     for _ in range(3):
         here.tick(0.1)
     file.keep(at_once=True)

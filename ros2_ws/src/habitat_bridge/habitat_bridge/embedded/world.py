@@ -168,12 +168,6 @@ class EmbeddedWorld:
         self._hands.drop(self.body(name))
         del self._bodies[name]
 
-    def put_into_hand(self, robot: str, thing: str) -> None:
-        """Let a robot hold a thing, wherever that was; nothing where it is held or unknown."""
-        if thing in self.contents.things and thing not in self.contents.held:
-            self.contents.take(thing, robot)
-            self.body(robot).holding = thing
-
     def put_down(self, robot: str) -> None:
         """Put what a robot holds down where it stands."""
         self._hands.drop(self.body(robot))
