@@ -13,5 +13,5 @@ settings.load_profile("coterie")
 # Model calls to anything but this machine are impossible in tests, whatever a profile says.
 os.environ["COTERIE_TEST_LOCAL_ONLY"] = "1"
 
-# ROS fixtures; nothing of ROS is imported until a test asks for one.
-pytest_plugins = ["coterie_ros.testing"]
+# Fixtures of ROS, of which nothing is imported until a test asks for one, and of a full disk.
+pytest_plugins = ["coterie_ros.testing", "coterie_fixtures.full_disk"]

@@ -29,7 +29,10 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-from coterie_ros.testing_machines import Machine, Network, network, wait_for, why_not
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "fixtures"))
+
+from coterie_fixtures.machines import Machine, Network, network, wait_for, why_not  # noqa: E402
 
 COTERIE = (sys.executable, "-m", "coterie_cli.cli")
 TEAM = """\

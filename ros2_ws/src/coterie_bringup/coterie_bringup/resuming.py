@@ -20,16 +20,15 @@ from coterie_core.yaml_checks import suggestion
 FORMAT = 1
 """Of what nodes keep in a run's folder, as a whole; each file has a form of its own besides."""
 _NOTE = "run.json"
-_FIELDS = ("team", "house", "namespace", "file")
+_FIELDS = ("team", "house", "file")
 
 
 @dataclass(frozen=True, slots=True)
 class RunNote:
-    """What a run is of: its team's name and namespace, its house, and the team file."""
+    """What a run is of: its team's name, its house, and the team file."""
 
     team: str
     house: str
-    namespace: str
     file: str
 
 
@@ -43,7 +42,6 @@ def note_run(directory: Path, team: Team) -> None:
         "format": FORMAT,
         "team": team.name,
         "house": house_identity(team),
-        "namespace": team.namespace,
         "file": "" if team.file is None else str(team.file),
     }
     write_atomically(directory / _NOTE, json.dumps(note, indent=1) + "\n")
@@ -118,7 +116,7 @@ def _last(team: str, busy: set[Path]) -> Path | None:
 
 
 def team_to_end(name: str) -> RunState:
-    """Return the running team with a name; "": the only one.
+    """Return the running team with a name, or begun by that of a file (`demo`); "": the only one.
 
     Raises:
         CommandError: None runs, several do, or it has no such name.
@@ -126,6 +124,7 @@ def team_to_end(name: str) -> RunState:
     teams = running_teams()
     names = sorted({state.team for state in teams})
     chosen = [state for state in teams if name in ("", state.team)]
+    chosen = chosen or [state for state in teams if name == _begun_as(state)]
     if not teams:
         raise CommandError("no team runs on this computer")
     if not chosen:
@@ -136,6 +135,13 @@ def team_to_end(name: str) -> RunState:
         told = ", ".join(f"{s.team} (domain {s.domain}, process {s.pid})" for s in chosen)
         raise CommandError(f"several teams run here: {told}; name one, or end it with Ctrl-C")
     return chosen[0]
+
+
+def _begun_as(state: RunState) -> str:
+    try:
+        return Path(read_note(Path(state.directory)).file).stem
+    except CommandError:
+        return ""
 
 
 def end(state: RunState, timeout: float) -> bool:

@@ -233,6 +233,15 @@ def _tidy(root: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
+def team_name(text: str) -> str:
+    """Return a team's name, given that or its file, which is not checked here."""
+    path = Path(text).expanduser()
+    if not path.is_file():
+        return path.stem if path.suffix == ".yaml" else text
+    found = re.search(r"^name:\s*[\"']?([A-Za-z]\w*)", path.read_text("utf-8", "replace"), re.M)
+    return found[1] if found else "team"
+
+
 def choose_team(
     teams: list[RunState], domain: int | None, environment: str, namespace: str | None = None
 ) -> RunState:

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from coterie_bringup import log_file
 from coterie_bringup.log_file import LogFile
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A real file system of 64 KiB; skips where this user may not mount one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
-        pytest.skip("takes the right to mount a file system")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
+from coterie_fixtures.full_disk import fill
 
 
 def test_a_full_disk_leaves_a_gap_that_is_told_once(small_disk: Path) -> None:
     told: list[str] = []
     log = LogFile(small_disk / "bridge.log", told.append)
     log.write("first")
-    filler = small_disk / "filler"
-    with pytest.raises(OSError, match="No space left"), filler.open("wb", buffering=0) as file:
-        while True:
-            file.write(b"x" * 4096)
+    filler = fill(small_disk)
     for k in range(300):
         log.write(f"line {k} " + "y" * 100)
     assert len(told) == 1 and "No space left" in told[0]

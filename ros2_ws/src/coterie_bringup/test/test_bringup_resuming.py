@@ -26,7 +26,9 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def team(name: str = "duo", seed: int = 3) -> Team:
     return parse_team(
         f"name: {name}\nworld: {{kind: embedded, seed: {seed}}}\n"
-        "robots:\n  - {name: ada, embodiment: wheels, role: explorer}\n"
+        "robots:\n  - {name: ada, embodiment: wheels, role: explorer}\n",
+        f"my_{name}.yaml",
+        Path("lab"),
     )
 
 
@@ -106,6 +108,7 @@ def test_a_running_team_is_ended_by_its_name():
             with pytest.raises(CommandError, match="several teams run here"):
                 team_to_end("")
             assert team_to_end("duo").pid == child.pid
+            assert team_to_end("my_duo").pid == child.pid  # begun by ./coterie up my_duo
         try:
             ended = end(team_to_end("duo"), 0.05)
             child.wait(20.0)  # a process that nobody waited for still has its number

@@ -111,11 +111,11 @@ def deploy(file: Path, out: Path | None, kind: Kind) -> None:
         secret.touch(mode=0o600)
         secret.write_bytes(key)
         if kind == "systemd":
-            _write(folder / f"coterie-{team.name}.service", UNIT.format(
+            write_atomically(folder / f"coterie-{team.name}.service", UNIT.format(
                 host=host, team=team.name, clone=CLONE, files=FILES))  # fmt: skip
         else:
             text = yaml.safe_dump(compose(team, host), sort_keys=False)
-            _write(folder / "compose.yaml", f"# Written by ./coterie deploy.\n{text}")
+            write_atomically(folder / "compose.yaml", f"# Written by ./coterie deploy.\n{text}")
         missing = _copy_files(team, folder)
         print(f"{folder}: {', '.join(spec.name for spec in plan(team, host=host))}")
         for act in missing:
@@ -123,7 +123,7 @@ def deploy(file: Path, out: Path | None, kind: Kind) -> None:
     operator = {**_network(team, ""), "ROS_DOMAIN_ID": str(team.domain)}
     pairs = [line.split("=", 1) for line in _lines(operator).splitlines()]
     quoted = "".join(f"export {name}='{value}'\n" for name, value in pairs)
-    _write(out / "operator.env", quoted)
+    write_atomically(out / "operator.env", quoted)
     print(_steps(team, out, kind))
 
 
@@ -161,7 +161,7 @@ def _environment(team: Team, host: str, state: str, file: Path) -> None:
     if agreed:
         told = "".join(f"#   {printable(str(act))}\n" for act in agreed)
         text += f"# Whoever deployed agreed to what the team file asks for:\n{told}{VARIABLE}=1\n"
-    _write(file, text)
+    write_atomically(file, text)
 
 
 def _network(team: Team, host: str) -> dict[str, str]:
@@ -196,10 +196,6 @@ def _copy_files(team: Team, folder: Path) -> list[Act]:
         elif not act.inside or source.is_relative_to(base):
             missing.append(act)
     return missing
-
-
-def _write(file: Path, text: str) -> None:
-    write_atomically(file, text)
 
 
 def _steps(team: Team, out: Path, kind: Kind) -> str:

@@ -9,7 +9,6 @@ import argparse
 import contextlib
 import difflib
 import getpass
-import itertools
 import json
 import os
 import re
@@ -18,7 +17,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +27,14 @@ from coterie_bringup.resources import (
     NETWORK_PROFILE,
     resource,
 )
-from coterie_bringup.rundir import RunState, running_teams, state_root
+from coterie_bringup.rundir import RunState, running_teams, state_root, team_name
 from coterie_core.stop import keep_stop, latch_file, one_line
 
 _REPEAT = 0.05
 """Time between two messages, until all robots have said that they stand [s]."""
-_JOIN = 0.5
-"""How long robots may take before another participant tells them, too [s]."""
-_VOICES = 4
-"""How many participants tell them at most."""
 _SETTLE = 1.0
 """How long robots of a team that runs elsewhere are looked for after the first one [s]."""
 LOG = "stops.log"
-_NUMBERS = itertools.count()
 
 
 class StopError(Exception):
@@ -157,7 +150,7 @@ def _chosen(
     if namespace is not None:
         teams = [t for t in teams if t.namespace == space]
     if team:
-        name = _team_name(team)
+        name = team_name(team)
         here = [t for t in teams if t.team == name]
         if not here and teams:
             names = ", ".join(t.team for t in teams)
@@ -182,15 +175,6 @@ def _chosen(
     return [Addressee(state, names, False) for state, names in meant if names]
 
 
-def _team_name(text: str) -> str:
-    """Return a team's name, from its file where that is given; the file is not checked here."""
-    path = Path(text).expanduser()
-    if not path.is_file():
-        return path.stem if path.suffix == ".yaml" else text
-    found = re.search(r"^name:\s*[\"']?([A-Za-z]\w*)", path.read_text("utf-8", "replace"), re.M)
-    return found[1] if found else "team"
-
-
 @contextlib.contextmanager
 def _node(state: RunState) -> Iterator[tuple[Any, Callable[[float], None]]]:
     """Make a light node in a team's domain; yield it and what spins it for a while [s]."""
@@ -205,7 +189,7 @@ def _node(state: RunState) -> Iterator[tuple[Any, Callable[[float], None]]]:
     context = Context()
     rclpy.init(args=[], context=context, domain_id=state.domain)
     node = Node(
-        f"stop_{os.getpid()}_{next(_NUMBERS)}",
+        f"stop_{os.getpid()}",
         context=context,
         enable_rosout=False,
         start_parameter_services=False,
@@ -246,74 +230,42 @@ def _without_shared_memory() -> dict[str, str]:
 
 
 def _stop(one: Addressee, text: str, timeout: float) -> None:
-    """Tell robots to stop until all have said that they stand, or the time [s] is over.
-
-    On busy cores DDS takes long to bring two participants together, now and then: what is lost of
-    their first words is said again later. So another one joins in.
-    """
-    voices: list[_Voice] = []
-    with contextlib.ExitStack() as stack:
-        voices.append(stack.enter_context(_voice(one)))
-        begin = time.monotonic()
-        last_new, due, join = begin, 0.0, begin + _JOIN
-        while (now := time.monotonic()) - begin < timeout:
-            if now >= join and len(voices) < _VOICES:
-                join = now + _JOIN
-                voices.append(stack.enter_context(_voice(one)))
-            if one.whole_team and not one.state.robots and _look(voices[-1].node, one):
-                last_new = now
-            for voice in voices:
-                voice.listen(begin)
-                if now >= due:
-                    voice.say(text)
-            due = now + _REPEAT if now >= due else due
-            known = bool(one.state.robots) or not one.whole_team or now - last_new > _SETTLE
-            if one.robots and not one.missing and known:
-                break
-            for voice in voices:
-                voice.spin(_REPEAT / 2 / len(voices))
-
-
-class _Voice:
-    """A participant that tells robots to stop, and hears who stands."""
-
-    def __init__(self, one: Addressee, node: Any, spin: Callable[[float], None]) -> None:
+    """Tell robots to stop until all have said that they stand, or the time [s] is over."""
+    with _node(one.state) as (node, spin):
         from std_msgs.msg import Bool, String
 
         from coterie_ros.qos import profile
 
-        self.node, self.spin = node, spin
-        self._one, self._told, self._say = one, Bool, String
         names = ["stop"] if one.whole_team else [f"{robot}/stop" for robot in one.robots]
-        self._out = [
-            node.create_publisher(String, one.topic(n), profile("messages")) for n in names
-        ]
-        self._latched = profile("latched")
-        self._listening: set[str] = set()
+        out = [node.create_publisher(String, one.topic(n), profile("messages")) for n in names]
+        begin = time.monotonic()
 
-    def say(self, text: str) -> None:
-        """Tell them once."""
-        for publisher in self._out:
-            publisher.publish(self._say(data=text))
+        def heard(robot: str, message: Bool) -> None:
+            if message.data and robot not in one.done:
+                one.done[robot] = f"stands after {time.monotonic() - begin:.2f} s"
+                print(f"{robot}: {one.done[robot]}", flush=True)
 
-    def listen(self, begin: float) -> None:
-        """Listen to robots that are known by now; `begin` is when they were first told."""
-
-        def heard(robot: str, message: Any) -> None:
-            if message.data and robot not in self._one.done:
-                self._one.done[robot] = f"stands after {time.monotonic() - begin:.2f} s"
-                print(f"{robot}: {self._one.done[robot]}", flush=True)
-
-        for robot in set(self._one.robots) - self._listening:
-            self._listening.add(robot)
-            topic = self._one.topic(f"{robot}/stopped")
-            self.node.create_subscription(self._told, topic, partial(heard, robot), self._latched)
-
-
-@contextlib.contextmanager
-def _voice(one: Addressee) -> Iterator[_Voice]:
-    with _node(one.state) as (node, spin):
-        yield _Voice(one, node, spin)
+        listening: set[str] = set()
+        last_new, due = begin, 0.0
+        while (now := time.monotonic()) - begin < timeout:
+            if one.whole_team and not one.state.robots and _look(node, one):
+                last_new = now
+            for robot in set(one.robots) - listening:
+                listening.add(robot)
+                node.create_subscription(
+                    Bool,
+                    one.topic(f"{robot}/stopped"),
+                    lambda message, robot=robot: heard(robot, message),
+                    profile("latched"),
+                )
+            if now >= due:
+                due = now + _REPEAT
+                for publisher in out:
+                    publisher.publish(String(data=text))
+            known = bool(one.state.robots) or not one.whole_team or now - last_new > _SETTLE
+            if one.robots and not one.missing and known:
+                break
+            spin(_REPEAT / 2)
 
 
 def _look(node: Any, one: Addressee) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 from coterie_bringup.errors import CommandError
 from coterie_bringup.hosts import chosen_host
 from coterie_bringup.resuming import end, read_note, run_to_resume, team_to_end
+from coterie_bringup.rundir import team_name
 from coterie_bringup.running_team import TeamRun, prepared
 from coterie_bringup.security.enforcing import exposure
 from coterie_bringup.supervisor import Event
@@ -212,10 +213,7 @@ def down(name: str = "", timeout: float = 30.0) -> int:
     Raises:
         CommandError: No such team runs here, or several.
     """
-    path = Path(name).expanduser()
-    if path.suffix == ".yaml":
-        name = load_team(path).name if path.is_file() else path.stem
-    state = team_to_end(name)
+    state = team_to_end(team_name(name))
     if not end(state, timeout):
         print(
             f"coterie: team {state.team} (process {state.pid}) did not end within {timeout:g} s",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,28 +9,7 @@ import pytest
 from coterie_core.files import write_atomically
 from coterie_core.ledger import Ledger, check, entries
 from coterie_core.stop import StopLatch
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A real file system of 256 KiB; skips where this user may not mount one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
-        pytest.skip("takes the right to mount a file system")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-def fill(folder: Path) -> Path:
-    filler = folder / "filler"
-    with pytest.raises(OSError, match="No space left"), filler.open("ab", buffering=0) as file:
-        while True:
-            file.write(b"x" * 4096)
-    return filler
+from coterie_fixtures.full_disk import fill
 
 
 def test_a_file_that_cannot_be_replaced_stays_whole(small_disk: Path) -> None:
