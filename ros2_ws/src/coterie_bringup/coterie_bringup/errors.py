@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+NO_WORKSPACE = (
+    "run it as ./coterie in a clone of Coterie, or in a shell in which a workspace with Coterie's "
+    "packages is sourced"
+)
+"""What to do where a command needs ROS or a package of the workspace, and finds none."""
+
 
 class CommandError(Exception):
     """A command cannot go on; the text says what was expected, what came, and what to do."""

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from coterie_bringup.child_process import Program
-from coterie_bringup.errors import PlanError
+from coterie_bringup.errors import NO_WORKSPACE, PlanError
 from coterie_bringup.resources import DDS_PROFILE, LOCAL_DDS_PROFILE, resource, shipped
 
 LOCALHOST_LIMIT = 25
@@ -162,4 +162,6 @@ def find_executable(package: str, executable: str) -> Path:
     what = f"the package {package} has no executable {executable!r}"
     if not found:
         what = f"the package {package} is not in AMENT_PREFIX_PATH"
+    if not found:
+        raise PlanError(f"{what}; {NO_WORKSPACE}")
     raise PlanError(f"{what}; run `./coterie setup`, or source ros2_ws/install/setup.bash")

@@ -1,4 +1,4 @@
-"""Files that come with Coterie, by name: from the clone, or from this package's share."""
+"""Files that come with Coterie, by name: from the clone, this package's share, or the wheel."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ def _candidates() -> Iterator[Path]:
     for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
         if prefix:
             yield Path(prefix) / "share" / PACKAGE
+    yield Path(__file__).parent / "share"  # of the wheel (tools/build_wheel.py)
 
 
 def clone_of(file: Path) -> Path | None:

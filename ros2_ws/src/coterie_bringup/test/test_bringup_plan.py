@@ -183,7 +183,7 @@ def test_programs(fake_prefix: Path) -> None:
 
 
 def test_what_is_not_installed_is_named(fake_prefix: Path) -> None:
-    with pytest.raises(PlanError, match=r"package nothing is not in AMENT_PREFIX_PATH.*setup"):
+    with pytest.raises(PlanError, match=r"package nothing is not in AMENT_PREFIX_PATH.*clone"):
         find_executable("nothing", "node")
     (fake_prefix / "share" / "cam_aggregator").mkdir(parents=True)
     with pytest.raises(PlanError, match="has no executable 'aggregator'"):

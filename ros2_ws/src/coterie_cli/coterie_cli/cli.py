@@ -9,6 +9,7 @@ from typing import NoReturn
 import typer
 
 from coterie_bench.figures.catalog import BENCHES
+from coterie_bringup.errors import NO_WORKSPACE
 from coterie_cli.groups import demos, machine, maps, models, permits, requests, robots, teams, why
 from coterie_cli.options import PASS_THROUGH
 
@@ -77,6 +78,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except Exception as error:
         if debug:
             raise
+        if isinstance(error, ModuleNotFoundError) and _of_ros(error.name or ""):
+            print(
+                f"coterie: this command speaks ROS 2, and there is no {error.name} here; "
+                f"{NO_WORKSPACE}",
+                file=sys.stderr,
+            )
+            raise SystemExit(2) from None
         known = type(error).__name__ in KNOWN_ERRORS or isinstance(error, OSError)
         text = str(error) or type(error).__name__
         if known:
@@ -94,6 +102,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     raise SystemExit(0)
 
 
+def _of_ros(module: str) -> bool:
+    """Tell whether a module comes with ROS or with messages, and not from PyPI."""
+    name = module.partition(".")[0]
+    return name in ROS_MODULES or name.endswith(("_msgs", "_interfaces"))
+
+
+ROS_MODULES = {"rclpy", "rosidl_runtime_py", "ament_index_python", "launch", "launch_ros"}
 KNOWN_ERRORS = {
     "CommandError",
     "DomainError",

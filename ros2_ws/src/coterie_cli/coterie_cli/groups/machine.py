@@ -82,4 +82,14 @@ def sbom(
 @app.command()
 def setup() -> None:
     """Set up what is missing (the script ./coterie does it before this program starts)."""
+    from coterie_bringup.errors import CommandError
+    from coterie_cli.testing import repository
+
+    try:
+        repository()
+    except FileNotFoundError:
+        raise CommandError(
+            "there is no clone of Coterie here to set up; pip installs what the wheel is to do "
+            "beside: pip install 'coterie[mcp]'"
+        ) from None
     print("Coterie is set up. `./coterie doctor` shows what is installed.")
