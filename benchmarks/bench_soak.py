@@ -30,6 +30,7 @@ from typing import TypeVar
 
 import numpy as np
 import psutil
+from process_figures import heap_mb, shared_segments, size_bytes
 from rich.console import Console
 from rich.table import Table
 from scipy import stats
@@ -85,21 +86,7 @@ def growth(process: str, figure: str, times: Sequence[float], values: Sequence[f
 
 def _files(folder: Path) -> float:
     """Return what the files below a folder take [MB]."""
-    return sum(map(_size, folder.rglob("*"))) / 1e6
-
-
-def _heap(pid: int) -> float:
-    """Return what a process has in RAM that it shares with nobody [MB]."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("RssAnon:"):
-            return float(line.split()[1]) * 1024 / 1e6
-    return 0.0
-
-
-def _segments(pid: int) -> set[str]:
-    """Return the files in /dev/shm that a process has mapped."""
-    lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
-    return {line.split(maxsplit=5)[5] for line in lines if "/dev/shm/" in line}
+    return sum(map(size_bytes, folder.rglob("*"))) / 1e6
 
 
 def sample(run: TeamRun) -> list[tuple[str, str, float]]:
@@ -115,31 +102,24 @@ def sample(run: TeamRun) -> list[tuple[str, str, float]]:
             with process.oneshot():
                 figures = [
                     (name, "memory [MB]", process.memory_info().rss / 1e6),
-                    (name, "heap [MB]", _heap(pid)),
+                    (name, "heap [MB]", heap_mb(pid)),
                     (name, "threads", float(process.num_threads())),
                     (name, "descriptors", float(process.num_fds())),
                 ]
-            shared |= _segments(pid)
+            shared |= shared_segments(pid)
         except (psutil.Error, OSError):
             continue
         found += figures
     # What is mapped, but has no name any more, still takes memory.
     gone = sum(" (deleted)" in one for one in shared)
     found += [
-        ("team", "shared memory [MB]", sum(map(_size, shared)) / 1e6),
+        ("team", "shared memory [MB]", sum(map(size_bytes, shared)) / 1e6),
         ("team", "shared segments", float(len(shared))),
         ("team", "shared segments without a name", float(gone)),
         ("team", "files of the run [MB]", _files(run.directory)),
         ("machine", "load", os.getloadavg()[0]),
     ]
     return found
-
-
-def _size(file: str | Path) -> int:
-    try:
-        return Path(file).stat().st_size
-    except OSError:
-        return 0  # gone meanwhile
 
 
 async def work(run: TeamRun, number: int, counts: dict[str, int]) -> bool:

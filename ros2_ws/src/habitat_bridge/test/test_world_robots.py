@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import WorldSpec, make_world
 from habitat_bridge.house.export import house_to_json
 from habitat_bridge.robots import EMBODIMENTS, RobotError, load_embodiment, load_embodiments
-from habitat_bridge.simulator import WorldError
+from habitat_bridge.simulator import Start, WorldError
 
 
 def test_the_robots_that_come_along() -> None:
@@ -135,3 +136,21 @@ def test_a_graph_world(tmp_path: Path) -> None:
     assert not world.capabilities.pixels
     with pytest.raises(WorldError, match=r"no house 'tot' in .*; did you mean 'toy'\?"):
         make_world({"kind": "graph", "directory": str(tmp_path), "scan": "tot"})
+
+
+def test_a_crowd_starts_beside_the_places_until_there_is_no_room_left() -> None:
+    world = EmbeddedWorld(tiny_house(), look_on_arrival=False)
+    places = len(world.truth().places)
+    body = EMBODIMENTS["wheels"]
+    with pytest.raises(WorldError, match=r"other robots leave no room in the house"):
+        for k in range(500):
+            world.add_robot(f"r{k}", body, Start())
+    robots = list(world.bodies)
+    assert len(robots) > places
+    gaps = [
+        math.dist(a.pose.position, b.pose.position)
+        for k, a in enumerate(robots)
+        for b in robots[:k]
+    ]
+    assert min(gaps) > 2.0 * body.radius
+    assert all(one.places.space.is_free(one.pose.position) for one in robots)

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from coterie_core.asking import Asking
 from coterie_core.geometry import Vec3
-from coterie_core.language import Decider, RulesModel, inline_data
+from coterie_core.language import Decider, RulesModel
 from coterie_core.meaning import Meanings
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, RobotReport, SubTask
 from coterie_core.understanding import NotUnderstood
-from coterie_core.why import belong, follow, note
+from coterie_core.why import belong, note
 from coterie_core.why.context import current
 from coterie_core.why.journal import keeping
 from emos_planner.allocation.solver import Share
@@ -24,15 +24,13 @@ from emos_planner.leader.assigned import keep_assignment
 from emos_planner.leader.briefing import body_text, where_text
 from emos_planner.leader.changes import Change
 from emos_planner.leader.discussion import Channel, Setting, Talk, ask, discuss
+from emos_planner.leader.group_split import Splitting
 from emos_planner.leader.hand_over import HandedOver, Wish, hand_over
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.plans import solver_of, with_offers
 from emos_planner.leader.progress import Progress
 from emos_planner.leader.round_robin import deal
 from emos_planner.leader.saved_task import state_of, task_of
-from emos_planner.leader.split_state import sub_tasks_of_reply
-from emos_planner.leader.split_task import SplitTask
-from emos_planner.leader.splitting import meant_by_order, split_state, with_likeness
 from emos_planner.leader.state_file import Kept, LeaderState
 from emos_planner.leader.stops import take_stop
 from emos_planner.leader.task import Agreement, TaskInWork
@@ -214,33 +212,18 @@ class Leader:
         basis = work.meant.sub_tasks
         if not self.options.discussion:
             return basis, Share(basis), "nobody"
-        own = self._solve(work, starts)
-        second = own(basis, robots, {}, work.forbidden | work.named_others(robots))
-        if len(robots) > self.options.group_size:
-            # No prompt may grow with the team: groups ask the model for their shares only.
-            return basis, second, "rule"
-        lookups = self._lookups(starts)
-        state = split_state(work, second, starts, self.resumes, self.options, lookups)
-        if not self.decider.rule_only:
-            state = await with_likeness(state, self._meanings)
-        decided = await self.decider.decide(SplitTask(), state)
-        follow(decided.trace)
-        work.transcript.asked(decided.tool_uses, self.clock())
-        if decided.decided_by == "rule":
-            if decided.reason:
-                work.notes.append(f"the solver's plan counts: {decided.reason}")
-            return basis, second, "rule"
-        plan = sub_tasks_of_reply(state, decided.reply)
-        if not basis:
-            plan = meant_by_order(work, state, decided.reply, self.scene, self.options)
-        plan = tuple(work.meant.board.with_enough(plan))
-        work.meant.board.adopt(plan)
-        why = inline_data(decided.reply.reason, limit=400) or "no reason given"
-        said = f"the plan is the model's ({decided.model}): {why}"
-        work.transcript.say("statement", "leader", said, time=self.clock())
-        nobody = {one.id for one in plan if not one.robot}
-        unassigned = {id: by for id, by in second.unassigned.items() if id in nobody}
-        return plan, Share(plan, unassigned), "model"
+        splitting = Splitting(
+            self.decider,
+            self.scene,
+            self.resumes,
+            self.options,
+            self._lookups,
+            self._solve,
+            {robot: self._floor(starts[robot]) for robot in robots},
+            self._meanings,
+            self.clock,
+        )
+        return await splitting.split(work, starts)
 
     def _solve(self, work: TaskInWork, starts: Mapping[str, Vec3 | None]) -> Callable[..., Share]:
         return solver_of(work.progress, starts, self.toolbox, self.options.seed)

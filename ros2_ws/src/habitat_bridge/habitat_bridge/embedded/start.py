@@ -16,6 +16,7 @@ from habitat_bridge.house.house import House
 from habitat_bridge.simulator import Start, WorldError
 
 _GAP = 0.1  # [m] between robots at the start
+_BESIDE = (0.8, 1.2, 1.6)  # [m] from a place, where a crowd takes all places
 
 
 def choose_start(
@@ -70,11 +71,38 @@ def choose_start(
         most = max(map(len, parts))
         fitting = [k for k in fitting if len(part_of[k]) == most]
     free = [k for k in fitting if _clear(bodies, embodiment, _spot(places, k))]
-    if not free:
+    found: Vec3 | None = None
+    if free:
+        found = _spot(places, free[int(rng.integers(len(free)))])
+    elif start.place is None:
+        found = _beside(fitting, embodiment, places, bodies, rng)
+    if found is None:
         where = start.place or start.room or "the house"
-        raise WorldError(f"other robots take all places of {where}; choose another start")
-    place = free[int(rng.integers(len(free)))]
-    return Pose(_spot(places, place), float(rng.uniform(-math.pi, math.pi)))
+        raise WorldError(
+            f"{len(bodies)} other robots leave no room in {where}; choose another start, a larger "
+            "house or fewer robots"
+        )
+    return Pose(found, float(rng.uniform(-math.pi, math.pi)))
+
+
+def _beside(
+    fitting: Sequence[str],
+    embodiment: Embodiment,
+    places: BodyPlaces,
+    bodies: Sequence[Body],
+    rng: np.random.Generator,
+) -> Vec3 | None:
+    """Return a free spot near one of the places that others take; None where there is none."""
+    order = rng.permutation(len(fitting))
+    for away in _BESIDE:
+        for k in order:
+            x, y, z = _spot(places, fitting[k])
+            for turn in np.arange(0.0, 2.0 * math.pi, math.pi / 4.0):
+                wanted = (x + away * math.cos(turn), y + away * math.sin(turn), z)
+                spot = places.space.nearest_free(wanted, 0.2, near=(x, y, z))
+                if spot is not None and _clear(bodies, embodiment, spot):
+                    return spot
+    return None
 
 
 def _wanted(house: House, places: BodyPlaces, start: Start) -> list[str]:
