@@ -119,6 +119,8 @@ def test_a_check_where_there_is_none_can_be_done_by_who_gets_there(room, done) -
     team = {"rover": small_team()["rover"]}  # the bedroom is upstairs
     case = replace(CASE, kind="check", label="food", room=room, targets=())
     assert possible(case, small_house(items=False), team).things is done
+    all_ = replace(case, kind="find_all", room="")
+    assert not possible(all_, small_house(items=False), team).things  # there is nothing to find
 
 
 @pytest.mark.parametrize(("count", "done"), [(1, True), (0, False)])

@@ -92,7 +92,7 @@ def possible(case: Case, scene: SceneGraph, resumes: Mapping[str, Resume]) -> Po
     if case.kind == "clear":
         rooms = sorted({scene.objects[i].room for i in case.source})
     entered = all(_enters(room, tools) for room in rooms)
-    able = len(fit) >= need and (bool(need) or entered)
+    able = len(fit) >= need and (bool(need) or (case.kind == "check" and entered))
     if case.targets:
         able = able and _with_room(case, fit, tools) >= need
     return Possible(able, entered and _looked_over(case, rooms, tools))
