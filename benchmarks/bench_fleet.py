@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 import psutil
-from growth import table
+from growth import draw, table
 from process_figures import heap_mb, pss_mb, shared_segments, size_bytes
 from rich.console import Console
 
@@ -70,6 +70,17 @@ FIGURES = (
     "threads",
     "idle CPU [%]",
     "CPU per question [ms]",
+)
+DRAWN = (
+    "found [s]",
+    "questions per s",
+    "p99 [s]",
+    "fixed task assigned [s]",
+    "task for each assigned [s]",
+    "memory of robots [MB]",
+    "idle CPU [%]",
+    "CPU per question [ms]",
+    "threads",
 )
 
 
@@ -288,6 +299,17 @@ def report(rows: Sequence[Row], options: argparse.Namespace) -> None:
             some = [r for r in rows if (r["role"], r["per process"]) == (role, size)]
             if some:
                 console.print(table(f"{role}s, {size} per process", some, FIGURES))
+    draw({title: lines(rows, title) for title in DRAWN}, options.out / "fleet.png")
+
+
+def lines(rows: Sequence[Row], figure: str) -> dict[str, list[tuple[float, float]]]:
+    """Return the points of a figure, a line per role and size of processes."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        if figure in row:
+            name = f"{row['role']}s, {row['per process']} per process"
+            found.setdefault(name, []).append((row["robots"], row[figure]))
+    return found
 
 
 if __name__ == "__main__":

@@ -66,7 +66,8 @@ class AgentNode(LifecycleNode):
         context: rclpy context; None for the default one.
         parameters: Values that go before the defaults and after the command line.
         light: Without rosout, parameter services and type description: several times faster to
-            make, for nodes that are made by the dozen.
+            make, for nodes that are made by the dozen. What several of a process listen to, they
+            subscribe to together.
     """
 
     PARAMETERS: ClassVar[Sequence[ParameterSpec]] = ()
@@ -98,6 +99,8 @@ class AgentNode(LifecycleNode):
         self._scopes: dict[str, list[Callable[[], object]]] = {"setup": [], "start": []}
         self._scope = "setup"
         self.stopping = False
+        self.ending = False  # the whole process ends: nothing is begun any more
+        self.light = light
         self._urgent: Urgent | None = None
         self.loop = LoopThread(self.get_fully_qualified_name(), self.report_failure)
         try:
@@ -367,7 +370,7 @@ class AgentNode(LifecycleNode):
                 a camera that floods takes no time from others then. None: all.
             sampled: More messages than `rate` are no problem that is told.
         """
-        subscription = subscribe(
+        end = subscribe(
             self,
             message_type,
             topic,
@@ -378,7 +381,7 @@ class AgentNode(LifecycleNode):
             rate=rate,
             sampled=sampled,
         )
-        self._scopes[self._scope].append(lambda: self.destroy_subscription(subscription))
+        self._scopes[self._scope].append(end)
 
     def serve(
         self,

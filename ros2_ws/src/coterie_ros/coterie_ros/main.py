@@ -228,6 +228,8 @@ def spin_nodes(nodes: Sequence[AgentNode], context: Context, stop: threading.Eve
         watchdog.daemon = True
         watchdog.start()
         for node in nodes:
+            node.ending = True
+        for node in nodes:
             node.stop_work()
         if context.ok():
             # Results of goals that were cancelled just now still have to leave.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rclpy.serialization import deserialize_message
-from rclpy.subscription import Subscription
 
 from coterie_core.rate import Rate
 from coterie_ros.qos import profile
+from coterie_ros.shared_subscriptions import can_share, share
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
@@ -27,8 +28,8 @@ def subscribe(
     limit: int,
     rate: float | None,
     sampled: bool = False,
-) -> Subscription:
-    """Subscribe; see `AgentNode.subscribe`."""
+) -> Callable[[], object]:
+    """Subscribe; see `AgentNode.subscribe`. Returns what ends it."""
     waiting = 0
     # What came while this node was busy, as at its start, is handed over at once: that is no flood
     # before it is more than a second brings.
@@ -65,9 +66,11 @@ def subscribe(
         if inspect.iscoroutine(outcome):
             node.loop.spawn(outcome, f"subscription {topic}")
 
+    node.diagnostics.add_source(topic, lambda: {"waiting": waiting})
+    if bucket is None and can_share(node, qos):
+        return share(node, message_type, topic, qos, receive)
     # Raw messages are bytes: what is dropped was never made into an object.
     subscription = node.create_subscription(
         message_type, topic, receive, profile(qos), raw=bucket is not None
     )
-    node.diagnostics.add_source(topic, lambda: {"waiting": waiting})
-    return subscription
+    return partial(node.destroy_subscription, subscription)

@@ -57,3 +57,38 @@ def test_a_flood_is_cut_to_the_rate_before_it_is_read(ros):
     took = time.monotonic() - begin
     assert 2 <= len(eye.read) <= RATE * (1.0 + took) + 1 and set(eye.read) == {"rgb8"}
     assert eye.diagnostics.counter("images.flood") > 100
+
+
+class Ear(AgentNode):
+    """Listens to words; one of many in a process."""
+
+    def __init__(self, name: str, context) -> None:
+        self.heard: list[str] = []
+        super().__init__(name, context=context, light=True)
+
+    def on_start(self) -> None:
+        self.subscribe(String, "words", "messages", lambda m: self.heard.append(m.data))
+
+
+def test_many_nodes_of_a_process_subscribe_once_and_each_hears_all(ros):
+    ears = [ros.add(Ear(f"ear_{k}", ros.context)) for k in range(3)]
+    for ear in ears:
+        ros.wait_active(ear)
+    node = ros.node()
+    words = node.create_publisher(String, "words", profile("messages"))
+    ros.wait_for_matched(words)
+    assert node.count_subscribers("words") == 1
+    words.publish(String(data="one"))
+    ros.spin_until(lambda: all(ear.heard == ["one"] for ear in ears), what="the first word")
+    # Who had the subscription goes; another one takes it over.
+    ears[0].trigger_deactivate()
+    two = String(data="two")
+    ros.spin_until(
+        # Told again: what comes before publisher and subscription have met is lost.
+        lambda: words.publish(two) or all("two" in ear.heard for ear in ears[1:]),
+        what="the second word",
+    )
+    assert ears[0].heard == ["one"]
+    for ear in ears[1:]:
+        ear.trigger_deactivate()
+    ros.spin_until(lambda: words.get_subscription_count() == 0, what="nobody")

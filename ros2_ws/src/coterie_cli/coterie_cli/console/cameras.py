@@ -89,7 +89,7 @@ class Cameras:
         async with self._turn:
             wanted = {tab.watched for tab in self._node.page.tabs if tab.watched}
             for key in set(self._open) - wanted:
-                await self._node.in_executor(self._node.destroy_subscription, self._open.pop(key))
+                await self._node.in_executor(self._open.pop(key))
             for key in wanted - set(self._open):
                 if key in self._topics:
                     topic, kind = self._topics[key]
