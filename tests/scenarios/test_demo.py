@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,26 +13,11 @@ from typing import Any
 import psutil
 import pytest
 
+from coterie_fixtures.commands import coterie
+
 NODE = re.compile(r"/(bridge|aggregator|explorer)_node\b")
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(900)]
-
-
-def coterie(*arguments: str, domain: int | None = None, **options: Any) -> subprocess.Popen[str]:
-    """Start the command line in a session of its own."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    environment.pop("ROS_DOMAIN_ID", None)
-    if domain is not None:
-        environment["ROS_DOMAIN_ID"] = str(domain)
-    return subprocess.Popen(
-        [sys.executable, "-m", "coterie_cli.cli", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=environment,
-        start_new_session=True,
-        text=True,
-        **options,
-    )
 
 
 def nodes_in(domain: int) -> list[int]:

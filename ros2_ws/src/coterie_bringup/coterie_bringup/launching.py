@@ -247,6 +247,7 @@ def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> l
             stops=stop_folder(planned.team, planned.directory),
             log=ledger_folder(planned.team, planned.directory),
             elsewhere=driven_elsewhere(planned.team, planned.host),
+            leads=any(spec.name == "leader" for spec in planned.specs),
         )
     )
     notes = [f"team {planned.team.name}: ROS_DOMAIN_ID={domain}, run folder {planned.directory}"]

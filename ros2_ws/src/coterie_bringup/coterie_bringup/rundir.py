@@ -45,6 +45,7 @@ class RunState:
     log: str = ""
     elsewhere: list[str] = field(default_factory=list)
     tells_stops: bool = False
+    leads: bool = False
 
     @property
     def alive(self) -> bool:
@@ -64,12 +65,13 @@ def own_state(
     log: Path | None = None,
     elsewhere: Sequence[str] = (),
     tells_stops: bool = False,
+    leads: bool = False,
 ) -> RunState:
     """Return the state of a team that this process runs from now on.
 
     `stops` is where the latches of stopped robots are kept, `log` where goals and permits are
     logged. `elsewhere` are the robots whose stops another host of the team obeys; with
-    `tells_stops` they are told again what they did not hear.
+    `tells_stops` they are told again what they did not hear. `leads`: the leader runs here.
     """
     return RunState(
         team=team,
@@ -85,6 +87,7 @@ def own_state(
         log=str(log or ""),
         elsewhere=list(elsewhere),
         tells_stops=tells_stops,
+        leads=leads,
     )
 
 

@@ -181,6 +181,7 @@ def prepared(
             log=ledger_folder(team, directory),
             elsewhere=driven_elsewhere(team, host),
             tells_stops=bool(host),
+            leads=any(spec.name == "leader" for spec in specs),
         )
         with rundir.registered(state):
             yield TeamRun(team, number, directory, specs, environment, supervisor, state)

@@ -23,7 +23,7 @@ from coterie_core.parsing import NotAQuestion, question_kind, understand
 from coterie_core.questions import Answer, FinalAnswer, OpenAnswer, Question
 from coterie_core.scene import SceneGraph
 from coterie_core.waiting import in_time
-from coterie_msgs.action import AskOpen, AskTeam, Explore, NavigateTo
+from coterie_msgs.action import AskOpen, AskTeam, ExecuteTask, Explore, NavigateTo
 from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import AskProgress, Label, SemanticMap
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
@@ -110,6 +110,7 @@ class Operator(AgentNode):
         self._questions = self.publisher(QuestionMsg, "question", "questions")
         self._labels = self.publisher(Label, "label", "answers")
         self._ask = ActionClient(self, AskTeam, "ask")
+        self._task = ActionClient(self, ExecuteTask, "execute_task")
         self._ask_open = ActionClient(self, AskOpen, "ask_open")
         self._query = ServiceClient(self, QueryObjects, "query_objects")
         self._train = ServiceClient(self, Trigger, "train")
@@ -146,11 +147,23 @@ class Operator(AgentNode):
 
     # -- what a team does -------------------------------------------------------------------------
 
-    async def wait_for_team(self, timeout: float) -> list[str]:
-        """Wait until bridge, aggregator and all robots can be spoken to; return what is missing."""
-        ends: dict[str, Any] = {"aggregator": self._train}
-        ends |= {f"bridge or adapter of {name}": end for name, end in self._bridge.items()}
-        ends |= {robot: self._explore[robot] for robot in self.robots}
+    async def wait_for_team(
+        self, timeout: float, *, explorers: bool = True, leader: bool = False
+    ) -> list[str]:
+        """Wait until a team can be spoken to; return what is missing.
+
+        Args:
+            timeout: Longest wait [s].
+            explorers: Whether the robots explore and answer, and an aggregator decides.
+            leader: Whether a leader takes tasks.
+        """
+        ends: dict[str, Any] = {
+            f"bridge or adapter of {name}": end for name, end in self._bridge.items()
+        }
+        if explorers:
+            ends |= {"aggregator": self._train} | self._explore
+        if leader:
+            ends["leader"] = self._task
         ready = await asyncio.gather(*(end.wait(timeout) for end in ends.values()))
         return [name for name, there in zip(ends, ready, strict=True) if not there]
 

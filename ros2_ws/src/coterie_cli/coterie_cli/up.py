@@ -1,11 +1,10 @@
-"""`./coterie up` and `down`: run a team until Ctrl-C, showing what its processes say; end it."""
+"""`./coterie up`: run a team until Ctrl-C, showing what its processes say."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
-import shlex
 import sys
 import threading
 import time
@@ -14,8 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.hosts import chosen_host
-from coterie_bringup.resuming import end, read_note, run_to_resume, team_to_end
-from coterie_bringup.rundir import team_name
+from coterie_bringup.resuming import run_to_resume
 from coterie_bringup.running_team import TeamRun, prepared
 from coterie_bringup.security.enforcing import exposure
 from coterie_bringup.supervisor import Event
@@ -163,20 +161,28 @@ def _attend(run: TeamRun, leaving: threading.Event, explore: bool) -> None:
     from coterie_bringup.team_client import operating
 
     begin = time.monotonic()
+    team = run.team
     with operating(
-        # Who does tasks has no action to wait for.
-        [r.name for r in run.team.explorers or run.team.robots],
+        [r.name for r in team.explorers or team.robots],
         domain=run.domain,
         namespace=run.team.namespace,
         environment=run.environment,
     ) as operator:
-        while operator.run(operator.wait_for_team(0.3)).result(30.0):
+        while operator.run(
+            operator.wait_for_team(
+                0.3, explorers=bool(team.explorers), leader=team.leader is not None
+            )
+        ).result(30.0):
             if leaving.is_set():
                 return
         took = time.monotonic() - begin
+        what = "ask it", './coterie ask "Is there a mug in the kitchen?"'
+        if not team.explorers:
+            what = "give it a task", './coterie do "Bring all mugs to the kitchen counter"'
+            if team.leader is None:
+                what = "give it a goal", './coterie cooperate "ON(mug, table): 1"'
         print(
-            f"team {run.team.name}: up after {took:.0f} s; ask it from another terminal: "
-            './coterie ask "Is there a mug in the kitchen?"',
+            f"team {team.name}: up after {took:.0f} s; {what[0]} from another terminal: {what[1]}",
             flush=True,
         )
         if explore:
@@ -201,27 +207,3 @@ def _explore(run: TeamRun, operator: Operator, leaving: threading.Event) -> None
             if result is not None:
                 told = f"explored {result.distance:.0f} m, {result.objects} things: {result.reason}"
             print(f"team {run.team.name}: {name}: {told}", flush=True)
-
-
-def down(name: str = "", timeout: float = 30.0) -> int:
-    """End a running team as Ctrl-C does, and say how to go on with it; return the exit code.
-
-    Args:
-        name: Name of the team, or of its file; "": the only one that runs here.
-        timeout: How long it may take [s].
-
-    Raises:
-        CommandError: No such team runs here, or several.
-    """
-    state = team_to_end(team_name(name))
-    if not end(state, timeout):
-        print(
-            f"coterie: team {state.team} (process {state.pid}) did not end within {timeout:g} s",
-            file=sys.stderr,
-        )
-        return 1
-    print(f"team {state.team}: ended; {state.directory} keeps what it knew")
-    with contextlib.suppress(CommandError):  # it was begun by ros2 launch of an older version
-        file = read_note(Path(state.directory)).file or state.team
-        print(f"go on with it: ./coterie up {shlex.quote(file)} --resume")
-    return 0

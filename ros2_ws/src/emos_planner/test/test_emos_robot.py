@@ -185,6 +185,18 @@ def test_a_thing_that_several_looks_do_not_show_is_not_there():
     assert [name for name, _ in done].count("Detect") >= 3
 
 
+def test_what_its_hand_holds_from_before_needs_no_look_and_goes_where_it_shall_be():
+    agent = agent_of()
+    agent.holding = "mug-1"  # of a task that ended in between
+    look = SubTask(id="look-1", kind="detect", object=MUG, robot="rover")
+    pick, place = bring()
+    agent.assign("t", "", (look, pick.model_copy(update={"depends_on": ("look-1",)}), place))
+    done = run(agent, lambda skill: OK)
+    assert [name for name, _ in done][:2] == ["NavigateTo", "Place"], done
+    told = states(agent)
+    assert told["look-1"] is DONE and told["pick-1"] is DONE
+
+
 def test_who_cannot_look_has_not_seen_that_a_thing_is_not_there():
     agent = agent_of()
     look = SubTask(id="d", kind="detect", object=MUG, robot="rover")

@@ -7,7 +7,6 @@ import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -29,8 +28,6 @@ PARTIAL_EXIT = 3
 """Exit code of a task that was done in part."""
 LEADER_THERE = 180.0
 """How long a team that was started may take until its leader can be spoken to [s]."""
-STOPPING = 8.0
-"""How long a cancelled task may take to stop the robots [s]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,16 +168,5 @@ async def _give(
                 giving.cancel()
                 # The leader publishes an empty assignment: wait for the robots to be told.
                 with contextlib.suppress(Exception):
-                    await asyncio.shield(asyncio.to_thread(_wait_stopped, watcher))
+                    await asyncio.shield(asyncio.to_thread(watcher.wait_stopped))
                 raise
-
-
-def _wait_stopped(watcher: Any) -> None:
-    import time
-
-    end = time.monotonic() + STOPPING
-    while time.monotonic() < end:
-        reports = list(watcher.record.reports.values())
-        if reports and all(report.waiting or not report.skill for report in reports):
-            return
-        time.sleep(0.1)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from action_msgs.srv import CancelGoal
 from rclpy.context import Context
 
 from coterie_bringup.errors import CommandError
@@ -23,7 +24,7 @@ from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.clients import ActionClient, GoalEnd, GoalRejected, NoAnswer
+from coterie_ros.clients import ActionClient, GoalEnd, GoalRejected, NoAnswer, ServiceClient
 from coterie_ros.conversions.basics import duration_to_msg
 from coterie_ros.conversions.checks import ConversionError
 from coterie_ros.conversions.judgement import judgement_from_msg
@@ -41,6 +42,8 @@ REATTACH = 3
 """How often a leader may die and come back during one task."""
 LEADER_BACK = 60.0
 """How long to wait for a leader that has died [s]."""
+STOPPING = 8.0
+"""How long a cancelled task may take to stop the robots [s]."""
 SETTLE = 2.0
 """How long a leader that has come back is given to find its task again [s]."""
 OUTCOMES = {
@@ -90,6 +93,8 @@ async def followed(
 class TaskWatcher(AgentNode):
     """Gives one task and keeps a record of what it hears; `on_news` is called after each change."""
 
+    SAYS_READY = False  # it talks to a person, who asked for something else
+
     def __init__(
         self,
         robots: Sequence[str],
@@ -117,6 +122,7 @@ class TaskWatcher(AgentNode):
     def on_setup(self, parameters: Parameters) -> None:
         """Make the client."""
         self._client = ActionClient(self, ExecuteTask, "execute_task")
+        self._cancel = ServiceClient(self, CancelGoal, "execute_task/_action/cancel_goal")
         if self._person is not None and self._person.there:
             serve_person(self, self._person, "do")
 
@@ -151,6 +157,25 @@ class TaskWatcher(AgentNode):
     async def leader_there(self, timeout: float) -> bool:
         """Wait for a leader; False where none came in time [s]."""
         return await self._client.wait(timeout)
+
+    async def cancel(self) -> bool:
+        """Cancel all tasks of the leader, whoever gave them; False where none goes on.
+
+        Raises:
+            NoAnswer: The leader does not answer.
+        """
+        # A request for no goal in particular is for all goals.
+        told = await self._cancel.call(CancelGoal.Request(), timeout=5.0, attempts=1)
+        return bool(told.goals_canceling)
+
+    def wait_stopped(self) -> None:
+        """Wait until robots whose task was cancelled do nothing any more, but not for long."""
+        end = time.monotonic() + STOPPING
+        while time.monotonic() < end:
+            reports = list(self.record.reports.values())
+            if reports and all(report.waiting or not report.skill for report in reports):
+                return
+            time.sleep(0.1)
 
     async def give(self, max_time: float, resume: bool = False) -> None:
         """Give the task and wait for its end; the record then says how it went.

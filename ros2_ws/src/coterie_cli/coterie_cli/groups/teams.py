@@ -76,11 +76,11 @@ def down(
         float, typer.Option(min=0.0, help="Longest time until it has ended [s].")
     ] = 30.0,
 ) -> None:
-    """End a running team; ./coterie up TEAM --resume goes on with it.
+    """End a running team, its task first; ./coterie up TEAM --resume goes on with it.
 
     Exit code 0: it has ended; 1: it has not within the time; 2: no such team runs here.
     """
-    from coterie_cli.up import down as run
+    from coterie_cli.down import down as run
 
     raise typer.Exit(run(team, timeout))
 

@@ -202,6 +202,9 @@ def _go_to(now: Situation) -> Iterator[Option]:
 def _detect(now: Situation) -> Iterator[Option]:
     """Look at a known thing, from several sides before it is said not to be there."""
     thing, last = now.thing, now.last
+    if thing is not None and now.holding == thing.id and now.sub_task.receptacle is None:
+        yield _done("it holds it")
+        return
     if thing is None or not now.estimate.feasible:
         return
     if now.sub_task.receptacle is not None:

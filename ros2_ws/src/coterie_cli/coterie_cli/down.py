@@ -1,0 +1,77 @@
+"""`./coterie down`: end a running team in order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shlex
+import sys
+from pathlib import Path
+
+from coterie_bringup.errors import CommandError
+from coterie_bringup.resuming import end, read_note, team_to_end
+from coterie_bringup.rundir import RunState, team_name
+
+LEADER_THERE = 10.0
+"""How long a leader may take to be found [s]."""
+
+
+def down(name: str = "", timeout: float = 30.0) -> int:
+    """End a running team, and say how to go on with it; return the exit code.
+
+    A task in work is cancelled first: robots stop where they are, and whoever gave the task is told
+    and can go on with it. The team's processes then end as by Ctrl-C.
+
+    Args:
+        name: Name of the team, or of its file; "": the only one that runs here.
+        timeout: How long it may take [s].
+
+    Raises:
+        CommandError: No such team runs here, or several.
+    """
+    state = team_to_end(team_name(name))
+    if asyncio.run(_cancelled(state)):
+        print(f"team {state.team}: the task in work was cancelled")
+    if not end(state, timeout):
+        print(
+            f"coterie: team {state.team} (process {state.pid}) did not end within {timeout:g} s",
+            file=sys.stderr,
+        )
+        return 1
+    print(f"team {state.team}: ended; {state.directory} keeps what it knew")
+    with contextlib.suppress(CommandError):  # it was begun by ros2 launch of an older version
+        file = read_note(Path(state.directory)).file or state.team
+        print(f"go on with it: ./coterie up {shlex.quote(file)} --resume")
+    return 0
+
+
+async def _cancelled(state: RunState) -> bool:
+    """Cancel the task that a team works on, and wait until its robots stand; False: none goes on.
+
+    What fails here must not keep a team from ending. Where the leader runs on another host, its
+    task goes on without the robots of this one.
+    """
+    if not state.leads:
+        return False
+    from coterie_bringup.spinning import in_loop
+    from coterie_cli.do.record import TaskRecord
+    from coterie_cli.do.watch import watching
+    from coterie_ros.clients import NoAnswer
+
+    try:
+        with watching(
+            state.robots,
+            TaskRecord(""),
+            domain=state.domain,
+            namespace=state.namespace,
+            environment=state.environment,
+        ) as watcher:
+            if not await in_loop(watcher, watcher.leader_there(LEADER_THERE)):
+                return False
+            if not await in_loop(watcher, watcher.cancel()):
+                return False
+            await asyncio.to_thread(watcher.wait_stopped)
+            return True
+    except (CommandError, NoAnswer) as error:
+        print(f"coterie: the task in work could not be cancelled: {error}", file=sys.stderr)
+        return False
