@@ -10,17 +10,19 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-LEAST = 3
-"""Fewest robots that count for an exponent: below, what does not grow hides what does."""
+DECADE = 10
+"""Teams so many times smaller than the largest count for an exponent: in smaller ones what does not
+grow hides what does."""
 
 
 def exponent(points: Sequence[tuple[float, float]]) -> float | None:
     """Return the slope of a figure over the number of robots, both as logarithms; None: unknown.
 
     Args:
-        points: (robots, figure); those below LEAST robots and without a figure are left out.
+        points: (robots, figure); those of much smaller teams and without a figure are left out.
     """
-    kept = [(n, value) for n, value in points if n >= LEAST and value > 0.0]
+    largest = max((n for n, _ in points), default=0.0)
+    kept = [(n, value) for n, value in points if n * DECADE >= largest and value > 0.0]
     if len(kept) < 2:
         return None
     robots, values = np.log(np.array(kept)).T

@@ -170,7 +170,9 @@ def build(
     waits = [[number[d] for d in job.depends_on if d in number] for job in jobs]
     robots = estimates.robots
     units = units_of(jobs, waits)
-    refused = set(forbidden)
+    refused: dict[str, set[str]] = {}
+    for id, name in forbidden:
+        refused.setdefault(id, set()).add(name)
     options = []
     for unit in units:
         able = {
@@ -179,13 +181,12 @@ def build(
             if all(estimates.of(group, jobs[j]).feasible for j in unit)
         }
         must = {bound[jobs[j].same_robot_as] for j in unit if jobs[j].same_robot_as in bound}
+        never = set[str]().union(*(refused.get(jobs[j].id, ()) for j in unit))
         options.append(
             [
                 r
                 for r, name in enumerate(robots.names)
-                if robots.class_of[r] in able
-                and must <= {name}
-                and not any((jobs[j].id, name) in refused for j in unit)
+                if robots.class_of[r] in able and must <= {name} and name not in never
             ]
         )
     problem = Problem(jobs, robots, units, options, waits)

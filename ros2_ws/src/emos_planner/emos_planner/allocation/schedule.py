@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 import random
 from collections.abc import Sequence
@@ -89,9 +90,19 @@ def greedy(problem: Problem, units: Sequence[int]) -> Plan:
     free = list(problem.ready)
     at = [count + r for r in range(len(free))]
     left = set(units)
+    rank = {u: (-urgency[u], len(problem.options[u]), u) for u in units}
+    missing = {u: len(before[u] & left) for u in units}
+    after: dict[int, list[int]] = {u: [] for u in units}
+    for unit, others in before.items():
+        for other in others:
+            after[other].append(unit)
+    able = [rank[u] for u in units if not missing[u]]
+    heapq.heapify(able)
     while left:
-        able = [u for u in left if not before[u] & left]
-        unit = min(able or left, key=lambda u: (-urgency[u], len(problem.options[u]), u))
+        # Where all wait for one another, the most urgent one goes first.
+        unit = heapq.heappop(able)[2] if able else min(rank[u] for u in left)[2]
+        if unit not in left:
+            continue
         best: tuple[float, float, int] | None = None
         for robot in problem.options[unit]:
             group = problem.robots.class_of[robot]
@@ -115,6 +126,10 @@ def greedy(problem: Problem, units: Sequence[int]) -> Plan:
         plan.order.append(unit)
         plan.robot[unit] = robot
         left.remove(unit)
+        for later in after[unit]:
+            missing[later] -= 1
+            if not missing[later] and later in left:
+                heapq.heappush(able, rank[later])
     return plan
 
 
