@@ -237,8 +237,11 @@ async def measure(run: TeamRun, options: argparse.Namespace) -> Row:
             row["idle CPU by process [%]"] = {name: round(v, 1) for name, v in spent.items()}
             row["idle CPU [%]"] = sum(v for name, v in spent.items() if name != "client")
             if workers:
-                row["fixed task assigned [s]"] = await assigned(client, FIXED)
-                row["task for each assigned [s]"] = await assigned(client, EACH)
+                for title, words in (("fixed task", FIXED), ("task for each", EACH)):
+                    try:
+                        row[f"{title} assigned [s]"] = await assigned(client, words)
+                    except RuntimeError as error:
+                        row[f"{title} failed"] = str(error)
             else:
                 before = cpu_seconds(pids)
                 row |= await questions(client, options.questions, options.window, options.seconds)
@@ -273,7 +276,7 @@ def main() -> None:
     parser.add_argument("--roles", default="explorer,worker")
     parser.add_argument("--per-process", type=int, default=25, help="robots in one process")
     parser.add_argument("--alone", type=int, default=10, help="largest team of single processes")
-    parser.add_argument("--body", default="wheels", help="embodiment of the robots")
+    parser.add_argument("--body", default="legs", help="embodiment of the robots")
     parser.add_argument("--questions", type=int, default=120)
     parser.add_argument("--window", type=int, default=8, help="questions open at a time")
     parser.add_argument("--seconds", type=float, default=20.0, help="longest time of asking [s]")
