@@ -568,3 +568,15 @@ def test_broken_talk_is_named(field, value):
     setattr(turn, field, value)
     with pytest.raises(ConversionError, match=f"discussion, field {field}: expected"):
         debate.utterance_from_msg(turn)
+
+
+@pytest.mark.parametrize(("sec", "nanosec"), [(-1, 0), (0, 10**9), (2**31 - 1, 2**32 - 1)])
+def test_a_stamp_that_no_clock_has_is_refused(sec: int, nanosec: int) -> None:
+    """Found by bench_fuzz.py: such a time was taken, and could not be told again."""
+    from builtin_interfaces.msg import Time
+
+    from coterie_ros.conversions.checks import Checks, ConversionError
+
+    stamp = Time(sec=sec, nanosec=nanosec)
+    with pytest.raises(ConversionError, match="stamp"):
+        cv.stamp_from_msg(stamp, Checks("status"))

@@ -77,10 +77,13 @@ class Cameras:
 
     async def watch(self, said: Said, tab: Tab) -> str:
         """Begin to watch a camera, or end it where none is named."""
-        key = (said.get("robot"), said.get("camera"))
-        if key != (None, None) and key not in self._topics:
+        robot, camera = said.get("robot"), said.get("camera")
+        if robot is None and camera is None:
+            tab.watched = None
+        elif isinstance(robot, str) and isinstance(camera, str) and (robot, camera) in self._topics:
+            tab.watched = robot, camera
+        else:
             raise Refused("no such camera is known")
-        tab.watched = None if key == (None, None) else (str(key[0]), str(key[1]))
         await self.update()
         return ""
 

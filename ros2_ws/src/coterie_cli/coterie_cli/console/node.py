@@ -87,6 +87,7 @@ class ConsoleNode(Operator):
         self._tail = LedgerTail(log) if log is not None else None
         self.explaining = Explaining(run)
         self._space: SpacePage | None = None
+        self._opening = asyncio.Lock()
         self._odom_frames: dict[str, Pose] = {}
         self._stop_one: dict[str, SafePublisher] = {}
         self._release_one: dict[str, ServiceClient] = {}
@@ -340,11 +341,12 @@ class ConsoleNode(Operator):
         """Serve the map in 3D, in a page of its own; tells where."""
         if self.page.site.on_network:
             raise Refused("the map in 3D is for this machine alone")
-        if self._space is None:
-            from coterie_console.team.space import SpacePage  # loads viser
+        async with self._opening:  # who clicks twice gets one page
+            if self._space is None:
+                from coterie_console.team.space import SpacePage  # loads viser
 
-            self._space = await asyncio.to_thread(SpacePage, self.state)
-        return self._space.url
+                self._space = await asyncio.to_thread(SpacePage, self.state)
+            return self._space.url
 
     def on_stop(self) -> None:
         """End the page of the map in 3D."""

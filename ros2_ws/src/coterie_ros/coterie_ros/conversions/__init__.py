@@ -17,6 +17,7 @@ from coterie_ros.conversions.basics import (
     pose_to_msg,
     room_from_msg,
     room_to_msg,
+    stamp_from_msg,
     time_from_msg,
     time_to_msg,
 )
@@ -276,6 +277,7 @@ __all__ = [
     "scene_to_msg",
     "skill_result_from_msg",
     "skill_result_to_msg",
+    "stamp_from_msg",
     "time_from_msg",
     "time_to_msg",
     "thing_from_msg",

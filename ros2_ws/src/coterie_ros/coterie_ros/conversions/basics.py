@@ -34,8 +34,20 @@ def time_to_msg(seconds: float) -> Time:
 
 
 def time_from_msg(message: Time) -> float:
-    """Return a time message in seconds."""
+    """Return a time message in seconds, whatever it holds: for stamps of other people's nodes."""
     return (int(message.sec) * _NANO + message.nanosec) / _NANO  # integers: rounded only once
+
+
+def stamp_from_msg(message: Time, checks: Checks, field: str = "header.stamp") -> float:
+    """Return a time message in seconds, from the beginning of the clock on.
+
+    Raises:
+        ConversionError: Negative, or a second or more of nanoseconds.
+    """
+    if message.sec < 0 or message.nanosec >= _NANO:
+        got = f"sec={message.sec}, nanosec={message.nanosec}"
+        raise checks.fail(field, f"a time since 0 s, fewer than {_NANO} nanoseconds", got)
+    return time_from_msg(message)
 
 
 def duration_to_msg(seconds: float) -> Duration:

@@ -15,7 +15,11 @@ from coterie_core.detections import BoxDetection, ImageDetection, mask_of, runs_
 from coterie_core.embedding import UNNAMED, Embedding
 from coterie_msgs.msg import ImageDetection as ImageDetectionMsg
 from coterie_msgs.msg import ImageDetections, LabelScore
-from coterie_ros.conversions.basics import point_from_msg, point_to_msg, time_from_msg
+from coterie_ros.conversions.basics import (
+    point_from_msg,
+    point_to_msg,
+    stamp_from_msg,
+)
 from coterie_ros.conversions.checks import Checks
 
 try:
@@ -112,7 +116,7 @@ def detections_from_msg(message: ImageDetections, topic: str = "detections") -> 
     detector = checks.text("detector", message.detector)
     model = checks.text("embedding_model", message.embedding_model) or detector or UNNAMED
     return DetectedImage(
-        checks.number("header.stamp", time_from_msg(message.header.stamp), 0.0),
+        stamp_from_msg(message.header.stamp, checks),
         checks.text("header.frame_id", message.header.frame_id, empty=False),
         width,
         height,
@@ -144,7 +148,7 @@ def detections_from_vision_msg(
         scores = _hypotheses(item, part, labels)
         found.append(ImageDetection(_upright(item.bbox, part.at("bbox")), scores))
     return DetectedImage(
-        checks.number("header.stamp", time_from_msg(message.header.stamp), 0.0),
+        stamp_from_msg(message.header.stamp, checks),
         checks.text("header.frame_id", message.header.frame_id, empty=False),
         0,
         0,
@@ -181,7 +185,7 @@ def boxes_from_vision_msg(
             )
         )
     return DetectedBoxes(
-        checks.number("header.stamp", time_from_msg(message.header.stamp), 0.0),
+        stamp_from_msg(message.header.stamp, checks),
         checks.text("header.frame_id", message.header.frame_id, empty=False),
         tuple(boxes),
     )

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from coterie_core.object_events import EventKind, ObjectEvent
 from coterie_msgs.msg import ObjectEvent as ObjectEventMsg
-from coterie_ros.conversions.basics import header, point_from_msg, point_to_msg, time_from_msg
+from coterie_ros.conversions.basics import (
+    header,
+    point_from_msg,
+    point_to_msg,
+    stamp_from_msg,
+)
 from coterie_ros.conversions.checks import Checks
 
 _KINDS: dict[int, EventKind] = {
@@ -46,7 +51,7 @@ def object_event_from_msg(message: ObjectEventMsg, topic: str = "object_events")
         kind=checks.choice("kind", message.kind, _KINDS),
         robot=checks.text("robot", message.robot, empty=False),
         label=checks.text("label", message.label, empty=False),
-        time=time_from_msg(message.header.stamp),
+        time=stamp_from_msg(message.header.stamp, checks),
         position=point_from_msg(message.position, checks),
         **{name: checks.text(name, getattr(message, name)) for name in _TEXTS},
     )

@@ -17,7 +17,7 @@ from coterie_ros.conversions.basics import (
     pose_to_msg,
     room_from_msg,
     room_to_msg,
-    time_from_msg,
+    stamp_from_msg,
 )
 from coterie_ros.conversions.checks import FAR, Checks
 from coterie_ros.conversions.embeddings import embeddings_from_msgs, embeddings_to_msgs
@@ -134,7 +134,7 @@ def observation_from_msg(
     return Observation(
         robot=checks.text("robot", message.robot, empty=False),
         step=int(message.step),
-        time=checks.number("header.stamp", time_from_msg(message.header.stamp), 0.0),
+        time=stamp_from_msg(message.header.stamp, checks),
         pose=pose_from_msg(message.pose, checks),
         place=checks.text("place", message.place),
         room=room_from_msg(message.room, checks),

@@ -10,7 +10,7 @@ from coterie_msgs.msg import PermitRequest as PermitRequestMsg
 from coterie_msgs.msg import PermitRequests
 from coterie_msgs.msg import StandingPermit as StandingPermitMsg
 from coterie_msgs.srv import AnswerPermit
-from coterie_ros.conversions.basics import time_from_msg, time_to_msg
+from coterie_ros.conversions.basics import stamp_from_msg, time_to_msg
 from coterie_ros.conversions.checks import Checks
 
 _DIGEST = 64
@@ -98,7 +98,7 @@ def _standing(message: StandingPermitMsg, checks: Checks) -> Permit:
         checks.text("id", message.id, _DIGEST, empty=False),
         _goal(message, checks),
         checks.text("by", message.by, MAX_TEXT),
-        time_from_msg(message.until),
+        stamp_from_msg(message.until, checks, "until"),
         standing=True,
     )
 
@@ -130,8 +130,8 @@ def _request(message: PermitRequestMsg, checks: Checks) -> PermitRequest:
         goal,
         goal.rooms,
         checks.text("rule", message.rule, MAX_TEXT),
-        time_from_msg(message.asked),
-        time_from_msg(message.until),
+        stamp_from_msg(message.asked, checks, "asked"),
+        stamp_from_msg(message.until, checks, "until"),
     )
 
 
@@ -162,7 +162,7 @@ def answer_from_msg(message: AnswerPermit.Request, service: str) -> SignedAnswer
         decision=checks.choice("decision", message.decision, _DECISIONS),
         by=checks.text("by", message.by, MAX_TEXT),
         reason=checks.text("reason", message.reason, MAX_TEXT),
-        until=time_from_msg(message.until),
+        until=stamp_from_msg(message.until, checks, "until"),
         standing=bool(message.standing),
         signature=checks.text("signature", message.signature, _DIGEST),
     )

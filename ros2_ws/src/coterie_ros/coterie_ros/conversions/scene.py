@@ -45,7 +45,7 @@ from coterie_ros.conversions.basics import (
     point_to_msg,
     pose_from_msg,
     pose_to_msg,
-    time_from_msg,
+    stamp_from_msg,
     time_to_msg,
 )
 from coterie_ros.conversions.checks import FAR, SENTENCE, Checks
@@ -309,4 +309,6 @@ def _tell_sighting(message: MapObject | MapAgent, seen: Sighting | None) -> None
 
 def _sighting(message: MapObject | MapAgent, checks: Checks) -> Sighting | None:
     by = checks.text("last_seen_by", message.last_seen_by)
-    return Sighting(time_from_msg(message.last_seen), by) if message.has_last_seen else None
+    if not message.has_last_seen:
+        return None
+    return Sighting(stamp_from_msg(message.last_seen, checks, "last_seen"), by)

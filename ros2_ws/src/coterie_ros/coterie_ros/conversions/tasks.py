@@ -28,7 +28,7 @@ from coterie_ros.conversions.basics import (
     header,
     point_from_msg,
     point_to_msg,
-    time_from_msg,
+    stamp_from_msg,
 )
 from coterie_ros.conversions.checks import SENTENCE, Checks
 from coterie_ros.conversions.frames import MAP
@@ -341,7 +341,7 @@ def report_from_msg(message: RobotStatus, topic: str = "status") -> RobotReport:
     found = checks.items("found", message.found, _MOST_THINGS)
     return RobotReport(
         robot=checks.text("robot", message.robot, empty=False),
-        time=time_from_msg(message.header.stamp),
+        time=stamp_from_msg(message.header.stamp, checks),
         task=checks.text("task", message.task),
         waiting=bool(message.waiting),
         position=at,
