@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from coterie_bringup.rundir import RunState, team_name
 
 LEADER_THERE = 10.0
 """How long a leader may take to be found [s]."""
+ROOM = 1_000_000
+"""With less than this left on the disk not everything can have been written [bytes]."""
 
 
 def down(name: str = "", timeout: float = 30.0) -> int:
@@ -38,7 +41,10 @@ def down(name: str = "", timeout: float = 30.0) -> int:
             file=sys.stderr,
         )
         return 1
-    print(f"team {state.team}: ended; {state.directory} keeps what it knew")
+    kept = "keeps what it knew"
+    if shutil.disk_usage(state.directory).free < ROOM:
+        kept = "keeps what it knew until the disk was full; what came then may be missing"
+    print(f"team {state.team}: ended; {state.directory} {kept}")
     with contextlib.suppress(CommandError):  # it was begun by ros2 launch of an older version
         file = read_note(Path(state.directory)).file or state.team
         print(f"go on with it: ./coterie up {shlex.quote(file)} --resume")
