@@ -60,7 +60,7 @@ def schema_problems(error: ValidationError, top: str = "top level", most: int = 
     """
     found = error.errors(include_url=False, include_context=False, include_input=False)[:most]
     return "; ".join(
-        f"{shorten('.'.join(str(part) for part in one['loc']) or top)}: {one['msg']}"
+        f"{shorten('.'.join(str(part) for part in one['loc']) or top)}: {shorten(one['msg'], 500)}"
         for one in found
     )
 

@@ -32,5 +32,5 @@ def _file(name: str, ending: str) -> Path:
     if name not in ROBOTS:
         close = difflib.get_close_matches(name, ROBOTS, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise KeyError(f"no robot {name!r}{hint} There are: {', '.join(ROBOTS)}")
+        raise KeyError(f"no robot {name[:80]!r}{hint} There are: {', '.join(ROBOTS)}")
     return FOLDER / f"{name}.{ending}"

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from coterie_core.files import write_atomically
 from coterie_core.geometry import Vec3
-from coterie_core.plain_data import DataError, check_values, read_json, schema_problems
+from coterie_core.plain_data import DataError, check_values, read_json, schema_problems, shorten
 from coterie_core.scene import SceneError, SceneGraph, from_json, to_json
 from coterie_core.tasks import Predicate, SubTask
 from emos_planner.leader.transcript import Transcript
@@ -128,7 +128,7 @@ def load_state(path: Path) -> Kept:
     except (KeyError, TypeError, SceneError, DataError) as error:
         raise StateError(f"{path}: not a leader's state: {error}") from None
     if state.format != FORMAT:
-        raise StateError(f"{path}: format {state.format!r}, expected {FORMAT!r}")
+        raise StateError(f"{path}: format {shorten(state.format)!r}, expected {FORMAT!r}")
     return Kept(state, scene)
 
 

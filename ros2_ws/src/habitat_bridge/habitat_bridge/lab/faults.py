@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from coterie_core.plain_data import schema_problems
+from coterie_core.plain_data import schema_problems, shorten
 
 GOAL_FAULTS: Mapping[str, str] = {
     "navigate_rejected": "NavigateToPose rejects the goal",
@@ -113,9 +113,9 @@ def parse_fault(text: str) -> Fault:
     for part in rest.split(",") if rest.strip() else []:
         name, equals, value = part.partition("=")
         if not equals:
-            raise ValueError(f"fault {text!r}: expected NAME=VALUE, got {part!r}")
+            raise ValueError(f"fault {shorten(text)!r}: expected NAME=VALUE, got {shorten(part)!r}")
         fields[name.strip()] = value.strip()
-    return _fault(fields, f"fault {text!r}")
+    return _fault(fields, f"fault {shorten(text)!r}")
 
 
 def read_faults(value: Any) -> list[Fault]:
