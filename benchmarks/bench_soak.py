@@ -4,8 +4,9 @@
     python benchmarks/bench_soak.py --minutes 60 --out out/soak
 
 A team runs for so long and is given work, each round by a node of its own as a command makes it: a
-robot explores a little, a question is asked, the map is searched. A round begins `--rest` seconds
-after the last one. All its processes and this one are sampled. What is told is the slope over the
+robot explores a little, a question is asked, the map is searched; where there is a leader, it is
+given a task: somebody goes somewhere, or a thing is carried. A round begins `--rest` seconds after
+the last one. All its processes and this one are sampled. What is told is the slope over the
 second half, with its 95 % interval: in the first one caches fill. "grows" is said of a slope that
 is surely above zero and comes to more than 5 % of the mean in an hour. It ends early where three
 rounds in a row do nothing. Writes soak.json, samples.csv and soak.png.
@@ -20,7 +21,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import csv
+import itertools
 import json
+import math
 import os
 import time
 from collections.abc import Awaitable, Mapping, Sequence
@@ -39,6 +42,8 @@ from coterie_bringup.running_team import TeamRun, prepared
 from coterie_bringup.spinning import in_loop
 from coterie_bringup.team import load_team
 from coterie_bringup.team_client import Operator, exploration_goal, operating
+from coterie_cli.do.record import TaskRecord
+from coterie_cli.do.watch import watching
 from coterie_core.questions import Question
 
 T = TypeVar("T")
@@ -49,8 +54,20 @@ GROWS = 0.05
 """Growth in an hour that counts, as a share of the mean."""
 LEAST = 8
 """Fewest samples for a slope."""
+TASK_LASTS = 300.0
+"""Longest that a task may take [s]."""
 MOST_IDLE = 3
 """Rounds in a row that may do nothing before the soak ends."""
+TASKS = (
+    "Slim, go to the bathroom",
+    "Bring a mug to the sofa",
+    "Walker, go to the bedroom",
+    "Bring a book to the kitchen counter",
+    "Slim, go to the kitchen",
+    "Bring a mug to the kitchen counter",
+    "Walker, go to the living room",
+    "Bring a book to the sofa",
+)
 THINGS = ("mug", "chair", "lamp", "plant", "book", "sofa", "towel", "plate")
 
 
@@ -138,7 +155,34 @@ async def work(run: TeamRun, number: int, counts: dict[str, int]) -> bool:
         await _tried(counts, "asked", in_loop(operator, operator.ask(question, 60.0)))
         if run.team.planner is not None:
             await _tried(counts, "searched", in_loop(operator, operator.find(thing, 5, 60.0)))
+    if run.team.leader is not None:
+        await _do(run, TASKS[number % len(TASKS)], counts)
     return _done(counts) > before
+
+
+async def _do(run: TeamRun, words: str, counts: dict[str, int]) -> None:
+    """Give the leader a task; its outcome is counted."""
+    robots = [robot.name for robot in run.team.robots]
+    record = TaskRecord(words)
+    with watching(
+        robots,
+        record,
+        domain=run.domain,
+        namespace=run.team.namespace,
+        environment=run.environment,
+    ) as watcher:
+        await in_loop(watcher, watcher.leader_there(60.0))
+        giving = in_loop(watcher, asyncio.wait_for(watcher.give(0.0), TASK_LASTS))
+        await _tried(counts, "tasks", giving)
+    if record.judgement is not None and not record.judgement.goes_on:
+        record.outcome = "asked back"
+    counts[f"tasks that ended {record.outcome}"] = (
+        counts.get(f"tasks that ended {record.outcome}", 0) + 1
+    )
+    moved = sum(
+        sum(math.dist(a, b) for a, b in itertools.pairwise(way)) for way in record.ways.values()
+    )
+    counts["metres of tasks"] = counts.get("metres of tasks", 0) + round(moved)
 
 
 def _done(counts: Mapping[str, int]) -> int:
