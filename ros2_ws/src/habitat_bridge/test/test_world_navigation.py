@@ -12,6 +12,7 @@ from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Box, Pose
 from coterie_core.skills import NavigateTo, Outcome, SkillRefused, Wait
 from coterie_fixtures.tiny_house import UPPER, thing, tiny_house
+from habitat_bridge.embedded.body import Walk, YieldManeuver
 from habitat_bridge.embedded.deadlock_avoidance import make_way
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -215,6 +216,32 @@ def test_an_idle_robot_makes_way_and_comes_back() -> None:
     assert math.dist(sim.state("idle").pose.position, home.position) < 0.01
     assert sim.state("idle").pose.yaw == pytest.approx(home.yaw)
     assert sim.state("idle").busy == ""
+
+
+@pytest.mark.parametrize("coming_back", [False, True])
+def test_a_robot_that_is_touched_is_asked_even_where_a_way_leads_past_it(coming_back) -> None:
+    """The way around it begins a little nearer to it than the robots stand."""
+    sim = world()
+    sim.add_robot("idle", SLIM, at((1.625, 0.925, 0.0)))
+    sim.add_robot("goer", SLIM, at((2.5, 2.5, 0.0)))
+    idle, goer = sim.bodies
+    goer.pose = Pose((1.3104, 1.1104, 0.0), 0.93)
+    sim.start_skill("goer", NavigateTo(position=(6.525, 1.375, 0.0)))
+    home = idle.pose
+    if coming_back:
+        home = Pose((1.075, 1.175, 0.0), 1.0)
+        walk = Walk(
+            idle.places.space.plan(idle.pose.position, home.position),
+            goer.walk.blocker,
+            goer.walk.replan,
+            goer.walk.ask,
+        )
+        idle.aside = YieldManeuver(goer, walk, home, None, returning=True)
+    ended = {}
+    for _ in range(600):
+        ended |= sim.tick(0.1)
+    assert ended["goer"].ok, ended["goer"].reason
+    assert math.dist(idle.pose.position, home.position) < 0.01
 
 
 def test_an_idle_robot_leaves_a_narrow_hallway_to_make_way() -> None:

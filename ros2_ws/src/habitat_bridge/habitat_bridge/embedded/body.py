@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 EPSILON = 1e-9
 _TURN_FIRST = 0.35  # [rad] larger turns are made standing
 _REPLAN = (1.0, 2.5, 5.0, 8.0, 11.0)  # [s] of waiting after which another way is looked for
+_BEGINNING = 0.05  # [m] of a way that tell whether one gets away from a robot
 _GIVE_UP = 15.0  # [s] of waiting after which a way counts as blocked
 
 
@@ -228,8 +229,17 @@ class Walk:
             )
         if self.tries < len(_REPLAN) and self.waited >= _REPLAN[self.tries]:
             self.tries += 1
-            if not self.resume(body):
+            if not self.resume(body) or self._blocked(body, other):
                 self.ask(body, other)
+
+    def _blocked(self, body: Body, other: str) -> bool:
+        """Tell whether the way begins past a robot that the body is as good as touching."""
+        if self.at >= len(self.route.points):
+            return False
+        here, there = body.pose.position, self.route.points[self.at]
+        t = min(1.0, _BEGINNING / max(math.dist(here, there), EPSILON))
+        x, y, z = (a + t * (b - a) for a, b in zip(here, there, strict=True))
+        return self.blocker(body, (x, y, z)) == other
 
     def resume(self, body: Body) -> bool:
         """Look for a way from where the body stands now; tell whether there is one."""

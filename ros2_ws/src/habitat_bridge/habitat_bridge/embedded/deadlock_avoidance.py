@@ -25,13 +25,15 @@ _PATIENCE = 12.0  # [s] until a robot that made way comes back in any case
 def make_way(asker: Body, blocker: Body, bodies: Sequence[Body]) -> bool:
     """Have `blocker` step aside for `asker` if it is its turn to; tell whether it does.
 
-    An idle robot makes way for anybody. Of two that walk toward each other the one that was added
-    later does, or the other one where that has nowhere to go, as in a dead end. A robot that looks,
-    grasps or waits on purpose is left in peace. It goes rather where the other does not shut it in
-    once that has arrived, and nowhere beyond its fence.
+    An idle robot makes way for anybody, also on its way back from having made way. Of two that
+    walk toward each other the one that was added later does, or the other one where that has
+    nowhere to go, as in a dead end. A robot that looks, grasps or waits on purpose is left in
+    peace. It goes rather where the other does not shut it in once that has arrived, and nowhere
+    beyond its fence.
     """
     stays = blocker.halted or blocker.embodiment.mobility == "fixed"
-    if blocker.aside is not None or asker.walk is None or stays:
+    before = blocker.aside
+    if (before is not None and not before.returning) or asker.walk is None or stays:
         return False
     if blocker.job is not None:
         walk = blocker.walk
@@ -42,7 +44,10 @@ def make_way(asker: Body, blocker: Body, bodies: Sequence[Body]) -> bool:
             return False
     walk = _way_aside(asker, blocker, bodies)
     if walk is not None:
-        blocker.aside = YieldManeuver(asker, walk, blocker.pose, blocker.glance)
+        home, glance = blocker.pose, blocker.glance
+        if before is not None:
+            home, glance = before.home, before.glance
+        blocker.aside = YieldManeuver(asker, walk, home, glance)
     return walk is not None
 
 
