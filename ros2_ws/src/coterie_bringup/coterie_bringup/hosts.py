@@ -48,6 +48,11 @@ def chosen_host(team: Team, given: str, *, option: str = "--host") -> str:
     return given
 
 
+def share_of(team: Team, host: str) -> str:
+    """Return the option of `up` that a share of a team was begun with ("": it has no hosts)."""
+    return host or (ALL if team.hosts else "")
+
+
 def require_address(team: Team, host: str) -> None:
     """Refuse to run a host's share on another computer.
 

@@ -21,6 +21,7 @@ from coterie_bringup.hosts import (
     discovery_programs,
     driven_elsewhere,
     require_address,
+    share_of,
 )
 from coterie_bringup.memory import claim_memory
 from coterie_bringup.node_parameters import ledger_folder, stop_folder
@@ -248,6 +249,7 @@ def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> l
             log=ledger_folder(planned.team, planned.directory),
             elsewhere=driven_elsewhere(planned.team, planned.host),
             leads=any(spec.name == "leader" for spec in planned.specs),
+            host=share_of(planned.team, planned.host),
         )
     )
     notes = [f"team {planned.team.name}: ROS_DOMAIN_ID={domain}, run folder {planned.directory}"]

@@ -46,6 +46,7 @@ class RunState:
     elsewhere: list[str] = field(default_factory=list)
     tells_stops: bool = False
     leads: bool = False
+    host: str = ""
 
     @property
     def alive(self) -> bool:
@@ -66,12 +67,14 @@ def own_state(
     elsewhere: Sequence[str] = (),
     tells_stops: bool = False,
     leads: bool = False,
+    host: str = "",
 ) -> RunState:
     """Return the state of a team that this process runs from now on.
 
     `stops` is where the latches of stopped robots are kept, `log` where goals and permits are
     logged. `elsewhere` are the robots whose stops another host of the team obeys; with
     `tells_stops` they are told again what they did not hear. `leads`: the leader runs here.
+    `host` is the share of a team of several hosts that runs here, or `all`.
     """
     return RunState(
         team=team,
@@ -88,6 +91,7 @@ def own_state(
         elsewhere=list(elsewhere),
         tells_stops=tells_stops,
         leads=leads,
+        host=host,
     )
 
 

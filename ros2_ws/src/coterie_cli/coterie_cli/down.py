@@ -46,9 +46,19 @@ def down(name: str = "", timeout: float = 30.0) -> int:
         kept = "keeps what it knew until the disk was full; what came then may be missing"
     print(f"team {state.team}: ended; {state.directory} {kept}")
     with contextlib.suppress(CommandError):  # it was begun by ros2 launch of an older version
-        file = read_note(Path(state.directory)).file or state.team
-        print(f"go on with it: ./coterie up {shlex.quote(file)} --resume")
+        print(f"go on with it: {_resuming(state)}")
     return 0
+
+
+def _resuming(state: RunState) -> str:
+    """Return the command that goes on with a team here.
+
+    Raises:
+        CommandError: Its run cannot be gone on with.
+    """
+    file = read_note(Path(state.directory)).file or state.team
+    share = f" --host {state.host}" if state.host else ""
+    return f"./coterie up {shlex.quote(file)}{share} --resume"
 
 
 async def _cancelled(state: RunState) -> bool:

@@ -225,6 +225,8 @@ class StopWatch:
             if not task.done():
                 task.cancel()
                 await asyncio.wait({task}, timeout=_PATIENCE)
+            if task.done() and not task.cancelled():
+                task.exception()  # who is cancelled does not hear of it, and it is no fault
         raise RobotStopped(self._text)
 
     async def carried_out(self, send: Callable[[], Awaitable[SkillResult]]) -> SkillResult:

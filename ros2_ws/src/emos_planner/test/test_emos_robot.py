@@ -197,6 +197,30 @@ def test_what_its_hand_holds_from_before_needs_no_look_and_goes_where_it_shall_b
     assert told["look-1"] is DONE and told["pick-1"] is DONE
 
 
+@pytest.mark.parametrize("outcome", [Outcome.SUCCEEDED, Outcome.HAND_EMPTY])
+def test_a_robot_that_began_anew_puts_down_what_it_had_picked_up_before(outcome):
+    """Its computer lost its power, and its state; the leader still knows what it had done."""
+    agent = agent_of()
+    pick, place = bring()
+    agent.assign("t", "", (pick.model_copy(update={"state": DONE}), place))
+    assert agent.holding == "mug-1"
+
+    def world(skill):
+        return SkillResult(outcome, "") if isinstance(skill, Place) else OK
+
+    done = run(agent, world)
+    assert ("Place", outcome.name) in done, done
+    assert agent.holding == ""
+    assert states(agent)["place-1"] is (DONE if outcome is Outcome.SUCCEEDED else FAILED)
+
+
+def test_what_was_put_down_is_not_in_a_hand_that_begins_anew():
+    agent = agent_of()
+    first, put = (one.model_copy(update={"state": DONE}) for one in bring())
+    agent.assign("t", "", (first, put))
+    assert agent.holding == ""
+
+
 def test_who_cannot_look_has_not_seen_that_a_thing_is_not_there():
     agent = agent_of()
     look = SubTask(id="d", kind="detect", object=MUG, robot="rover")

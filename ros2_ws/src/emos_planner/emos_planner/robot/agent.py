@@ -89,9 +89,7 @@ class RobotAgent:
         self.map = team_map
         self.limits = limits or AgentLimits()
         self.seed = seed
-        self.task = ""
-        self.words = ""
-        self.holding = ""
+        self.task = self.words = self.holding = ""
         self.history: deque[Tried] = deque(maxlen=self.limits.history)
         self.share = Share(robot)
         self.talk = HelpTalk(robot)
@@ -150,6 +148,8 @@ class RobotAgent:
             if one.robot == self.robot:
                 self._learn(one)
         self.share.take(sub_tasks)
+        if not (self.holding or self.history):  # it may have begun anew with something in its hand
+            self.holding = self.share.in_hand(self.map)
         for one in sub_tasks:
             if one.robot != self.robot:
                 self._others.note(one)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import SubTask, SubTaskState
+from coterie_core.team_map import TeamMap
 from emos_planner.robot.choose import Tried
 from emos_planner.robot.situation import Attempt
 
@@ -114,6 +115,23 @@ class Share:
                 known.sub_task = one.model_copy(update=update)
         if self.current not in self._own:
             self.current = ""
+
+    def in_hand(self, known: TeamMap) -> str:
+        """Return the id of what the own sub-tasks have left in the hand ("": nothing is known).
+
+        It was picked up, and is not put down by now. Whether it still is in the hand shows when it
+        is to be put down.
+        """
+        done = [one for one in self.all if one.state is _DONE]
+        meant = {one.id: known.resolve(one.object) for one in done if one.object is not None}
+        ids = {name: thing.id for name, thing in meant.items() if thing is not None}
+        put = {ids[one.id] for one in done if one.kind == "place" and one.id in ids}
+        picked = [
+            ids[one.id]
+            for one in done
+            if one.kind == "pick" and one.robot == self.robot and one.id in ids
+        ]
+        return next((thing for thing in reversed(picked) if thing not in put), "")
 
     def resume(self, sub_tasks: Iterable[SubTask]) -> None:
         """Go on after a restart; what is done of a sub-task in work shows at once."""
