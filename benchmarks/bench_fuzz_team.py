@@ -120,7 +120,7 @@ class Stranger:
         client = self._end(endpoint, lambda: self.node.create_client(kind, endpoint[1]))
         request = random_message(kind.Request, self.dice, wild)
         begin = time.monotonic()
-        await _answer(client.call_async(request))
+        await self._answer(lambda: client.call_async(request))
         self.accepted["service", endpoint[1]] += 1
         return time.monotonic() - begin
 
@@ -131,21 +131,22 @@ class Stranger:
         begin = time.monotonic()
         goal = random_message(kind.Goal, self.dice, wild)
         self._waiting[endpoint] = f"whether it is taken on: {str(goal)[:500]}"
-        handle = await _answer(client.send_goal_async(goal))
+        handle = await self._answer(lambda: client.send_goal_async(goal))
         took = time.monotonic() - begin
         if not handle.accepted:
             return took
         self.accepted["action", endpoint[1]] += 1
-        ending = handle.get_result_async()
+        ending = await self.node.in_executor(handle.get_result_async)
         goes_on = time.monotonic() + self.dice.uniform(0.0, GOES_ON)
         while not ending.done() and time.monotonic() < goes_on:
             await asyncio.sleep(0.01)
         begin = time.monotonic()
         if not ending.done():
             self._waiting[endpoint] = f"whether it is cancelled: {str(goal)[:500]}"
-            await _answer(handle.cancel_goal_async())
+            await self._answer(handle.cancel_goal_async)
         self._waiting[endpoint] = f"its result, once cancelled: {str(goal)[:500]}"
-        await _answer(ending)
+        while not ending.done():
+            await asyncio.sleep(0.002)
         return max(took, time.monotonic() - begin)
 
     async def _topic(self, endpoint: Endpoint, kind: Any, wild: float) -> float | None:
@@ -164,17 +165,17 @@ class Stranger:
         await asyncio.sleep(0.0)
         return 0.0
 
+    async def _answer(self, send: Callable[[], Any]) -> Any:
+        """Send something in the executor's thread, or rclpy may miss its answer; wait for that."""
+        future = await self.node.in_executor(send)
+        while not future.done():
+            await asyncio.sleep(0.002)
+        return future.result()
+
     def _end(self, endpoint: Endpoint, make: Callable[[], Any]) -> Any:
         if endpoint not in self._ends:
             self._ends[endpoint] = make()
         return self._ends[endpoint]
-
-
-async def _answer(future: Any) -> Any:
-    """Wait for an rclpy future from asyncio."""
-    while not future.done():
-        await asyncio.sleep(0.002)
-    return future.result()
 
 
 def turns(found: list[Endpoint], inputs: int, dice: random.Random) -> Iterator[Endpoint]:
@@ -232,7 +233,6 @@ async def fuzz(run: TeamRun, asked: argparse.Namespace) -> tuple[Stranger, float
             async def all_of_it() -> None:
                 await asyncio.gather(*(one_of_many() for _ in range(asked.at_once)))
 
-            # In the loop of the node's own thread: rclpy may miss an answer to another one.
             await in_loop(node, all_of_it())
             took = time.monotonic() - begin
         stranger.faults += health(run, before)

@@ -116,7 +116,7 @@ class AggregatorNode(AgentNode):
             "discussion",
             "messages",
             self._on_turn,
-            convert=conversions.checked_turn,
+            convert=conversions.checked_debate_turn,
         )
         for worker in range(WORKERS):
             self.run(self._decide_all(), f"decide {worker}")

@@ -50,6 +50,7 @@ from coterie_core.skills import (
 )
 from coterie_core.skills import Place as PlaceSkill
 from coterie_msgs.msg import DiscussionTurn, TeamMessage
+from coterie_msgs.msg import Utterance as UtteranceMsg
 from coterie_ros import conversions as cv
 from coterie_ros.conversions import ConversionError, debate
 
@@ -512,6 +513,12 @@ def test_turns_and_messages_are_checked():
     turn.confidence = 0.1
     with pytest.raises(ConversionError, match="confidence"):
         cv.checked_turn(turn)
+    turn = DiscussionTurn(topic="q1", speaker="r1", kind=DiscussionTurn.PROPOSE)
+    turn.said = [UtteranceMsg(speaker="r2", confidence=0.9, evidence=2)]
+    assert cv.checked_debate_turn(turn) is turn
+    turn.said[0].evidence = 6
+    with pytest.raises(ConversionError, match=r"said\[0\].evidence"):
+        cv.checked_debate_turn(turn)
     message = TeamMessage(id="1", sender="r1", text="x" * 500)
     assert cv.checked_team_message(message) is message
     message.text += "x"

@@ -124,7 +124,7 @@ class ExplorerNode(AgentNode):
             team_name(namespace, "discussion"),
             "messages",
             self._on_discussion,
-            convert=conversions.checked_turn,
+            convert=conversions.checked_debate_turn,
         )
 
     def on_release(self) -> None:

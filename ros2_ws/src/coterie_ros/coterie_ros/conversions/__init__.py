@@ -34,6 +34,7 @@ from coterie_ros.conversions.cooperation import (
 )
 from coterie_ros.conversions.debate import (
     call_to_speak,
+    checked_debate_turn,
     conversation_from_msg,
     utterance_from_msg,
     utterance_to_msg,
@@ -208,6 +209,7 @@ __all__ = [
     "camera_transforms",
     "checked_team_message",
     "checked_turn",
+    "checked_debate_turn",
     "cloud_from_msg",
     "cloud_to_msg",
     "color_from_msg",

@@ -10,7 +10,7 @@ from coterie_msgs.msg import DiscussionTurn
 from coterie_msgs.msg import Utterance as UtteranceMsg
 from coterie_ros.conversions.basics import header
 from coterie_ros.conversions.checks import SENTENCE, Checks
-from coterie_ros.conversions.talk import EVIDENCE_KINDS, EVIDENCE_NUMBERS
+from coterie_ros.conversions.talk import EVIDENCE_KINDS, EVIDENCE_NUMBERS, checked_turn
 
 _MOST_UTTERANCES = 2000
 
@@ -88,6 +88,18 @@ def utterance_from_msg(message: DiscussionTurn) -> Utterance:
         ConversionError: An unknown ground, or a number out of range.
     """
     return _utterance(message, Checks("discussion"))
+
+
+def checked_debate_turn(message: DiscussionTurn) -> DiscussionTurn:
+    """Return a turn of a debate once its fields, and the talk that it carries, are checked.
+
+    Raises:
+        ConversionError: As `checked_turn`, `conversation_from_msg` and `utterance_from_msg` do.
+    """
+    checked_turn(message)
+    conversation_from_msg(message)
+    utterance_from_msg(message)
+    return message
 
 
 def _utterance(message: UtteranceMsg | DiscussionTurn, checks: Checks) -> Utterance:
