@@ -32,6 +32,7 @@ from coterie_bringup.restarts import Restarts
 from coterie_bringup.resuming import note_run, run_to_resume
 from coterie_bringup.robot_interfaces import require_interfaces
 from coterie_bringup.security.enforcing import (
+    ending_soon,
     exposure,
     operator_environment,
     require_security,
@@ -253,8 +254,12 @@ def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> l
         )
     )
     notes = [f"team {planned.team.name}: ROS_DOMAIN_ID={domain}, run folder {planned.directory}"]
-    if open_to := exposure(planned.team, planned.environment, domain):
-        notes.append(f"team {planned.team.name}: {open_to}")
+    for told in (
+        exposure(planned.team, planned.environment, domain),
+        ending_soon(planned.team, planned.specs),
+    ):
+        if told:
+            notes.append(f"team {planned.team.name}: {told}")
     nodes = [node_action(spec, planned) for spec in planned.specs]
     return [*(LogInfo(msg=note) for note in notes), *server_actions(planned), *nodes]
 

@@ -7,6 +7,7 @@ import shutil
 import ssl
 import stat
 import subprocess
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,7 +19,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.plan import plan
 from coterie_bringup.running_team import prepared
 from coterie_bringup.security import documents
-from coterie_bringup.security.enforcing import exposure, operator_environment
+from coterie_bringup.security.enforcing import ending_soon, exposure, operator_environment
 from coterie_bringup.security.keystore import FILES, keystore_folder, make_keystore, problems
 from coterie_bringup.security.rights import TEAM, rights
 from coterie_bringup.team import Team, load_team, parse_team
@@ -199,6 +200,36 @@ def test_a_keystore_is_never_overwritten_and_keys_outlive_an_update(
     assert make_keystore(more, keystore, update=True) == ["/robots/new"]
     assert not list(problems(more, keystore, rights(more)))
     assert all(file.read_bytes() == data for file, data in keys.items())
+
+
+def test_certificates_that_end_are_told_renewed_and_refused_when_over(
+    team: Team, keystore: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = (keystore / "enclaves" / ROBOT[1:] / "key.pem").read_bytes()
+    specs = plan(team)
+    assert ending_soon(team, specs) == ""
+
+    def at(days: float) -> None:
+        now = datetime.now(timezone.utc) + timedelta(days=days)
+        clock = type("Clock", (datetime,), {"now": classmethod(lambda cls, zone=None: now)})
+        monkeypatch.setattr("coterie_bringup.security.keystore.datetime", clock)
+
+    at(340)
+    told = ending_soon(team, specs)
+    assert f"{ROBOT} on 20" in told and "--update" in told
+    assert not list(problems(team, keystore, rights(team)))
+    at(-3)
+    said = list(problems(team, keystore, [ROBOT]))
+    assert len(said) == 1 and "the clock here says" in said[0] and "set it" in said[0]
+    at(366)
+    assert ["ended on" in text for text in problems(team, keystore, [ROBOT])] == [True]
+    at(340)
+    assert ROBOT in make_keystore(team, keystore, update=True)
+    assert ending_soon(team, specs) == ""
+    assert make_keystore(team, keystore, update=True) == []
+    at(366)
+    assert not list(problems(team, keystore, rights(team)))
+    assert (keystore / "enclaves" / ROBOT[1:] / "key.pem").read_bytes() == key
 
 
 def test_what_is_wrong_with_a_keystore_is_told(team: Team, keystore: Path, tmp_path: Path) -> None:

@@ -227,9 +227,10 @@ def _steps(team: Team, out: Path, kind: Kind) -> str:
         where = f"{FILES}/{name}.keys.env" if kind == "systemd" else "the environment"
         lines.append(f"  keys that models need, in {where}: {', '.join(keys)}")
     if team.security.enabled:
-        from coterie_bringup.security.keystore import keystore_folder
-
-        lines.append(f"  its keys of the keystore {keystore_folder(team)}")
+        lines.append(
+            f"  its keys: ./coterie security {team.file or name} --host HOST --out FOLDER, "
+            "for each host"
+        )
     lines.append(f"open in a firewall between them: {discovery_port(team)}")
     lines.append(f"a person's own computer: source {out / 'operator.env'}")
     return "\n".join(lines)

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from coterie_bringup.security.keystore import keystore_folder, make_keystore
+from coterie_bringup.errors import CommandError
+from coterie_bringup.plan import plan
+from coterie_bringup.security.enforcing import enclaves_of
+from coterie_bringup.security.keystore import deal, keystore_folder, make_keystore
 from coterie_bringup.security.rights import TEAM, person_enclave, rights, robot_enclave
-from coterie_bringup.team import load_team
+from coterie_bringup.team import Team, load_team
 
 
-def security(file: Path, *, out: Path | None, update: bool) -> int:
-    """Make the keystore of the team of a file; return the exit code.
+def security(file: Path, *, out: Path | None, update: bool, host: str = "") -> int:
+    """Make the keystore of the team of a file, or a host's share of it; return the exit code.
 
     Args:
         file: Team file.
         out: Where the keystore goes; None: where the team looks for it.
         update: Keep the keys of a keystore that is there, and write its permissions anew.
+        host: Host of the team whose share of the keystore is dealt to `out`; "": none.
 
     Raises:
-        CommandError: There is a keystore already, or the folder cannot be used.
+        CommandError: There is a keystore already, or the folder cannot be used; there is no such
+            host, or the keystore has not what it needs.
     """
     team = load_team(file)
+    if host:
+        return _dealt(team, host, out)
     folder = out if out is not None else keystore_folder(team)
     new = make_keystore(team, folder.absolute(), update=update)
     may = {TEAM: "runs the team: everything in its namespace"}
@@ -29,7 +36,7 @@ def security(file: Path, *, out: Path | None, update: bool) -> int:
     may |= {person_enclave(n): "listens, and commands nothing" for n in team.security.listeners}
     print(f"team {team.name}: keystore {folder}")
     for enclave in rights(team):
-        print(f"  {enclave:<24} {may[enclave]}" + (" (new key)" if enclave in new else ""))
+        print(f"  {enclave:<24} {may[enclave]}" + (" (new)" if enclave in new else ""))
     print(
         f"  {folder}/private/ca.key.pem signs keys: whoever has it can make one; keep it off robots"
     )
@@ -37,4 +44,19 @@ def security(file: Path, *, out: Path | None, update: bool) -> int:
         print("The team does not use it yet: write `security: {enabled: true}` into its file.")
     elif folder.resolve() != keystore_folder(team).resolve():
         print(f"The team looks for it in {keystore_folder(team)}: copy what belongs there.")
+    return 0
+
+
+def _dealt(team: Team, host: str, out: Path | None) -> int:
+    if out is None:
+        raise CommandError("--host: say with --out where the host's share of the keys goes")
+    if host not in team.hosts:
+        known = ", ".join(team.hosts) or "none in its file"
+        raise CommandError(f"--host: no host {host!r}; hosts of team {team.name}: {known}")
+    needed = enclaves_of(team, plan(team, host=host))
+    deal(team, keystore_folder(team), needed, out.absolute())
+    print(f"team {team.name}: keys of host {host} in {out}")
+    for enclave in needed:
+        print(f"  {enclave}")
+    print(f"Copy it to {keystore_folder(team)} there (`security.keystore` says another place).")
     return 0

@@ -71,9 +71,7 @@ def require_security(
     from coterie_bringup.security.keystore import keystore_folder, problems
 
     folder = keystore_folder(team)
-    needed = dict.fromkeys(enclave_of(spec.robots) for spec in specs)
-    if operator:
-        needed[person_enclave(team.security.operators[0])] = None
+    needed = enclaves_of(team, specs, operator=operator)
     found = list(islice(problems(team, folder, needed), _SHOWN))
     if found:
         update = " --update" if (folder / "enclaves").is_dir() else ""
@@ -81,7 +79,7 @@ def require_security(
             f"security: the keystore {folder} {'; '.join(found)}. "
             f"Make it with `./coterie security {team.file or 'TEAM'}{update}`"
         )
-    trial = {**os.environ, **environment, **security_environment(team, next(iter(needed)))}
+    trial = {**os.environ, **environment, **security_environment(team, needed[0])}
     try:
         done = subprocess.run(
             [sys.executable, "-c", _PROBE],
@@ -102,6 +100,38 @@ def _why_not(output: str) -> str:
         )
     said = [line.strip() for line in output.splitlines() if line.strip()]
     return f"security: a node cannot begin with the keys: {said[-1] if said else 'no reason given'}"
+
+
+def enclaves_of(
+    team: Team, specs: Sequence[ProcessSpec], *, operator: bool = True
+) -> tuple[str, ...]:
+    """Return the enclaves whose keys have to be where some processes run.
+
+    Args:
+        team: The team.
+        specs: The processes.
+        operator: Tools there command the team, and need the key of an operator.
+    """
+    needed = dict.fromkeys(enclave_of(spec.robots) for spec in specs)
+    if operator:
+        needed[person_enclave(team.security.operators[0])] = None
+    return tuple(needed)
+
+
+def ending_soon(team: Team, specs: Sequence[ProcessSpec]) -> str:
+    """Return which certificates here end soon, and what to do; "": none."""
+    if not team.security.enabled:
+        return ""
+    from coterie_bringup.security.keystore import ending, keystore_folder
+
+    ends = ending(keystore_folder(team), enclaves_of(team, specs, operator=False))
+    if not ends:
+        return ""
+    said = ", ".join(f"{name} on {end:%Y-%m-%d}" for name, end in sorted(ends.items()))
+    return (
+        f"certificates end: {said}. Renew them where the keystore was made: "
+        f"`./coterie security {team.file or 'TEAM'} --update`, and copy them anew"
+    )
 
 
 def exposure(team: Team, environment: Mapping[str, str], domain: int | str) -> str:

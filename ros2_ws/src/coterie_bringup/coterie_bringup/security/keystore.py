@@ -24,6 +24,8 @@ from coterie_core.files import write_atomically
 AUTHORITY = "coterieCA"
 LEEWAY = timedelta(days=1)
 """Keys hold from so long before they were made: clocks of robots are wrong now and then."""
+SOON = timedelta(days=30)
+"""Certificates that end within this time are told at a start, and renewed by an update."""
 
 _PUBLIC = ("identity_ca.cert.pem", "permissions_ca.cert.pem")
 FILES = (
@@ -44,13 +46,14 @@ def keystore_folder(team: Team) -> Path:
 
 
 def make_keystore(team: Team, folder: Path, *, update: bool = False) -> list[str]:
-    """Make the keystore of a team; return the enclaves that are new.
+    """Make the keystore of a team; return the enclaves whose key or certificate is new.
 
     Args:
         team: The team.
         folder: Where it goes.
-        update: Keep the keys of a keystore that is there, make those that are missing, and write
-            all permissions anew. Without it a keystore that is there is left alone.
+        update: Keep the keys of a keystore that is there, make those that are missing, renew the
+            certificates that end `SOON`, and write all permissions anew. Without it a keystore that
+            is there is left alone.
 
     Raises:
         CommandError: There is a keystore already, or something else; or it cannot be read.
@@ -80,11 +83,15 @@ def _write(team: Team, folder: Path) -> list[str]:
     _write_signed(enclaves / "governance", documents.governance(), key, certificate)
     new = []
     for name, allowed in rights(team).items():
-        own = enclaves / name.lstrip("/")
+        own = _own(folder, name)
         own.mkdir(parents=True, exist_ok=True)
         if not (own / "key.pem").is_file():
             new.append(name)
-            _write_identity(own, name, key, certificate, begin, end)
+            _write_private(own / "key.pem", ec.generate_private_key(ec.SECP256R1()))
+            (own / "cert.pem").unlink(missing_ok=True)  # of a key that was taken away
+        if not _goes_on(own):
+            new += [name] * (name not in new)
+            _write_certificate(own, name, key, certificate, begin, end)
         for file in _PUBLIC:
             write_atomically(own / file, (folder / "public" / file).read_bytes())
         write_atomically(own / "governance.p7s", (enclaves / "governance.p7s").read_bytes())
@@ -94,6 +101,12 @@ def _write(team: Team, folder: Path) -> list[str]:
     return new
 
 
+def ending(folder: Path, enclaves: Collection[str]) -> dict[str, datetime]:
+    """Return when the certificates of enclaves end, of those that end `SOON`."""
+    ends = {name: _ends(_own(folder, name)) for name in enclaves}
+    return {name: end for name, end in ends.items() if end < datetime.now(timezone.utc) + SOON}
+
+
 def problems(team: Team, folder: Path, enclaves: Collection[str]) -> Iterator[str]:
     """Give what is wrong with some enclaves of a team's keystore, in words; nothing: all good."""
     if not (folder / "enclaves").is_dir():
@@ -101,7 +114,7 @@ def problems(team: Team, folder: Path, enclaves: Collection[str]) -> Iterator[st
         return
     allowed = rights(team)
     for name in enclaves:
-        own = folder / "enclaves" / name.lstrip("/")
+        own = _own(folder, name)
         missing = [file for file in FILES if not (own / file).is_file()]
         if missing:
             what = f"has no {', '.join(missing)} for {name}" if own.is_dir() else f"lacks {name}"
@@ -113,13 +126,57 @@ def problems(team: Team, folder: Path, enclaves: Collection[str]) -> Iterator[st
             yield f"{name}: cannot be read: {error}"
 
 
+def deal(team: Team, folder: Path, enclaves: Collection[str], out: Path) -> None:
+    """Copy what a computer needs of a team's keystore: its enclaves' folders, and nothing else.
+
+    Args:
+        team: The team.
+        folder: Its keystore.
+        enclaves: Those of the processes that run there.
+        out: The keystore of that computer; what is there of these enclaves is replaced.
+
+    Raises:
+        CommandError: The keystore has not all of them, they are not good, or it is not this one's
+            to deal; the folder cannot be written.
+    """
+    if found := list(problems(team, folder, enclaves)):
+        raise CommandError(f"security: the keystore {folder} {'; '.join(found)}")
+    if (out / "private").exists() or any(out.rglob("ca.key.pem")):
+        raise CommandError(f"security: {out} is a keystore that makes keys; choose another folder")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        out.chmod(0o700)
+        for name in enclaves:
+            own = _own(out, name)
+            own.mkdir(parents=True, exist_ok=True)
+            for file in (*FILES, "permissions.xml"):
+                data = (_own(folder, name) / file).read_bytes()
+                if file == "key.pem":
+                    (own / file).unlink(missing_ok=True)
+                    _write_secret(own / file, data)
+                else:
+                    write_atomically(own / file, data)
+    except OSError as error:
+        raise CommandError(f"security: {out}: cannot be written: {error}") from None
+
+
+def _own(folder: Path, enclave: str) -> Path:
+    return folder / "enclaves" / enclave.lstrip("/")
+
+
 def _problems_of(own: Path, name: str, allowed: Rights) -> Iterator[str]:
     if (own / "key.pem").stat().st_mode & 0o077:
         yield f"{name}: others may read key.pem (chmod 600)"
     holder, authority = _certificate(own / "cert.pem"), _certificate(own / _PUBLIC[0])
     now = datetime.now(timezone.utc)
-    if not holder.not_valid_before_utc <= now <= holder.not_valid_after_utc:
+    if now > holder.not_valid_after_utc:
         yield f"{name}: its certificate ended on {holder.not_valid_after_utc:%Y-%m-%d}"
+    if now < holder.not_valid_before_utc:
+        begin = holder.not_valid_before_utc
+        yield (
+            f"{name}: its certificate holds from {begin:%Y-%m-%d}, and the clock here says "
+            f"{now:%Y-%m-%d}: set it"
+        )
     if holder.subject.rfc4514_string() != f"CN={name}":
         yield f"{name}: its certificate is for {holder.subject.rfc4514_string()}"
     try:
@@ -166,19 +223,30 @@ def _authority(
         raise CommandError(f"security: {folder}: the authority cannot be read: {error}") from None
 
 
-def _write_identity(
+def _ends(own: Path) -> datetime:
+    return _certificate(own / "cert.pem").not_valid_after_utc
+
+
+def _goes_on(own: Path) -> bool:
+    """Tell whether there is a certificate that holds for longer than `SOON`."""
+    try:
+        return _ends(own) > datetime.now(timezone.utc) + SOON
+    except (OSError, ValueError):
+        return False
+
+
+def _write_certificate(
     own: Path, name: str, authority_key: ec.EllipticCurvePrivateKey, authority: x509.Certificate,
     begin: datetime, end: datetime,
 ) -> None:  # fmt: skip
-    """Make a key and a certificate; the key comes last, whatever cuts this off."""
-    key = ec.generate_private_key(ec.SECP256R1())
+    """Make the certificate of a key that is there; whoever runs with the old one goes on."""
+    key = _private(own / "key.pem")
     certificate = (
         _builder(_name(name), authority.subject, key, begin, end)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .sign(authority_key, hashes.SHA256())
     )
     write_atomically(own / "cert.pem", certificate.public_bytes(serialization.Encoding.PEM))
-    _write_private(own / "key.pem", key)
 
 
 def _builder(
@@ -201,12 +269,16 @@ def _name(common: str) -> x509.Name:
 
 
 def _write_private(file: Path, key: ec.EllipticCurvePrivateKey) -> None:
-    """Write a key that nobody but its owner may ever read, not for a moment."""
     data = key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
+    _write_secret(file, data)
+
+
+def _write_secret(file: Path, data: bytes) -> None:
+    """Write what nobody but its owner may ever read, not for a moment."""
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
         stream.write(data)
 

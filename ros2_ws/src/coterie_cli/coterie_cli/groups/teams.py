@@ -279,14 +279,22 @@ def security(
         bool,
         typer.Option(
             "--update",
-            help="Keys that are there stay; missing ones are made, and all permissions anew.",
+            help="Keys that are there stay; missing ones are made, certificates that end within 30 "
+            "days are renewed, and all permissions are written anew.",
         ),
     ] = False,
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Host of the team file: only what its processes need is copied from the keystore "
+            "to the folder of `--out`, for that computer."
+        ),
+    ] = "",
 ) -> None:
     """Make the keystore of a team: keys, and who may command and who may only listen."""
     from coterie_cli.security import security as run
 
-    raise typer.Exit(run(team, out=out, update=update))
+    raise typer.Exit(run(team, out=out, update=update, host=host))
 
 
 @team_app.command("check")
