@@ -12,6 +12,10 @@ from coterie_core.household import load_household
 TOLERANCE = 1.5
 """A side may be so many times the largest known of its kind, or so many times smaller."""
 
+SLIVER = 1.0 / 3.0
+"""Furniture whose box is less plausible (0..1) is not told. The two longer sides of a box that is
+too small then span less than a twentieth of the least face that is known of its kind."""
+
 SizeOrder = Literal["largest", "smallest", "tallest", "shortest", "highest", "lowest"]
 SIZE_ORDERS: Mapping[SizeOrder, Callable[[Box], float]] = {
     "largest": lambda box: -box.volume,
@@ -68,3 +72,19 @@ def plausible_size(label: str, size: Sequence[float]) -> float:
     for side, (least, _) in list(zip(sorted(size, reverse=True), ranges, strict=True))[:2]:
         worth *= min(side * TOLERANCE / least, 1.0) ** 0.5
     return worth
+
+
+def is_sliver(label: str, size: Sequence[float]) -> bool:
+    """Tell whether a box cannot be the furniture that it is taken for, by the sides that it shows.
+
+    Depth at the edge of something else makes such boxes. Things that are no furniture are small
+    anyway, and never slivers; nor is what the household does not know.
+
+    Args:
+        label: What it is taken for.
+        size: Lengths of the sides [m], in any order.
+    """
+    category = load_household().category(label)
+    if category is None or category.kind != "furniture":
+        return False
+    return plausible_size(label, size) < SLIVER

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from coterie_bench.sensing.sensed_house import BODY, SensedHouse
+from coterie_core.detections import BoxDetection
 from coterie_core.geometry import Pose
 from coterie_core.scene import merge
 from coterie_core.transforms import TransformBuffer
@@ -59,6 +60,25 @@ def test_a_turn_on_the_spot_shows_what_the_simulators_panorama_shows(house):
         assert any(math.dist(d.box.center, thing.box.center) < 1.0 for d in same), thing
     known = {t.label.top for t in house.world.truth().objects.values()}
     assert {d.label for d in mine.detections} <= known
+
+
+def test_a_sliver_is_not_told_as_furniture(house):
+    observer = start(house)
+    home = home_of(house)
+    house.stand(Pose(home, 0.0), 50.0)
+    observer.feed_grid(house.grid())
+    x, y, z = home
+    flat = (0.0, 0.0, 0.0, 1.0)
+    boxes = [
+        BoxDetection((x + 1.0, y, z + 0.8), flat, (0.03, 0.01, 0.26), {"console table": 0.9}),
+        BoxDetection((x - 1.0, y, z + 0.4), flat, (0.35, 1.0, 0.8), {"console table": 0.9}),
+        BoxDetection((x, y + 1.0, z + 0.8), flat, (0.02, 0.01, 0.15), {"spoon": 0.9}),
+    ]
+    observer.add_boxes(boxes, observer.settings.names.map, 50.0, 50.0)
+    told = {
+        (d.label, round(d.box.center[0] - x)) for d in observer.observation("r", 0, 50.0).detections
+    }
+    assert told == {("console table", -1), ("spoon", 0)}
 
 
 def test_neighbors_tell_their_room_only_when_they_were_seen(house):

@@ -20,6 +20,7 @@ from coterie_core.perception.backprojection import Lifted, lift
 from coterie_core.perception.boxes import lift_box
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, Sighting
 from coterie_core.scene.regions import Regions
+from coterie_core.sizes import is_sliver
 from semantic_mapper.appearance import color_evidence, note_opening
 from semantic_mapper.association import SAME_LABEL, Association
 from semantic_mapper.instances import Instance, boxes_near, corners
@@ -85,9 +86,11 @@ class SemanticMapper:
         self._reindex()
 
     def is_real(self, thing: Instance) -> bool:
-        """Whether a thing is there: reported often enough, and not gone."""
+        """Whether a thing is there: reported often enough, not gone, and of a possible size."""
         views = thing.reports + thing.misses
         if thing.state == "gone" or thing.observations < self.options.publish:
+            return False
+        if is_sliver(thing.labels.top, thing.box.size):
             return False
         return thing.reports >= self.options.least_share * views
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from coterie_core.detections import BoxDetection, ImageDetection
-from coterie_core.sizes import plausible_size
+from coterie_core.household import load_household
+from coterie_core.sizes import is_sliver, plausible_size
 from coterie_fixtures.drawn_scenes import looking, view
 from semantic_mapper.cloud import EvidenceCloud
 from semantic_mapper.mapper import SemanticMapper
@@ -111,6 +112,29 @@ def test_sizes_of_the_household():
     assert plausible_size("mug", (0.9, 0.1, 0.1)) < 0.3
     assert plausible_size("chair", (0.5, 0.03, 0.03)) < 0.5
     assert plausible_size("frobnicator", (9.0, 9.0, 9.0)) == 1.0, "nothing is known of it"
+
+
+def test_what_is_too_small_for_furniture_is_a_sliver():
+    assert is_sliver("console table", (0.01, 0.03, 0.26))
+    assert is_sliver("sofa", (0.12, 0.12, 0.2))
+    assert not is_sliver("console table", (0.01, 0.5, 0.5)), "its front, seen in part"
+    assert not is_sliver("spoon", (0.01, 0.01, 0.01)) and not is_sliver("frob", (0.01, 0.01, 0.01))
+    for category in load_household().categories.values():
+        if category.kind == "furniture" and category.size is not None:
+            for end in (0, 1):
+                assert not is_sliver(category.label, [side[end] for side in category.size])
+
+
+def test_a_sliver_is_not_mapped_as_furniture():
+    mapper = SemanticMapper(MapperOptions())
+    flat = (0.0, 0.0, 0.0, 1.0)
+    for k, eye in enumerate([*EYES, *EYES]):
+        frame, _ = view({}, eye, time=float(k))
+        ghost = BoxDetection((2.0, 1.0, 0.8), flat, (0.03, 0.01, 0.26), {"console table": 0.9})
+        table = BoxDetection((2.0, -1.0, 0.4), flat, (0.35, 1.0, 0.8), {"console table": 0.9})
+        mapper.update_boxes(frame, [ghost, table])
+    (told,) = mapper.scene().objects.values()
+    assert told.box.center[1] == pytest.approx(-1.0, abs=0.05)
 
 
 def test_boxes_in_space_are_averaged_and_get_their_color_from_the_image():
