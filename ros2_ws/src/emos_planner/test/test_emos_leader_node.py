@@ -13,6 +13,7 @@ pytest.importorskip("coterie_msgs")
 from rclpy.action import ActionClient  # noqa: E402
 from std_msgs.msg import Bool  # noqa: E402
 
+from coterie_core.scene import SceneGraph  # noqa: E402
 from coterie_core.tasks import (  # noqa: E402
     Reflection,
     RobotReport,
@@ -114,7 +115,7 @@ class Hand:
 class Person:
     """Who gives tasks and looks on."""
 
-    def __init__(self, ros, robots=("rover", "walker", "drone")) -> None:
+    def __init__(self, ros, robots=("rover", "walker", "drone"), scene=None) -> None:
         self.ros = ros
         self.node = ros.node("person")
         self.client = ActionClient(self.node, ExecuteTask, "execute_task")
@@ -128,7 +129,7 @@ class Person:
             DiscussionTurn, "discussion", self.turns.append, profile("messages")
         )
         self.map = self.node.create_publisher(SemanticMap, "semantic_map", profile("latched"))
-        self.map.publish(conversions.scene_to_msg(small_house()))
+        self.map.publish(conversions.scene_to_msg(small_house() if scene is None else scene))
         team = small_team()
         self.robots = {name: Hand(self.node, name, team[name]) for name in robots}
         self.node.create_timer(0.3, lambda: [hand.tell() for hand in self.robots.values()])
@@ -323,3 +324,25 @@ def test_the_leader_tells_robots_what_nobody_else_could_take(ros, start) -> None
     assert result.success, result.message
     hands = {s.id for s in proposals[0].sub_tasks if s.kind in ("pick", "place")}
     assert set(proposals[0].sole) == hands, "the bed is upstairs: legs with a hand get to it"
+
+
+def test_a_task_waits_for_rooms_that_come_after_the_map(ros, start) -> None:
+    leader = start()
+    house = small_house()
+    person = Person(ros, scene=SceneGraph())
+    handle = person.give("bring mug-1 to the kitchen counter")
+    ros.spin_until(
+        lambda: leader._has_map and len(leader.team.there()) == 3,
+        what="the map without rooms, and the robots",
+    )
+    ros.spin(0.5)  # a leader that does not wait has refused the task by then
+    person.map.publish(conversions.scene_to_msg(house))
+    status, result = person.end(handle)
+    assert status == SUCCEEDED, result.message
+
+
+def test_without_rooms_a_task_ends_with_what_is_missing(ros, start) -> None:
+    start(map_timeout=1.0)
+    person = Person(ros, scene=SceneGraph())
+    status, result = person.end(person.give("bring mug-1 to the kitchen counter"))
+    assert status == ABORTED and "the map shows no rooms 1 s after" in result.message

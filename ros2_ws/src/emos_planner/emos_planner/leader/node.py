@@ -34,6 +34,7 @@ from coterie_ros.team_memory import MemoryKeeper
 from emos_planner.leader.asking_back import task_state
 from emos_planner.leader.changes import Change
 from emos_planner.leader.channel import TICK, DiscussionTopic
+from emos_planner.leader.gathering import Gathering
 from emos_planner.leader.hand_over_service import HandOverService
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
@@ -44,8 +45,6 @@ from emos_planner.leader.result_message import result_msg
 from emos_planner.leader.state_file import StateError, TaskFiles, load_state
 from emos_planner.leader.task import Agreement
 
-GATHER = 5.0
-"""How long to wait for robots that are not there when a task comes [s of wall time]."""
 MAP_PERIOD = 1.0
 """Least time between two maps that it publishes [s of wall time]."""
 SETTLE = 0.2
@@ -88,7 +87,7 @@ class LeaderNode(AgentNode):
         self._words = ""
         self._goal: GoalContext | None = None
         self._since = time.monotonic()
-        self._missing = ""
+        self._missing = self._no_rooms = ""
         self._ended: asyncio.Future[Outcome] | None = None
         self.leader: Leader | None = None
         self._judgement: Judgement | None = None
@@ -186,8 +185,9 @@ class LeaderNode(AgentNode):
             self._after(agreement)
             outcome = await self._watch(goal, limit)
         except (NotUnderstood, ValueError) as error:
-            self._stop(str(error))
-            return goal.abort(self._result(Outcome(False, str(error), {})))
+            why = "; ".join(filter(None, (str(error), self._no_rooms)))
+            self._stop(why)
+            return goal.abort(self._result(Outcome(False, why, {})))
         except asyncio.CancelledError:
             self._stop("cancelled")
             return goal.cancel(self._result(_CANCELLED))
@@ -242,37 +242,37 @@ class LeaderNode(AgentNode):
             asking=self._asking,
         )
 
-    async def _gather(self) -> dict[str, Vec3 | None]:
-        """Wait for the map and the robots; return where those that are there are.
+    async def _gather(self, *, rooms: bool = False) -> dict[str, Vec3 | None]:
+        """Wait for the map, its rooms and the robots; return where those that are there are.
+
+        Args:
+            rooms: Whether rooms are known anyway.
 
         Raises:
             ValueError: There is no map, or no robot.
         """
+        self._no_rooms = ""
         begin = time.monotonic()
+        wait = Gathering(self.parameters["start_time"], self.parameters["map_timeout"])
         while True:
             self._news.clear()
-            there = self.team.there()
-            waited = time.monotonic() - begin
-            if self._has_map and len(there) + len(self.team.stopped) >= len(self.robots):
-                break
-            starting = time.monotonic() - self._since < self.parameters["start_time"]
-            if self._has_map and waited >= GATHER and not starting:
-                break
-            if not self._has_map and waited >= self.parameters["map_timeout"]:
+            there, now = self.team.there(), time.monotonic()
+            has_rooms = rooms or bool(self.keeper.memory.graph.rooms)
+            full = len(there) + len(self.team.stopped) >= len(self.robots)
+            have = {"has_map": self._has_map, "has_rooms": has_rooms, "all_there": full}
+            if wait.over(now - begin, now - self._since, **have):
                 break
             try:
                 await in_time(self._news.wait(), 0.2)
             except asyncio.TimeoutError:
                 pass
         if not self._has_map:
-            raise ValueError(
-                f"no map came on 'semantic_map' within {self.parameters['map_timeout']:g} s; is "
-                "the bridge running, with prior_map? Where a world takes long to load, raise "
-                "leader.map_timeout in the team file (or start the team with `up` first)"
-            )
-        self._missing = ""
-        if missing := self.team.missing():
-            self._missing = f"left out: {missing}"
+            raise ValueError(wait.without_map())
+        self._no_rooms = "" if has_rooms else wait.without_rooms()
+        missing = self.team.missing()
+        lacks = (f"left out: {missing}" if missing else "", self._no_rooms)
+        self._missing = "; ".join(filter(None, lacks))
+        if self._missing:
             self.problem(self._missing)
         if not there:
             raise ValueError(self.team.nobody())
@@ -396,7 +396,7 @@ class LeaderNode(AgentNode):
         self._ended = asyncio.get_running_loop().create_future()
         try:
             self._has_map = True  # its own of before will do
-            await self._gather()
+            await self._gather(rooms=True)
             self.leader = self._new_leader(kept.scene)
             self.leader.restore(kept)
             self.leader.progress.heartbeats.expect(self.robots, time.monotonic())
