@@ -237,7 +237,7 @@ def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> l
     rundir.announce(
         rundir.own_state(
             planned.team.name,
-            int(domain) if domain.isdigit() else 0,
+            int(domain) if domain.isdecimal() else 0,
             planned.directory,
             namespace=planned.team.namespace,
             robots=[r.name for r in planned.team.robots],
@@ -437,6 +437,6 @@ def _domain(given: str, team: Team) -> int | None:
     """Return the domain to set; None: what the environment says stands."""
     if not given.strip():
         return team.domain
-    if not given.strip().isdigit() or int(given) > 232:
+    if not given.strip().isdecimal() or int(given) > 232:
         raise CommandError(f"domain: expected a number from 0 to 232, got {given!r}")
     return int(given)

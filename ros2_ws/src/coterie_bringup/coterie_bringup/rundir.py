@@ -194,7 +194,7 @@ def domain(wanted: int | None, environment: Mapping[str, str] = os.environ) -> I
     """
     text = environment.get("ROS_DOMAIN_ID", "").strip()
     if wanted is None and text:
-        if not text.isdigit() or int(text) > 232:
+        if not text.isdecimal() or int(text) > 232:
             raise DomainError(f"ROS_DOMAIN_ID is {text!r}: expected a number from 0 to 232")
         wanted = int(text)
     if wanted is not None:
@@ -267,7 +267,7 @@ def choose_team(
     if namespace is not None:
         teams = [t for t in teams if t.namespace == elsewhere]
     wanted = domain
-    if wanted is None and environment.isdigit() and not teams:
+    if wanted is None and environment.isdecimal() and not teams:
         wanted = int(environment)
     if wanted is not None:
         here = [t for t in teams if t.domain == wanted]
@@ -279,7 +279,7 @@ def choose_team(
             "no team runs on this machine; start one in another terminal: "
             "./coterie up config/teams/demo.yaml (or give --domain for a team elsewhere)"
         )
-    mine = [t for t in teams if environment.isdigit() and t.domain == int(environment)]
+    mine = [t for t in teams if environment.isdecimal() and t.domain == int(environment)]
     if len(teams) > 1 and len(mine) == 1:
         return mine[0]
     if len(teams) > 1:

@@ -157,7 +157,7 @@ def _chosen(
             raise StopError(f"no team {name!r} runs here; teams here: {names}")
         teams = here
     given = os.environ.get("ROS_DOMAIN_ID", "")
-    if not teams and (domain is not None or given.isdigit()):
+    if not teams and (domain is not None or given.isdecimal()):
         number = domain if domain is not None else int(given)
         elsewhere = RunState(team, 0, number, "", 0.0, namespace=space)
         return [Addressee(elsewhere, list(robots), not robots)]

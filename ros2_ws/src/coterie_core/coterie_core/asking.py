@@ -187,7 +187,7 @@ def told_choice(answer: str, choices: Sequence[str]) -> str:
     Any other answer is returned as it is.
     """
     text = " ".join(answer.split())
-    if text.isdigit() and 1 <= int(text) <= len(choices):
+    if text.isdecimal() and 1 <= int(text) <= len(choices):
         return choices[int(text) - 1]
     same = [choice for choice in choices if choice.lower() == text.lower()]
     return same[0] if same else text

@@ -31,7 +31,7 @@ PlaceRule = Literal[
     "none",
 ]
 
-_NUMBERED = re.compile(r"(?:[\s_#-]*\d+)+$")
+_NUMBERED = re.compile(r"[\s_#-]*\d+(?:[\s_#-]+\d+)*$")
 _SPACES = re.compile(r"[\s_#-]+")
 _CODE = re.compile(r"^[a-zA-Z],(?=\S)")
 # Words that end in s without being a plural.

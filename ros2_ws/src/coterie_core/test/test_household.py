@@ -143,6 +143,9 @@ def test_plurals_are_read_back_as_what_they_are_of() -> None:
 def test_names_are_normalised():
     assert normalized("  Bed_Room#2 ") == "bed room"
     assert normalized("42") == "42"
+    assert normalized("sofa_1-2 3") == "sofa" and normalized("x12") == "x"
+    # Nobody waits for it, however many digits do not end the name.
+    assert normalized("mug " + 60 * "9" + " a") == "mug " + 60 * "9" + " a"
     assert singulars("glass") == ()
     assert singulars("boxes") == ("boxe", "box")
 

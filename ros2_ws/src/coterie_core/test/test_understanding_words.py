@@ -17,6 +17,7 @@ from coterie_core.understanding import (
     unknown_words,
     written_out,
 )
+from coterie_core.understanding.quantities import read_quantity
 from coterie_core.understanding.spelling import slips
 
 ENGLISH = (
@@ -159,6 +160,11 @@ def test_long_words_and_texts_end_soon() -> None:
 )
 def test_numbers_are_words(text: str) -> None:
     assert unknown_words(text) == []
+
+
+@pytest.mark.parametrize(("word", "count"), [("²", 0), ("①", 0), ("٣", 3), ("3", 3), ("two", 2)])
+def test_signs_that_are_digits_and_no_numbers_count_nothing(word: str, count: int) -> None:
+    assert read_quantity([word, "mugs"], 0)[0].count == count
 
 
 @pytest.mark.parametrize("word", ["486cb7", "wh-1000xm4", "mug3", "b00k", "12QZ", "x99z"])

@@ -136,5 +136,5 @@ def read_picture(path: Path) -> npt.NDArray[np.uint8]:
             if image.width * image.height > MAX_PIXELS:
                 raise EmbeddingError(f"{path}: over {MAX_PIXELS} pixels")
             return np.asarray(image.convert("RGB"))
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    except (OSError, SyntaxError, ValueError, MemoryError, Image.DecompressionBombError) as error:
         raise EmbeddingError(f"{path}: no picture that can be read ({error})") from None

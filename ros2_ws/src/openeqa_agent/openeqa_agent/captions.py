@@ -143,7 +143,7 @@ def _mentions(text: str) -> list[_Mention]:
     at = 0
     for start, end, name in load_lexicon().mentions(said):
         before = tuple(re.findall(r"[a-z0-9-]+", said[at:start])[-4:])
-        number = next((int(w) for w in reversed(before) if w.isdigit() and int(w) < 50), 1)
+        number = next((int(w) for w in reversed(before) if w.isdecimal() and int(w) < 50), 1)
         found.append(_Mention(name, number, before))
         at = end
     return found

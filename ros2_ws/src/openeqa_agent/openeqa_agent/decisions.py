@@ -354,8 +354,8 @@ def contradicts(tools: OpenReply, answer: str) -> bool:
 
 def _numbers(text: str) -> set[float]:
     words = re.findall(r"\d+(?:\.\d+)?|[a-z]+", text.lower())
-    return {float(w) if w[0].isdigit() else float(COUNTS[w]) for w in words
-            if w[0].isdigit() or (w in COUNTS and w != "single")}  # fmt: skip
+    return {float(w) if w[0].isdecimal() else float(COUNTS[w]) for w in words
+            if w[0].isdecimal() or (w in COUNTS and w != "single")}  # fmt: skip
 
 
 def _polarity(text: str) -> bool | None:

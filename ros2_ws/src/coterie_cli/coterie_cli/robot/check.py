@@ -71,7 +71,7 @@ def _chosen(
 
 def _domain(team: Team, domain: int | None) -> int:
     text = os.environ.get("ROS_DOMAIN_ID", "")
-    for given in (domain, team.domain, int(text) if text.isdigit() else None):
+    for given in (domain, team.domain, int(text) if text.isdecimal() else None):
         if given is not None:
             return given
     return 0

@@ -166,7 +166,7 @@ def _decode(data: bytes, source: str | Path, pixels: Callable[[Any], npt.NDArray
             return pixels(image)
     except UnidentifiedImageError:
         raise RecordingError(source, "neither a PNG nor a JPEG image", _COPY) from None
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    except (OSError, SyntaxError, ValueError, MemoryError, Image.DecompressionBombError) as error:
         raise RecordingError(source, f"damaged or cut off ({error})", _COPY) from None
 
 

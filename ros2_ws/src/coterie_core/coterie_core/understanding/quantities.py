@@ -127,7 +127,7 @@ def read_quantity(words: list[str], start: int) -> tuple[Quantity, int]:
         elif word == "single" and number == "all":
             pass
         elif _is_number(words, i):
-            count = int(word) if word.isdigit() else NUMBERS[word]
+            count = int(word) if word.isdecimal() else NUMBERS[word]
             number = "some" if count > 1 else "one"
             if word == "dozen" and i > start and words[i - 1] in NUMBERS:
                 count = 12 * NUMBERS[words[i - 1]]
@@ -144,7 +144,7 @@ def read_quantity(words: list[str], start: int) -> tuple[Quantity, int]:
 
 def _is_number(words: list[str], i: int) -> bool:
     word = words[i]
-    if word.isdigit():
+    if word.isdecimal():
         return len(word) < 4
     if word == "one":
         # "the red one", "one in the kitchen": a pronoun, unless a noun follows.

@@ -106,7 +106,7 @@ class _Reader:
 
     def portal(self, tokens: list[str]) -> None:
         # Panoramas share the letter; their second field is a name, not a number.
-        if not tokens[1].lstrip("-").isdigit():
+        if not tokens[1].lstrip("-").isdecimal():
             return
         low, high = self.extent(tokens, 5)
         mid, size = (low + high) / 2.0, high - low
