@@ -94,9 +94,9 @@ def test_runs_that_were_gone_on_with_are_not_the_first_to_be_tidied_away(monkeyp
 def test_a_running_team_is_ended_by_its_name():
     with pytest.raises(CommandError, match="no team runs on this computer"):
         team_to_end("")
-    child = subprocess.Popen(
-        [sys.executable, "-c", "import time\ntry: time.sleep(60)\nexcept KeyboardInterrupt: pass"]
-    )
+    # Tests that run in a shell's background hand on that SIGINT is ignored.
+    waiting = "import time\ntry: time.sleep(60)\nexcept KeyboardInterrupt: pass"
+    child = subprocess.Popen(["env", "--default-signal=INT", sys.executable, "-c", waiting])
     while not Path(f"/proc/{child.pid}/cmdline").read_bytes().startswith(sys.executable.encode()):
         time.sleep(0.01)
     running = rundir.own_state("duo", 7, run(team()))

@@ -28,7 +28,8 @@ def test_it_says_how_this_computers_share_is_gone_on_with(
     team = parse_team("name: duo\n" + TEAM + hosts, "my duo.yaml", tmp_path)
     directory = rundir.new_run(team.name)
     note_run(directory, team)
-    child = subprocess.Popen(["sleep", "60"])
+    # Tests that run in a shell's background hand on that SIGINT is ignored.
+    child = subprocess.Popen(["env", "--default-signal=INT", "sleep", "60"])
     threading.Thread(target=child.wait, daemon=True).start()  # or it stays, as a zombie
     state = rundir.own_state(team.name, 42, directory, host=share_of(team, host))
     state.pid, state.pid_birth = child.pid, rundir.process_birth(child.pid)
