@@ -54,6 +54,8 @@ def test_a_host_gets_its_own_keys_and_no_others(
     for _ in range(2):  # anew, over what was copied before
         assert security(file, out=share, update=False, host="cart") == 0
     assert "/robots/eyes" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="Deal the share anew"):
+        security(file, out=share, update=True)
     secrets = {path.relative_to(share / "enclaves").parent for path in share.rglob("*key.pem")}
     assert secrets == {Path("robots/eyes"), Path("people/operator")}
     assert all(path.stat().st_mode & 0o077 == 0 for path in share.rglob("*key.pem"))

@@ -64,6 +64,12 @@ def make_keystore(team: Team, folder: Path, *, update: bool = False) -> list[str
             f"security: {folder} holds a keystore already. --update keeps its keys and writes its "
             "permissions anew; for new keys move it away first"
         )
+    if there and not (folder / "private" / "ca.key.pem").is_file():
+        # Another authority's keys would cut this computer off from its team.
+        raise CommandError(
+            f"security: {folder} makes no keys, as a host's share: permissions are signed where "
+            "the keystore was made. Deal the share anew there (--host NAME --out FOLDER)"
+        )
     if not there and folder.is_dir() and any(folder.iterdir()):
         raise CommandError(f"security: {folder} is no keystore, and not empty; choose another")
     try:
