@@ -48,8 +48,8 @@ def chosen_host(team: Team, given: str, *, option: str = "--host") -> str:
     return given
 
 
-def share_of(team: Team, host: str) -> str:
-    """Return the option of `up` that a share of a team was begun with ("": it has no hosts)."""
+def host_option(team: Team, host: str) -> str:
+    """Return what `--host` says of a share: a host, or `all`; "" for a team without hosts."""
     return host or (ALL if team.hosts else "")
 
 

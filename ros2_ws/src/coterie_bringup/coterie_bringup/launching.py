@@ -20,8 +20,8 @@ from coterie_bringup.hosts import (
     chosen_host,
     discovery_programs,
     driven_elsewhere,
+    host_option,
     require_address,
-    share_of,
 )
 from coterie_bringup.memory import claim_memory
 from coterie_bringup.node_parameters import ledger_folder, stop_folder
@@ -32,10 +32,9 @@ from coterie_bringup.restarts import Restarts
 from coterie_bringup.resuming import note_run, run_to_resume
 from coterie_bringup.robot_interfaces import require_interfaces
 from coterie_bringup.security.enforcing import (
-    ending_soon,
-    exposure,
     operator_environment,
     require_security,
+    warnings,
 )
 from coterie_bringup.team import Team, load_team, with_namespace
 from coterie_bringup.team_models import local_servers, server_environment
@@ -250,16 +249,11 @@ def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> l
             log=ledger_folder(planned.team, planned.directory),
             elsewhere=driven_elsewhere(planned.team, planned.host),
             leads=any(spec.name == "leader" for spec in planned.specs),
-            host=share_of(planned.team, planned.host),
+            host=host_option(planned.team, planned.host),
         )
     )
     notes = [f"team {planned.team.name}: ROS_DOMAIN_ID={domain}, run folder {planned.directory}"]
-    for told in (
-        exposure(planned.team, planned.environment, domain),
-        ending_soon(planned.team, planned.specs),
-    ):
-        if told:
-            notes.append(f"team {planned.team.name}: {told}")
+    notes += warnings(planned.team, planned.specs, planned.environment, domain, operator=False)
     nodes = [node_action(spec, planned) for spec in planned.specs]
     return [*(LogInfo(msg=note) for note in notes), *server_actions(planned), *nodes]
 

@@ -15,8 +15,8 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.hosts import (
     discovery_programs,
     driven_elsewhere,
+    host_option,
     require_address,
-    share_of,
 )
 from coterie_bringup.memory import claim_memory
 from coterie_bringup.node_parameters import ledger_folder, stop_folder
@@ -187,7 +187,7 @@ def prepared(
             elsewhere=driven_elsewhere(team, host),
             tells_stops=bool(host),
             leads=any(spec.name == "leader" for spec in specs),
-            host=share_of(team, host),
+            host=host_option(team, host),
         )
         with rundir.registered(state):
             yield TeamRun(team, number, directory, specs, environment, supervisor, state)

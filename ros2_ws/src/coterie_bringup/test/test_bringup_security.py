@@ -19,7 +19,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.plan import plan
 from coterie_bringup.running_team import prepared
 from coterie_bringup.security import documents
-from coterie_bringup.security.enforcing import ending_soon, exposure, operator_environment
+from coterie_bringup.security.enforcing import exposure, operator_environment, warnings
 from coterie_bringup.security.keystore import FILES, keystore_folder, make_keystore, problems
 from coterie_bringup.security.rights import TEAM, rights
 from coterie_bringup.team import Team, load_team, parse_team
@@ -207,7 +207,7 @@ def test_certificates_that_end_are_told_renewed_and_refused_when_over(
 ) -> None:
     key = (keystore / "enclaves" / ROBOT[1:] / "key.pem").read_bytes()
     specs = plan(team)
-    assert ending_soon(team, specs) == ""
+    assert warnings(team, specs, {}, 7) == []
 
     def at(days: float) -> None:
         now = datetime.now(timezone.utc) + timedelta(days=days)
@@ -215,25 +215,39 @@ def test_certificates_that_end_are_told_renewed_and_refused_when_over(
         monkeypatch.setattr("coterie_bringup.security.keystore.datetime", clock)
 
     at(340)
-    told = ending_soon(team, specs)
-    assert f"{ROBOT} on 20" in told and "--update" in told
+    (told,) = warnings(team, specs, {}, 7)
+    assert f"{ROBOT} on 20" in told and f"{PERSON} on 20" in told and "--update" in told
+    assert PERSON not in warnings(team, specs, {}, 7, operator=False)[0]
     assert not list(problems(team, keystore, rights(team)))
     at(-3)
     said = list(problems(team, keystore, [ROBOT]))
-    assert len(said) == 1 and "the clock here says" in said[0] and "set it" in said[0]
+    assert len(said) == 2 and all("the clock here says" in text for text in said)
+    assert "its certificate holds from" in said[0] and "set it" in said[0]
     at(366)
-    assert ["ended on" in text for text in problems(team, keystore, [ROBOT])] == [True]
+    said = list(problems(team, keystore, [ROBOT]))
+    assert len(said) == 2 and "its certificate ended on" in said[0] and "hold from" in said[1]
     at(340)
     assert ROBOT in make_keystore(team, keystore, update=True)
-    assert ending_soon(team, specs) == ""
+    assert warnings(team, specs, {}, 7) == []
     assert make_keystore(team, keystore, update=True) == []
-    at(366)
+    at(400)
+    assert make_keystore(team, keystore, update=True) == []
+    at(380)
+    (said,) = problems(team, keystore, [ROBOT])  # a clock that is behind
+    assert "its permissions hold from" in said
+    at(400)
     assert not list(problems(team, keystore, rights(team)))
     assert (keystore / "enclaves" / ROBOT[1:] / "key.pem").read_bytes() == key
 
 
 def test_what_is_wrong_with_a_keystore_is_told(team: Team, keystore: Path, tmp_path: Path) -> None:
     own = keystore / "enclaves" / ROBOT[1:]
+    for file in ("permissions.p7s", "governance.p7s"):
+        signed = (own / file).read_bytes()
+        (own / file).write_bytes(signed.replace(b"DENY", b"ALLOW").replace(b"ENCRYPT", b"NONE"))
+        told = list(problems(team, keystore, [ROBOT]))
+        assert told == [f"{ROBOT}: {file} is not what was signed for this team"]
+        (own / file).write_bytes(signed)
     (own / "key.pem").chmod(0o644)
     assert ["others may read" in text for text in problems(team, keystore, [ROBOT])] == [True]
     (own / "key.pem").write_bytes((keystore / "enclaves/team/key.pem").read_bytes())

@@ -15,7 +15,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.hosts import chosen_host
 from coterie_bringup.resuming import run_to_resume
 from coterie_bringup.running_team import TeamRun, prepared
-from coterie_bringup.security.enforcing import ending_soon, exposure
+from coterie_bringup.security.enforcing import warnings
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import load_team
 from coterie_bringup.team_models import with_model
@@ -122,12 +122,8 @@ def up(
         )
         if earlier is not None:
             print(f"team {team.name}: goes on with what {earlier} keeps", flush=True)
-        for told in (
-            exposure(team, run.environment, run.domain),
-            ending_soon(team, run.specs),
-        ):
-            if told:
-                print(f"team {team.name}: {told}", flush=True)
+        for told in warnings(team, run.specs, run.environment, run.domain):
+            print(told, flush=True)
         with contextlib.ExitStack() as stack:
             if console:
                 from coterie_cli.console.command import ConsoleOptions, serving

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from coterie_bringup import rundir
-from coterie_bringup.hosts import share_of
+from coterie_bringup.hosts import host_option
 from coterie_bringup.resuming import note_run
 from coterie_bringup.team import parse_team
 from coterie_cli.down import down
@@ -31,7 +31,7 @@ def test_it_says_how_this_computers_share_is_gone_on_with(
     # Tests that run in a shell's background hand on that SIGINT is ignored.
     child = subprocess.Popen(["env", "--default-signal=INT", "sleep", "60"])
     threading.Thread(target=child.wait, daemon=True).start()  # or it stays, as a zombie
-    state = rundir.own_state(team.name, 42, directory, host=share_of(team, host))
+    state = rundir.own_state(team.name, 42, directory, host=host_option(team, host))
     state.pid, state.pid_birth = child.pid, rundir.process_birth(child.pid)
     with rundir.registered(state):
         assert down("duo") == 0

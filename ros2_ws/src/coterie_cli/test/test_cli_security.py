@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.security.keystore import problems
+from coterie_bringup.security.keystore import deal, problems
 from coterie_bringup.security.rights import rights
 from coterie_bringup.team import load_team
 from coterie_cli.security import security
@@ -56,6 +56,8 @@ def test_a_host_gets_its_own_keys_and_no_others(
     assert "/robots/eyes" in capsys.readouterr().out
     with pytest.raises(CommandError, match="Deal the share anew"):
         security(file, out=share, update=True)
+    with pytest.raises(CommandError, match="/people/operator, /robots/eyes, which do not run"):
+        deal(load_team(file), tmp_path / "store", ["/robots/ears"], share)
     secrets = {path.relative_to(share / "enclaves").parent for path in share.rglob("*key.pem")}
     assert secrets == {Path("robots/eyes"), Path("people/operator")}
     assert all(path.stat().st_mode & 0o077 == 0 for path in share.rglob("*key.pem"))

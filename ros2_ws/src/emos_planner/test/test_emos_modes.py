@@ -108,7 +108,7 @@ def test_who_could_take_it_over_is_not_told(tools) -> None:
     assert any(robots == ("walker",) for robots in able.values())
 
 
-def share_of(tools, robot="rover", *, sub_tasks=None):
+def host_option(tools, robot="rover", *, sub_tasks=None):
     mine = sub_tasks or with_robots(understand(ONE_MUG, small_house()).sub_tasks, robot)
     at = STARTS[robot]
     return ShareState(
@@ -125,7 +125,7 @@ def share_of(tools, robot="rover", *, sub_tasks=None):
 
 
 def test_what_the_tools_say_of_a_share_is_not_shown_but_its_numbers_are(tools) -> None:
-    state = share_of(tools)
+    state = host_option(tools)
     no = Estimate(False, Obstacle.TOO_HIGH, "3.21 m up, hand to 1.23 m")
     other = replace(state, estimates=dict.fromkeys(state.estimates, no))
     text = seen(ReflectOnShare(), state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timezone
 from xml.etree import ElementTree
 
 from coterie_bringup.security.rights import Rights
@@ -63,7 +63,7 @@ def permissions(subject: str, rights: Rights, begin: datetime, end: datetime) ->
 
 
 def validity(text: str) -> tuple[datetime, datetime]:
-    """Return from when to when permissions hold, from their XML.
+    """Return from when to when (UTC) permissions hold, from their XML.
 
     Raises:
         ValueError: It is no such XML.
@@ -75,7 +75,7 @@ def validity(text: str) -> tuple[datetime, datetime]:
     found = [root.findtext(f".//validity/{name}") for name in ("not_before", "not_after")]
     if None in found:
         raise ValueError("has no validity")
-    begin, end = (datetime.strptime(str(one), _TIME) for one in found)
+    begin, end = (datetime.strptime(str(one), _TIME).replace(tzinfo=timezone.utc) for one in found)
     return begin, end
 
 

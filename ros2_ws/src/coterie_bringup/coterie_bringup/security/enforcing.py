@@ -68,17 +68,19 @@ def require_security(
     """
     if not team.security.enabled:
         return
-    from coterie_bringup.security.keystore import keystore_folder, problems
+    from coterie_bringup.security.keystore import keystore_folder, makes_keys, problems
 
     folder = keystore_folder(team)
     needed = enclaves_of(team, specs, operator=operator)
     found = list(islice(problems(team, folder, needed), _SHOWN))
     if found:
-        update = " --update" if (folder / "enclaves").is_dir() else ""
-        raise CommandError(
-            f"security: the keystore {folder} {'; '.join(found)}. "
-            f"Make it with `./coterie security {team.file or 'TEAM'}{update}`"
-        )
+        make = f"./coterie security {team.file or 'TEAM'}"
+        todo = f"Make it with `{make}`"
+        if makes_keys(folder):
+            todo = f"Mend it with `{make} --update`"
+        elif (folder / "enclaves").is_dir():
+            todo = f"Where the keystore was made: `{make} --host NAME --out FOLDER`, and copy that"
+        raise CommandError(f"security: the keystore {folder} {'; '.join(found)}. {todo}")
     trial = {**os.environ, **environment, **security_environment(team, needed[0])}
     try:
         done = subprocess.run(
@@ -118,13 +120,34 @@ def enclaves_of(
     return tuple(needed)
 
 
-def ending_soon(team: Team, specs: Sequence[ProcessSpec]) -> str:
+def warnings(
+    team: Team,
+    specs: Sequence[ProcessSpec],
+    environment: Mapping[str, str],
+    domain: int | str,
+    *,
+    operator: bool = True,
+) -> list[str]:
+    """Return what is told at a start: what is `exposure`, and which certificates end soon.
+
+    Args:
+        team: The team.
+        specs: The processes that run here.
+        environment: Theirs, laid over this one's.
+        domain: Their ROS domain.
+        operator: Tools here command the team, with the key of an operator.
+    """
+    found = (exposure(team, environment, domain), _ending_soon(team, specs, operator))
+    return [f"team {team.name}: {told}" for told in found if told]
+
+
+def _ending_soon(team: Team, specs: Sequence[ProcessSpec], operator: bool) -> str:
     """Return which certificates here end soon, and what to do; "": none."""
     if not team.security.enabled:
         return ""
     from coterie_bringup.security.keystore import ending, keystore_folder
 
-    ends = ending(keystore_folder(team), enclaves_of(team, specs, operator=False))
+    ends = ending(keystore_folder(team), enclaves_of(team, specs, operator=operator))
     if not ends:
         return ""
     said = ", ".join(f"{name} on {end:%Y-%m-%d}" for name, end in sorted(ends.items()))

@@ -25,7 +25,8 @@ AUTHORITY = "coterieCA"
 LEEWAY = timedelta(days=1)
 """Keys hold from so long before they were made: clocks of robots are wrong now and then."""
 SOON = timedelta(days=30)
-"""Certificates that end within this time are told at a start, and renewed by an update."""
+"""Certificates that end within this time, or in the last third of a shorter life, are told at a
+start, and renewed by an update."""
 
 _PUBLIC = ("identity_ca.cert.pem", "permissions_ca.cert.pem")
 FILES = (
@@ -64,7 +65,7 @@ def make_keystore(team: Team, folder: Path, *, update: bool = False) -> list[str
             f"security: {folder} holds a keystore already. --update keeps its keys and writes its "
             "permissions anew; for new keys move it away first"
         )
-    if there and not (folder / "private" / "ca.key.pem").is_file():
+    if there and not makes_keys(folder):
         # Another authority's keys would cut this computer off from its team.
         raise CommandError(
             f"security: {folder} makes no keys, as a host's share: permissions are signed where "
@@ -80,6 +81,15 @@ def make_keystore(team: Team, folder: Path, *, update: bool = False) -> list[str
         raise CommandError(f"security: {folder}: cannot be written: {error}") from None
 
 
+def makes_keys(folder: Path) -> bool:
+    """Tell whether a keystore has its authority's key; a host's share has not."""
+    return _authority_key(folder).is_file()
+
+
+def _authority_key(folder: Path) -> Path:
+    return folder / "private" / "ca.key.pem"
+
+
 def _write(team: Team, folder: Path) -> list[str]:
     begin = datetime.now(timezone.utc).replace(microsecond=0) - LEEWAY
     end = begin + LEEWAY + timedelta(days=team.security.days)
@@ -91,12 +101,11 @@ def _write(team: Team, folder: Path) -> list[str]:
     for name, allowed in rights(team).items():
         own = _own(folder, name)
         own.mkdir(parents=True, exist_ok=True)
-        if not (own / "key.pem").is_file():
-            new.append(name)
+        keyless = not (own / "key.pem").is_file()
+        if keyless:
             _write_private(own / "key.pem", ec.generate_private_key(ec.SECP256R1()))
-            (own / "cert.pem").unlink(missing_ok=True)  # of a key that was taken away
-        if not _goes_on(own):
-            new += [name] * (name not in new)
+        if keyless or not _goes_on(own):
+            new.append(name)
             _write_certificate(own, name, key, certificate, begin, end)
         for file in _PUBLIC:
             write_atomically(own / file, (folder / "public" / file).read_bytes())
@@ -109,8 +118,8 @@ def _write(team: Team, folder: Path) -> list[str]:
 
 def ending(folder: Path, enclaves: Collection[str]) -> dict[str, datetime]:
     """Return when the certificates of enclaves end, of those that end `SOON`."""
-    ends = {name: _ends(_own(folder, name)) for name in enclaves}
-    return {name: end for name, end in ends.items() if end < datetime.now(timezone.utc) + SOON}
+    certificates = {name: _certificate(_own(folder, name) / "cert.pem") for name in enclaves}
+    return {n: one.not_valid_after_utc for n, one in certificates.items() if _ends_soon(one)}
 
 
 def problems(team: Team, folder: Path, enclaves: Collection[str]) -> Iterator[str]:
@@ -142,13 +151,19 @@ def deal(team: Team, folder: Path, enclaves: Collection[str], out: Path) -> None
         out: The keystore of that computer; what is there of these enclaves is replaced.
 
     Raises:
-        CommandError: The keystore has not all of them, they are not good, or it is not this one's
-            to deal; the folder cannot be written.
+        CommandError: The keystore lacks one of them, or one is not good; `out` makes keys itself,
+            holds keys that are not that computer's, or cannot be written.
     """
     if found := list(problems(team, folder, enclaves)):
         raise CommandError(f"security: the keystore {folder} {'; '.join(found)}")
-    if (out / "private").exists() or any(out.rglob("ca.key.pem")):
+    if makes_keys(out):
         raise CommandError(f"security: {out} is a keystore that makes keys; choose another folder")
+    there = {f"/{key.parent.relative_to(out / 'enclaves')}" for key in out.rglob("key.pem")}
+    if others := sorted(there - set(enclaves)):
+        raise CommandError(
+            f"security: {out} holds keys of {', '.join(others)}, which do not run on that "
+            "computer (any more): delete them, there too, and deal the share anew"
+        )
     try:
         out.mkdir(parents=True, exist_ok=True)
         out.chmod(0o700)
@@ -195,6 +210,15 @@ def _problems_of(own: Path, name: str, allowed: Rights) -> Iterator[str]:
     begin, end = documents.validity(text)
     if text != documents.permissions(f"CN={name}", allowed, begin, end):
         yield f"{name}: its permissions are of another team file"
+    if not begin <= now <= end:
+        yield (
+            f"{name}: its permissions hold from {begin:%Y-%m-%d} to {end:%Y-%m-%d}, and the clock "
+            f"here says {now:%Y-%m-%d}"
+        )
+    # Whether the signatures are good, DDS finds out: the library reads none.
+    for file, plain in (("permissions.p7s", text), ("governance.p7s", documents.governance())):
+        if plain not in (own / file).read_text("utf-8").replace("\r\n", "\n"):
+            yield f"{name}: {file} is not what was signed for this team"
 
 
 def _authority(
@@ -204,13 +228,8 @@ def _authority(
     public, private = folder / "public", folder / "private"
     public.mkdir(exist_ok=True)
     private.mkdir(mode=0o700, exist_ok=True)
-    key_file, file = private / "ca.key.pem", public / "ca.cert.pem"
+    key_file, file = _authority_key(folder), public / "ca.cert.pem"
     if not key_file.is_file():
-        if file.is_file():
-            raise CommandError(
-                f"security: {key_file} is not here: permissions are signed where the keystore was "
-                "made"
-            )
         key = ec.generate_private_key(ec.SECP256R1())
         _write_private(key_file, key)
         name = _name(AUTHORITY)
@@ -229,14 +248,15 @@ def _authority(
         raise CommandError(f"security: {folder}: the authority cannot be read: {error}") from None
 
 
-def _ends(own: Path) -> datetime:
-    return _certificate(own / "cert.pem").not_valid_after_utc
+def _ends_soon(certificate: x509.Certificate) -> bool:
+    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    return end < datetime.now(timezone.utc) + min(SOON, (end - begin) / 3)
 
 
 def _goes_on(own: Path) -> bool:
-    """Tell whether there is a certificate that holds for longer than `SOON`."""
+    """Tell whether there is a certificate that does not end `SOON`."""
     try:
-        return _ends(own) > datetime.now(timezone.utc) + SOON
+        return not _ends_soon(_certificate(own / "cert.pem"))
     except (OSError, ValueError):
         return False
 
