@@ -51,6 +51,7 @@ hosts:
   desk: {{address: 10.77.0.3, robots: [walker]}}
 discovery: {{kind: {discovery}}}
 """
+NAMES = ("base", "cart", "desk")
 UP = 120.0
 ANSWER = 30.0
 
@@ -247,19 +248,35 @@ def loss(bench: Bench, _: float = 0.0) -> None:
     bench.everybody_answers("base", fault)
 
 
-def main() -> int:
-    """Run the faults; return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def options(what: str | None, only: str) -> argparse.ArgumentParser:
+    """Return the options of a bench with these computers; `only`: all its faults."""
+    parser = argparse.ArgumentParser(description=what)
     parser.add_argument("--discovery", default="multicast")
-    parser.add_argument("--cuts", default="5,30,120")
-    parser.add_argument("--only", default="cut,off,loss,late")
+    parser.add_argument("--cuts", default="5,30,120", help="lengths of the cuts [s]")
+    parser.add_argument("--only", default=only, help="the faults, one after another")
     parser.add_argument("--keep", type=Path, default=None, help="folder for the logs")
-    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.inside:
-        return inside()
+    return parser
+
+
+def faults(given: argparse.Namespace) -> list[tuple[str, float]]:
+    """Return the faults that were asked for, and for how long each [s]; 0: that is its own."""
+    return [
+        (name, float(seconds))
+        for name in given.only.split(",")
+        for seconds in (given.cuts.split(",") if name == "cut" else ["0"])
+    ]
+
+
+def run(team: str, given: argparse.Namespace, work: Callable[[Bench], None]) -> int:
+    """Do something with a team's three computers; return the exit code.
+
+    Args:
+        team: Text of the team file.
+        given: What was asked for.
+        work: Is given the computers, on which nothing runs yet.
+    """
     if why := why_not():
-        print(f"bench_hosts: not here: {why}", file=sys.stderr)
+        print(f"there can be no such computers here: {why}", file=sys.stderr)
         return 2
     # Whoever ends it finds no computers left behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -268,25 +285,37 @@ def main() -> int:
         folder = given.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / "team.yaml"
-        file.write_text(TEAM.format(discovery=given.discovery))
-        with network(["base", "cart", "desk"], folder) as net:
+        file.write_text(team.format(discovery=given.discovery))
+        with network(NAMES, folder) as net:
             bench = Bench(net, file, report)
-            net["base"].start([*COTERIE, "up", str(file), "--host", "base"], "up.log")
-            wait_for(lambda: "ready" in net["base"].said("up.log"), UP, "base starts")
-            with report.timed("joins later", "cart and desk are up"):
-                bench.start("cart", "desk")
-            bench.sit_down("base", "cart")
-            bench.everybody_answers("base", "joins later")
-            bench.latched("cart", "joins later")
-            faults: dict[str, Callable[[Bench, float], None]] = {
-                "cut": cut, "off": off, "loss": loss, "late": late,
-            }  # fmt: skip
-            for name in given.only.split(","):
-                for seconds in given.cuts.split(",") if name == "cut" else ["0"]:
-                    faults[name](bench, float(seconds))
+            work(bench)
             acted(bench)
     print(f"{len(report.rows)} checks, {report.failed} failed")
     return 1 if report.failed else 0
+
+
+def main() -> int:
+    """Run the faults; return the exit code."""
+    parser = options(__doc__, "cut,off,loss,late")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.inside:
+        return inside()
+
+    def work(bench: Bench) -> None:
+        base = bench.net["base"]
+        base.start([*COTERIE, "up", str(bench.file), "--host", "base"], "up.log")
+        wait_for(lambda: "ready" in base.said("up.log"), UP, "base starts")
+        with bench.report.timed("joins later", "cart and desk are up"):
+            bench.start("cart", "desk")
+        bench.sit_down("base", "cart")
+        bench.everybody_answers("base", "joins later")
+        bench.latched("cart", "joins later")
+        doing = {"cut": cut, "off": off, "loss": loss, "late": late}
+        for name, seconds in faults(given):
+            doing[name](bench, seconds)
+
+    return run(TEAM, given, work)
 
 
 def inside() -> int:

@@ -11,21 +11,16 @@ exit code is 1 where one did not end, was claimed though it is not so, or a goal
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import json
 import re
-import signal
 import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from bench_hosts import COTERIE, UP, Bench, Report, acted
+from bench_hosts import COTERIE, NAMES, UP, Bench, faults, options, run
 
-from coterie_fixtures.machines import network, wait_for, why_not
+from coterie_fixtures.machines import wait_for
 
 HOSTS = {"slim": "cart", "walker": "desk"}
 TEAM = """\
@@ -122,52 +117,49 @@ def is_there(bench: Bench, thing: str, room: str) -> bool:
     )
 
 
-def cut(bench: Bench, task: Task, seconds: float) -> str:
+def cut(bench: Bench, task: Task, fault: str, seconds: float) -> str:
     """Cut the link of the robot that carries; return how the task ended."""
-    fault = f"cut {seconds:g} s"
     host = HOSTS[task.carrier()]
     bench.net.cut(host)
-    begin = time.monotonic()
-    while time.monotonic() - begin < seconds:
-        time.sleep(0.5)
+    time.sleep(seconds)
     state = "ended" if task.process.poll() is not None else "goes on"
     bench.net.mend(host)
     bench.report.note(fault, f"the task at the end of the cut of {host}", state)
     return task.end(fault, seconds)
 
 
-def lossy(bench: Bench, task: Task) -> str:
+def lossy(bench: Bench, task: Task, fault: str, _: float) -> str:
     """Lose one frame in five of the robot that carries; return how the task ended."""
     with bench.net.lossy(HOSTS[task.carrier()], 0.2):
-        return task.end("loss 20 %")
+        return task.end(fault)
 
 
-def off(bench: Bench, task: Task) -> str:
+def off(bench: Bench, task: Task, fault: str, _: float) -> str:
     """Take the power of the robot's computer away, and switch it on again."""
     host = HOSTS[task.carrier()]
     bench.net[host].power_off()
     time.sleep(5.0)
     bench.net[host].power_on()
-    with bench.report.timed("power off", f"{host} is up again"):
+    with bench.report.timed(fault, f"{host} is up again"):
         bench.start(host)
-    return task.end("power off")
+    return task.end(fault)
 
 
-def down(bench: Bench, task: Task) -> None:
+def down(bench: Bench, task: Task, fault: str, _: float) -> str:
     """End every host's share in the midst of a task, and go on with both."""
-    net, report, fault = bench.net, bench.report, "down, up --resume"
+    net, report = bench.net, bench.report
     task.carrier()
-    for name in ("base", "cart", "desk"):
+    for name in NAMES:
         done = net[name].run([*COTERIE, "down"])
         said = " ".join((done.stdout + done.stderr).split())
         good = done.returncode == 0 and f"--host {name} --resume" in said
         report.note(fault, f"down at {name}", said.replace(str(bench.file.parent), ""), good=good)
     end = task.end(fault)
     report.note(fault, "whoever gave the task is told", end, good=end == "not done")
-    for name in ("base", "cart", "desk"):
+    for name in NAMES:
         net[name].start([*COTERIE, "up", str(bench.file), "--host", name, "--resume"], "again.log")
     with report.timed(fault, "all hosts are up again"):
-        for name in ("base", "cart", "desk"):
+        for name in NAMES:
             wait_for(lambda name=name: ": up after" in net[name].said("again.log"), UP, name)
     begin = time.monotonic()
     done = net["base"].run([*COTERIE, "do", "--resume", "--out", Path(task.log).stem])
@@ -176,7 +168,7 @@ def down(bench: Bench, task: Task) -> None:
     end = ENDS.get(done.returncode, f"exit code {done.returncode}")
     told = f"{end}, {took:.0f} s" + ("" if end == "DONE" else f": {words}")
     report.note(fault, "the task is gone on with", told, good=done.returncode in (0, 3))
-    checked(bench, fault, task, end)
+    return end
 
 
 def checked(bench: Bench, fault: str, task: Task, end: str) -> None:
@@ -189,47 +181,21 @@ def checked(bench: Bench, fault: str, task: Task, end: str) -> None:
 
 def main() -> int:
     """Give tasks, and lose hosts meanwhile; return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--discovery", default="multicast")
-    parser.add_argument("--cuts", default="5,30,120")
-    parser.add_argument("--only", default="cut,loss,off,down")
-    parser.add_argument("--keep", type=Path, default=None, help="folder for the logs")
-    given = parser.parse_args()
-    if why := why_not():
-        print(f"bench_hosts_tasks: not here: {why}", file=sys.stderr)
-        return 2
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    report = Report()
-    with contextlib.ExitStack() as stack:
-        folder = given.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / "team.yaml"
-        file.write_text(TEAM.format(discovery=given.discovery))
-        net = stack.enter_context(network(["base", "cart", "desk"], folder))
-        bench = Bench(net, file, report)
-        with report.timed("start", "all hosts are up"):
-            bench.start("base", "cart", "desk")
-        faults = []
-        for name in given.only.split(","):
-            cuts = [float(one) for one in given.cuts.split(",")] if name == "cut" else [0.0]
-            faults += [(name, seconds) for seconds in cuts]
-        for number, (name, seconds) in enumerate(faults):
+    given = options(__doc__, "cut,loss,off,down").parse_args()
+
+    def work(bench: Bench) -> None:
+        with bench.report.timed("start", "all hosts are up"):
+            bench.start(*NAMES)
+        doing = {"cut": cut, "loss": lossy, "off": off, "down": down}
+        for number, (name, seconds) in enumerate(faults(given)):
+            fault = f"cut {seconds:g} s" if name == "cut" else name
             task = Task(bench, number, *TASKS[number % len(TASKS)])
             try:
-                if name == "down":
-                    down(bench, task)
-                    continue
-                end = (
-                    cut(bench, task, seconds)
-                    if name == "cut"
-                    else {"loss": lossy, "off": off}[name](bench, task)
-                )
-                checked(bench, name, task, end)
+                checked(bench, fault, task, doing[name](bench, task, fault, seconds))
             except (AssertionError, TimeoutError) as error:
-                report.note(name, "it came to nothing", str(error), good=False)
-        acted(bench)
-    print(f"{len(report.rows)} checks, {report.failed} failed")
-    return 1 if report.failed else 0
+                bench.report.note(fault, "it came to nothing", str(error), good=False)
+
+    return run(TEAM, given, work)
 
 
 if __name__ == "__main__":

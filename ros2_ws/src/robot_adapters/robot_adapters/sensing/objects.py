@@ -14,6 +14,7 @@ from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.embedding import Embedding, averaged
 from coterie_core.geometry import Box, Vec3, iou
 from coterie_core.perception.backprojection import LiftOptions, lift
+from coterie_core.sizes import is_sliver
 from coterie_core.transforms import Matrix
 from robot_adapters.sensing.seen import Sight, seen_through
 
@@ -164,6 +165,10 @@ class Tracks:
             for t in self.items
             if t.time >= frame.time or not seen_through(frame, t.box, self.sight)
         ]
+
+    def told(self) -> list[Track]:
+        """Return those to tell: a sliver of furniture may grow with further looks, and is kept."""
+        return [t for t in self.items if not is_sliver(t.label, t.box.size)]
 
     def forget(self, before: float = math.inf) -> None:
         """Forget what was seen last before a time [s]."""

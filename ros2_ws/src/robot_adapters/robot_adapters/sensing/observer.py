@@ -13,7 +13,6 @@ from coterie_core.observation import Detection, Observation, PlaceView
 from coterie_core.perception.backprojection import LiftOptions
 from coterie_core.scene import Room, SceneGraph
 from coterie_core.scene.room_overlap import is_region
-from coterie_core.sizes import is_sliver
 from coterie_core.transforms import TransformBuffer, TransformError, TransformNotYet
 from robot_adapters.sensing.camera import CameraFeed, CameraModel, DepthImage, Detections, SeenFrame
 from robot_adapters.sensing.finder import MapFinder
@@ -238,12 +237,7 @@ class Observer:
         self.work(time)
         pose = self._pose(time)
         oldest = time - self.settings.memory
-        # A sliver may grow with further looks: it is kept, and not told.
-        detections = [
-            self._detection(track, where)
-            for track in self.objects.items
-            if track.time >= oldest and not is_sliver(track.label, track.box.size)
-        ]
+        detections = [self._detection(track, where) for track in self.objects.told()]
         for label, (when, score) in sorted(self._unplaced.items()):
             if when >= oldest:
                 detections.append(Detection(label, score, None, None, 0.0, "", {label: score}))
