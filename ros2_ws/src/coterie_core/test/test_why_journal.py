@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gzip
 import json
 import os
 import subprocess
@@ -26,7 +27,13 @@ from coterie_core.why import (
     read_story,
 )
 from coterie_core.why import journal as journal_module
-from coterie_core.why.journal import ENVIRONMENT, Journal, journal_files, read_gone
+from coterie_core.why.journal import (
+    ENVIRONMENT,
+    Journal,
+    compress,
+    journal_files,
+    read_gone,
+)
 from coterie_core.why.record import LINE_BYTES, NoRecord, Record, moment, new_id, read_record
 
 
@@ -145,6 +152,46 @@ def test_a_flood_stays_within_its_bound_and_says_what_went(tmp_path: Path) -> No
     assert gone.records > 0
     assert first < gone.until < story.records[0].at
     assert str(story.records[-1].body["words"]).endswith("2999"), "the newest stays"
+
+
+def test_a_file_that_is_compressed_while_it_is_read_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(settings(tmp_path))
+    for k in range(3):
+        journal.write(record(str(k)))
+    journal.close()
+
+    def listed(folder: Path) -> list[Path]:
+        files = journal_files(folder)
+        for file in files:
+            compress(file)
+        return files
+
+    monkeypatch.setattr("coterie_core.why.reading.journal_files", listed)
+    story = read_story(tmp_path)
+    assert [one.body["words"] for one in story.records] == ["0", "1", "2"]
+    assert [file.suffix for file in journal_files(tmp_path)] == [".gz"]
+
+
+def test_a_file_that_is_being_compressed_is_not_counted_as_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(settings(tmp_path), "a")
+    journal.write(record("old"))
+    journal.close()
+    (file,) = journal_files(tmp_path)
+    os.utime(file, (1e9, 1e9))
+    real = gzip.compress
+
+    def meanwhile(data: bytes, level: int) -> bytes:
+        Journal(settings(tmp_path, days=1.0), "b").write(record("new"))  # tidies
+        return real(data, level)
+
+    monkeypatch.setattr("coterie_core.why.journal.gzip.compress", meanwhile)
+    compress(file)
+    story = read_story(tmp_path)
+    assert story.gone.records + len(story.records) == 2
 
 
 def test_what_is_too_old_goes(tmp_path: Path) -> None:

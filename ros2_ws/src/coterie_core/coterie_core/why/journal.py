@@ -204,11 +204,16 @@ def compress(file: Path) -> None:
     """Compress a file that nobody writes any more; where that cannot be, it stays as it is."""
     part = file.with_suffix(".part")
     try:
-        stat = file.stat()
-        part.write_bytes(gzip.compress(file.read_bytes(), 1))
-        os.utime(part, ns=(stat.st_mtime_ns, stat.st_mtime_ns))
-        part.replace(file.with_suffix(".jsonl.gz"))
-        file.unlink()
+        with file.open("rb") as whole:
+            # Locked, so that nobody removes and counts it while its compressed twin comes.
+            fcntl.flock(whole, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            stat = os.fstat(whole.fileno())
+            if not stat.st_nlink:
+                return
+            part.write_bytes(gzip.compress(whole.read(), 1))
+            os.utime(part, ns=(stat.st_mtime_ns, stat.st_mtime_ns))
+            part.replace(file.with_suffix(".jsonl.gz"))
+            file.unlink()
     except OSError:
         with contextlib.suppress(OSError):
             part.unlink()

@@ -74,9 +74,15 @@ def read_story(folder: Path, log: Path | None = None) -> Story:
         OSError: A file cannot be read.
     """
     story = Story(gone=read_gone(folder))
-    for file in journal_files(folder) if folder.is_dir() else ():
-        with contextlib.suppress(FileNotFoundError):  # removed meanwhile
+    files = journal_files(folder) if folder.is_dir() else []
+    for file in files:
+        try:
             _read_file(file, story)
+        except FileNotFoundError:  # compressed meanwhile, or removed
+            packed = file.with_suffix(".jsonl.gz")
+            with contextlib.suppress(FileNotFoundError):
+                if packed not in files:
+                    _read_file(packed, story)
     if log is not None and log.is_dir():
         head = read_head(log)
         try:
