@@ -74,6 +74,9 @@ class RoomType(_Model):
         return (self.name, *self.synonyms, *self.kindred)
 
 
+Kind = Literal["furniture", "fixture", "item"]
+
+
 class Category(_Model):
     """A kind of thing; see the head of household.yaml for what each field means.
 
@@ -82,7 +85,7 @@ class Category(_Model):
     """
 
     label: str
-    kind: Literal["furniture", "fixture", "item"] = "item"
+    kind: Kind = "item"
     shape: str = "box"
     size: tuple[Range, Range, Range] | None = None
     colors: tuple[str, ...] = ("grey",)
@@ -170,6 +173,11 @@ class Household(_Model):
         """Return the category of a free label, or None if none fits."""
         name = self._find_label(label)
         return None if name is None else self.categories[name]
+
+    def kind(self, label: str) -> Kind:
+        """Return whether a free label is one of furniture, say; of an unknown one, an item."""
+        category = self.category(label)
+        return category.kind if category is not None else "item"
 
     def canonical(self, label: str) -> str:
         """Return the category's name for a free label; unknown labels come back normalised.

@@ -9,7 +9,6 @@ from functools import lru_cache
 from coterie_core.geometry import Box, Vec2, Vec3, distance
 from coterie_core.household import load_household
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, Sighting
-from coterie_core.scene.model import ObjectKind
 from coterie_core.tasks import Thing
 
 SAME = 0.6
@@ -76,7 +75,7 @@ def note_found(
             free_id(scene, thing.id or label.replace(" ", "-")),
             LabelBelief.of(label),
             Box(at, usual_size(scene, label, at)),
-            kind=kind_usual(label),
+            kind=load_household().kind(label),
         )
         scene.add_object(same)
     elif distance(same.box.center, at) > MOVED:
@@ -192,12 +191,6 @@ def within(polygon: Sequence[Vec2], point: Vec2) -> bool:
         if (ay > y) != (by > y) and x < (bx - ax) * (y - ay) / (by - ay) + ax:
             inside = not inside
     return inside
-
-
-def kind_usual(label: str) -> ObjectKind:
-    """Return whether a label is one of furniture, say, as the household has it; else an item."""
-    category = load_household().category(label)
-    return category.kind if category is not None else "item"
 
 
 def usual_size(scene: SceneGraph, label: str, at: Vec3) -> Vec3:

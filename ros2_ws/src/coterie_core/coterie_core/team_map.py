@@ -22,7 +22,6 @@ from coterie_core.scene import (
 from coterie_core.sightings import (
     as_thing,
     kind_of,
-    kind_usual,
     note_found,
     resting_on,
     room_at,
@@ -156,7 +155,7 @@ class TeamMap:
             thing.id or self._name(thing.label),
             LabelBelief.of(thing.label),
             box,
-            kind=kind_usual(thing.label),
+            kind=load_household().kind(thing.label),
         )
         made.room = (
             thing.room if thing.room in self.scene.rooms else room_at(self.scene, box.center)
@@ -262,7 +261,7 @@ class TeamMap:
                 if away <= SAME and iou(thing.box, one.box) > SAME_VOLUME:
                     pairs.append((away, k, thing.id))
         for k, one in enumerate(detections):
-            if one.box is None or kind_usual(one.label) != "item":
+            if one.box is None or household.kind(one.label) != "item":
                 continue
             for thing in items:
                 away = distance(thing.box.center, one.box.center)
@@ -305,7 +304,7 @@ class TeamMap:
                 self._name(detection.label),
                 LabelBelief(dict(detection.scores) or {detection.label: detection.score}),
                 detection.box,
-                kind=category.kind if category is not None else "item",
+                kind=household.kind(detection.label),
                 # Nobody has looked into it: taken for shut until it is opened.
                 is_open=False if category is not None and category.opens else None,
             )
@@ -364,7 +363,7 @@ class TeamMap:
         thing.label.add(LabelBelief(dict(detection.scores) or {detection.label: detection.score}))
         if thing.label.top != before:
             category = load_household().category(thing.label.top)
-            thing.kind = category.kind if category is not None else "item"
+            thing.kind = load_household().kind(thing.label.top)
             thing.observations = 0  # no look has shown it as that yet
             if (thing.is_open is not None) != (category is not None and category.opens):
                 thing.is_open = None if thing.is_open is not None else False

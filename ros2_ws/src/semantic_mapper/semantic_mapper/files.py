@@ -345,12 +345,13 @@ def _object(
     room = data.get("room")
     if room is None:
         room = graph.places[place].room if place in graph.places else place
+    belief = LabelBelief({str(k): float(v) for k, v in weights.items()})
     return SceneObject(
         id=id_,
-        label=LabelBelief({str(k): float(v) for k, v in weights.items()}),
+        label=belief,
         box=Box(center, (size[0], size[1], size[2]), yaw if abs(yaw) > 1e-7 else 0.0),
         room=room,
-        kind=data.get("kind", "item"),
+        kind=data.get("kind") or load_household().kind(belief.top),
         support=data.get("support", ""),
         container=data.get("container", ""),
         is_open=data.get("is_open"),

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.embedding import MAX_EMBEDDINGS, averaged, keep_one_dimension
+from coterie_core.household import load_household
 from coterie_core.meaning import Meanings
 from coterie_core.perception.backprojection import Lifted, lift
 from coterie_core.perception.boxes import lift_box
@@ -189,13 +190,14 @@ class SemanticMapper:
         for thing in self._things.values():
             if not self.is_real(thing):
                 continue
-            box = thing.box
+            box, label = thing.box, LabelBelief(dict(thing.labels.weights))
             graph.add_object(
                 SceneObject(
                     id=thing.id,
-                    label=LabelBelief(dict(thing.labels.weights)),
+                    label=label,
                     box=box,
                     room=self.regions.room_at(box.center),
+                    kind=load_household().kind(label.top),
                     observations=thing.observations,
                     last_seen=Sighting(thing.time, thing.robot),
                     is_open=thing.is_open,

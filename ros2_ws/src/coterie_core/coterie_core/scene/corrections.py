@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from coterie_core.files import write_atomically
 from coterie_core.geometry import Box, Vec2, Vec3
+from coterie_core.household import load_household
 from coterie_core.plain_data import schema_problems
 from coterie_core.scene.graph import SceneGraph
 from coterie_core.scene.model import LabelBelief, Room, SceneObject
@@ -178,6 +179,7 @@ def _rename_thing(scene: SceneGraph, one: Correction) -> None:
     thing = _found(scene, one.things[0])
     if thing is not None:
         thing.label = LabelBelief.of(one.name, max(thing.label.total, 1.0))
+        thing.kind = load_household().kind(one.name)
 
 
 def _delete_thing(scene: SceneGraph, one: Correction) -> None:
@@ -245,7 +247,7 @@ def _split_thing(scene: SceneGraph, one: Correction) -> None:
             label,
             Box((x + step[0], y + step[1], z), size, box.yaw),
             thing.room,
-            thing.kind,
+            load_household().kind(one.name) if one.name else thing.kind,
             thing.support,
             thing.container,
             observations=thing.observations,

@@ -10,6 +10,7 @@ from typing import Any
 from coterie_core.embedding import UNNAMED, Embedding
 from coterie_core.files import write_atomically
 from coterie_core.geometry import Box
+from coterie_core.household import load_household
 from coterie_core.plain_data import DataError, check_values, read_json, shorten
 from coterie_core.scene.graph import SceneGraph
 from coterie_core.scene.model import LabelBelief, SceneObject
@@ -105,10 +106,12 @@ def _thing(name: str, entry: Any, where: str) -> SceneObject:
     count = entry.get("n_observations", 0)
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
         raise SceneError(f"{where}.n_observations: expected a whole number, got {shorten(count)}")
+    label = LabelBelief(weights)
     return SceneObject(
         id=str(name),
-        label=LabelBelief(weights),
+        label=label,
         box=Box(center, size),
+        kind=load_household().kind(label.top),
         observations=count,
         embeddings=_embeddings(entry, where),
     )

@@ -69,14 +69,13 @@ def observe(store: Store, observation: Observation) -> None:
 def _guest(store: Store, one: Detection, observation: Observation) -> SceneObject | None:
     if one.box is None or not one.label:
         return None
-    category = load_household().category(one.label)
     scores = dict(one.scores) or {one.label: max(one.score, 0.05)}
     return SceneObject(
         "",
         LabelBelief(scores),
         one.box,
         store.room_of(one.room) or room_at(store.graph, one.box.center),
-        kind=category.kind if category is not None else "item",
+        kind=load_household().kind(one.label),
         observations=1,
         last_seen=Sighting(observation.time, observation.robot),
         embeddings=one.embeddings,

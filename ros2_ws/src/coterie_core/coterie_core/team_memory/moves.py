@@ -121,13 +121,12 @@ def _arrived(
 
 def _from(store: Store, event: ObjectEvent) -> SceneObject:
     """Make a thing that only an event tells of."""
-    category = load_household().category(event.label)
     thing = SceneObject(
         store.free(event.object or f"team-{event.label.replace(' ', '-')}-1"),
         LabelBelief.of(event.label),
         Box(event.position, UNSIZED),
         store.room_with(event.from_room),
-        kind=category.kind if category is not None else "item",
+        kind=load_household().kind(event.label),
         observations=1,
         last_seen=Sighting(event.time, event.robot),
     )
