@@ -46,6 +46,13 @@ def test_things_are_renamed_deleted_and_again_when_they_are_found_anew():
         assert "mug-2" in out.objects  # the same label, elsewhere
 
 
+def test_what_is_named_furniture_by_a_person_is_furniture():
+    house = small_house()
+    order = {"kind": "rename_thing", "things": [ref(house, "mug-1")], "name": "side table"}
+    assert house.objects["mug-1"].kind == "item"
+    assert corrected(house, order).objects["mug-1"].kind == "furniture"
+
+
 def test_what_was_deleted_nearby_stays_where_something_else_is_meant():
     scene, orders = small_house(), [ref(small_house(), "mug-1")]
     scene.objects["mug-1"].box = Box((9.0, 3.9, 0.0), (0.1, 0.1, 0.1))

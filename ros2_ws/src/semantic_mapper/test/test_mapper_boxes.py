@@ -7,7 +7,9 @@ import pytest
 
 from coterie_core.detections import BoxDetection, ImageDetection
 from coterie_core.household import load_household
+from coterie_core.sightings import resting_on
 from coterie_core.sizes import is_sliver, plausible_size
+from coterie_core.team_map import TeamMap
 from coterie_fixtures.drawn_scenes import looking, view
 from semantic_mapper.cloud import EvidenceCloud
 from semantic_mapper.mapper import SemanticMapper
@@ -164,3 +166,22 @@ def test_boxes_in_space_are_averaged_and_get_their_color_from_the_image():
     assert things["pole"].box.size == pytest.approx((0.283, 0.283, 1.0), abs=0.03)
     assert things["crate"].properties["color"] == "red"
     assert things["crate"].observations == 10
+
+
+def test_what_the_household_calls_furniture_is_furniture_on_the_map_and_carries_things():
+    mapper = SemanticMapper(MapperOptions())
+    scene = {
+        "mug": ((1.8, -0.05, 0.7), (1.9, 0.05, 0.8)),
+        "table": ((1.5, -0.9, 0.0), (2.8, 0.9, 0.7)),
+    }
+    for k, eye in enumerate(EYES):
+        mapper.update(*view(scene, eye, time=float(k)))
+    things = {thing.label.top: thing for thing in mapper.scene().objects.values()}
+    assert {name: thing.kind for name, thing in things.items()} == {
+        "mug": "item",
+        "table": "furniture",
+    }
+    # A robot that is given this map sees what it puts down where it put it.
+    robot = TeamMap(mapper.scene(), "r1")
+    (on, _) = resting_on(robot.scene, robot.scene.objects[things["mug"].id])
+    assert on == things["table"].id
