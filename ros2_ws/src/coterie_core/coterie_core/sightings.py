@@ -17,6 +17,8 @@ MOVED = 1.0
 """A thing with a known id that is farther from where it was has been moved [m]."""
 _SIZE = (0.1, 0.1, 0.1)
 _ON = 0.35
+_FLOOR = 0.15
+"""What lies lower than this above the floor lies on no table, seat or counter [m]."""
 
 
 @lru_cache(maxsize=4096)
@@ -165,11 +167,19 @@ def support_at(
             box = owner.box
             if owner.id == but or owner.kind != "furniture" or owner.receptacles:
                 continue
-            if box.bottom - 0.05 <= low <= box.top + _ON and box.contains(
-                (x, y, box.center[2]), 0.05
-            ):
+            lowest = box.bottom - 0.05
+            if not _holds_at_floor(owner.label.top):
+                # Boxes of cameras are too wide: what fell beside a table lies in its box.
+                lowest = box.bottom + min(_FLOOR, 0.5 * box.size[2])
+            if lowest <= low <= box.top + _ON and box.contains((x, y, box.center[2]), 0.05):
                 return owner.id, False
     return (best[1], best[2]) if best is not None else ("", False)
+
+
+def _holds_at_floor(label: str) -> bool:
+    """Whether things lie in such furniture as low as the floor: on a board, or behind a door."""
+    category = load_household().category(label)
+    return category is None or category.opens or category.shape == "shelf"
 
 
 def room_at(scene: SceneGraph, point: Vec3) -> str:

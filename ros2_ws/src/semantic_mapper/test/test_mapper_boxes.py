@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from coterie_core.detections import BoxDetection, ImageDetection
+from coterie_core.geometry import Box
 from coterie_core.household import load_household
+from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_core.sightings import resting_on
 from coterie_core.sizes import is_sliver, plausible_size
 from coterie_core.team_map import TeamMap
@@ -185,3 +187,17 @@ def test_what_the_household_calls_furniture_is_furniture_on_the_map_and_carries_
     robot = TeamMap(mapper.scene(), "r1")
     (on, _) = resting_on(robot.scene, robot.scene.objects[things["mug"].id])
     assert on == things["table"].id
+
+
+def test_what_fell_beside_a_table_into_its_box_is_not_on_the_table():
+    known = SceneGraph()
+    for label in ("table", "shelf"):
+        x = 2.0 if label == "table" else 6.0
+        box = Box((x, 0.0, 0.35), (1.4, 1.8, 0.7))
+        known.add_object(SceneObject(label, LabelBelief.of(label), box, kind="furniture"))
+        for name, z in (("up", 0.75), ("down", 0.05)):
+            mug = Box((x + 0.6, 0.5, z), (0.1, 0.1, 0.1))
+            known.add_object(SceneObject(f"{label}-{name}", LabelBelief.of("mug"), mug))
+    on = {id: resting_on(known, thing)[0] for id, thing in known.objects.items() if "-" in id}
+    # On the lowest board of a shelf things do lie as low as that.
+    assert on == {"table-up": "table", "table-down": "", "shelf-up": "shelf", "shelf-down": "shelf"}
