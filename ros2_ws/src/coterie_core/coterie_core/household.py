@@ -74,7 +74,7 @@ class RoomType(_Model):
         return (self.name, *self.synonyms, *self.kindred)
 
 
-Kind = Literal["furniture", "fixture", "item"]
+ObjectKind = Literal["item", "furniture", "fixture"]
 
 
 class Category(_Model):
@@ -85,7 +85,7 @@ class Category(_Model):
     """
 
     label: str
-    kind: Kind = "item"
+    kind: ObjectKind = "item"
     shape: str = "box"
     size: tuple[Range, Range, Range] | None = None
     colors: tuple[str, ...] = ("grey",)
@@ -174,7 +174,7 @@ class Household(_Model):
         name = self._find_label(label)
         return None if name is None else self.categories[name]
 
-    def kind(self, label: str) -> Kind:
+    def kind(self, label: str) -> ObjectKind:
         """Return whether a free label is one of furniture, say; of an unknown one, an item."""
         category = self.category(label)
         return category.kind if category is not None else "item"

@@ -168,9 +168,9 @@ def support_at(
             if owner.id == but or owner.kind != "furniture" or owner.receptacles:
                 continue
             lowest = box.bottom - 0.05
-            if not _holds_at_floor(owner.label.top):
+            if box.size[2] > 2.0 * _FLOOR and not _holds_at_floor(owner.label.top):
                 # Boxes of cameras are too wide: what fell beside a table lies in its box.
-                lowest = box.bottom + min(_FLOOR, 0.5 * box.size[2])
+                lowest = box.bottom + _FLOOR
             if lowest <= low <= box.top + _ON and box.contains((x, y, box.center[2]), 0.05):
                 return owner.id, False
     return (best[1], best[2]) if best is not None else ("", False)

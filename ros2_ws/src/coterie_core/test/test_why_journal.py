@@ -194,6 +194,25 @@ def test_a_file_that_is_being_compressed_is_not_counted_as_gone(
     assert story.gone.records + len(story.records) == 2
 
 
+def test_a_file_that_is_compressed_while_room_is_made_keeps_nobody_from_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(settings(tmp_path), "a")
+    journal.write(record("old"))
+    journal.close()
+    (file,) = journal_files(tmp_path)
+    os.utime(file, (1e9, 1e9))
+    real = Journal._remove
+
+    def meanwhile(self: Journal, path: Path) -> bool:
+        compress(path)
+        return real(self, path)
+
+    monkeypatch.setattr(Journal, "_remove", meanwhile)
+    assert Journal(settings(tmp_path, days=1.0), "b").write(record("new"))
+    assert [one.body["words"] for one in read_story(tmp_path).records] == ["old", "new"]
+
+
 def test_what_is_too_old_goes(tmp_path: Path) -> None:
     journal = Journal(settings(tmp_path), "a")
     journal.write(record("old"))

@@ -191,13 +191,19 @@ def test_what_the_household_calls_furniture_is_furniture_on_the_map_and_carries_
 
 def test_what_fell_beside_a_table_into_its_box_is_not_on_the_table():
     known = SceneGraph()
-    for label in ("table", "shelf"):
-        x = 2.0 if label == "table" else 6.0
-        box = Box((x, 0.0, 0.35), (1.4, 1.8, 0.7))
+    for label, x, high in (("table", 2.0, 0.7), ("shelf", 6.0, 0.7), ("rug", 10.0, 0.02)):
+        box = Box((x, 0.0, high / 2.0), (1.4, 1.8, high))
         known.add_object(SceneObject(label, LabelBelief.of(label), box, kind="furniture"))
-        for name, z in (("up", 0.75), ("down", 0.05)):
+        for name, z in (("up", 0.75), ("down", 0.04)):
             mug = Box((x + 0.6, 0.5, z), (0.1, 0.1, 0.1))
             known.add_object(SceneObject(f"{label}-{name}", LabelBelief.of("mug"), mug))
     on = {id: resting_on(known, thing)[0] for id, thing in known.objects.items() if "-" in id}
-    # On the lowest board of a shelf things do lie as low as that.
-    assert on == {"table-up": "table", "table-down": "", "shelf-up": "shelf", "shelf-down": "shelf"}
+    # On a rug and on the lowest board of a shelf things do lie as low as that.
+    assert on == {
+        "table-up": "table",
+        "table-down": "",
+        "shelf-up": "shelf",
+        "shelf-down": "shelf",
+        "rug-up": "",
+        "rug-down": "rug",
+    }

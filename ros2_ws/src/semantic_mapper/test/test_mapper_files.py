@@ -69,6 +69,18 @@ def test_voxeland_keeps_objects_and_evidence(home, tmp_path):
     assert back.objects["o1"].observations == 4
 
 
+def test_a_voxeland_map_that_names_no_kinds_has_furniture(tmp_path):
+    home = SceneGraph()
+    for label in ("sofa", "mug"):
+        home.add_object(SceneObject(label, LabelBelief.of(label), Box((0, 0, 0), (1, 1, 1))))
+    save_map(home, tmp_path / "map.json", "voxeland")
+    back = load_map(tmp_path / "map.json")
+    assert {thing.label.top: thing.kind for thing in back.objects.values()} == {
+        "sofa": "furniture",
+        "mug": "item",
+    }
+
+
 def test_ply_holds_boxes_to_look_at(home, tmp_path):
     import trimesh
 

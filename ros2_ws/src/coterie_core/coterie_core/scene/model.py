@@ -7,9 +7,9 @@ from typing import Literal
 
 from coterie_core.embedding import Embedding
 from coterie_core.geometry import Box, Pose, Vec2, Vec3
+from coterie_core.household import ObjectKind
 
 ConnectionKind = Literal["door", "opening", "stairs"]
-ObjectKind = Literal["item", "furniture", "fixture"]
 
 
 @dataclass(slots=True)

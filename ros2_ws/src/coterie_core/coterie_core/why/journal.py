@@ -169,8 +169,9 @@ class Journal:
             old = time.time() - stat.st_mtime > self.seconds
             if total <= self.limit and not old and number >= many:
                 break
-            if self._remove(path):
-                total -= stat.st_size
+            with contextlib.suppress(FileNotFoundError):  # compressed meanwhile: it is still there
+                if self._remove(path):
+                    total -= stat.st_size
 
     def _remove(self, path: Path) -> bool:
         with path.open("rb") as file:

@@ -8,6 +8,7 @@ from typing import TypeVar
 from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import Point
 
+from coterie_core.household import ObjectKind
 from coterie_core.scene import (
     AgentState,
     Connection,
@@ -22,7 +23,7 @@ from coterie_core.scene import (
     Sighting,
 )
 from coterie_core.scene.limits import beyond_limits
-from coterie_core.scene.model import ConnectionKind, ObjectKind
+from coterie_core.scene.model import ConnectionKind
 from coterie_core.scene.serial import dangling_references
 from coterie_msgs.msg import (
     LabelEvidence,
