@@ -16,7 +16,7 @@ from coterie_ros.conversions import detections as vision
 from robot_adapters.placing import mounted
 from robot_adapters.reading import read_model
 from robot_adapters.relay import Relay
-from robot_adapters.sensing.camera import CameraModel, DepthImage, Detections
+from robot_adapters.sensing.camera import Boxes, CameraModel, DepthImage, Detections
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
@@ -168,6 +168,7 @@ class Cameras:
         if self._sensors.trusted(topic, found.time):
             found = replace(found, frame=self._frame(camera, found.frame))
             self._relay.boxes(camera, found)
+            items = Boxes(found.boxes, found.frame, found.time)
             add, now = self._sensors.observer.add_boxes, self._node.now()
-            work = partial(add, found.boxes, found.frame, found.time, now)
+            work = partial(add, camera.name, items, now)
             self._sensors.feed(topic, _KEPT["detections"], work)

@@ -11,6 +11,7 @@ from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_core.transforms import TransformBuffer
 from habitat_bridge.house.generator import generate_house
 from robot_adapters.sensing.alignment import AlignmentError, Landmark, align
+from robot_adapters.sensing.camera import Boxes
 from robot_adapters.sensing.observer import Observer, SensingSettings
 from robot_adapters.sensing.plane import MapPose
 
@@ -139,7 +140,7 @@ def test_an_observer_that_has_seen_enough_places_its_map_in_the_teams():
             BoxDetection(pose.to_robot(t.at), (0.0, 0.0, 0.0, 1.0), (0.4, 0.4, 0.4), {t.label: 0.9})
             for t in things
         ]
-        observer.add_boxes(boxes, "map", time, time)
+        observer.add_boxes("head", Boxes(tuple(boxes), "map", time), time)
         observer.work(time)
     assert observer.align()
     assert observer.map.pose.yaw == pytest.approx(2.0, abs=0.02)

@@ -7,6 +7,7 @@ import pytest
 from coterie_core.detections import BoxDetection
 from coterie_core.geometry import Pose, yaw_to_quaternion
 from coterie_core.transforms import TransformBuffer, TransformError
+from robot_adapters.sensing.camera import Boxes
 from robot_adapters.sensing.clocks import ClockCheck, ClockLimits
 from robot_adapters.sensing.frames import FrameNames, Localization
 from robot_adapters.sensing.observer import Observer, SensingError, SensingSettings
@@ -107,7 +108,7 @@ def test_what_was_seen_before_a_jump_is_dropped_and_the_jump_is_in_the_diagnosti
     observer = Observer(SensingSettings(), robot.transforms)
     robot.tell(1.0, at(0.0))
     cup = BoxDetection((1.0, 0.0, 0.8), (0.0, 0.0, 0.0, 1.0), (0.1, 0.1, 0.1), {"cup": 0.9})
-    observer.add_boxes([cup], "base_link", 1.0, 1.0)
+    observer.add_boxes("head", Boxes((cup,), "base_link", 1.0), 1.0)
     robot.tell(1.1, at(0.0))
     (before,) = observer.observation("r", 0, 1.1).detections
     assert before.label == "cup" and before.box.center == pytest.approx((1.0, 0.0, 0.8))
@@ -116,10 +117,10 @@ def test_what_was_seen_before_a_jump_is_dropped_and_the_jump_is_in_the_diagnosti
     assert observer.jumps == 1
     assert "5.00 m" in str(observer.figures()["last_jump"])
     # What comes late, from before the jump, is not believed; what comes after it is.
-    observer.add_boxes([cup], "base_link", 1.1, 1.1)
+    observer.add_boxes("head", Boxes((cup,), "base_link", 1.1), 1.1)
     assert observer.observation("r", 2, 1.2).detections == ()
     robot.tell(1.3, at(0.0), at(5.0))
-    observer.add_boxes([cup], "base_link", 1.3, 1.3)
+    observer.add_boxes("head", Boxes((cup,), "base_link", 1.3), 1.3)
     (after,) = observer.observation("r", 3, 1.3).detections
     assert after.box.center == pytest.approx((6.0, 0.0, 0.8))
 
@@ -133,7 +134,7 @@ def test_boxes_are_turned_upright_from_the_optical_frame():
     robot.tell(1.0, at(0.0, yaw=math.pi / 2.0))
     # 0.4 m wide (x right), 0.6 m high (y down), 0.2 m deep (z ahead); 2 m ahead of the camera.
     sofa = BoxDetection((0.0, 0.3, 2.0), (0.0, 0.0, 0.0, 1.0), (0.4, 0.6, 0.2), {"box": 1.0})
-    observer.add_boxes([sofa], "eye", 1.0, 1.0)
+    observer.add_boxes("head", Boxes((sofa,), "eye", 1.0), 1.0)
     (found,) = observer.observation("r", 0, 1.0).detections
     assert found.box.center == pytest.approx((0.0, 2.0, 0.7))
     (low, high) = found.box.axis_aligned()

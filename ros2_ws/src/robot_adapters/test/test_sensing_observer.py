@@ -5,12 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from coterie_bench.sensing.sensed_house import BODY, SensedHouse
-from coterie_core.detections import BoxDetection
+from coterie_core.detections import BoxDetection, ImageDetection
 from coterie_core.geometry import Pose
 from coterie_core.scene import merge
 from coterie_core.transforms import TransformBuffer
+from coterie_fixtures.drawn_scenes import COLS, INTRINSICS, ROWS, looking, view
+from robot_adapters.sensing.camera import Boxes, CameraModel, DepthImage
 from robot_adapters.sensing.observer import Observer, SensingError, SensingSettings
 from robot_adapters.sensing.plane import MapPose
 
@@ -74,11 +77,55 @@ def test_a_sliver_is_not_told_as_furniture(house):
         BoxDetection((x - 1.0, y, z + 0.4), flat, (0.35, 1.0, 0.8), {"console table": 0.9}),
         BoxDetection((x, y + 1.0, z + 0.8), flat, (0.02, 0.01, 0.15), {"spoon": 0.9}),
     ]
-    observer.add_boxes(boxes, observer.settings.names.map, 50.0, 50.0)
+    observer.add_boxes("head", Boxes(tuple(boxes), observer.settings.names.map, 50.0), 50.0)
     told = {
         (d.label, round(d.box.center[0] - x)) for d in observer.observation("r", 0, 50.0).detections
     }
     assert told == {("console table", -1), ("spoon", 0)}
+
+
+def along_the_camera(mask: ImageDetection, depth, model: CameraModel) -> BoxDetection:
+    """The box along the camera's axes about what a mask shows, as many detectors in space give."""
+    u, v, width, height = mask.box
+    rows, cols = np.nonzero(mask.mask)
+    z = depth[v : v + height, u : u + width][rows, cols]
+    fx, fy, cx, cy = model.intrinsics
+    points = np.stack([(cols + u + 0.5 - cx) / fx * z, (rows + v + 0.5 - cy) / fy * z, z])
+    low, high = points.min(axis=1).astype(float), points.max(axis=1).astype(float)
+    middle, size = tuple((low + high) / 2.0), tuple(high - low)
+    return BoxDetection(middle, (0.0, 0.0, 0.0, 1.0), size, mask.scores)
+
+
+@pytest.mark.parametrize("turned", [0.0, 0.3])
+def test_depth_narrows_boxes_that_stand_as_the_camera_does(turned):
+    """A table seen over its corner; the robot's map may be turned against the team's."""
+    table = ((2.0, 1.2, 0.0), (3.2, 2.0, 0.75))
+    pose = looking(0.6, 0.0, 1.0, 0.7)
+    frame, found = view({"floor": ((-5, -5, -0.1), (9, 9, 0)), "table": table}, pose)
+    (mask,) = (one for one in found if one.label == "table")
+    model = CameraModel((COLS, ROWS), INTRINSICS)
+    box = along_the_camera(mask, frame.depth, model)
+    where = MapPose(0.4, -0.2, turned)
+    sizes = []
+    for depth in (True, False):
+        transforms = TransformBuffer()
+        observer = Observer(SensingSettings(map_pose=where), transforms)
+        c, s = math.cos(-turned), math.sin(-turned)
+        turn = np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
+        eye = turn @ pose  # all is turned about the origin of the robot's map
+        transforms.add("map", "odom", (0, 0, 0), (0, 0, 0, 1), 1.0)
+        transforms.add("odom", "base_link", (0, 0, 0), (0, 0, 0, 1), 1.0)
+        rotation = tuple(Rotation.from_matrix(eye[:3, :3]).as_quat())
+        transforms.add("base_link", "eye", tuple(eye[:3, 3]), rotation, 0.0, fixed=True)
+        observer.feed_info("head", model)
+        if depth:
+            observer.add_depth("head", DepthImage(frame.depth, "eye", 1.0), 1.0)
+        observer.add_boxes("head", Boxes((box,), "eye", 1.0), 1.0)
+        (seen,) = observer.observation("r", 0, 1.0).detections
+        low, high = seen.box.axis_aligned()
+        sizes.append(np.subtract(high, low))
+    assert sizes[0][:2] == pytest.approx([1.2, 0.8], abs=0.15)
+    assert (sizes[1][:2] > 1.5).all()
 
 
 def test_neighbors_tell_their_room_only_when_they_were_seen(house):
@@ -94,10 +141,10 @@ def test_neighbors_tell_their_room_only_when_they_were_seen(house):
     end = house.turn(observer, home, 101.0)
     seeing = observer.observation("r", 1, end)
     assert {v.id for v in seeing.neighbours} == {v.id for v in blind.neighbours}
-    for view in seeing.neighbours:
-        truth = house.world.room_view(view.position)
-        assert view.room == (truth if view.id in seeing.seen else None)
-        assert view.distance >= math.dist(view.position, observer.place(seeing.place)) - 0.01
+    for place in seeing.neighbours:
+        truth = house.world.room_view(place.position)
+        assert place.room == (truth if place.id in seeing.seen else None)
+        assert place.distance >= math.dist(place.position, observer.place(seeing.place)) - 0.01
 
 
 def test_what_was_seen_on_the_way_is_in_the_observation_at_its_end(house):
@@ -119,7 +166,8 @@ def test_what_was_seen_on_the_way_is_in_the_observation_at_its_end(house):
 
 
 def test_all_is_told_in_the_teams_map(house):
-    where = MapPose(5.0, 2.0, 1.0)
+    # By a quarter turn: boxes stand along the team's axes, and are the same ones then.
+    where = MapPose(5.0, 2.0, math.pi / 2.0)
     plain, turned = start(house), start(house, map_pose=where)
     home = home_of(house)
     end = 0.0
@@ -129,7 +177,7 @@ def test_all_is_told_in_the_teams_map(house):
         end = house.turn(observer, home, 301.0 + 0.001 * k)
     a, b = plain.observation("r", 0, end), turned.observation("r", 0, end)
     assert b.pose.position == pytest.approx(where.to_team(a.pose.position))
-    assert b.pose.yaw == pytest.approx(a.pose.yaw + 1.0)
+    assert b.pose.yaw == pytest.approx(a.pose.yaw + math.pi / 2.0)
     assert [d.label for d in a.detections] == [d.label for d in b.detections]
     for one, other in zip(a.detections, b.detections, strict=True):
         assert other.box.center == pytest.approx(where.to_team(one.box.center), abs=1e-3)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
-from coterie_core.perception.boxes import moved
+from coterie_core.perception.boxes import masked, moved
 from coterie_core.perception.motion_filter import MotionFilter
 from coterie_core.perception.pairing import FramePairs
 from coterie_core.transforms import TransformBuffer, TransformError, TransformNotYet
@@ -24,6 +25,9 @@ from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions import DetectedBoxes, DetectedImage
 from coterie_ros.conversions.detections import Detection2DArray, Detection3DArray
 from semantic_mapper.builder import MapBuilder
+
+_DEPTH_SILENT = 2.0
+"""Boxes in space wait for the depth image of their moment, unless none came for this long [s]."""
 
 Model = tuple[tuple[int, int], tuple[float, float, float, float]]
 
@@ -58,7 +62,7 @@ class Waiting:
 
     time: float
     depth: Depth
-    found: DetectedImage
+    found: DetectedImage | DetectedBoxes
     due: float
 
 
@@ -96,9 +100,14 @@ class CameraSubscriber:
         self.pairs: FramePairs[Depth, DetectedImage, npt.NDArray[np.uint8]] = FramePairs(
             p["pair_tolerance"], p["queue"]
         )
+        self._box_pairs: FramePairs[Depth, DetectedBoxes, None] = FramePairs(
+            p["pair_tolerance"], p["queue"]
+        )
         self.still = MotionFilter(p["still_period"])
         self._model: Model | None = None
         self._eye = ""
+        self._seen_depth = -math.inf
+        self._hears_boxes = bool(p["boxes_topic"])
         self._waiting: deque[Waiting] = deque()
         self._boxes: deque[tuple[DetectedBoxes, float]] = deque(maxlen=p["queue"])
         topics = {
@@ -140,17 +149,24 @@ class CameraSubscriber:
         self.pairs.add_color(time, pixels)
 
     def _on_boxes(self, found: DetectedBoxes) -> None:
+        if abs(found.time - self._seen_depth) <= _DEPTH_SILENT:
+            # Depth shows which part is the thing's: boxes along the camera's axes are wide.
+            self._joined(self._box_pairs.add_detections(found.time, found))
+            return
         due = asyncio.get_running_loop().time() + self.node.parameters["transform_patience"]
         self._boxes.append((found, due))
         self.retry()
 
     def _on_depth(self, stamped: tuple[float, Depth]) -> None:
+        self._seen_depth = stamped[0]
         self._joined(self.pairs.add_depth(*stamped))
+        if self._hears_boxes:
+            self._joined(self._box_pairs.add_depth(*stamped))
 
     def _on_found(self, found: DetectedImage) -> None:
         self._joined(self.pairs.add_detections(found.time, found))
 
-    def _joined(self, pairs: list[tuple[float, Depth, DetectedImage]]) -> None:
+    def _joined(self, pairs: Sequence[tuple[float, Depth, DetectedImage | DetectedBoxes]]) -> None:
         due = asyncio.get_running_loop().time() + self.node.parameters["transform_patience"]
         for time, depth, found in pairs:
             self._waiting.append(Waiting(time, depth, found, due))
@@ -225,14 +241,18 @@ class CameraSubscriber:
         rows, cols = item.depth.pixels.shape
         found = item.found
         sizes = {(cols, rows), (width, height)}
-        if found.width:
+        if isinstance(found, DetectedImage) and found.width:
             sizes.add((found.width, found.height))
         if len(sizes) > 1:
             raise ValueError(
                 f"depth of {cols} x {rows}, camera_info of {width} x {height}, detections of "
                 f"{found.width} x {found.height} px; all must be of one size: register the depth"
+                if isinstance(found, DetectedImage)
+                else f"depth of {cols} x {rows}, camera_info of {width} x {height} px; both must "
+                "be of one size: give the camera_info of the depth image"
             )
-        if found.frame.lstrip("/") != item.depth.frame.lstrip("/"):
+        same_eye = found.frame.lstrip("/") == item.depth.frame.lstrip("/")
+        if isinstance(found, DetectedImage) and not same_eye:
             raise ValueError(
                 f"detections in frame {found.frame!r}, depth in {item.depth.frame!r}; they must "
                 "see with one eye: register the depth to the detector's image"
@@ -241,6 +261,9 @@ class CameraSubscriber:
             pose = self.transforms.lookup(
                 self.node.parameters["map_frame"], item.depth.frame, item.time
             )
+            to_camera = np.eye(4)
+            if not same_eye:
+                to_camera = self.transforms.lookup(item.depth.frame, found.frame, item.time)
         except TransformNotYet:
             raise
         except TransformError as error:
@@ -252,7 +275,9 @@ class CameraSubscriber:
         if color is not None and color.shape[:2] != (rows, cols):
             color = None
         frame = RgbdFrame(item.depth.pixels, intrinsics, pose, color, item.time, self.robot)
-        return Job(frame, found.detections)
+        if isinstance(found, DetectedImage):
+            return Job(frame, found.detections)
+        return Job(frame, tuple(masked(frame, found.boxes, to_camera)))
 
     def figures(self) -> dict[str, object]:
         """Return what became of images and detections, for the diagnostics."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,7 +27,7 @@ from coterie_core.detections import BoxDetection
 from coterie_core.embodiment import Camera
 from coterie_core.recording.images import encode_color, encode_depth
 from coterie_core.scene import Floor, Room, SceneGraph
-from coterie_fixtures.drawn_scenes import COLS, FOCAL, MUG, ROWS, SIDES, TABLE, view
+from coterie_fixtures.drawn_scenes import COLS, FOCAL, MUG, ROWS, SIDES, TABLE, looking, view
 from coterie_msgs.msg import ImageDetections, SemanticMap
 from coterie_msgs.srv import SaveMap
 from coterie_ros import conversions
@@ -287,6 +288,39 @@ def test_boxes_of_a_detector_in_space_are_mapped_with_their_color(ros: Any) -> N
     assert vase.box.center == pytest.approx(tuple(expected), abs=0.02)
     assert sorted(vase.box.size) == pytest.approx([0.1, 0.2, 0.3], abs=0.25)
     assert vase.properties["color"] == "red"
+
+
+def test_depth_narrows_boxes_in_space(ros: Any) -> None:
+    """A box that stands as the camera does holds floor as well; depth tells it from the table."""
+    vision = pytest.importorskip("vision_msgs.msg")
+    node = start(ros, boxes_topic="{robot}/{camera}/boxes")
+    ear = Ear(ros)
+    ear.hear(SemanticMap, "semantic_map")
+    seer = Seer(ros)
+    boxes = seer.node.create_publisher(
+        vision.Detection3DArray, "r1/camera/boxes", profile("detections")
+    )
+    seer.wait()
+    ros.wait_for_matched(boxes)
+    pose = looking(0.9, -1.6, 1.3, 0.8)
+    frame, _ = view({"floor": ((-5, -5, -0.1), (9, 9, 0)), "table": TABLE}, pose)
+    middle = np.linalg.inv(pose) @ np.array([*np.mean(TABLE, axis=0), 1.0])
+    # Corners of a table that is turned by 0.8 rad against the camera: 0.8 x 1.2 x 0.75 m.
+    c, s = math.cos(0.8), math.sin(0.8)
+    size = (0.8 * s + 1.2 * c, 0.75, 0.8 * c + 1.2 * s)
+    found = BoxDetection(tuple(middle[:3]), (0.0, 0.0, 0.0, 1.0), size, {"table": 0.9})
+    for k in range(3):
+        seer.time += 1.0
+        head = conversions.header(seer.time, OPTICAL)
+        seer.tf.publish(TFMessage(transforms=[seer.pose(pose)]))
+        seer.info.publish(conversions.camera_info_to_msg(CAMERA, head))
+        seer.depth.publish(conversions.image_to_msg(frame.depth, head))
+        ros.spin_until(lambda: node._inlets[0]._seen_depth == seer.time)
+        boxes.publish(conversions.boxes_to_vision_msg([found], head))
+        ros.spin_until(lambda k=k: frames(node) == k + 1, what="the boxes to be mapped")
+    ros.spin_until(lambda: ear.labels() == ["table"])
+    (table,) = ear.scene().objects.values()
+    assert np.abs(np.array(table.box.axis_aligned()) - TABLE).max() < 0.1
 
 
 def test_packed_images_are_mapped(ros: Any) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_core.open3d_library import o3d
+from coterie_core.perception.foreground import segmented
+from coterie_core.perception.points import clusters, thinned, to_camera
 
 Points = npt.NDArray[np.float32]
 
@@ -56,9 +57,8 @@ def lift(
 ) -> list[Lifted]:
     """Return those detections that have enough depth, as points in the map.
 
-    A mask is taken as it is; of a box the middle part counts most: points are clustered, and the
-    cluster is kept that has most points near the box's middle. Depth outside `near`..`far`, and
-    what is not finite, is left out.
+    A mask is taken as it is; a box without one gets one by depth (see `segmented`). Depth outside
+    `near`..`far`, and what is not finite, is left out.
     """
     rows, cols = frame.depth.shape
     lifted = []
@@ -69,14 +69,27 @@ def lift(
         if right <= left or bottom <= top:
             continue
         window = frame.depth[top:bottom, left:right]
+        drawn = detection.mask is not None
+        if not drawn:
+            detection = segmented(
+                frame,
+                detection,
+                reach=(options.near, options.far),
+                voxel=options.voxel,
+                eps=options.eps,
+                least=options.min_points,
+                most=options.stride,
+            )
         valid = (window >= options.near) & (window <= options.far)  # False for NaN too
         if detection.mask is not None:
             mask = detection.mask[top - v0 : bottom - v0, left - u0 : right - u0]
-            sides = (left == 0, top == 0, right == cols, bottom == rows)
-            inner = without_rim(mask, sides)
-            if not inner.any():
-                continue
-            valid &= _smooth_rim(window, mask, inner, options.step)
+            if drawn:
+                sides = (left == 0, top == 0, right == cols, bottom == rows)
+                inner = without_rim(mask, sides)
+                if not inner.any():
+                    continue
+                mask = _smooth_rim(window, mask, inner, options.step)
+            valid &= mask
         v, u = np.nonzero(valid)
         if len(v) < options.least:
             continue
@@ -85,15 +98,10 @@ def lift(
             step = -(-len(v) // options.stride)
             v, u = v[::step], u[::step]
         depth = window[v, u].astype(np.float64)
-        camera = _to_camera(u + left, v + top, depth, frame.intrinsics)
-        thin, inverse = _thinned(camera, options.voxel)
-        central = None
-        if detection.mask is None:
-            off = np.hypot((u + 0.5) / window.shape[1] - 0.5, (v + 0.5) / window.shape[0] - 0.5)
-            central = np.zeros(len(thin))
-            np.add.at(central, inverse, off < 0.25)
+        camera = to_camera(u + left, v + top, depth, frame.intrinsics)
+        thin, _ = thinned(camera, options.voxel)
         reach = float(np.median(depth))
-        kept = _main_cluster(thin, options, reach, central)
+        kept = _main_cluster(thin, options, reach)
         if len(kept) < options.least:
             continue
         points = kept @ frame.camera_to_map[:3, :3].T + frame.camera_to_map[:3, 3]
@@ -148,63 +156,30 @@ def _smooth_rim(
     return kept
 
 
-def _to_camera(
-    u: npt.NDArray[np.int64],
-    v: npt.NDArray[np.int64],
-    depth: npt.NDArray[np.float64],
-    intrinsics: tuple[float, float, float, float],
-) -> npt.NDArray[np.float64]:
-    """Points (n, 3) [m] in the optical frame of pixel centres and their depths."""
-    fx, fy, cx, cy = intrinsics
-    x = (u + 0.5 - cx) / fx * depth
-    y = (v + 0.5 - cy) / fy * depth
-    return np.stack([x, y, depth], axis=1)
-
-
-def _thinned(
-    points: npt.NDArray[np.float64], voxel: float
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Mean point per voxel, and which of them each point went to."""
-    keys = np.floor(points / voxel).astype(np.int64)
-    keys -= keys.min(axis=0)
-    span = keys.max(axis=0) + 1
-    flat = (keys[:, 0] * span[1] + keys[:, 1]) * span[2] + keys[:, 2]
-    _, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True)
-    inverse = inverse.reshape(-1)
-    sums = np.stack([np.bincount(inverse, points[:, k]) for k in range(3)], axis=1)
-    return sums / counts[:, None], inverse
-
-
 def _main_cluster(
     points: npt.NDArray[np.float64],
     options: LiftOptions,
     reach: float,
-    central: npt.NDArray[np.float64] | None,
 ) -> npt.NDArray[np.float64]:
-    """The cluster of DBSCAN that is the thing: the largest, or the most central one of a box.
+    """The cluster of DBSCAN that is the thing: the largest.
 
     Other clusters with at least a third of its points within reach of it are parts of the same
-    thing (a chair's back and seat), where a mask says so.
+    thing (a chair's back and seat).
     """
     if len(points) < options.least:
         return points[:0]
-    cloud = o3d.geometry.PointCloud(o3d.utility.Vector3dVector(points))
     # Far things have sparser pixels: neighbours are as far apart as the pixels are.
     eps = max(options.eps, 0.035 * reach)
-    labels = np.asarray(cloud.cluster_dbscan(eps, options.min_points))
+    labels = clusters(points, eps, options.min_points)
     if labels.max(initial=-1) < 0:
         return points if len(points) < 4 * options.min_points else points[:0]
     sizes = np.bincount(labels[labels >= 0])
-    weight = sizes.astype(np.float64)
-    if central is not None:
-        weight = np.bincount(labels[labels >= 0], central[labels >= 0]) + 1e-3 * sizes
-    main = int(weight.argmax())
+    main = int(sizes.argmax())
     keep = labels == main
-    if central is None and len(sizes) > 1:
-        low, high = points[keep].min(axis=0) - 3 * eps, points[keep].max(axis=0) + 3 * eps
-        for other in np.flatnonzero(sizes * 3 >= sizes[main]):
-            part = labels == other
-            middle = points[part].mean(axis=0)
-            if other != main and bool(((middle >= low) & (middle <= high)).all()):
-                keep |= part
+    low, high = points[keep].min(axis=0) - 3 * eps, points[keep].max(axis=0) + 3 * eps
+    for other in np.flatnonzero(sizes * 3 >= sizes[main]):
+        part = labels == other
+        middle = points[part].mean(axis=0)
+        if other != main and bool(((middle >= low) & (middle <= high)).all()):
+            keep |= part
     return points[keep]

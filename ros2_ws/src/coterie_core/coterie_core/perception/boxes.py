@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +12,16 @@ from scipy.spatial.transform import Rotation
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.geometry import Vec3
 from coterie_core.perception.backprojection import Lifted
+from coterie_core.perception.foreground import background
+from coterie_core.perception.points import to_camera as to_points
 from coterie_core.transforms import Matrix
 
 SPACING = 0.04
 """Distance of the points on a box's faces [m]; on large boxes it is more."""
 _MOST_ALONG = 30
 """Most points along an edge."""
+_SLACK_M = 0.02
+"""Depth so far beyond a box still belongs to the thing [m]."""
 
 
 def moved(box: BoxDetection, pose: Matrix) -> BoxDetection:
@@ -29,6 +34,45 @@ def moved(box: BoxDetection, pose: Matrix) -> BoxDetection:
     turned = Rotation.from_matrix(pose[:3, :3]) * Rotation.from_quat(box.rotation)
     x, y, z, w = turned.as_quat().tolist()
     return BoxDetection(_vec((pose @ (*box.center, 1.0))[:3]), (x, y, z, w), box.size, box.scores)
+
+
+def masked(
+    frame: RgbdFrame, boxes: Sequence[BoxDetection], to_camera: Matrix
+) -> list[ImageDetection]:
+    """Return boxes in space as masks of a depth image: the pixels whose points lie within them.
+
+    Floor and walls in them are left out, and so are boxes that hold nothing (behind the camera,
+    hidden, out of view).
+
+    Args:
+        frame: The image.
+        boxes: The boxes, in one frame.
+        to_camera: That frame to the optical frame (4, 4).
+    """
+    if not boxes:
+        return []
+    depth = frame.depth
+    v, u = np.indices(depth.shape)
+    known = np.isfinite(depth) & (depth > 0.0)
+    z = np.where(known, depth, 0.0)
+    points = to_points(u.reshape(-1), v.reshape(-1), z.reshape(-1), frame.intrinsics)
+    found = []
+    for one in boxes:
+        axes = to_camera[:3, :3] @ Rotation.from_quat(one.rotation).as_matrix()
+        local = np.abs((points - (to_camera @ (*one.center, 1.0))[:3]) @ axes)
+        near = (local <= np.array(one.size) / 2.0 + _SLACK_M).all(axis=1)
+        rows, cols = np.nonzero(known & near.reshape(depth.shape))
+        if not len(rows):
+            continue
+        left, top = int(cols.min()), int(rows.min())
+        box = (left, top, int(cols.max()) - left + 1, int(rows.max()) - top + 1)
+        kept = ~background(frame, box, cols, rows)
+        if not kept.any():
+            kept[:] = True
+        mask = np.zeros((box[3], box[2]), dtype=bool)
+        mask[rows[kept] - top, cols[kept] - left] = True
+        found.append(ImageDetection(box, one.scores, mask))
+    return found
 
 
 def lift_box(frame: RgbdFrame, box: BoxDetection) -> Lifted:

@@ -200,7 +200,8 @@ class BagRecording:
                 raise RecordingError(source, str(error), "record /tf and /tf_static") from None
             optical = moment.depth[0].frame
             pose = self._tf.lookup(self._map, optical, self._tf_time(optical, moment.depth[1].time))
-            return boxes_3d(message, source, np.linalg.inv(pose) @ to_map, camera, depth)
+            frame = RgbdFrame(depth, camera, pose)
+            return boxes_3d(message, source, frame, np.linalg.inv(pose) @ to_map)
         return detections_of(message, source)
 
     # -- reading ------------------------------------------------------------------------------

@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.transform import Rotation
 
-from coterie_core.detections import ImageDetection
+from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
+from coterie_core.perception.boxes import masked
 from coterie_core.recording.types import RecordingError
 
 Camera = tuple[float, float, float, float]
 _MOST = 1000
 _MAX_SIDE_M = 100.0
 _ROUNDING = 1e-6
-_SLACK_M = 0.02
-"""Depth so far beyond a box in space still belongs to the object [m]."""
 
 
 def boxes_2d(
@@ -61,9 +59,8 @@ def boxes_2d(
 def boxes_3d(
     message: Any,
     source: str | Path,
+    frame: RgbdFrame,
     to_camera: npt.NDArray[np.float64],
-    camera: Camera,
-    depth: npt.NDArray[np.float32],
 ) -> tuple[ImageDetection, ...]:
     """Return what a vision_msgs/Detection3DArray holds, as masks of the depth image.
 
@@ -73,41 +70,21 @@ def boxes_3d(
     Args:
         message: The message.
         source: File and topic, for errors.
+        frame: The depth image.
         to_camera: Frame of the message to the optical frame (4, 4).
-        camera: (fx, fy, cx, cy) [px] of the depth image.
-        depth: Depth image (rows, cols) [m].
 
     Raises:
         RecordingError: A box or score that no detector can mean.
     """
-    items = _items(message, source)
-    if not items:
-        return ()
-    fx, fy, cx, cy = camera
-    v, u = np.mgrid[0 : depth.shape[0], 0 : depth.shape[1]]
-    known = np.isfinite(depth) & (depth > 0.0)
-    z = np.where(known, depth, 0.0).astype(np.float64)
-    points = np.stack([(u + 0.5 - cx) / fx * z, (v + 0.5 - cy) / fy * z, z], axis=-1)
-    found = []
-    for one in items:
+    boxes = []
+    for one in _items(message, source):
         p, q, size = one.bbox.center.position, one.bbox.center.orientation, one.bbox.size
-        half = np.array([size.x, size.y, size.z], np.float64) / 2.0
-        spot, turn = np.array([p.x, p.y, p.z, 1.0]), np.array([q.x, q.y, q.z, q.w])
-        good = np.isfinite([*half, *spot, *turn]).all() and float(np.linalg.norm(turn)) > 1e-6
-        if not good or half.min() <= 0.0 or 2.0 * half.max() > _MAX_SIDE_M:
+        edges, spot, turn = (size.x, size.y, size.z), (p.x, p.y, p.z), (q.x, q.y, q.z, q.w)
+        good = all(map(math.isfinite, (*edges, *spot, *turn))) and math.hypot(*turn) > 1e-6
+        if not good or min(edges) <= 0.0 or max(edges) > _MAX_SIDE_M:
             raise RecordingError(source, "detections: a box in space without a size or a pose")
-        axes = to_camera[:3, :3] @ Rotation.from_quat(turn).as_matrix()
-        middle = (to_camera @ spot)[:3]
-        local = np.abs((points - middle) @ axes)
-        inside = known & (local <= half + _SLACK_M).all(axis=-1)
-        if not inside.any():
-            continue
-        rows, cols = np.nonzero(inside)
-        left, top = int(cols.min()), int(rows.min())
-        mask = inside[top : int(rows.max()) + 1, left : int(cols.max()) + 1]
-        box = (left, top, mask.shape[1], mask.shape[0])
-        found.append(ImageDetection(box, _scores(one, source), mask))
-    return tuple(found)
+        boxes.append(BoxDetection(spot, turn, edges, _scores(one, source)))
+    return tuple(masked(frame, boxes, to_camera))
 
 
 def _items(message: Any, source: str | Path) -> list[Any]:

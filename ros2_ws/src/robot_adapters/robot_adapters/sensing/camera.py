@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
+from coterie_core.perception.boxes import masked
 from coterie_core.perception.motion_filter import MotionFilter
 from coterie_core.perception.pairing import FramePairs
 from coterie_core.transforms import Matrix, TransformBuffer, TransformError, TransformNotYet
@@ -19,6 +20,8 @@ Intrinsics = tuple[float, float, float, float]
 
 _NEW_VIEW_M, _NEW_VIEW_RAD = 0.1, 0.15
 """A camera that has moved by so much shows something new."""
+DEPTH_SILENT = 2.0
+"""Boxes in space wait for the depth image of their moment, unless none came for this long [s]."""
 _OTHER_EYE_M = 0.005
 """Cameras farther apart than this do not see with one eye [m]."""
 
@@ -65,6 +68,15 @@ class Detections:
 
 
 @dataclass(frozen=True, slots=True)
+class Boxes:
+    """What a detector found in space: its stamp [s], and the frame that the boxes are in."""
+
+    items: tuple[BoxDetection, ...]
+    frame: str
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
 class SeenFrame:
     """A frame ready for use; `detections` is None for one that no detector looked at.
 
@@ -80,7 +92,7 @@ class SeenFrame:
 @dataclass(slots=True)
 class _Waiting:
     depth: DepthImage
-    found: Detections | None
+    found: Detections | Boxes | None
     due: float
 
 
@@ -109,7 +121,8 @@ class CameraFeed:
     detector_model: CameraModel | None = None
     counts: dict[str, int] = field(default_factory=dict)
     _problems: dict[bool, str] = field(default_factory=dict)
-    _pairs: FramePairs[DepthImage, Detections, Depth] = field(init=False)
+    _pairs: FramePairs[DepthImage, Detections | Boxes, Depth] = field(init=False)
+    _newest: float = -np.inf
     _waiting: deque[_Waiting] = field(default_factory=deque)
     _views: MotionFilter = field(init=False)
 
@@ -126,14 +139,21 @@ class CameraFeed:
 
     def add_depth(self, image: DepthImage, now: float) -> None:
         """Take a depth image; `now` [s] is the caller's clock."""
+        self._newest = image.time
         self._put(_Waiting(image, None, now + self.patience))
         self._put_pairs(self._pairs.add_depth(image.time, image), now)
 
-    def add_detections(self, found: Detections, now: float) -> None:
-        """Take what was found in an image."""
+    def has_depth(self, time: float) -> bool:
+        """Whether depth images come at a time [s]."""
+        return abs(time - self._newest) <= DEPTH_SILENT
+
+    def add_detections(self, found: Detections | Boxes, now: float) -> None:
+        """Take what was found in an image, or in space: it is joined with depth of its moment."""
         self._put_pairs(self._pairs.add_detections(found.time, found), now)
 
-    def _put_pairs(self, pairs: list[tuple[float, DepthImage, Detections]], now: float) -> None:
+    def _put_pairs(
+        self, pairs: list[tuple[float, DepthImage, Detections | Boxes]], now: float
+    ) -> None:
         for _, depth, found in pairs:
             self._put(_Waiting(depth, found, now + self.patience))
 
@@ -201,6 +221,10 @@ class CameraFeed:
                 f"depth of {cols} x {rows} px, camera_info of {width} x {height} px; give the "
                 "camera_info of the depth image"
             )
+        if isinstance(found, Boxes):
+            to_camera = self.transforms.lookup(depth.frame, found.frame, depth.time)
+            frame = RgbdFrame(pixels, self.model.intrinsics, pose, time=depth.time)
+            return SeenFrame(frame, tuple(masked(frame, found.items, to_camera)), new_view)
         model, boxes = self.model, None
         if found is not None:
             model, pixels, pose = self._for_detector(depth, pixels, found, pose)

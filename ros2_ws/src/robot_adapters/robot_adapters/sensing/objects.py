@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -24,6 +25,9 @@ _SAME_IOU = 0.25
 _MOST = 500
 _TRIM = 2.0  # [%] of points at each end that do not count for a box: depth's stray pixels
 _LEAST_EDGE = 0.01
+_OUTER = 75.0
+"""Percentile of the views' faces, outwards, that is a track's face."""
+_MOST_VIEWS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +51,12 @@ class Track:
 
     Attributes:
         scores: Label -> mean score.
-        box: Mean of the boxes, near views before far ones [m].
+        box: What the views show of it [m]: most show a part only, and some too much.
         distance: Of the nearest view [m].
         time: When it was seen last [s].
         views: Images that showed it.
         embeddings: Mean look, by network.
+        faces: Lowest and highest corners of the latest views' boxes, along the box's heading [m].
     """
 
     scores: dict[str, float]
@@ -59,8 +64,13 @@ class Track:
     distance: float
     time: float
     views: int = 1
-    weight: float = 1.0
     embeddings: tuple[Embedding, ...] = ()
+    faces: deque[tuple[Vec3, Vec3]] = field(default_factory=lambda: deque(maxlen=_MOST_VIEWS))
+
+    def __post_init__(self) -> None:
+        """Begin with the box of the first view."""
+        if not self.faces:
+            self.faces.append(faces_along(self.box, self.box.yaw))
 
     @property
     def label(self) -> str:
@@ -68,29 +78,26 @@ class Track:
         return min(self.scores, key=lambda k: (-self.scores[k], k))
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingBoxes:
-    """Detections in space that wait for their pose until `due` [s of the node's clock]."""
-
-    found: tuple[BoxDetection, ...]
-    frame: str
-    time: float
-    due: float
-
-
 def boxes_of(
-    frame: RgbdFrame, detections: Sequence[ImageDetection], options: LiftOptions
+    frame: RgbdFrame, detections: Sequence[ImageDetection], options: LiftOptions, yaw: float = 0.0
 ) -> list[FoundBox]:
     """Return detections of an image as boxes in the map; those with too little depth are left out.
 
     A box holds what the image shows of the object: its far side is not guessed.
+
+    Args:
+        frame: The image.
+        detections: What was found in it.
+        options: How points are made of it.
+        yaw: Heading of the boxes in the map [rad].
     """
     found: list[FoundBox] = []
     eye = frame.camera_to_map[:3, 3]
+    axes = _heading(yaw)
     for one in lift(frame, [one for one in detections if one.scores], options):
-        low, high = np.percentile(one.points, (_TRIM, 100.0 - _TRIM), axis=0).astype(float)
-        center, size = (low + high) / 2.0, np.maximum(high - low, _LEAST_EDGE)
-        box = Box(_vec(center), _vec(size))
+        low, high = np.percentile(one.points @ axes, (_TRIM, 100.0 - _TRIM), axis=0).astype(float)
+        center, size = axes @ (low + high) / 2.0, np.maximum(high - low, _LEAST_EDGE)
+        box = Box(_vec(center), _vec(size), yaw)
         look = one.detection.embedding
         looks = () if look is None else (look,)
         found.append(FoundBox(one.detection.scores, box, math.dist(center, eye), looks))
@@ -113,9 +120,7 @@ def found_box(one: BoxDetection, pose: Matrix, base: npt.NDArray[np.float64]) ->
     flat[np.abs(axes[2]) > 0.7] = 0.0
     along = edges[:, int(flat.argmax())]
     yaw = math.remainder(math.atan2(along[1], along[0]), math.pi)
-    c, s = math.cos(yaw), math.sin(yaw)
-    local = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]) @ edges
-    size = np.maximum(np.abs(local).sum(axis=1), _LEAST_EDGE)
+    size = np.maximum(np.abs(_heading(yaw).T @ edges).sum(axis=1), _LEAST_EDGE)
     box = Box(_vec(middle), _vec(size), yaw)
     return FoundBox(one.scores, box, math.dist(middle, base))
 
@@ -140,10 +145,9 @@ class Tracks:
                 for k, t in enumerate(self.items)
                 if k not in taken and one.label in t.scores and _same(t.box, one.box)
             ]
-            weight = 1.0 / max(one.distance, 0.3) ** 2
             if near:
                 at = min(near)[1]
-                _blend(self.items[at], one, weight, time)
+                _blend(self.items[at], one, time)
                 taken.add(at)
             elif len(self.items) < _MOST:
                 self.items.append(
@@ -152,7 +156,6 @@ class Tracks:
                         one.box,
                         one.distance,
                         time,
-                        weight=weight,
                         embeddings=one.embeddings,
                     )
                 )
@@ -179,21 +182,36 @@ def _same(a: Box, b: Box) -> bool:
     return math.dist(a.center, b.center) <= SAME_M or iou(a, b) > _SAME_IOU
 
 
-def _blend(track: Track, one: FoundBox, weight: float, time: float) -> None:
-    share = weight / (track.weight + weight)
-    center = [a + share * (b - a) for a, b in zip(track.box.center, one.box.center, strict=True)]
-    size = [a + share * (b - a) for a, b in zip(track.box.size, one.box.size, strict=True)]
-    track.box = Box(_vec(center), _vec(size), one.box.yaw if share > 0.5 else track.box.yaw)
+def _blend(track: Track, one: FoundBox, time: float) -> None:
+    track.faces.append(faces_along(one.box, track.box.yaw))
+    lows, highs = np.array(track.faces).transpose(1, 0, 2)
+    low, high = np.percentile(lows, 100.0 - _OUTER, axis=0), np.percentile(highs, _OUTER, axis=0)
+    center = _heading(track.box.yaw) @ (low + high) / 2.0
+    size = np.maximum(high - low, _LEAST_EDGE)
+    track.box = Box(_vec(center), _vec(size), track.box.yaw)
     n = track.views
     labels = {*track.scores, *one.scores}
     track.scores = {
         k: (n * track.scores.get(k, 0.0) + one.scores.get(k, 0.0)) / (n + 1) for k in labels
     }
     track.embeddings = averaged(track.embeddings, n, one.embeddings, 1)
-    track.weight += weight
     track.views += 1
     track.distance = min(track.distance, one.distance)
     track.time = max(track.time, time)
+
+
+def faces_along(box: Box, yaw: float) -> tuple[Vec3, Vec3]:
+    """Return lowest and highest corner [m] of the box about a box, along the axes of a heading."""
+    axes = _heading(yaw)
+    middle = axes.T @ np.array(box.center)
+    half = np.abs(axes.T @ _heading(box.yaw)) @ np.array(box.size) / 2.0
+    return _vec(middle - half), _vec(middle + half)
+
+
+def _heading(yaw: float) -> npt.NDArray[np.float64]:
+    """Axes (3, 3), as columns, of a heading [rad]."""
+    c, s = math.cos(yaw), math.sin(yaw)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def _vec(values: Iterable[float]) -> Vec3:

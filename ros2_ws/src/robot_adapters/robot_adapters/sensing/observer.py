@@ -5,27 +5,27 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
+from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.geometry import Pose, Vec3, yaw_to_quaternion
 from coterie_core.observation import Detection, Observation, PlaceView
 from coterie_core.perception.backprojection import LiftOptions
 from coterie_core.scene import Room, SceneGraph
 from coterie_core.scene.room_overlap import is_region
 from coterie_core.transforms import TransformBuffer, TransformError, TransformNotYet
-from robot_adapters.sensing.camera import CameraFeed, CameraModel, DepthImage, Detections, SeenFrame
+from robot_adapters.sensing.camera import (
+    Boxes,
+    CameraFeed,
+    CameraModel,
+    DepthImage,
+    Detections,
+    SeenFrame,
+)
 from robot_adapters.sensing.finder import MapFinder
 from robot_adapters.sensing.frames import FrameNames, Jump, Localization
 from robot_adapters.sensing.grid_space import GridData
-from robot_adapters.sensing.objects import (
-    FoundBox,
-    Track,
-    Tracks,
-    WaitingBoxes,
-    boxes_of,
-    found_box,
-)
+from robot_adapters.sensing.objects import FoundBox, Track, Tracks, boxes_of, found_box
 from robot_adapters.sensing.places import PlaceSpacing
 from robot_adapters.sensing.plane import MapPose
 from robot_adapters.sensing.robot_map import FloorState, RobotMap
@@ -106,7 +106,7 @@ class Observer:
         self._cameras: dict[str, CameraFeed] = {}
         self._seen: dict[str, tuple[float, float]] = {}  # place -> (time, quality)
         self._unplaced: dict[str, tuple[float, float]] = {}  # label -> (time, score)
-        self._boxes: deque[WaitingBoxes] = deque(maxlen=_MOST_BOXES)
+        self._boxes: deque[tuple[Boxes, float]] = deque(maxlen=_MOST_BOXES)
         self._boxes_problem = ""
         self._lost_until = -math.inf
         self._drawn: list[Room] = []
@@ -179,17 +179,23 @@ class Observer:
             if self._counts(one.scores):
                 self._note_unplaced(one, found.time)
 
-    def add_boxes(self, found: Sequence[BoxDetection], frame: str, time: float, now: float) -> None:
+    def add_boxes(self, camera: str, found: Boxes, now: float) -> None:
         """Take detections in space, in any frame of the robot's tf; `work` uses them.
 
+        Where depth images come from the camera, they show which points of a box are the thing's;
+        else the upright box around each counts.
+
         Args:
+            camera: The detector's.
             found: The detections.
-            frame: The frame they are in.
-            time: Their stamp [s].
             now: The node's clock [s].
         """
-        good = tuple(one for one in found if self._counts(one.scores))
-        self._boxes.append(WaitingBoxes(good, frame, time, now + self.settings.patience))
+        found = replace(found, items=tuple(d for d in found.items if self._counts(d.scores)))
+        feed = self._camera(camera)
+        if feed.has_depth(found.time):
+            feed.add_detections(found, now)
+        else:
+            self._boxes.append((found, now + self.settings.patience))
 
     def work(self, now: float) -> None:
         """Use the images whose poses have come; `now` [s] is the node's clock."""
@@ -316,7 +322,9 @@ class Observer:
         if ready.detections is None:
             return
         options = LiftOptions(near=self.settings.sight.near, far=self.settings.sight.far)
-        found = boxes_of(frame, ready.detections, options)
+        # Boxes that stand along the team's axes are the narrowest there.
+        yaw = 0.0 if self.map.pose is None else -self.map.pose.yaw
+        found = boxes_of(frame, ready.detections, options, yaw)
         self._cameras[camera].count("without_depth", len(ready.detections) - len(found))
         self._found(found, frame.time)
         self.objects.drop_gone(frame)
@@ -330,22 +338,22 @@ class Observer:
         """Bring boxes whose pose is known into the map; drop those that waited too long."""
         names, waiting = self.settings.names, list(self._boxes)
         self._boxes.clear()
-        for item in waiting:
+        for item, due in waiting:
             if item.time < self._lost_until:
                 continue
             try:
                 pose = self._transforms.lookup(names.map, item.frame, item.time)
                 base = self._transforms.lookup(names.map, names.base, item.time)
             except TransformNotYet as error:
-                if now < item.due:
-                    self._boxes.append(item)
+                if now < due:
+                    self._boxes.append((item, due))
                 else:
                     self._boxes_problem = f"detections dropped: {error}"
             except TransformError as error:
                 self._boxes_problem = f"detections dropped: {error}"
             else:
                 self._boxes_problem = ""
-                boxes = [found_box(one, pose, base[:3, 3]) for one in item.found]
+                boxes = [found_box(one, pose, base[:3, 3]) for one in item.items]
                 self._found(boxes, item.time)
 
     def _look(self, frame: RgbdFrame) -> None:

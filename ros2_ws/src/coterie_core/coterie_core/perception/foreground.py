@@ -1,0 +1,185 @@
+"""A detector's box, without a mask, parted into the thing and what lies behind it, by depth.
+
+A box around a table shows the floor before it and the wall behind it as well. Both go on around
+the box: planes that are fitted to what is seen next to it, and that nothing in it lies behind, are
+background. Of what is left the cluster counts that fills the box's middle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.perception.points import clusters, thinned, to_camera
+
+Array = npt.NDArray[np.float64]
+
+_RING = 0.15
+"""Width of the ring around a box that is looked at, as a share of the box's longer side."""
+_RING_PX = (3, 40)
+"""Its least and greatest width [px]."""
+_MOST_RING = 400
+"""Points of the ring that count; more are sampled."""
+_PLANES = 3
+"""Most planes: the floor and two walls."""
+_TRIES = 60
+"""Planes that are tried, of each direction."""
+_SUPPORT = 0.12
+"""Least share of the ring's points that a plane of the background holds."""
+_BEHIND = 0.05
+"""Greatest share of the box's points behind a plane of the background."""
+_MIDDLE = 0.25
+"""Pixels nearer to the box's middle than this share of it are surely the thing's."""
+_FLAT = 0.5
+"""A thing whose middle lies in a plane by more than this share is itself in it: a rug, a door."""
+_SLACK = (0.02, 0.005)
+"""How far points of a plane lie off it: [m], and per squared metre of distance [1/m]."""
+
+
+def segmented(
+    frame: RgbdFrame,
+    detection: ImageDetection,
+    *,
+    reach: tuple[float, float],
+    voxel: float,
+    eps: float,
+    least: int,
+    most: int,
+) -> ImageDetection:
+    """Return a detection with the mask that depth gives it; itself where there is no depth in it.
+
+    Args:
+        frame: Its image; the map's z axis points up.
+        detection: One without a mask, that reaches into the image.
+        reach: Least and greatest depth that counts [m].
+        voxel: Edge of the grid that thins points out [m].
+        eps: DBSCAN: neighbours are nearer than this [m].
+        least: DBSCAN: neighbours that make a core point.
+        most: Most pixels that are looked at; of more every k-th row and column is.
+    """
+    u0, v0, width, height = detection.box
+    rows, cols = frame.depth.shape
+    left, top = max(u0, 0), max(v0, 0)
+    right, bottom = min(u0 + width, cols), min(v0 + height, rows)
+    step = max(int(np.ceil(np.sqrt((right - left) * (bottom - top) / most))), 1)
+    depth = frame.depth[top:bottom:step, left:right:step]
+    valid = (depth >= reach[0]) & (depth <= reach[1])
+    v, u = np.nonzero(valid)
+    if len(v) < least:
+        return detection
+    rows_of, cols_of = v * step + top, u * step + left
+    kept = ~background(frame, detection.box, cols_of, rows_of)
+    if kept.sum() < least:
+        kept[:] = True
+    points = to_camera(cols_of, rows_of, depth[v, u], frame.intrinsics)
+    middle = _in_middle(detection.box, cols_of, rows_of)
+    thin, voxels = thinned(points[kept], voxel)
+    central = np.bincount(voxels, middle[kept], minlength=len(thin))
+    labels = clusters(thin, max(eps, 0.035 * float(np.median(depth[v, u]))), least)
+    if labels.max(initial=-1) >= 0:
+        # The size decides between clusters that the middle does not tell apart.
+        weight = np.bincount(labels[labels >= 0], central[labels >= 0] + 1e-3)
+        kept[kept] = labels[voxels] == int(weight.argmax())
+    small = np.zeros(depth.shape, dtype=bool)
+    small[v[kept], u[kept]] = True
+    window = np.repeat(np.repeat(small, step, axis=0), step, axis=1)
+    mask = np.zeros((height, width), dtype=bool)
+    mask[top - v0 : bottom - v0, left - u0 : right - u0] = window[: bottom - top, : right - left]
+    return replace(detection, mask=mask)
+
+
+def background(
+    frame: RgbdFrame,
+    box: tuple[int, int, int, int],
+    u: npt.NDArray[np.int64],
+    v: npt.NDArray[np.int64],
+) -> npt.NDArray[np.bool_]:
+    """Return which pixels of a detection show floor or walls that go on around it, (n,).
+
+    Args:
+        frame: Its image; the map's z axis points up.
+        box: The detection's box: (first column, first row, width, height) [px].
+        u: Columns of the pixels, (n,); each has depth.
+        v: Their rows, (n,).
+    """
+    eye = frame.camera_to_map[:3, 3]
+    points = _in_map(frame, u, v)
+    middle = _in_middle(box, u, v)
+    found = np.zeros(len(points), dtype=bool)
+    for normal, offset in _planes(_ring(frame, box), eye):
+        away = points @ normal - offset
+        slack = _slack(points, eye)
+        on = np.abs(away) <= slack
+        behind = (away < -slack).mean()
+        if behind <= _BEHIND and (middle & on).sum() <= _FLAT * middle.sum():
+            found |= on
+    return found
+
+
+def _in_middle(
+    box: tuple[int, int, int, int], u: npt.NDArray[np.int64], v: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    u0, v0, width, height = box
+    off = np.hypot((u + 0.5 - u0) / width - 0.5, (v + 0.5 - v0) / height - 0.5)
+    return np.asarray(off < _MIDDLE)
+
+
+def _in_map(frame: RgbdFrame, u: npt.NDArray[np.int64], v: npt.NDArray[np.int64]) -> Array:
+    local = to_camera(u, v, frame.depth[v, u], frame.intrinsics)
+    return np.asarray(local @ frame.camera_to_map[:3, :3].T + frame.camera_to_map[:3, 3])
+
+
+def _slack(points: Array, eye: Array) -> Array:
+    away = ((points - eye) ** 2).sum(axis=1)
+    return np.asarray(_SLACK[0] + _SLACK[1] * away)
+
+
+def _ring(frame: RgbdFrame, box: tuple[int, int, int, int]) -> Array:
+    """Points (n, 3) [m] of the map that the image shows around a box; sampled evenly."""
+    left, top, width, height = box
+    wide = int(np.clip(round(_RING * max(width, height)), *_RING_PX))
+    u0, v0 = max(left - wide, 0), max(top - wide, 0)
+    window = frame.depth[v0 : top + height + wide, u0 : left + width + wide]
+    around = np.isfinite(window) & (window > 0.0)
+    around[max(top - v0, 0) : top + height - v0, max(left - u0, 0) : left + width - u0] = False
+    v, u = np.nonzero(around)
+    if len(v) > _MOST_RING:
+        chosen = np.linspace(0, len(v) - 1, _MOST_RING).astype(np.int64)
+        v, u = v[chosen], u[chosen]
+    return _in_map(frame, u + u0, v + v0)
+
+
+def _planes(points: Array, eye: Array) -> Iterator[tuple[Array, float]]:
+    """Yield level and upright planes that hold much of some points, the largest first.
+
+    By RANSAC with always the same draws. A plane is its normal, towards the eye, and its offset.
+    """
+    draw = np.random.default_rng(0)
+    enough = max(_SUPPORT * len(points), 8.0)
+    for _ in range(_PLANES):
+        if len(points) < enough:
+            return
+        first, second = draw.integers(len(points), size=(2, _TRIES))
+        along = points[second] - points[first]
+        upright = np.stack([-along[:, 1], along[:, 0], np.zeros(_TRIES)], axis=1)
+        length = np.linalg.norm(upright, axis=1, keepdims=True)
+        # Points above one another tell no direction.
+        upright = np.where(length > 0.05, upright / np.maximum(length, 1e-9), np.nan)
+        level = np.broadcast_to([0.0, 0.0, 1.0], (_TRIES, 3))
+        normals = np.concatenate([level, upright])
+        offsets = np.einsum("ij,ij->i", normals, np.concatenate([points[first]] * 2))
+        off = np.abs(points @ normals.T - offsets)
+        near = off <= _slack(points, eye)[:, None]
+        best = int(near.sum(axis=0).argmax())
+        held = near[:, best]
+        if held.sum() < enough:
+            return
+        normal = normals[best]
+        offset = float((points[held] @ normal).mean())
+        towards = 1.0 if eye @ normal >= offset else -1.0
+        yield towards * normal, towards * offset
+        points = points[~held]

@@ -1,0 +1,119 @@
+"""Boxes without masks, and boxes in space: depth tells the thing from what lies behind it."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from coterie_core.detections import BoxDetection, ImageDetection
+from coterie_core.perception.backprojection import LiftOptions, lift
+from coterie_core.perception.boxes import masked
+from coterie_fixtures.drawn_scenes import INTRINSICS, looking, view
+
+FLOOR = ((-5.0, -5.0, -0.1), (9.0, 9.0, 0.0))
+WALL = ((4.0, -5.0, 0.0), (4.1, 9.0, 2.5))
+SIDE_WALL = ((-5.0, 3.0, 0.0), (9.0, 3.1, 2.5))
+TABLE = ((2.4, -0.6, 0.0), (3.2, 0.6, 0.75))
+ROOM = {"floor": FLOOR, "wall": WALL, "side wall": SIDE_WALL}
+
+
+def pitched(x, y, z, yaw, down):
+    pose = looking(x, y, z, yaw)
+    pose[:3, :3] = pose[:3, :3] @ Rotation.from_euler("x", -down).as_matrix()
+    return pose
+
+
+POSES = [
+    pitched(0.0, 0.0, 1.4, 0.0, 0.3),
+    pitched(0.8, -2.0, 1.2, 0.9, 0.3),
+    pitched(1.0, 1.9, 1.5, -0.75, 0.3),
+]
+
+
+def seen(boxes, pose, label):
+    frame, found = view({**ROOM, **boxes}, pose)
+    (one,) = (d for d in found if d.label == label)
+    return frame, one
+
+
+def corners(frame, detection):
+    (one,) = lift(frame, [detection], LiftOptions(far=6.0))
+    return np.array([one.points.min(axis=0), one.points.max(axis=0)])
+
+
+@pytest.mark.parametrize("pose", POSES)
+def test_floor_and_walls_around_a_box_are_no_part_of_the_thing(pose):
+    frame, drawn = seen({"table": TABLE}, pose, "table")
+    plain = ImageDetection(drawn.box, drawn.scores)
+    assert np.abs(corners(frame, plain) - corners(frame, drawn)).max() < 0.1
+
+
+def test_a_table_that_stands_in_a_corner_is_told_from_both_walls():
+    corner = ((3.2, 1.8, 0.0), (4.0, 3.0, 0.75))
+    frame, drawn = seen({"table": corner}, pitched(0.8, 0.8, 1.4, 0.6, 0.3), "table")
+    plain = ImageDetection(drawn.box, drawn.scores)
+    assert np.abs(corners(frame, plain) - corners(frame, drawn)).max() < 0.1
+
+
+def test_what_stands_on_a_table_is_told_from_it():
+    mug = ((2.7, -0.05, 0.75), (2.8, 0.05, 0.87))
+    frame, drawn = seen({"table": TABLE, "mug": mug}, pitched(1.2, 0.0, 1.4, 0.0, 0.4), "mug")
+    plain = ImageDetection(drawn.box, drawn.scores)
+    assert np.abs(corners(frame, plain) - corners(frame, drawn)).max() < 0.04
+
+
+@pytest.mark.parametrize(
+    ("label", "box"),
+    [
+        ("rug", ((2.0, -0.6, 0.0), (3.0, 0.6, 0.005))),
+        ("picture", ((3.98, -0.4, 1.0), (4.0, 0.4, 1.6))),
+    ],
+)
+def test_what_lies_in_the_plane_itself_is_kept(label, box):
+    frame, drawn = seen({label: box}, pitched(0.0, 0.0, 1.4, 0.0, 0.2), label)
+    plain = ImageDetection(drawn.box, drawn.scores)
+    inside = corners(frame, drawn)
+    found = corners(frame, plain)
+    assert (found[0] <= inside[0] + 0.05).all() and (found[1] >= inside[1] - 0.05).all()
+
+
+def test_a_front_that_goes_on_beside_a_thing_is_kept_where_things_lie_behind():
+    """A stove in a row of cabinets: their common front is no wall, the top lies behind it."""
+    row = {
+        "cabinet#1": ((3.4, -2.0, 0.0), (4.0, -0.3, 0.9)),
+        "stove": ((3.4, -0.3, 0.0), (4.0, 0.3, 0.9)),
+        "cabinet#2": ((3.4, 0.3, 0.0), (4.0, 2.0, 0.9)),
+    }
+    frame, drawn = seen(row, pitched(1.6, 0.0, 1.5, 0.0, 0.4), "stove")
+    plain = ImageDetection(drawn.box, drawn.scores)
+    assert np.abs(corners(frame, plain) - corners(frame, drawn)).max() < 0.1
+
+
+def test_a_box_without_depth_has_no_mask_and_no_points():
+    frame, drawn = seen({"table": TABLE}, POSES[0], "table")
+    frame.depth[:] = math.nan
+    assert lift(frame, [ImageDetection(drawn.box, drawn.scores)], LiftOptions()) == []
+
+
+@pytest.mark.parametrize("pose", POSES)
+def test_a_box_along_the_cameras_axes_is_narrowed_by_depth(pose):
+    """Detectors in space often give boxes that stand as the camera does: around, not along."""
+    frame, drawn = seen({"table": TABLE}, pose, "table")
+    u, v, width, height = drawn.box
+    depth = frame.depth[v : v + height, u : u + width]
+    rows, cols = np.nonzero(drawn.mask)
+    z = depth[rows, cols]
+    fx, fy, cx, cy = INTRINSICS
+    points = np.stack([(cols + u + 0.5 - cx) / fx * z, (rows + v + 0.5 - cy) / fy * z, z])
+    low, high = points.min(axis=1), points.max(axis=1)
+    middle, size = tuple((low + high) / 2.0), tuple(high - low)
+    box = BoxDetection(middle, (0.0, 0.0, 0.0, 1.0), size, drawn.scores)
+    behind = BoxDetection((0.0, 0.0, -2.0), (0.0, 0.0, 0.0, 1.0), size, drawn.scores)
+    (found,) = masked(frame, [behind, box], np.eye(4))
+    ends, true = corners(frame, found), corners(frame, drawn)
+    assert np.abs(ends - true).max() < 0.12
+    # The upright box about it is what there would be without depth.
+    signs = np.array([(a, b, c) for a in (low, high) for b in (low, high) for c in (low, high)])
+    hull = np.stack([signs[:, k, k] for k in range(3)], axis=1) @ pose[:3, :3].T + pose[:3, 3]
+    assert np.prod(np.ptp(ends, axis=0)) < 0.9 * np.prod(np.ptp(hull, axis=0))
