@@ -44,6 +44,8 @@ _ALIGN_PERIOD = 5.0
 """Time between tries to find the robot's map in the team's [s]."""
 _REST = 4.0
 """A map that took some time to use is used again only after so many times that time."""
+_FROM_NEAR = 1.5
+"""A robot that saw a thing from no farther knows better than the map where it is [m]."""
 _MAPS_KEPT = 1
 """Maps of a topic that wait for the Observer's thread; the oldest go."""
 _AHEAD_OF_ODOMETRY = 1.5
@@ -245,6 +247,17 @@ class Sensors:
             if math.dist(box.center, here) <= radius:
                 found.append((f"seen_{k}", track.label, box))
         return found
+
+    def seen(self, label: str, position: Vec3, within: float) -> Box | None:
+        """Return a thing as the robot saw it of late from near by; None where it did not."""
+        own = self._map_pose.to_robot(position)
+        near = [
+            (math.dist(track.box.center, own), track.box)
+            for track in list(self.observer.objects.items)
+            if track.label == label and track.distance <= _FROM_NEAR
+        ]
+        off, box = min(near, key=lambda item: item[0], default=(math.inf, None))
+        return None if box is None or off > within else self._map_pose.box_to_team(box)
 
     # -- in the loop's thread ------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from moveit_msgs.msg import CollisionObject, OrientationConstraint
 from rclpy.action import ActionClient as RclpyActionClient
 from std_msgs.msg import String
 
+from coterie_core.detections import BoxDetection
 from coterie_core.embodiment import Arm, Embodiment
 from coterie_core.geometry import Box
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
@@ -28,6 +29,7 @@ from coterie_msgs.msg import Observation, SemanticMap
 from coterie_ros import conversions
 from robot_adapters.codes import MOVEIT, TRAJECTORY
 from robot_adapters.node import AdapterNode
+from robot_adapters.sensing.camera import Boxes
 
 pytestmark = pytest.mark.ros
 
@@ -123,6 +125,40 @@ def test_moveit_picks_and_places_around_the_maps_boxes(ros):
     assert (point.x, point.y) == pytest.approx((0.7, -0.1), abs=0.02)
     assert point.z == pytest.approx(0.5 + 0.05 + 0.02, abs=0.02)
     assert rig.do(Place(table))[0] is Outcome.HAND_EMPTY
+
+
+def sighted(rig, at, now):
+    """Have the robot's own camera show the cup at a point of the map [m]."""
+    observer = rig.adapter.sensors.observer
+    cup = BoxDetection(at, (0.0, 0.0, 0.0, 1.0), (0.08, 0.08, 0.1), {"cup": 0.9})
+    observer.add_boxes("head", Boxes((cup,), "map", now), now)
+    observer.work(now)
+
+
+def test_the_hand_goes_to_where_the_robot_itself_saw_the_thing_from_near(ros):
+    rig = Rig(ros)
+    now = rig.adapter.now() - 0.5
+    sighted(rig, (1.68, 1.06, 0.56), now)
+    assert rig.do(Pick(CUP)) == (Outcome.SUCCEEDED, "", "cup")
+    assert _point(rig.arm.goals[MOVE][1].request) == pytest.approx((0.68, 0.06, 0.56), abs=0.02)
+
+
+def test_a_hand_that_closed_on_nothing_reaches_again_where_the_thing_turns_out_to_be(ros):
+    rig = Rig(ros)
+    closed = []
+
+    def grasp(goal):
+        closed.append(goal)
+        if len(closed) == 2:  # opened, then closed at the place that the map has
+            sighted(rig, (1.66, 1.1, 0.55), rig.adapter.now() - 0.5)
+            return "miss"
+        return None
+
+    rig.arm.faults = {GRIP: grasp}
+    assert rig.do(Pick(CUP)) == (Outcome.SUCCEEDED, "", "cup")
+    points = [_point(goal.request) for goal in rig.arm.goals[MOVE]]
+    assert points[1] == pytest.approx((0.6, 0.1, 0.55), abs=0.02)
+    assert points[4] == pytest.approx((0.66, 0.1, 0.55), abs=0.02)
 
 
 def test_every_code_of_moveit_has_its_outcome(ros):

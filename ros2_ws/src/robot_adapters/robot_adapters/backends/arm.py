@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 DOWN: Vec3 = (0.0, 0.0, -1.0)
 _SAME = 0.5
 """A thing of the label that lies farther from the target's position is another one [m]."""
+_SIGHTED = 0.3
+"""What the robot saw of a thing counts for its grasp up to here from where the map has it [m]."""
+_ELSEWHERE = 0.02
+"""A thing that is seen so far from where the hand closed on nothing is reached for again [m]."""
 _SECOND = 0.15
 """A thing of the same label that lies nearer is the same, seen twice [m]."""
 _EDGE = 0.06
@@ -144,19 +148,25 @@ class GraspingArm:
         gripper = self._need_gripper()
         if self._holding:
             raise Ended(Outcome.HAND_FULL, f"the hand holds {self._holding!r}; put it down first")
-        thing = self._thing(target)
-        point = self._local(thing.center)
-        await self._see(thing.center, target.label)
-        await gripper.open()
-        feedback(Progress(0.2))
-        start, direction = await self._approach(point, thing)
-        feedback(Progress(0.5))
-        await self._mover.move(point, direction)
-        grip = await gripper.close()
-        feedback(Progress(0.7))
-        if not gripper.holds(grip):
+        thing, again = self._thing(target), False
+        while True:
+            point = self._local(thing.center)
+            await self._see(thing.center, target.label)
+            await gripper.open()
+            feedback(Progress(0.2))
+            start, direction = await self._approach(point, thing)
+            feedback(Progress(0.5))
+            await self._mover.move(point, direction)
+            grip = await gripper.close()
+            feedback(Progress(0.7))
+            if gripper.holds(grip):
+                break
             await self._retreat(point, start)
-            raise Ended(Outcome.HAND_EMPTY, gripper.empty(grip))
+            tried, thing = thing, self._thing(target)
+            # Once more only where it turns out to lie elsewhere: then the look was at fault.
+            if math.dist(tried.center, thing.center) < _ELSEWHERE or again:
+                raise Ended(Outcome.HAND_EMPTY, gripper.empty(grip))
+            again = True
         self._holding, self._held = target.label, thing
         await self._see(thing.center, target.label)
         await self._retreat(point, start)
@@ -249,8 +259,15 @@ class GraspingArm:
         return self._gripper
 
     def _thing(self, target: Target) -> Box:
-        """Return the box of the thing meant, in the team's map; a small one where none is known."""
-        return self._known(target) or Box(target.position, (_EDGE, _EDGE, _EDGE))
+        """Return the box of the thing meant, in the team's map; a small one where none is known.
+
+        What the robot itself saw from near by goes before the map: fingers are a matter of
+        centimetres.
+        """
+        known = self._known(target)
+        where = target.position if known is None else known.center
+        seen = self._where.seen(target.label, where, _SIGHTED)
+        return seen or known or Box(target.position, (_EDGE, _EDGE, _EDGE))
 
     def _known(self, target: Target) -> Box | None:
         """Return the box of the thing meant, in the team's map; None where none is known."""

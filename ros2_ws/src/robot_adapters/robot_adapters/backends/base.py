@@ -91,6 +91,19 @@ class Whereabouts(Protocol):
         """Return objects (id, label, box) near the robot [m], boxes in the team's map."""
         ...
 
+    def seen(self, label: str, position: Vec3, within: float) -> Box | None:
+        """Return the box of a thing as the robot itself saw it of late from near by.
+
+        Args:
+            label: Of the thing.
+            position: Where it is expected, team's map [m].
+            within: How far from there it may be [m].
+
+        Returns:
+            Its box in the team's map; None: the robot did not see it, or from afar only.
+        """
+        ...
+
 
 class Backend(Protocol):
     """What every backend does. All of it runs in the loop of the adapter's node but `halt`."""
