@@ -161,25 +161,32 @@ def support_at(
             if -0.15 <= above <= _ON and flat.contains((x, y, 0.0), 0.05):
                 if best is None or abs(above) < best[0]:
                     best = (abs(above), owner.id, receptacle.inside)
-    if best is None:
-        # Furniture that was found on the way is a box: what lies in or on that lies on it.
-        for owner in scene.objects.values():
-            box = owner.box
-            if owner.id == but or owner.kind != "furniture" or owner.receptacles:
-                continue
-            lowest = box.bottom - 0.05
-            if box.size[2] > 2.0 * _FLOOR and not _holds_at_floor(owner.label.top):
-                # Boxes of cameras are too wide: what fell beside a table lies in its box.
-                lowest = box.bottom + _FLOOR
-            if lowest <= low <= box.top + _ON and box.contains((x, y, box.center[2]), 0.05):
-                return owner.id, False
-    return (best[1], best[2]) if best is not None else ("", False)
+    if best is not None:
+        return best[1], best[2]
+    # What was found on the way is a box: what lies in or on that lies on it.
+    boxes = [
+        owner
+        for owner in scene.objects.values()
+        if owner.id != but and not owner.receptacles and _lies_in(owner, low, (x, y))
+    ]
+    # A basket that stands on a shelf is in the shelf's box as well.
+    nearest = min(boxes, key=lambda owner: (owner.box.volume, owner.id), default=None)
+    return (nearest.id if nearest is not None else "", False)
 
 
-def _holds_at_floor(label: str) -> bool:
-    """Whether things lie in such furniture as low as the floor: on a board, or behind a door."""
-    category = load_household().category(label)
-    return category is None or category.opens or category.shape == "shelf"
+def _lies_in(owner: SceneObject, low: float, point: Vec2) -> bool:
+    """Whether a thing at a point [m], its bottom at a height [m], is in or on an owner's box."""
+    category = load_household().category(owner.label.top)
+    hollow = category is not None and category.depth > 0.0
+    if owner.kind != "furniture" and not hollow:
+        return False
+    box = owner.box
+    low_down = category is None or category.opens or hollow or category.shape == "shelf"
+    lowest = box.bottom - 0.05
+    if box.size[2] > 2.0 * _FLOOR and not low_down:
+        # Boxes of cameras are too wide: what fell beside a table lies in its box.
+        lowest = box.bottom + _FLOOR
+    return lowest <= low <= box.top + _ON and box.contains((*point, box.center[2]), 0.05)
 
 
 def room_at(scene: SceneGraph, point: Vec3) -> str:

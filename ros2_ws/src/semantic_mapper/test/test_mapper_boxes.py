@@ -207,3 +207,30 @@ def test_what_fell_beside_a_table_into_its_box_is_not_on_the_table():
         "rug-up": "",
         "rug-down": "rug",
     }
+
+
+def test_what_lies_in_a_bathtub_or_in_a_basket_on_a_shelf_is_in_it():
+    known = SceneGraph()
+    for label, kind, box in (
+        ("bathtub", "fixture", Box((2.0, 0.0, 0.3), (1.6, 0.8, 0.6))),
+        ("shelf", "furniture", Box((6.0, 0.0, 0.8), (0.9, 0.5, 1.6))),
+        ("basket", "item", Box((6.2, 0.0, 0.65), (0.35, 0.3, 0.25))),
+        ("picture", "fixture", Box((9.0, 0.0, 1.5), (0.6, 0.4, 0.6))),
+    ):
+        known.add_object(SceneObject(label, LabelBelief.of(label), box, kind=kind))
+    for name, at in (
+        ("in the tub", (2.3, 0.1, 0.16)),
+        ("in the basket", (6.25, 0.0, 0.56)),
+        ("beside the basket", (5.7, 0.0, 0.56)),
+        ("before the picture", (9.0, 0.0, 1.4)),
+    ):
+        bowl = Box(at, (0.1, 0.1, 0.08))
+        known.add_object(SceneObject(name, LabelBelief.of("bowl"), bowl))
+    on = {id: resting_on(known, thing)[0] for id, thing in known.objects.items() if " " in id}
+    assert on == {
+        "in the tub": "bathtub",
+        "in the basket": "basket",
+        "beside the basket": "shelf",
+        "before the picture": "",
+    }
+    assert resting_on(known, known.objects["basket"])[0] == "shelf"
