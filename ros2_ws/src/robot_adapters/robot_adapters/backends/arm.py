@@ -148,33 +148,40 @@ class GraspingArm:
         gripper = self._need_gripper()
         if self._holding:
             raise Ended(Outcome.HAND_FULL, f"the hand holds {self._holding!r}; put it down first")
-        thing, again = self._thing(target), False
-        while True:
-            point = self._local(thing.center)
-            await self._see(thing.center, target.label)
-            await gripper.open()
-            feedback(Progress(0.2))
-            start, direction = await self._approach(point, thing)
-            feedback(Progress(0.5))
-            await self._mover.move(point, direction)
-            grip = await gripper.close()
-            feedback(Progress(0.7))
-            if gripper.holds(grip):
-                break
+        thing = self._thing(target)
+        why = await self._grasp(gripper, target.label, thing, feedback)
+        again = self._thing(target)
+        # Once more only where it turns out to lie elsewhere: then the look was at fault.
+        if why and math.dist(again.center, thing.center) >= _ELSEWHERE:
+            why = await self._grasp(gripper, target.label, again, feedback)
+        if why:
+            raise Ended(Outcome.HAND_EMPTY, why)
+
+    async def _grasp(
+        self, gripper: GripperClient, label: str, thing: Box, feedback: Feedback
+    ) -> str:
+        """Reach for a thing and come back; return why the hand does not hold it ("": it does)."""
+        point = self._local(thing.center)
+        await self._see(thing.center, label)
+        await gripper.open()
+        feedback(Progress(0.2))
+        start, direction = await self._approach(point, thing)
+        feedback(Progress(0.5))
+        await self._mover.move(point, direction)
+        grip = await gripper.close()
+        feedback(Progress(0.7))
+        if not gripper.holds(grip):
             await self._retreat(point, start)
-            tried, thing = thing, self._thing(target)
-            # Once more only where it turns out to lie elsewhere: then the look was at fault.
-            if math.dist(tried.center, thing.center) < _ELSEWHERE or again:
-                raise Ended(Outcome.HAND_EMPTY, gripper.empty(grip))
-            again = True
-        self._holding, self._held = target.label, thing
-        await self._see(thing.center, target.label)
+            return gripper.empty(grip)
+        self._holding, self._held = label, thing
+        await self._see(thing.center, label)
         await self._retreat(point, start)
         # What was held at first may have slipped on the way up.
         grip = await gripper.close()
-        if not gripper.holds(grip):
-            self._holding, self._held = "", None
-            raise Ended(Outcome.HAND_EMPTY, f"{target.label} slipped: {gripper.empty(grip)}")
+        if gripper.holds(grip):
+            return ""
+        self._holding, self._held = "", None
+        return f"{label} slipped: {gripper.empty(grip)}"
 
     async def _approach(self, point: Vec3, thing: Box) -> tuple[Vec3, Vec3]:
         """Bring the hand before a point; return where that is and which way the hand points.
