@@ -177,16 +177,26 @@ def support_at(
 def _lies_in(owner: SceneObject, low: float, point: Vec2) -> bool:
     """Whether a thing at a point [m], its bottom at a height [m], is in or on an owner's box."""
     category = load_household().category(owner.label.top)
-    hollow = category is not None and category.depth > 0.0
-    if owner.kind != "furniture" and not hollow:
+    if owner.kind != "furniture" and not (category is not None and category.depth > 0.0):
         return False
+    if not lowest_on(owner) <= low <= owner.box.top + _ON:
+        return False
+    return owner.box.contains((*point, owner.box.center[2]), 0.05)
+
+
+def lowest_on(owner: SceneObject) -> float:
+    """Return how low the bottom of a thing may be [m] that lies on or in another's box.
+
+    Boxes of cameras are too wide: what fell beside a table lies in its box, but not on it. On the
+    lowest board of a shelf, behind doors, in tubs and in baskets things do lie as low as the floor.
+    """
+    category = load_household().category(owner.label.top)
     box = owner.box
-    low_down = category is None or category.opens or hollow or category.shape == "shelf"
-    lowest = box.bottom - 0.05
-    if box.size[2] > 2.0 * _FLOOR and not low_down:
-        # Boxes of cameras are too wide: what fell beside a table lies in its box.
-        lowest = box.bottom + _FLOOR
-    return lowest <= low <= box.top + _ON and box.contains((*point, box.center[2]), 0.05)
+    if box.size[2] <= 2.0 * _FLOOR or category is None:
+        return box.bottom - 0.05
+    if category.opens or category.depth > 0.0 or category.shape == "shelf":
+        return box.bottom - 0.05
+    return box.bottom + _FLOOR
 
 
 def room_at(scene: SceneGraph, point: Vec3) -> str:

@@ -1,4 +1,4 @@
-"""Where on a surface there is room for one thing more."""
+"""Where furniture carries things, and where on a surface there is room for one thing more."""
 
 from __future__ import annotations
 
@@ -9,9 +9,24 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.geometry import Box
+from coterie_core.household import load_household
 
+_SEAT_M, _MATTRESS_M = 0.45, 0.55
+"""Usual heights of seats and mattresses above the floor [m]."""
 _GRID = 0.05  # [m] between spots tried on a surface
 _GAP = 0.01  # [m] between things on a surface
+
+
+def usual_top(label: str, box: Box) -> float:
+    """Return the height [m] at which furniture that is known as a box only carries things.
+
+    It is the box's top, but for seats: the box of a sofa ends at its back.
+    """
+    home = load_household()
+    name = home.canonical(label)
+    if name not in home.members("seats"):
+        return box.top
+    return min(box.top, box.bottom + (_MATTRESS_M if name == "bed" else _SEAT_M))
 
 
 def free_points(surface: Box, item: Box, others: Iterable[Box]) -> npt.NDArray[np.float64]:

@@ -26,6 +26,7 @@ from coterie_core.scene import (
 )
 from coterie_core.tasks import Obstacle, SubTask, Thing
 from emos_planner.geometry.bodies import UnknownRobot
+from emos_planner.geometry.things import Meant, surfaces_of
 from emos_planner.geometry.toolbox import Toolbox
 
 EYE = Camera(name="eye", mount_height=1.2, pitch=0.3, hfov=1.4)
@@ -485,3 +486,14 @@ def test_positions_that_are_no_metres_are_refused():
     scene.rooms["hall"].polygon = [(0.0, 0.0), (6000.0, 0.0), (6000.0, 4000.0), (0.0, 4000.0)]
     with pytest.raises(ValueError, match="expected a house in metres"):
         Toolbox(scene, {})
+
+
+@pytest.mark.parametrize(
+    ("label", "height", "surface"),
+    [("armchair", 0.83, 0.45), ("ottoman", 0.4, 0.4), ("bed", 1.1, 0.55), ("table", 0.75, 0.75)],
+)
+def test_of_a_seat_that_is_known_as_a_box_the_back_is_no_surface(label, height, surface):
+    box = Box((1.0, 2.0, height / 2.0), (0.9, 0.8, height))
+    thing = SceneObject("t", LabelBelief.of(label), box, kind="furniture")
+    (found,) = surfaces_of(Meant(label, box, thing), None)
+    assert found.box.center == pytest.approx((1.0, 2.0, surface))

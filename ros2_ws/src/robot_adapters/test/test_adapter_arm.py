@@ -184,6 +184,27 @@ def test_every_code_of_moveit_has_its_outcome(ros):
     assert len(starts) == len(rig.arm.goals[MOVE]) >= 3
 
 
+@pytest.mark.parametrize(
+    ("label", "box", "asked", "height"),
+    [
+        ("table", Box((1.7, 0.9, 0.25), (0.6, 0.8, 0.5)), 0.3, 0.5),
+        ("sofa", Box((1.7, 0.9, 0.4), (0.8, 0.8, 0.8)), 0.45, 0.45),
+        ("bookcase", Box((1.7, 0.9, 0.5), (0.4, 0.8, 1.0)), 0.62, 0.62),
+    ],
+)
+def test_things_are_put_onto_seats_and_boards_and_not_onto_backs(ros, label, box, asked, height):
+    rig = Rig(ros, **{"arm.scene_radius": 0.0})
+    scene = SceneGraph()
+    scene.objects["o9"] = SceneObject("o9", LabelBelief.of(label), box, kind="furniture")
+    rig.map.publish(conversions.scene_to_msg(scene, time=1.0))
+    ros.spin_until(lambda: [one[0] for one in rig.adapter.sensors.objects(9.0)] == ["o9"])
+    assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
+    assert rig.do(Place(Target(label, (1.7, 0.9, asked)))) == (Outcome.SUCCEEDED, "", "")
+    down = _point(rig.arm.goals[MOVE][-2].request)
+    # Half of the small thing that is taken where no size is known, and 2 cm above the surface.
+    assert down == pytest.approx((0.7, -0.1, height + 0.03 + 0.02), abs=0.01)
+
+
 def _point(request):
     goal = request.goal_constraints[0].position_constraints[0].constraint_region
     at = goal.primitive_poses[0].position

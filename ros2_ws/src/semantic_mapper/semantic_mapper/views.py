@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from coterie_core.detections import RgbdFrame
 from coterie_core.scene import SceneGraph
+from coterie_core.sightings import lowest_on
 
 
 def seen_through(
@@ -66,12 +67,17 @@ def set_supports(graph: SceneGraph, slack: float = 0.08) -> None:
         return
     lows = np.array([t.box.axis_aligned()[0] for t in things])
     highs = np.array([t.box.axis_aligned()[1] for t in things])
+    lowest = np.array([lowest_on(t) for t in things])
     for k, thing in enumerate(things):
         middle = np.array(thing.box.center[:2])
         over = ((lows[:, :2] <= middle) & (highs[:, :2] >= middle)).all(axis=1)
         over &= np.arange(len(things)) > k  # only larger ones carry it
         top = np.abs(highs[:, 2] - lows[k, 2]) <= slack
-        within = (lows[:, 2] - slack <= lows[k, 2]) & (highs[:, 2] + slack >= highs[k, 2])
+        within = (
+            (lows[:, 2] - slack <= lows[k, 2])
+            & (lowest - slack <= lows[k, 2])
+            & (highs[:, 2] + slack >= highs[k, 2])
+        )
         carriers = np.flatnonzero(over & top)
         holders = np.flatnonzero(over & within & ~top)
         thing.support = things[int(carriers[0])].id if len(carriers) else ""

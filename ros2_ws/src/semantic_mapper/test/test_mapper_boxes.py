@@ -16,6 +16,7 @@ from coterie_fixtures.drawn_scenes import looking, view
 from semantic_mapper.cloud import EvidenceCloud
 from semantic_mapper.mapper import SemanticMapper
 from semantic_mapper.options import MapperOptions
+from semantic_mapper.views import set_supports
 
 CRATE = ((1.8, -0.15, 0.7), (2.1, 0.15, 1.0))
 TOP = ((1.5, -0.9, 0.6), (2.8, 0.9, 0.7))
@@ -198,6 +199,9 @@ def test_what_fell_beside_a_table_into_its_box_is_not_on_the_table():
             mug = Box((x + 0.6, 0.5, z), (0.1, 0.1, 0.1))
             known.add_object(SceneObject(f"{label}-{name}", LabelBelief.of("mug"), mug))
     on = {id: resting_on(known, thing)[0] for id, thing in known.objects.items() if "-" in id}
+    set_supports(known)
+    carried = {id: t.support or t.container for id, t in known.objects.items() if "-" in id}
+    assert carried == on, "the mapper and the robots go by one rule"
     # On a rug and on the lowest board of a shelf things do lie as low as that.
     assert on == {
         "table-up": "table",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from coterie_core.geometry import Box, Pose, Vec3, relative
+from coterie_core.household import load_household
 from coterie_core.skills import (
     Close,
     MoveArmTo,
@@ -18,6 +19,7 @@ from coterie_core.skills import (
     SkillResult,
     Target,
 )
+from coterie_core.surfaces import usual_top
 from robot_adapters.backends.base import Feedback, Progress, Whereabouts
 from robot_adapters.backends.goals import Ended
 from robot_adapters.backends.gripper import GripperClient
@@ -228,8 +230,12 @@ class GraspingArm:
             raise Ended(Outcome.HAND_EMPTY, f"{lost} slipped on the way: {gripper.empty(grip)}")
         surface = self._known(receptacle)
         x, y, z = receptacle.position
-        if surface is not None and surface.bottom - _CLEARANCE <= z <= surface.top:
-            z = surface.top
+        category = load_household().category(receptacle.label)
+        if surface is not None and not (category is not None and category.boards):
+            # A point of its box means what carries things there; a shelf has several boards.
+            top = usual_top(receptacle.label, surface)
+            if surface.bottom - _CLEARANCE <= z <= top:
+                z = top
         height = self._held.size[2] / 2.0 if self._held is not None else _EDGE / 2.0
         spot = (x, y, z + height + _CLEARANCE)
         point = self._local(spot)
