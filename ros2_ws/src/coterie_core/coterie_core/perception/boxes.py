@@ -20,6 +20,8 @@ SPACING = 0.04
 """Distance of the points on a box's faces [m]; on large boxes it is more."""
 _MOST_ALONG = 30
 """Most points along an edge."""
+_NEAREST_M = 0.05
+"""What is nearer than this, or behind the camera, is not in its image [m]."""
 _SLACK_M = 0.02
 """Depth so far beyond a box still belongs to the thing [m]."""
 
@@ -51,17 +53,19 @@ def masked(
     """
     if not boxes:
         return []
-    depth = frame.depth
-    v, u = np.indices(depth.shape)
-    known = np.isfinite(depth) & (depth > 0.0)
-    z = np.where(known, depth, 0.0)
-    points = to_points(u.reshape(-1), v.reshape(-1), z.reshape(-1), frame.intrinsics)
     found = []
     for one in boxes:
         axes = to_camera[:3, :3] @ Rotation.from_quat(one.rotation).as_matrix()
-        local = np.abs((points - (to_camera @ (*one.center, 1.0))[:3]) @ axes)
-        near = (local <= np.array(one.size) / 2.0 + _SLACK_M).all(axis=1)
-        rows, cols = np.nonzero(known & near.reshape(depth.shape))
+        middle, size = (to_camera @ (*one.center, 1.0))[:3], np.array(one.size) + 2.0 * _SLACK_M
+        window = _window(axes * size, middle, frame.intrinsics, frame.depth.shape)
+        if window is None:
+            continue
+        u0, v0, width, height = window
+        depth = frame.depth[v0 : v0 + height, u0 : u0 + width]
+        rows, cols = np.nonzero(np.isfinite(depth) & (depth > 0.0))
+        points = to_points(cols + u0, rows + v0, depth[rows, cols], frame.intrinsics)
+        inside = (np.abs((points - middle) @ axes) <= size / 2.0).all(axis=1)
+        rows, cols = rows[inside] + v0, cols[inside] + u0
         if not len(rows):
             continue
         left, top = int(cols.min()), int(rows.min())
@@ -110,15 +114,40 @@ def _shown(
 ) -> tuple[int, int, int, int] | None:
     """Part of a frame's image that shows a box: (first column, first row, width, height) [px]."""
     assert frame.color is not None
-    signs = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
-    corners = signs @ axes.T + center
     to_camera = np.linalg.inv(frame.camera_to_map)
-    local = corners @ to_camera[:3, :3].T + to_camera[:3, 3]
-    if (local[:, 2] < 0.05).any():
+    middle = to_camera[:3, :3] @ center + to_camera[:3, 3]
+    axes = to_camera[:3, :3] @ axes
+    ahead = middle[2] - np.abs(axes[2]).sum() / 2.0
+    if ahead < _NEAREST_M:
         return None
-    fx, fy, cx, cy = frame.intrinsics
+    return _window(axes, middle, frame.intrinsics, frame.color.shape[:2])
+
+
+def _window(
+    axes: npt.NDArray[np.float64],
+    middle: npt.NDArray[np.float64],
+    intrinsics: tuple[float, float, float, float],
+    shape: tuple[int, ...],
+) -> tuple[int, int, int, int] | None:
+    """Part of an image that shows a box: (first column, first row, width, height) [px].
+
+    All of it where the box reaches behind the camera, None where it is out of view.
+
+    Args:
+        axes: The box's edges as columns (3, 3) in the optical frame [m].
+        middle: Its middle there [m].
+        intrinsics: (fx, fy, cx, cy) [px].
+        shape: Rows and columns of the image.
+    """
+    rows, cols = shape
+    signs = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+    local = signs @ axes.T + middle
+    if (local[:, 2] < _NEAREST_M).all():
+        return None
+    if (local[:, 2] < _NEAREST_M).any():
+        return 0, 0, cols, rows
+    fx, fy, cx, cy = intrinsics
     u, v = local[:, 0] / local[:, 2] * fx + cx, local[:, 1] / local[:, 2] * fy + cy
-    rows, cols = frame.color.shape[:2]
     left, right = max(math.floor(u.min()), 0), min(math.ceil(u.max()), cols)
     top, bottom = max(math.floor(v.min()), 0), min(math.ceil(v.max()), rows)
     if right - left < 1 or bottom - top < 1:
