@@ -107,7 +107,8 @@ def test_depth_narrows_boxes_that_stand_as_the_camera_does(turned):
     box = along_the_camera(mask, frame.depth, model)
     where = MapPose(0.4, -0.2, turned)
     sizes = []
-    for depth in (True, False):
+    # With depth of the moment, without any, and so late that only later depth is there.
+    for depth in ([1.0], [], [1.5]):
         transforms = TransformBuffer()
         observer = Observer(SensingSettings(map_pose=where), transforms)
         c, s = math.cos(-turned), math.sin(-turned)
@@ -118,14 +119,15 @@ def test_depth_narrows_boxes_that_stand_as_the_camera_does(turned):
         rotation = tuple(Rotation.from_matrix(eye[:3, :3]).as_quat())
         transforms.add("base_link", "eye", tuple(eye[:3, 3]), rotation, 0.0, fixed=True)
         observer.feed_info("head", model)
-        if depth:
-            observer.add_depth("head", DepthImage(frame.depth, "eye", 1.0), 1.0)
+        for time in depth:
+            observer.add_depth("head", DepthImage(frame.depth, "eye", time), time)
         observer.add_boxes("head", Boxes((box,), "eye", 1.0), 1.0)
         (seen,) = observer.observation("r", 0, 1.0).detections
         low, high = seen.box.axis_aligned()
         sizes.append(np.subtract(high, low))
     assert sizes[0][:2] == pytest.approx([1.2, 0.8], abs=0.15)
     assert (sizes[1][:2] > 1.5).all()
+    assert sizes[2] == pytest.approx(sizes[1])
 
 
 def test_neighbors_tell_their_room_only_when_they_were_seen(house):

@@ -149,7 +149,8 @@ class CameraSubscriber:
         self.pairs.add_color(time, pixels)
 
     def _on_boxes(self, found: DetectedBoxes) -> None:
-        if abs(found.time - self._seen_depth) <= _DEPTH_SILENT:
+        comes = self._model is not None and abs(found.time - self._seen_depth) <= _DEPTH_SILENT
+        if comes and not self._box_pairs.is_past(found.time):
             # Depth shows which part is the thing's: boxes along the camera's axes are wide.
             self._joined(self._box_pairs.add_detections(found.time, found))
             return

@@ -75,6 +75,10 @@ class FramePairs(Generic[D, F, C]):
             return None
         return self._color[near]
 
+    def is_past(self, time: float) -> bool:
+        """Whether all depth images that wait are later than a moment [s]: its own is gone."""
+        return bool(self._depth) and min(self._depth) > time + self._tolerance
+
     def restart(self) -> None:
         """Forget all that waits: the camera's clock begins anew."""
         self._depth.clear()

@@ -144,8 +144,9 @@ class CameraFeed:
         self._put_pairs(self._pairs.add_depth(image.time, image), now)
 
     def has_depth(self, time: float) -> bool:
-        """Whether depth images come at a time [s]."""
-        return abs(time - self._newest) <= DEPTH_SILENT
+        """Whether the depth image of a moment [s] is there, or may come."""
+        comes = self.model is not None and abs(time - self._newest) <= DEPTH_SILENT
+        return comes and not self._pairs.is_past(time)
 
     def add_detections(self, found: Detections | Boxes, now: float) -> None:
         """Take what was found in an image, or in space: it is joined with depth of its moment."""
