@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,13 +16,16 @@ from coterie_core.embedding import Embedding, averaged
 from coterie_core.geometry import Box, Vec3, iou
 from coterie_core.perception.backprojection import LiftOptions, lift
 from coterie_core.sizes import is_sliver
-from coterie_core.transforms import Matrix
+from coterie_core.transforms import Matrix, TransformBuffer, TransformError, TransformNotYet
+from robot_adapters.sensing.camera import Boxes
+from robot_adapters.sensing.frames import FrameNames
 from robot_adapters.sensing.seen import Sight, seen_through
 
 SAME_M = 0.5
 """Boxes of one label whose middles are nearer than this are of one object [m]."""
 _SAME_IOU = 0.25
 _MOST = 500
+_MOST_BOXES = 50
 _TRIM = 2.0  # [%] of points at each end that do not count for a box: depth's stray pixels
 _LEAST_EDGE = 0.01
 _OUTER = 75.0
@@ -123,6 +126,56 @@ def found_box(one: BoxDetection, pose: Matrix, base: npt.NDArray[np.float64]) ->
     size = np.maximum(np.abs(_heading(yaw).T @ edges).sum(axis=1), _LEAST_EDGE)
     box = Box(_vec(middle), _vec(size), yaw)
     return FoundBox(one.scores, box, math.dist(middle, base))
+
+
+@dataclass(slots=True)
+class WaitingBoxes:
+    """Detections in space, without depth, until it is known where their frame was.
+
+    Args:
+        transforms: The robot's tf.
+        names: The robot's frames.
+        patience: How long they wait [s of the node's clock].
+
+    Attributes:
+        problem: Why the newest were dropped; "": they were not.
+    """
+
+    transforms: TransformBuffer
+    names: FrameNames
+    patience: float
+    problem: str = ""
+    _items: deque[tuple[Boxes, float]] = field(default_factory=lambda: deque(maxlen=_MOST_BOXES))
+
+    def add(self, found: Boxes, now: float) -> None:
+        """Take detections; `now` [s] is the node's clock."""
+        self._items.append((found, now + self.patience))
+
+    def placed(self, now: float, since: float) -> Iterator[tuple[list[FoundBox], float]]:
+        """Yield those whose frame is known as boxes in the map, with their stamp [s].
+
+        Args:
+            now: The node's clock [s].
+            since: Those stamped earlier are dropped [s]: the robot was lost then.
+        """
+        waiting = list(self._items)
+        self._items.clear()
+        for item, due in waiting:
+            if item.time < since:
+                continue
+            try:
+                pose = self.transforms.lookup(self.names.map, item.frame, item.time)
+                base = self.transforms.lookup(self.names.map, self.names.base, item.time)
+            except TransformNotYet as error:
+                if now < due:
+                    self._items.append((item, due))
+                else:
+                    self.problem = f"detections dropped: {error}"
+            except TransformError as error:
+                self.problem = f"detections dropped: {error}"
+            else:
+                self.problem = ""
+                yield [found_box(one, pose, base[:3, 3]) for one in item.items], item.time
 
 
 @dataclass(slots=True)

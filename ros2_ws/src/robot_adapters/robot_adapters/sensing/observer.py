@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -13,7 +12,7 @@ from coterie_core.observation import Detection, Observation, PlaceView
 from coterie_core.perception.backprojection import LiftOptions
 from coterie_core.scene import Room, SceneGraph
 from coterie_core.scene.room_overlap import is_region
-from coterie_core.transforms import TransformBuffer, TransformError, TransformNotYet
+from coterie_core.transforms import TransformBuffer, TransformError
 from robot_adapters.sensing.camera import (
     Boxes,
     CameraFeed,
@@ -25,7 +24,7 @@ from robot_adapters.sensing.camera import (
 from robot_adapters.sensing.finder import MapFinder
 from robot_adapters.sensing.frames import FrameNames, Jump, Localization
 from robot_adapters.sensing.grid_space import GridData
-from robot_adapters.sensing.objects import FoundBox, Track, Tracks, boxes_of, found_box
+from robot_adapters.sensing.objects import FoundBox, Track, Tracks, WaitingBoxes, boxes_of
 from robot_adapters.sensing.places import PlaceSpacing
 from robot_adapters.sensing.plane import MapPose
 from robot_adapters.sensing.robot_map import FloorState, RobotMap
@@ -35,7 +34,6 @@ from robot_adapters.sensing.storeys import Storeys
 _TOWARD = 3.0
 """How far from a place a thing may lie that is seen toward it [m]."""
 _MOST_LABELS = 500
-_MOST_BOXES = 50
 
 
 class SensingError(RuntimeError):
@@ -106,8 +104,7 @@ class Observer:
         self._cameras: dict[str, CameraFeed] = {}
         self._seen: dict[str, tuple[float, float]] = {}  # place -> (time, quality)
         self._unplaced: dict[str, tuple[float, float]] = {}  # label -> (time, score)
-        self._boxes: deque[tuple[Boxes, float]] = deque(maxlen=_MOST_BOXES)
-        self._boxes_problem = ""
+        self._boxes = WaitingBoxes(transforms, settings.names, settings.patience)
         self._lost_until = -math.inf
         self._drawn: list[Room] = []
         self._teams: set[str] = set()
@@ -195,7 +192,7 @@ class Observer:
         if feed.has_depth(found.time):
             feed.add_detections(found, now)
         else:
-            self._boxes.append((found, now + self.settings.patience))
+            self._boxes.add(found, now)
 
     def work(self, now: float) -> None:
         """Use the images whose poses have come; `now` [s] is the node's clock."""
@@ -203,7 +200,8 @@ class Observer:
         for name, feed in self._cameras.items():
             for ready in feed.ready(now, self._lost_until):
                 self._take(name, ready)
-        self._place_boxes(now)
+        for boxes, time in self._boxes.placed(now, self._lost_until):
+            self._found(boxes, time)
         self.objects.forget(before=now - self.settings.memory)
 
     # -- what goes out ----------------------------------------------------------------------
@@ -293,8 +291,8 @@ class Observer:
     def problems(self) -> list[str]:
         """Return what is wrong now, one line each."""
         out = [feed.problem for feed in list(self._cameras.values()) if feed.problem]
-        if self._boxes_problem:
-            out.append(self._boxes_problem)
+        if self._boxes.problem:
+            out.append(self._boxes.problem)
         if not self.map.floors:
             out.append("no map has come: there are no places yet; is the map server active?")
         if self.map.pose is None and self.finder is not None:
@@ -333,28 +331,6 @@ class Observer:
         self.objects.add(found, time)
         if self.finder is not None:
             self.finder.add(found, time)
-
-    def _place_boxes(self, now: float) -> None:
-        """Bring boxes whose pose is known into the map; drop those that waited too long."""
-        names, waiting = self.settings.names, list(self._boxes)
-        self._boxes.clear()
-        for item, due in waiting:
-            if item.time < self._lost_until:
-                continue
-            try:
-                pose = self._transforms.lookup(names.map, item.frame, item.time)
-                base = self._transforms.lookup(names.map, names.base, item.time)
-            except TransformNotYet as error:
-                if now < due:
-                    self._boxes.append((item, due))
-                else:
-                    self._boxes_problem = f"detections dropped: {error}"
-            except TransformError as error:
-                self._boxes_problem = f"detections dropped: {error}"
-            else:
-                self._boxes_problem = ""
-                boxes = [found_box(one, pose, base[:3, 3]) for one in item.items]
-                self._found(boxes, item.time)
 
     def _look(self, frame: RgbdFrame) -> None:
         sight = self.settings.sight
