@@ -8,13 +8,34 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from coterie_core.geometry import Box
+from coterie_core.geometry import Box, Vec2
 from coterie_core.household import load_household
 
 _SEAT_M, _MATTRESS_M = 0.45, 0.55
 """Usual heights of seats and mattresses above the floor [m]."""
+_SEAT_SHARE = 0.6
+"""Share of a seat's box, in both directions, that is surely neither arm nor back."""
+_EDGE_M = 0.08
+"""Edge of other furniture's box on which nothing is put [m]."""
 _GRID = 0.05  # [m] between spots tried on a surface
 _GAP = 0.01  # [m] between things on a surface
+
+
+def usual_surface(label: str, box: Box, item: Box | None) -> Vec2:
+    """Return length and width [m] of what furniture that is known as a box only carries things on.
+
+    Edges are left out, since boxes that cameras give are too wide at times, and of seats what arms
+    and back take; where an item does not fit on what is left, the whole box counts.
+    """
+    home = load_household()
+    seat = home.canonical(label) in home.members("seats")
+    length, width = (
+        edge * _SEAT_SHARE if seat else max(edge - 2.0 * _EDGE_M, edge / 2.0)
+        for edge in box.size[:2]
+    )
+    need = sorted(item.size[:2]) if item is not None else [0.0, 0.0]
+    least, most = sorted((length, width))
+    return (length, width) if need[0] <= least and need[1] <= most else box.size[:2]
 
 
 def usual_top(label: str, box: Box) -> float:

@@ -489,11 +489,21 @@ def test_positions_that_are_no_metres_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("label", "height", "surface"),
-    [("armchair", 0.83, 0.45), ("ottoman", 0.4, 0.4), ("bed", 1.1, 0.55), ("table", 0.75, 0.75)],
+    ("label", "height", "surface", "size"),
+    [
+        ("armchair", 0.83, 0.45, (0.54, 0.48)),
+        ("ottoman", 0.4, 0.4, (0.54, 0.48)),
+        ("bed", 1.1, 0.55, (0.54, 0.48)),
+        ("table", 0.75, 0.75, (0.74, 0.64)),
+    ],
 )
-def test_of_a_seat_that_is_known_as_a_box_the_back_is_no_surface(label, height, surface):
+def test_of_what_is_known_as_a_box_edges_arms_and_backs_are_no_surface(
+    label, height, surface, size
+):
     box = Box((1.0, 2.0, height / 2.0), (0.9, 0.8, height))
     thing = SceneObject("t", LabelBelief.of(label), box, kind="furniture")
     (found,) = surfaces_of(Meant(label, box, thing), None)
     assert found.box.center == pytest.approx((1.0, 2.0, surface))
+    assert found.box.size == pytest.approx((*size, 0.0))
+    (large,) = surfaces_of(Meant(label, box, thing), Box((0.0, 0.0, 0.0), (0.85, 0.3, 0.1)))
+    assert large.box.size == pytest.approx((0.9, 0.8, 0.0)), "else there is no room for it"

@@ -11,7 +11,7 @@ from coterie_core.geometry import Box, Vec3
 from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.search_belief import board_heights
-from coterie_core.surfaces import usual_top
+from coterie_core.surfaces import usual_surface, usual_top
 from coterie_core.tasks import Thing
 
 FLOOR = "floor"
@@ -145,14 +145,14 @@ def surfaces_of(meant: Meant, item: Box | None) -> list[Surface]:
     """Return the surfaces of a receptacle that an item's box fits on, reachable ones first.
 
     What has no receptacles in the scene is taken to have those usual for it: its upper face, or
-    its seat, and boards below that if it is a shelf.
+    its seat, without the edges, since boxes are too wide at times; and boards if it is a shelf.
     """
     thing = meant.object
     if thing is None or not thing.receptacles:
         x, y, _ = meant.box.center
-        w, d, _ = meant.box.size
         category = load_household().category(meant.name)
         boards = board_heights(meant.box) if category is not None and category.boards else ()
+        w, d = usual_surface(meant.name, meant.box, item)
         return [
             Surface(Box((x, y, z), (w, d, 0.0), meant.box.yaw), False, False)
             for z in (usual_top(meant.name, meant.box), *boards)
