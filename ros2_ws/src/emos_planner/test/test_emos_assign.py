@@ -22,13 +22,14 @@ from coterie_core.scene import (
     SceneGraph,
     SceneObject,
 )
-from coterie_core.tasks import Obstacle, SubTask, SubTaskState, Thing
+from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing
 from emos_planner.allocation.checks import Trouble, check_plan
 from emos_planner.allocation.problem import Problem, Robots
 from emos_planner.allocation.schedule import Plan, greedy, improve, play
 from emos_planner.allocation.solver import assign, plan_times
 from emos_planner.geometry.bodies import UnknownRobot
 from emos_planner.geometry.toolbox import Toolbox
+from emos_planner.leader.leader import Leader, rules_decider
 
 EYES = (Camera(name="eye", mount_height=1.3, pitch=0.4),)
 WHEELS = Embodiment(name="w", radius=0.2, cameras=EYES, arm=Arm(max_height=1.3))
@@ -241,6 +242,28 @@ def test_a_hand_over_where_no_robot_does_both(tools, scene):
     assert scene.objects[between.id].room == "hall"
     assert steps[2].object.position is not None
     assert check_plan(share.sub_tasks, tools, starts=STARTS) == []
+
+
+async def test_what_is_put_down_for_another_robot_is_not_looked_for_beforehand(tools, scene):
+    """Only where it is to stay nobody but a look tells whether it is there."""
+    resumes = {name: tools.resumes[name] for name in ("w1", "l1")}
+    leader = Leader(
+        rules_decider(), scene, resumes, toolbox_factory=lambda s, r: tools.with_scene(s, r)
+    )
+    starts = {name: STARTS[name] for name in resumes}
+    await leader.discuss("t", "bring the vase to the table in the loft", starts)
+    looks = []
+    for _ in range(8):
+        for one in leader.assignment:
+            if one.robot and one.state is SubTaskState.PENDING:
+                told = one.model_copy(update={"state": SubTaskState.DONE})
+                leader.update(RobotReport(robot=one.robot, task="t", sub_tasks=(told,)))
+        looks = [o.description for o in leader.assignment if o.kind == "detect" and o.receptacle]
+        if leader.must_replan:
+            await leader.replan(starts)
+    kinds = [o.kind for o in leader.assignment if o.kind in ("pick", "place")]
+    assert kinds == ["pick", "place", "pick", "place"]
+    assert looks == ["see that vase-0 is on table-3"]
 
 
 def test_what_nobody_can_do_is_left_with_every_reason(tools):

@@ -210,6 +210,8 @@ class Progress:
         if one.kind == "detect" and one.object is not None and one.object.id:
             self.meant.board.seen.add(one.object.id)
         elif one.kind == "place" and one.receptacle is not None and not one.seen:
+            if any(o.kind == "pick" and one.id in o.depends_on for o in self._tasks.values()):
+                return  # a hand-over: who takes it on finds out whether it is there
             id = look_again(one, self.meant.wants, self.scene, self.meant.board)
             self._take_new([id] if id else [])
         elif one.kind == "search":
