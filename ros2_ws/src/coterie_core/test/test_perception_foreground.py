@@ -117,3 +117,11 @@ def test_a_box_along_the_cameras_axes_is_narrowed_by_depth(pose):
     signs = np.array([(a, b, c) for a in (low, high) for b in (low, high) for c in (low, high)])
     hull = np.stack([signs[:, k, k] for k in range(3)], axis=1) @ pose[:3, :3].T + pose[:3, 3]
     assert np.prod(np.ptp(ends, axis=0)) < 0.9 * np.prod(np.ptp(hull, axis=0))
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize("center", [(1e308, 1e308, 1e308), (1e308, 0.0, 1.0), (0.0, 0.0, 1e-300)])
+def test_boxes_beyond_all_measure_show_nothing_and_break_nothing(center):
+    frame, drawn = seen({"table": TABLE}, POSES[0], "table")
+    far = BoxDetection(center, (0.0, 0.0, 0.0, 1.0), (1e-6, 1e-6, 1e-6), drawn.scores)
+    assert masked(frame, [far], np.eye(4)) == []

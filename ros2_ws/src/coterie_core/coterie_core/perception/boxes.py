@@ -148,6 +148,8 @@ def _window(
         return 0, 0, cols, rows
     fx, fy, cx, cy = intrinsics
     u, v = local[:, 0] / local[:, 2] * fx + cx, local[:, 1] / local[:, 2] * fy + cy
+    if not (np.isfinite(u).all() and np.isfinite(v).all()):
+        return None
     left, right = max(math.floor(u.min()), 0), min(math.ceil(u.max()), cols)
     top, bottom = max(math.floor(v.min()), 0), min(math.ceil(v.max()), rows)
     if right - left < 1 or bottom - top < 1:
