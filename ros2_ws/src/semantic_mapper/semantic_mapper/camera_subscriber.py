@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,9 +24,6 @@ from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions import DetectedBoxes, DetectedImage
 from coterie_ros.conversions.detections import Detection2DArray, Detection3DArray
 from semantic_mapper.builder import MapBuilder
-
-_DEPTH_SILENT = 2.0
-"""Boxes in space wait for the depth image of their moment, unless none came for this long [s]."""
 
 Model = tuple[tuple[int, int], tuple[float, float, float, float]]
 
@@ -106,7 +102,6 @@ class CameraSubscriber:
         self.still = MotionFilter(p["still_period"])
         self._model: Model | None = None
         self._eye = ""
-        self._seen_depth = -math.inf
         self._hears_boxes = bool(p["boxes_topic"])
         self._waiting: deque[Waiting] = deque()
         self._boxes: deque[tuple[DetectedBoxes, float]] = deque(maxlen=p["queue"])
@@ -149,8 +144,7 @@ class CameraSubscriber:
         self.pairs.add_color(time, pixels)
 
     def _on_boxes(self, found: DetectedBoxes) -> None:
-        comes = self._model is not None and abs(found.time - self._seen_depth) <= _DEPTH_SILENT
-        if comes and not self._box_pairs.is_past(found.time):
+        if self._model is not None and self._box_pairs.expects(found.time):
             # Depth shows which part is the thing's: boxes along the camera's axes are wide.
             self._joined(self._box_pairs.add_detections(found.time, found))
             return
@@ -159,7 +153,6 @@ class CameraSubscriber:
         self.retry()
 
     def _on_depth(self, stamped: tuple[float, Depth]) -> None:
-        self._seen_depth = stamped[0]
         self._joined(self.pairs.add_depth(*stamped))
         if self._hears_boxes:
             self._joined(self._box_pairs.add_depth(*stamped))

@@ -60,6 +60,15 @@ class Seer:
     def wait(self) -> None:
         self.ros.wait_for_matched(self.depth, self.info, self.found, self.tf)
 
+    def boxes(self) -> Any:
+        """Return a publisher of boxes in space that the mapper hears, as it does all others."""
+        vision = pytest.importorskip("vision_msgs.msg")
+        kind, qos = vision.Detection3DArray, profile("detections")
+        made = self.node.create_publisher(kind, "r1/camera/boxes", qos)
+        self.wait()
+        self.ros.wait_for_matched(made)
+        return made
+
     def look(self, side: int, boxes: Any = HOUSE, *, transform: bool = True) -> ImageDetections:
         """Publish a frame with its transform; return the message of its detections."""
         self.time += 1.0
@@ -260,17 +269,14 @@ def test_maps_of_several_mappers_are_merged_but_not_over_frames(ros: Any) -> Non
 
 
 def test_boxes_of_a_detector_in_space_are_mapped_with_their_color(ros: Any) -> None:
-    vision = pytest.importorskip("vision_msgs.msg")
+    pytest.importorskip("vision_msgs.msg")
     node = start(ros, boxes_topic="{robot}/{camera}/boxes")
     ear = Ear(ros)
     ear.hear(SemanticMap, "semantic_map")
     seer = Seer(ros)
-    boxes = seer.node.create_publisher(
-        vision.Detection3DArray, "r1/camera/boxes", profile("detections")
-    )
+    boxes = seer.boxes()
     color = seer.node.create_publisher(Image, "r1/camera/color/image_raw", profile("sensor_data"))
-    seer.wait()
-    ros.wait_for_matched(boxes, color)
+    ros.wait_for_matched(color)
     for k in range(4):
         seer.time += 1.0
         head = conversions.header(seer.time, OPTICAL)
@@ -292,16 +298,12 @@ def test_boxes_of_a_detector_in_space_are_mapped_with_their_color(ros: Any) -> N
 
 def test_depth_narrows_boxes_in_space(ros: Any) -> None:
     """A box that stands as the camera does holds floor as well; depth tells it from the table."""
-    vision = pytest.importorskip("vision_msgs.msg")
+    pytest.importorskip("vision_msgs.msg")
     node = start(ros, boxes_topic="{robot}/{camera}/boxes")
     ear = Ear(ros)
     ear.hear(SemanticMap, "semantic_map")
     seer = Seer(ros)
-    boxes = seer.node.create_publisher(
-        vision.Detection3DArray, "r1/camera/boxes", profile("detections")
-    )
-    seer.wait()
-    ros.wait_for_matched(boxes)
+    boxes = seer.boxes()
     pose = looking(0.9, -1.6, 1.3, 0.8)
     frame, _ = view({"floor": ((-5, -5, -0.1), (9, 9, 0)), "table": TABLE}, pose)
     middle = np.linalg.inv(pose) @ np.array([*np.mean(TABLE, axis=0), 1.0])
@@ -315,7 +317,7 @@ def test_depth_narrows_boxes_in_space(ros: Any) -> None:
         seer.tf.publish(TFMessage(transforms=[seer.pose(pose)]))
         seer.info.publish(conversions.camera_info_to_msg(CAMERA, head))
         seer.depth.publish(conversions.image_to_msg(frame.depth, head))
-        ros.spin_until(lambda: node._inlets[0]._seen_depth == seer.time)
+        ros.spin_until(lambda: node._inlets[0]._box_pairs.expects(seer.time))
         boxes.publish(conversions.boxes_to_vision_msg([found], head))
         ros.spin_until(lambda k=k: frames(node) == k + 1, what="the boxes to be mapped")
     ros.spin_until(lambda: ear.labels() == ["table"])

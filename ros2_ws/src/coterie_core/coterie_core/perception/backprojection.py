@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.perception.foreground import segmented
-from coterie_core.perception.points import clusters, thinned, to_camera
+from coterie_core.perception.points import clusters, deprojected, thinned
 
 Points = npt.NDArray[np.float32]
 
@@ -98,7 +98,7 @@ def lift(
             step = -(-len(v) // options.stride)
             v, u = v[::step], u[::step]
         depth = window[v, u].astype(np.float64)
-        camera = to_camera(u + left, v + top, depth, frame.intrinsics)
+        camera = deprojected(u + left, v + top, depth, frame.intrinsics)
         thin, _ = thinned(camera, options.voxel)
         reach = float(np.median(depth))
         kept = _main_cluster(thin, options, reach)

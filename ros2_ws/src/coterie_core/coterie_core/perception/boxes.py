@@ -13,7 +13,7 @@ from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.geometry import Vec3
 from coterie_core.perception.backprojection import Lifted
 from coterie_core.perception.foreground import background
-from coterie_core.perception.points import to_camera as to_points
+from coterie_core.perception.points import deprojected
 from coterie_core.transforms import Matrix
 
 SPACING = 0.04
@@ -63,7 +63,7 @@ def masked(
         u0, v0, width, height = window
         depth = frame.depth[v0 : v0 + height, u0 : u0 + width]
         rows, cols = np.nonzero(np.isfinite(depth) & (depth > 0.0))
-        points = to_points(cols + u0, rows + v0, depth[rows, cols], frame.intrinsics)
+        points = deprojected(cols + u0, rows + v0, depth[rows, cols], frame.intrinsics)
         inside = (np.abs((points - middle) @ axes) <= size / 2.0).all(axis=1)
         rows, cols = rows[inside] + v0, cols[inside] + u0
         if not len(rows):

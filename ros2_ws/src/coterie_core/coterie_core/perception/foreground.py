@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_core.perception.points import clusters, thinned, to_camera
+from coterie_core.perception.points import clusters, deprojected, thinned
 
 Array = npt.NDArray[np.float64]
 
@@ -75,7 +75,7 @@ def segmented(
     kept = ~background(frame, detection.box, cols_of, rows_of)
     if kept.sum() < least:
         kept[:] = True
-    points = to_camera(cols_of, rows_of, depth[v, u], frame.intrinsics)
+    points = deprojected(cols_of, rows_of, depth[v, u], frame.intrinsics)
     middle = _in_middle(detection.box, cols_of, rows_of)
     thin, voxels = thinned(points[kept], voxel)
     central = np.bincount(voxels, middle[kept], minlength=len(thin))
@@ -129,7 +129,7 @@ def _in_middle(
 
 
 def _in_map(frame: RgbdFrame, u: npt.NDArray[np.int64], v: npt.NDArray[np.int64]) -> Array:
-    local = to_camera(u, v, frame.depth[v, u], frame.intrinsics)
+    local = deprojected(u, v, frame.depth[v, u], frame.intrinsics)
     return np.asarray(local @ frame.camera_to_map[:3, :3].T + frame.camera_to_map[:3, 3])
 
 

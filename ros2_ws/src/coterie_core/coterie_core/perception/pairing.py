@@ -10,6 +10,9 @@ D = TypeVar("D")
 F = TypeVar("F")
 C = TypeVar("C")
 
+DEPTH_SILENT = 2.0
+"""A camera whose depth image is older than this sends none [s]."""
+
 
 @dataclass(slots=True)
 class PairCounts:
@@ -40,6 +43,7 @@ class FramePairs(Generic[D, F, C]):
         self._found: OrderedDict[float, F] = OrderedDict()
         self._color: OrderedDict[float, C] = OrderedDict()
         self._last = float("-inf")
+        self._newest = float("-inf")
         self.counts = PairCounts()
 
     def add_color(self, time: float, color: C) -> None:
@@ -50,6 +54,7 @@ class FramePairs(Generic[D, F, C]):
 
     def add_depth(self, time: float, depth: D) -> list[tuple[float, D, F]]:
         """Note a depth image of a moment [s]; return what it completes: (time, depth, found)."""
+        self._newest = time
         if self._old(time):
             return []
         self._depth[time] = depth
@@ -75,9 +80,14 @@ class FramePairs(Generic[D, F, C]):
             return None
         return self._color[near]
 
-    def is_past(self, time: float) -> bool:
-        """Whether all depth images that wait are later than a moment [s]: its own is gone."""
-        return bool(self._depth) and min(self._depth) > time + self._tolerance
+    def expects(self, time: float) -> bool:
+        """Whether the depth image of a moment [s] is there, or may come.
+
+        It does not where none came for `DEPTH_SILENT`, nor where all that wait are later.
+        """
+        if abs(time - self._newest) > DEPTH_SILENT:
+            return False
+        return not self._depth or min(self._depth) <= time + self._tolerance
 
     def restart(self) -> None:
         """Forget all that waits: the camera's clock begins anew."""

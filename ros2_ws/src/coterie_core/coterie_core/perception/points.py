@@ -8,7 +8,7 @@ import numpy.typing as npt
 from coterie_core.open3d_library import o3d
 
 
-def to_camera(
+def deprojected(
     u: npt.NDArray[np.int64],
     v: npt.NDArray[np.int64],
     depth: npt.NDArray[np.floating],

@@ -313,16 +313,16 @@ def other_place(
     return id
 
 
-def look_again(place: SubTask, wants: Iterable[Want], scene: SceneGraph, board: Board) -> str:
+def look_again(place: SubTask, wants: Iterable[Want], scene: SceneGraph, board: Board) -> list[str]:
     """Add a look at what was put down: who did it has not seen it there.
 
-    Returns the new sub-task's id, "" where no want is about the thing.
+    Returns the new sub-task's id in a list, which is empty where no want is about the thing.
     """
     item, owner = place.object, place.receptacle
     want = next((w for w in wants if item and item.id in w.given), None)
     known = scene.objects.get(item.id) if item is not None else None
     if want is None or known is None or item is None or owner is None:
-        return ""
+        return []
     id = board.add(
         "detect",
         f"see that {item.id} is on {owner.id or owner.label}",
@@ -331,7 +331,7 @@ def look_again(place: SubTask, wants: Iterable[Want], scene: SceneGraph, board: 
     )
     board.checks.add(id)
     want.given[item.id] = (*want.given[item.id], id)
-    return id
+    return [id]
 
 
 def search_on(

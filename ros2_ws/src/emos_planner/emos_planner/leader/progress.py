@@ -205,15 +205,13 @@ class Progress:
             changes.append(Change("state", f"{report.robot} begins: {what}", report.robot, mine.id))
 
     def _done(self, one: SubTask) -> None:
-        """Take down what a sub-task has changed."""
+        """Take down what a sub-task has changed; what nobody takes on is to be seen there."""
         self.things.changed(one)
         if one.kind == "detect" and one.object is not None and one.object.id:
             self.meant.board.seen.add(one.object.id)
         elif one.kind == "place" and one.receptacle is not None and not one.seen:
-            if any(o.kind == "pick" and one.id in o.depends_on for o in self._tasks.values()):
-                return  # a hand-over: who takes it on finds out whether it is there
-            id = look_again(one, self.meant.wants, self.scene, self.meant.board)
-            self._take_new([id] if id else [])
+            if not any(o.kind == "pick" and one.id in o.depends_on for o in self._tasks.values()):
+                self._take_new(look_again(one, self.meant.wants, self.scene, self.meant.board))
         elif one.kind == "search":
             self._searched(one)
 

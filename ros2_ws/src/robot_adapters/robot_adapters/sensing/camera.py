@@ -20,8 +20,6 @@ Intrinsics = tuple[float, float, float, float]
 
 _NEW_VIEW_M, _NEW_VIEW_RAD = 0.1, 0.15
 """A camera that has moved by so much shows something new."""
-DEPTH_SILENT = 2.0
-"""Boxes in space wait for the depth image of their moment, unless none came for this long [s]."""
 _OTHER_EYE_M = 0.005
 """Cameras farther apart than this do not see with one eye [m]."""
 
@@ -122,7 +120,6 @@ class CameraFeed:
     counts: dict[str, int] = field(default_factory=dict)
     _problems: dict[bool, str] = field(default_factory=dict)
     _pairs: FramePairs[DepthImage, Detections | Boxes, Depth] = field(init=False)
-    _newest: float = -np.inf
     _waiting: deque[_Waiting] = field(default_factory=deque)
     _views: MotionFilter = field(init=False)
 
@@ -139,14 +136,12 @@ class CameraFeed:
 
     def add_depth(self, image: DepthImage, now: float) -> None:
         """Take a depth image; `now` [s] is the caller's clock."""
-        self._newest = image.time
         self._put(_Waiting(image, None, now + self.patience))
         self._put_pairs(self._pairs.add_depth(image.time, image), now)
 
     def has_depth(self, time: float) -> bool:
         """Whether the depth image of a moment [s] is there, or may come."""
-        comes = self.model is not None and abs(time - self._newest) <= DEPTH_SILENT
-        return comes and not self._pairs.is_past(time)
+        return self.model is not None and self._pairs.expects(time)
 
     def add_detections(self, found: Detections | Boxes, now: float) -> None:
         """Take what was found in an image, or in space: it is joined with depth of its moment."""
