@@ -107,6 +107,37 @@ class Box:
         return all(abs(p) <= e / 2.0 + margin for p, e in zip(local, self.size, strict=True))
 
 
+def faces_along(box: Box, yaw: float) -> tuple[Vec3, Vec3]:
+    """Return lowest and highest corner [m] of the box about a box, along the axes of a heading."""
+    axes = heading_axes(yaw)
+    middle = axes.T @ np.array(box.center)
+    half = np.abs(axes.T @ heading_axes(box.yaw)) @ np.array(box.size) / 2.0
+    return _vec(middle - half), _vec(middle + half)
+
+
+def box_between(low: npt.ArrayLike, high: npt.ArrayLike, yaw: float) -> Box:
+    """Return the box that has these lowest and highest corners [m] along the axes of a heading."""
+    a, b = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    return Box(_vec(heading_axes(yaw) @ (a + b) / 2.0), _vec(b - a), yaw)
+
+
+def spanning(box: Box, other: Box) -> Box:
+    """Return the smallest box along the heading of the first that holds both."""
+    a, b = faces_along(box, box.yaw), faces_along(other, box.yaw)
+    return box_between(np.minimum(a[0], b[0]), np.maximum(a[1], b[1]), box.yaw)
+
+
+def heading_axes(yaw: float) -> npt.NDArray[np.float64]:
+    """Axes (3, 3), as columns, of a heading [rad]."""
+    c, s = math.cos(yaw), math.sin(yaw)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _vec(values: npt.NDArray[np.float64]) -> Vec3:
+    x, y, z = (float(v) for v in values)
+    return (x, y, z)
+
+
 def containment(boxes: Sequence[Box], points: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     """Tell which points (n, 3) [m] lie in which of m boxes: (n, m), as `Box.contains` does."""
     if not boxes:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from coterie_core.geometry import Box, distance, iou
+from coterie_core.geometry import Box, distance, iou, spanning
 from coterie_core.household import load_household
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Detection, Observation
@@ -28,6 +28,7 @@ from coterie_core.sightings import (
     support_at,
     usual_size,
 )
+from coterie_core.sizes import oversize, plausible_size
 from coterie_core.tasks import Thing
 
 SAME = 0.6
@@ -95,14 +96,18 @@ class TeamMap:
             holding,
             Sighting(observation.time, observation.robot),
         )
-        seen = []
-        matched = self._matches(observation.detections)
-        for detection, known in zip(observation.detections, matched, strict=True):
-            id_ = self._note(detection, known, observation)
-            if id_:
-                seen.append(id_)
+        household = load_household()
+        looks = list(
+            zip(observation.detections, self._matches(observation.detections), strict=True)
+        )
+        ids = [""] * len(looks)
+        # What carries things comes before what stands on it.
+        for k in sorted(
+            range(len(looks)), key=lambda k: household.kind(looks[k][0].label) == "item"
+        ):
+            ids[k] = self._note(*looks[k], observation)
         self.version += 1
-        return seen
+        return [id_ for id_ in ids if id_]
 
     def hear(self, things: Iterable[Thing], robot: str, time: float) -> None:
         """Take in things that another robot reports."""
@@ -318,6 +323,8 @@ class TeamMap:
         if thing.kind == "item":  # items move; furniture of a given map stays where the map has it
             thing.box = self._place_of(thing, detection.box, detection.distance, bool(was_put))
             self.rest(thing)
+        elif thing.id in self._made and thing.kind == "furniture":
+            thing.box = _with_more(thing, detection.box)
         room = detection.room.id if detection.room else ""
         if room in self.scene.rooms:
             thing.room = room
@@ -386,6 +393,19 @@ class TeamMap:
             name = f"{stem}-{self._numbers[stem]}"
             if name not in self.scene.objects and name not in self._reserved:
                 return name
+
+
+def _with_more(thing: SceneObject, seen: Box) -> Box:
+    """Return the box of furniture with what another look shows of it.
+
+    A look shows a part. What would make it larger than its kind is, is of something else: then
+    the likelier of the two boxes counts.
+    """
+    label, both = thing.label.top, spanning(thing.box, seen)
+    if oversize(label, both.size) <= 1.0:
+        return both
+    likelier = plausible_size(label, seen.size) > plausible_size(label, thing.box.size)
+    return seen if likelier else thing.box
 
 
 @lru_cache(maxsize=4096)

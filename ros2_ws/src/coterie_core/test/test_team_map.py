@@ -62,6 +62,42 @@ def test_large_furniture_reported_in_parts_is_one(known: TeamMap) -> None:
     assert known.scene.objects["counter-1"].box.center == (2.0, 0.3, 0.45)
 
 
+def shelf(x: float, wide: float, deep: float = 0.3, yaw: float = 0.0) -> Detection:
+    return Detection("bookshelf", 0.9, Box((x, 3.8, 0.9), (wide, deep, 1.8), yaw))
+
+
+def test_further_looks_show_more_of_furniture_that_the_robot_found_itself(known: TeamMap) -> None:
+    (seen,) = look(known, shelf(1.3, 0.4))
+    watch = Detection("watch", 0.9, Box((1.95, 3.8, 1.0), (0.04, 0.04, 0.02)))
+    assert look(known, watch, shelf(1.8, 0.5)) == ["rover-watch-1", seen]
+    found = known.scene.objects[seen].box
+    assert found.axis_aligned()[0] == pytest.approx((1.1, 3.65, 0.0))
+    assert found.axis_aligned()[1] == pytest.approx((2.05, 3.95, 1.8))
+    assert known.scene.objects["rover-watch-1"].support == seen
+
+
+def test_furniture_is_shown_turned_as_it_was_seen_first(known: TeamMap) -> None:
+    (seen,) = look(known, shelf(1.3, 0.8, yaw=0.1))
+    look(known, shelf(1.3, 0.8))
+    box = known.scene.objects[seen].box
+    assert box.yaw == 0.1
+    assert all(box.contains((x, y, 0.9), 1e-6) for x, y in shelf(1.3, 0.8).box.footprint())
+
+
+def test_what_would_make_furniture_larger_than_its_kind_is_of_something_else(
+    known: TeamMap,
+) -> None:
+    (seen,) = look(known, shelf(2.0, 0.9))
+    assert look(known, shelf(2.3, 4.5)) == [seen]
+    assert known.scene.objects[seen].box.size == pytest.approx((0.9, 0.3, 1.8))
+
+
+def test_furniture_seen_far_too_large_at_first_is_as_later_looks_show_it(known: TeamMap) -> None:
+    (seen,) = look(known, shelf(2.3, 4.5))
+    assert look(known, shelf(2.0, 0.9)) == [seen]
+    assert known.scene.objects[seen].box.size == pytest.approx((0.9, 0.3, 1.8))
+
+
 def test_nearest_pairs_come_first(known: TeamMap) -> None:
     look(known, at("mug", 1.0), at("mug", 1.5))
     assert look(known, at("mug", 1.4)) == ["rover-mug-2"]

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.embedding import Embedding, averaged
-from coterie_core.geometry import Box, Vec3, iou
+from coterie_core.geometry import Box, Vec3, box_between, faces_along, heading_axes, iou
 from coterie_core.perception.backprojection import LiftOptions, lift
 from coterie_core.sizes import is_sliver
 from coterie_core.transforms import Matrix, TransformBuffer, TransformError, TransformNotYet
@@ -96,14 +96,13 @@ def boxes_of(
     """
     found: list[FoundBox] = []
     eye = frame.camera_to_map[:3, 3]
-    axes = _heading(yaw)
+    axes = heading_axes(yaw)
     for one in lift(frame, [one for one in detections if one.scores], options):
         low, high = np.percentile(one.points @ axes, (_TRIM, 100.0 - _TRIM), axis=0).astype(float)
-        center, size = axes @ (low + high) / 2.0, np.maximum(high - low, _LEAST_EDGE)
-        box = Box(_vec(center), _vec(size), yaw)
+        box = _at_least(box_between(low, high, yaw))
         look = one.detection.embedding
         looks = () if look is None else (look,)
-        found.append(FoundBox(one.detection.scores, box, math.dist(center, eye), looks))
+        found.append(FoundBox(one.detection.scores, box, math.dist(box.center, eye), looks))
     return found
 
 
@@ -123,8 +122,9 @@ def found_box(one: BoxDetection, pose: Matrix, base: npt.NDArray[np.float64]) ->
     flat[np.abs(axes[2]) > 0.7] = 0.0
     along = edges[:, int(flat.argmax())]
     yaw = math.remainder(math.atan2(along[1], along[0]), math.pi)
-    size = np.maximum(np.abs(_heading(yaw).T @ edges).sum(axis=1), _LEAST_EDGE)
-    box = Box(_vec(middle), _vec(size), yaw)
+    half = np.abs(heading_axes(yaw).T @ edges).sum(axis=1) / 2.0
+    along_yaw = heading_axes(yaw).T @ middle
+    box = _at_least(box_between(along_yaw - half, along_yaw + half, yaw))
     return FoundBox(one.scores, box, math.dist(middle, base))
 
 
@@ -239,9 +239,7 @@ def _blend(track: Track, one: FoundBox, time: float) -> None:
     track.faces.append(faces_along(one.box, track.box.yaw))
     lows, highs = np.array(track.faces).transpose(1, 0, 2)
     low, high = np.percentile(lows, 100.0 - _OUTER, axis=0), np.percentile(highs, _OUTER, axis=0)
-    center = _heading(track.box.yaw) @ (low + high) / 2.0
-    size = np.maximum(high - low, _LEAST_EDGE)
-    track.box = Box(_vec(center), _vec(size), track.box.yaw)
+    track.box = _at_least(box_between(low, high, track.box.yaw))
     n = track.views
     labels = {*track.scores, *one.scores}
     track.scores = {
@@ -253,20 +251,7 @@ def _blend(track: Track, one: FoundBox, time: float) -> None:
     track.time = max(track.time, time)
 
 
-def faces_along(box: Box, yaw: float) -> tuple[Vec3, Vec3]:
-    """Return lowest and highest corner [m] of the box about a box, along the axes of a heading."""
-    axes = _heading(yaw)
-    middle = axes.T @ np.array(box.center)
-    half = np.abs(axes.T @ _heading(box.yaw)) @ np.array(box.size) / 2.0
-    return _vec(middle - half), _vec(middle + half)
-
-
-def _heading(yaw: float) -> npt.NDArray[np.float64]:
-    """Axes (3, 3), as columns, of a heading [rad]."""
-    c, s = math.cos(yaw), math.sin(yaw)
-    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-
-
-def _vec(values: Iterable[float]) -> Vec3:
-    x, y, z = (float(v) for v in values)
-    return (x, y, z)
+def _at_least(box: Box) -> Box:
+    """Return a box without edges of no length."""
+    x, y, z = (max(edge, _LEAST_EDGE) for edge in box.size)
+    return Box(box.center, (x, y, z), box.yaw)
