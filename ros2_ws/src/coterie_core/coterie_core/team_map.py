@@ -323,7 +323,8 @@ class TeamMap:
         if thing.kind == "item":  # items move; furniture of a given map stays where the map has it
             thing.box = self._place_of(thing, detection.box, detection.distance, bool(was_put))
             self.rest(thing)
-        elif thing.id in self._made and thing.kind == "furniture":
+        elif thing.id in self._made and thing.kind == "furniture" and not thing.receptacles:
+            # Surfaces, where somebody made them of the box, would not grow with it.
             thing.box = _with_more(thing, detection.box)
         room = detection.room.id if detection.room else ""
         if room in self.scene.rooms:
@@ -401,6 +402,8 @@ def _with_more(thing: SceneObject, seen: Box) -> Box:
     A look shows a part. What would make it larger than its kind is, is of something else: then
     the likelier of the two boxes counts.
     """
+    if seen == thing.box:
+        return seen  # as it is, without errors of rounding
     label, both = thing.label.top, spanning(thing.box, seen)
     if oversize(label, both.size) <= 1.0:
         return both

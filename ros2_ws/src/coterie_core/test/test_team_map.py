@@ -84,18 +84,26 @@ def test_furniture_is_shown_turned_as_it_was_seen_first(known: TeamMap) -> None:
     assert all(box.contains((x, y, 0.9), 1e-6) for x, y in shelf(1.3, 0.8).box.footprint())
 
 
+def test_furniture_whose_surfaces_were_made_of_its_box_keeps_it(known: TeamMap) -> None:
+    (seen,) = look(known, shelf(1.3, 0.4))
+    found = known.scene.objects[seen]
+    found.receptacles = [Receptacle(f"{seen}/top", Box((1.3, 3.8, 1.8), (0.4, 0.3, 0.0)))]
+    look(known, shelf(1.8, 0.5))
+    assert found.box == shelf(1.3, 0.4).box
+
+
 def test_what_would_make_furniture_larger_than_its_kind_is_of_something_else(
     known: TeamMap,
 ) -> None:
     (seen,) = look(known, shelf(2.0, 0.9))
     assert look(known, shelf(2.3, 4.5)) == [seen]
-    assert known.scene.objects[seen].box.size == pytest.approx((0.9, 0.3, 1.8))
+    assert known.scene.objects[seen].box == shelf(2.0, 0.9).box
 
 
 def test_furniture_seen_far_too_large_at_first_is_as_later_looks_show_it(known: TeamMap) -> None:
     (seen,) = look(known, shelf(2.3, 4.5))
     assert look(known, shelf(2.0, 0.9)) == [seen]
-    assert known.scene.objects[seen].box.size == pytest.approx((0.9, 0.3, 1.8))
+    assert known.scene.objects[seen].box == shelf(2.0, 0.9).box
 
 
 def test_nearest_pairs_come_first(known: TeamMap) -> None:
