@@ -184,6 +184,8 @@ def test_no_text_moves_a_robot_and_a_person_with_the_key_does(ros, tmp_path):
             ends.append(end(go, near(6.5, text)))
             ends.append(end(go, NavigateTo.Goal(place=text, why=text)))
             ends.append(end(act, Manipulate.Goal(skill=Manipulate.Goal.PICK, label=text, why=text)))
+        for future in ends:
+            ros.result(future, timeout=60.0)
         # Answers and permits that are forged, for what waits and for what does not.
         last, request = waiting()
         forged = answered(
