@@ -21,7 +21,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bootstrap import installer, machine, steps
+from bootstrap import installer, machine
+from bootstrap.plan import Layout
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "requirements"
@@ -167,7 +168,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only-hashes", action="store_true", help="The pins stay as they are.")
     only_hashes = parser.parse_args().only_hashes
-    uv = installer.ensure_uv(steps.Layout(ROOT), Path(sys.executable), os.environ)
+    uv = installer.ensure_uv(Layout(ROOT), Path(sys.executable), os.environ)
     if uv is None:
         print("lock_requirements: uv could not be had", file=sys.stderr)
         return 1

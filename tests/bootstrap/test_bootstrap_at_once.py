@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap import main, steps
+from bootstrap import main
+from bootstrap.plan import Layout, Plan
 
 
 class Became(Exception):
@@ -16,7 +17,7 @@ class Became(Exception):
 
 
 @pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> steps.Layout:
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
     """Return a clone whose set-up has to be done anew."""
 
     def plan(*_: object) -> None:
@@ -26,15 +27,15 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> steps.Layout:
         raise Became(*words[1:], environ.get("MARK", ""))
 
     monkeypatch.setattr(main, "ROOT", tmp_path)
-    monkeypatch.setattr(steps.Plan, "of", plan)
+    monkeypatch.setattr(Plan, "of", plan)
     monkeypatch.setattr(os, "execve", become)
-    layout = steps.Layout(tmp_path)
+    layout = Layout(tmp_path)
     layout.activation.parent.mkdir(parents=True)
     return layout
 
 
 @pytest.mark.parametrize("command", sorted(main.AT_ONCE))
-def test_they_begin_without_a_look_at_the_set_up(clone: steps.Layout, command: str) -> None:
+def test_they_begin_without_a_look_at_the_set_up(clone: Layout, command: str) -> None:
     clone.activation.write_text('{"front": {}, "values": {"MARK": "recorded"}}')
     with pytest.raises(Became) as became:
         main._run([command, "rover"], {})
@@ -42,7 +43,7 @@ def test_they_begin_without_a_look_at_the_set_up(clone: steps.Layout, command: s
     assert importlib.util.find_spec(main.AT_ONCE[command]) is not None
 
 
-def test_others_and_a_broken_record_take_the_usual_way(clone: steps.Layout) -> None:
+def test_others_and_a_broken_record_take_the_usual_way(clone: Layout) -> None:
     clone.activation.write_text("{torn")
     for words in (["stop"], ["up", "demo"]):
         with pytest.raises(AssertionError, match="looked at the set-up"):

@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap import main, ros, stamps, steps, terminal, workspace
+from bootstrap import main, ros, stamps, terminal, workspace
 from bootstrap.errors import SetupError
+from bootstrap.plan import RENDERER, Layout, Plan, optional_groups
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def clone(tmp_path: Path) -> steps.Layout:
+def clone(tmp_path: Path) -> Layout:
     """A repository with the files that the stamps look at, and one package of each kind."""
     root = tmp_path / "clone"
     shutil.copytree(ROOT / "requirements", root / "requirements")
@@ -33,14 +34,14 @@ def clone(tmp_path: Path) -> steps.Layout:
     (source / "two_py" / "setup.py").write_text("setup()\n")
     (source / "two_py" / "two_py").mkdir()
     (source / "two_py" / "two_py" / "logic.py").write_text("x = 1\n")
-    return steps.Layout(root)
+    return Layout(root)
 
 
-def plan(clone: steps.Layout, version: str = "3.11", *more: str) -> steps.Plan:
-    return steps.Plan.of(clone, ros.Installation(), version, more)
+def plan(clone: Layout, version: str = "3.11", *more: str) -> Plan:
+    return Plan.of(clone, ros.Installation(), version, more)
 
 
-def finish(clone: steps.Layout) -> None:
+def finish(clone: Layout) -> None:
     now = plan(clone)
     for stamp, digest in (
         (clone.group_stamp("build"), now.build_digest),
@@ -56,25 +57,25 @@ def finish(clone: steps.Layout) -> None:
     ros.Activation({}, {}).save(clone.activation)
 
 
-def test_fresh_clone_has_everything_to_do(clone: steps.Layout) -> None:
+def test_fresh_clone_has_everything_to_do(clone: Layout) -> None:
     fresh = plan(clone)
     assert not fresh.venv_ready
     assert not fresh.workspace_ready
 
 
-def test_finished_set_up_has_nothing_to_do(clone: steps.Layout) -> None:
+def test_finished_set_up_has_nothing_to_do(clone: Layout) -> None:
     finish(clone)
     assert plan(clone).ready
 
 
-def test_touching_files_repeats_nothing(clone: steps.Layout) -> None:
+def test_touching_files_repeats_nothing(clone: Layout) -> None:
     finish(clone)
     for file in clone.root.rglob("*.txt"):
         file.write_text(file.read_text())
     assert plan(clone).ready
 
 
-def test_editing_a_module_needs_no_build(clone: steps.Layout) -> None:
+def test_editing_a_module_needs_no_build(clone: Layout) -> None:
     finish(clone)
     (clone.root / "ros2_ws/src/two_py/two_py/logic.py").write_text("x = 2\n")
     (clone.root / "ros2_ws/src/two_py/two_py/new.py").write_text("y = 2\n")
@@ -93,9 +94,7 @@ def test_editing_a_module_needs_no_build(clone: steps.Layout) -> None:
         ("three_py/package.xml", "<package/>"),
     ],
 )
-def test_build_inputs_need_a_build_but_no_installation(
-    clone: steps.Layout, file: str, text: str
-) -> None:
+def test_build_inputs_need_a_build_but_no_installation(clone: Layout, file: str, text: str) -> None:
     finish(clone)
     target = clone.root / "ros2_ws" / "src" / file
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +104,7 @@ def test_build_inputs_need_a_build_but_no_installation(
 
 
 @pytest.mark.parametrize("name", ["ros", "build", "lock/build", "system"])
-def test_changed_requirements_of_builds_need_both(clone: steps.Layout, name: str) -> None:
+def test_changed_requirements_of_builds_need_both(clone: Layout, name: str) -> None:
     finish(clone)
     with clone.requirements(name).open("a") as file:
         file.write("something==1.0\n")
@@ -113,9 +112,9 @@ def test_changed_requirements_of_builds_need_both(clone: steps.Layout, name: str
     assert not plan(clone).workspace_ready
 
 
-def test_changed_renderer_is_compiled_again_and_nothing_else(clone: steps.Layout) -> None:
-    renderer = clone.workspace / steps.RENDERER
-    assert (ROOT / "ros2_ws" / steps.RENDERER).is_file()
+def test_changed_renderer_is_compiled_again_and_nothing_else(clone: Layout) -> None:
+    renderer = clone.workspace / RENDERER
+    assert (ROOT / "ros2_ws" / RENDERER).is_file()
     renderer.parent.mkdir(parents=True)
     renderer.write_text("x = 1\n")
     finish(clone)
@@ -126,7 +125,7 @@ def test_changed_renderer_is_compiled_again_and_nothing_else(clone: steps.Layout
 
 
 @pytest.mark.parametrize("name", ["run", "lock/run"])
-def test_changed_requirements_of_programs_need_no_build(clone: steps.Layout, name: str) -> None:
+def test_changed_requirements_of_programs_need_no_build(clone: Layout, name: str) -> None:
     finish(clone)
     with clone.requirements(name).open("a") as file:
         file.write("something==1.0\n")
@@ -134,10 +133,10 @@ def test_changed_requirements_of_programs_need_no_build(clone: steps.Layout, nam
     assert plan(clone).workspace_ready
 
 
-def test_what_is_asked_for_is_due_only_where_it_is_asked_for(clone: steps.Layout) -> None:
+def test_what_is_asked_for_is_due_only_where_it_is_asked_for(clone: Layout) -> None:
     finish(clone)
-    assert "test" in steps.groups(clone)
-    assert "run" not in steps.groups(clone)
+    assert "test" in optional_groups(clone)
+    assert "run" not in optional_groups(clone)
     asked = plan(clone, "3.11", "test")
     assert asked.venv_ready
     assert asked.missing == ["test"]
@@ -151,7 +150,7 @@ def test_what_is_asked_for_is_due_only_where_it_is_asked_for(clone: steps.Layout
     assert plan(clone).ready
 
 
-def test_interfaces_of_real_robots_are_built_when_asked_for(clone: steps.Layout) -> None:
+def test_interfaces_of_real_robots_are_built_when_asked_for(clone: Layout) -> None:
     finish(clone)
     asked = plan(clone, "3.11", "robots")
     assert asked.missing == ["robots"]
@@ -186,22 +185,22 @@ def test_interfaces_of_real_robots_are_built_when_asked_for(clone: steps.Layout)
     ],
 )
 def test_commands_bring_the_groups_that_they_need(
-    clone: steps.Layout, arguments: list[str], asked: list[str]
+    clone: Layout, arguments: list[str], asked: list[str]
 ) -> None:
-    assert main.asked_for(arguments, steps.groups(clone)) == asked
+    assert main.asked_for(arguments, optional_groups(clone)) == asked
 
 
-def test_another_python_or_place_or_ros_needs_both(clone: steps.Layout, tmp_path: Path) -> None:
+def test_another_python_or_place_or_ros_needs_both(clone: Layout, tmp_path: Path) -> None:
     finish(clone)
     assert not plan(clone, "3.12").venv_ready
     installed = ros.Installation(setup=Path("/opt/ros/jazzy/setup.bash"))
-    assert not steps.Plan.of(clone, installed, "3.11").venv_ready
+    assert not Plan.of(clone, installed, "3.11").venv_ready
     moved = tmp_path / "moved"
     clone.root.rename(moved)
-    assert not plan(steps.Layout(moved)).venv_ready
+    assert not plan(Layout(moved)).venv_ready
 
 
-def test_deleting_a_product_makes_its_step_due(clone: steps.Layout) -> None:
+def test_deleting_a_product_makes_its_step_due(clone: Layout) -> None:
     finish(clone)
     shutil.rmtree(clone.install)
     assert plan(clone).venv_ready
@@ -217,9 +216,7 @@ def test_unreadable_stamp_counts_as_missing(tmp_path: Path) -> None:
     assert not stamps.is_current(stamp, "abc")
 
 
-def test_stand_ins_only_where_the_real_package_is_absent(
-    clone: steps.Layout, tmp_path: Path
-) -> None:
+def test_stand_ins_only_where_the_real_package_is_absent(clone: Layout, tmp_path: Path) -> None:
     compat = clone.root / "ros2_ws" / "src" / "compat"
     prefix = tmp_path / "ros"
     assert workspace.missing_stand_ins(compat, [prefix]) == [compat / "tf2_msgs"]

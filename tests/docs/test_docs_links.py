@@ -14,9 +14,9 @@ import typer
 import yaml
 
 import docs_site
-from bootstrap import steps
 from bootstrap.errors import SetupError
 from bootstrap.main import asked_for
+from bootstrap.plan import Layout, optional_groups
 from coterie_bench.figures.catalog import BENCHES
 from coterie_bringup.team import load_team
 from coterie_cli import cli
@@ -142,7 +142,7 @@ def wrong(line: str) -> str:
     words = shlex.split(line, comments=True)[1:]
     if words[:1] == ["setup"]:  # the bootstrap's own
         try:
-            asked_for(words, steps.groups(steps.Layout(ROOT)))
+            asked_for(words, optional_groups(Layout(ROOT)))
         except SetupError as error:
             return str(error)
         return ""

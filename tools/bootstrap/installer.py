@@ -16,13 +16,10 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bootstrap import terminal
 from bootstrap.errors import SetupError
-
-if TYPE_CHECKING:
-    from bootstrap.steps import Layout
+from bootstrap.plan import Layout
 
 #: Kept in a folder of its own below .coterie, out of the way of an uv of the user's.
 UV = "0.13.9"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bootstrap import machine, ros, steps, workspace
 from bootstrap.errors import SetupError
+from bootstrap.plan import ROBOTS, Layout, Plan, optional_groups
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,9 +36,9 @@ AT_ONCE = {"stop": "coterie_cli.stop", "release": "coterie_cli.stop"}
 #: Groups of requirements that a command needs beside that of its own name: a test builds the site,
 #: puts a decision to the model in the box, and asks the MCP server.
 MORE_GROUPS = {
-    "test": ("docs", "embeddings", "local-model", "mcp", steps.ROBOTS),
-    "lab": (steps.ROBOTS,),
-    "robot": (steps.ROBOTS,),
+    "test": ("docs", "embeddings", "local-model", "mcp", ROBOTS),
+    "lab": (ROBOTS,),
+    "robot": (ROBOTS,),
 }
 
 
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
-    layout = steps.Layout(ROOT)
+    layout = Layout(ROOT)
     installation = ros.find(environ)
     if arguments and arguments[0] in AT_ONCE and layout.activation.is_file():
         base = ros.base_environment(installation, environ, (layout.venv, layout.install))
@@ -73,8 +74,8 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     base = ros.base_environment(installation, environ, (layout.venv, layout.install))
 
-    more = asked_for(arguments, steps.groups(layout))
-    plan = steps.Plan.of(layout, installation, version, more)
+    more = asked_for(arguments, optional_groups(layout))
+    plan = Plan.of(layout, installation, version, more)
     if not plan.ready:
         if not arguments or arguments[0] in ("-h", "--help"):
             print(HELP)
@@ -82,7 +83,7 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         # A command's own output stays its own: that of `./coterie mcp` is a protocol.
         with contextlib.redirect_stdout(sys.stderr), _only_one(layout.state):
             # Another ./coterie may have done it while this one waited.
-            plan = steps.Plan.of(layout, installation, version, more)
+            plan = Plan.of(layout, installation, version, more)
             set_up(plan, base)
     if arguments and arguments[0] == "setup":
         print(_ready_text(plan))
@@ -120,7 +121,7 @@ def asked_for(arguments: Sequence[str], groups: Sequence[str]) -> list[str]:
     return asked
 
 
-def set_up(plan: steps.Plan, base: Mapping[str, str]) -> None:
+def set_up(plan: Plan, base: Mapping[str, str]) -> None:
     """Do the steps that are not done; what is not needed for the next step goes on beside it.
 
     Args:
@@ -140,19 +141,19 @@ def set_up(plan: steps.Plan, base: Mapping[str, str]) -> None:
     if not plan.build_ready:
         steps.install_what_builds(plan, base)
     with contextlib.ExitStack() as beside:
-        if not plan.workspace_ready or steps.ROBOTS in plan.missing:
+        if not plan.workspace_ready or ROBOTS in plan.missing:
             beside.enter_context(workspace.building(plan, steps.underlay(plan, base)))
         if not plan.venv_ready:
             steps.install_what_runs(plan, base)
         for name in plan.missing:
-            if name != steps.ROBOTS:
+            if name != ROBOTS:
                 steps.install_more(plan, name, base)
         if not plan.renderer_ready:
             steps.compile_renderer(plan, base)
     steps.record_activation(plan, base)
 
 
-def _ready_text(plan: steps.Plan) -> str:
+def _ready_text(plan: Plan) -> str:
     setup = plan.installation.setup
     if plan.installation.wheels:
         first = "source .venv/setup.bash; "
@@ -185,7 +186,7 @@ def _only_one(state: Path) -> Iterator[None]:
 
 
 def _become(
-    layout: steps.Layout,
+    layout: Layout,
     installation: ros.Installation,
     base: Mapping[str, str],
     arguments: Sequence[str],

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bootstrap import stamps, terminal
-from bootstrap.steps import EXPECTED, ROBOTS, Layout, Plan
+from bootstrap.plan import ROBOTS, Layout, Plan
+from bootstrap.steps import EXPECTED
 
 
 @contextlib.contextmanager
