@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from sensor_msgs.msg import LaserScan
 
-from coterie_core.geometry import Pose
+from coterie_core.geometry import Pose, heading_axes
 from coterie_core.transforms import TransformBuffer, TransformError
 from coterie_ros import conversions
 from robot_adapters.backends.base import Whereabouts
@@ -97,9 +96,8 @@ class Obstacles:
         points = self.in_map()
         if not len(points):
             return points[:, :2]
-        c, s = math.cos(pose.yaw), math.sin(pose.yaw)
         moved = points[:, :2] - np.array(pose.position[:2])
-        return moved @ np.array([[c, -s], [s, c]])
+        return np.asarray(moved @ heading_axes(pose.yaw)[:2, :2])
 
     def in_map(self) -> Points:
         """Return the points (n, 3) that count, in the robot's map."""

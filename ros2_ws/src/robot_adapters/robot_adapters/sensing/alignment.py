@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from coterie_core.geometry import Vec3, wrap_angle
+from coterie_core.geometry import Vec3, heading_axes, wrap_angle
 from robot_adapters.sensing.plane import MapPose
 
 Array = npt.NDArray[np.float64]
@@ -178,7 +178,7 @@ class _Problem:
         for score, (c, s, x, y, rise) in tried[:_MOST_REFINED]:
             if kept and score < 0.4 * kept[0].score:
                 break
-            turn, shift = np.array([[c, -s], [s, c]]), np.array([x, y])
+            turn, shift = _turn(math.atan2(s, c)), np.array([x, y])
             if any(self._near(fit, turn, shift, rise) for fit in kept):
                 continue
             fit = self._refined(turn, shift, rise)
@@ -309,8 +309,7 @@ class _Problem:
 
 
 def _turn(yaw: float) -> Array:
-    c, s = math.cos(yaw), math.sin(yaw)
-    return np.array([[c, -s], [s, c]])
+    return heading_axes(yaw)[:2, :2]
 
 
 def _least_squares(a: Array, b: Array) -> tuple[Array, Array]:

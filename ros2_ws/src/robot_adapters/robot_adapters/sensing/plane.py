@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from coterie_core.geometry import Box, Pose, Vec3, wrap_angle
+from coterie_core.geometry import Box, Pose, Vec3, heading_axes, wrap_angle
 
 Array = npt.NDArray[np.float64]
 
@@ -51,6 +51,5 @@ class MapPose:
 
     def points_to_team(self, points: npt.NDArray[np.floating]) -> Array:
         """Return points (n, 2) [m] of the robot's map in the team's."""
-        c, s = math.cos(self.yaw), math.sin(self.yaw)
-        turned = points @ np.array([[c, s], [-s, c]])
+        turned = points @ heading_axes(self.yaw)[:2, :2].T
         return np.asarray(turned + np.array([self.x, self.y]), dtype=np.float64)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from coterie_core.detections import RgbdFrame
 from coterie_core.free_space.floor_graph import Mask
-from coterie_core.geometry import Box, Vec3
+from coterie_core.geometry import Box, Vec3, heading_axes
 from coterie_core.transforms import inverse
 from robot_adapters.sensing.grid_space import GridSpace
 
@@ -106,9 +106,8 @@ def seen_through(frame: RgbdFrame, box: Box, sight: Sight) -> bool:
     """Whether an image shows that a box is not there any more: all of it lies before the depth."""
     half = np.array(box.size) / 2.0
     corners = np.array([(x, y, z) for x in (-0.6, 0.6) for y in (-0.6, 0.6) for z in (-0.6, 0.6)])
-    c, s = math.cos(box.yaw), math.sin(box.yaw)
-    turn = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
-    points = np.vstack([(corners * half) @ turn, np.zeros(3)]) + box.center
+    turned = (corners * half) @ heading_axes(box.yaw).T
+    points = np.vstack([turned, np.zeros(3)]) + box.center
     # Pushed away from the eye by more than the slack: only what is well behind speaks.
     eye = frame.camera_to_map[:3, 3]
     rays = points - eye
