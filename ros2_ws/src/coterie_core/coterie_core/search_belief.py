@@ -15,6 +15,7 @@ from coterie_core.geometry import Box, Vec2, Vec3, containment
 from coterie_core.household import Household, load_household
 from coterie_core.scene import Room, SceneGraph, SceneObject
 from coterie_core.sightings import within
+from coterie_core.surfaces import HOLLOW_SIDE, hollow_bottom
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,7 +36,6 @@ _FOUND = re.compile(r"(?P<room>.*)\|(?P<part>in|on) (?P<label>.*)@(?P<spot>[^@]*
 _LIFT = 0.04  # [m] above a surface that its points are taken at least
 _OVERHEAD = 1.4  # [m] above the floor from which hardly anybody sees what lies on top
 _UP_THERE = 0.25  # share of what furniture so high keeps that lies on top of it
-_EDGE = 0.04  # [m] that the sides of hollow things are taken thick
 _BOARDS = (0.15, 0.4, 0.65, 0.9)  # heights of boards that are open in front, as shares of the whole
 _UPPER = (
     0.3  # share of its height that the part of a thing by which it is noticed is above its middle
@@ -80,7 +80,7 @@ class Region:
         x, y = (points[None, :, k] + t * away[..., k] - self.rim.center[k] for k in (0, 1))
         c, s = math.cos(self.rim.yaw), math.sin(self.rim.yaw)
         along, across = np.abs(c * x + s * y), np.abs(c * y - s * x)
-        half = [edge / 2.0 - _EDGE for edge in self.rim.size[:2]]
+        half = [edge / 2.0 - HOLLOW_SIDE for edge in self.rim.size[:2]]
         over: npt.NDArray[np.bool_] = (rise > deep) & (along <= half[0]) & (across <= half[1])
         return over
 
@@ -166,8 +166,8 @@ def _usual_parts(
     boards = kind is not None and kind.boards
     if shut:
         yield Region(key, thing.room, 1.0, spread_over(box, 0.0), thing.id, True)
-    elif kind is not None and kind.depth:
-        depth = min(kind.depth, 0.9 * box.size[2])
+    elif (bottom := hollow_bottom(thing.label.top, box)) is not None:
+        depth = box.top - bottom
         points = spread_over(_top_of(box, depth), min(lift, depth / 2.0))
         yield Region(key, thing.room, 1.0, points, thing.id, rim=box)
     elif boards:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from coterie_core.geometry import Box, Vec2, Vec3, distance
 from coterie_core.household import load_household
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, Sighting
+from coterie_core.surfaces import hollow_bottom, usual_top
 from coterie_core.tasks import Thing
 
 SAME = 0.6
@@ -20,11 +21,23 @@ _ON = 0.35
 _FLOOR = 0.15
 """What lies lower than this above the floor lies on no table, seat or counter [m]."""
 
+_FLAT = ("hung", "window", "beside", "above", "ceiling", "none", "on")
+"""Places (`Category.place`) of fixtures that fill no volume: windows, curtains, mirrors, walls."""
+
 
 @lru_cache(maxsize=4096)
 def kind_of(label: str) -> str:
     """Return the household's name for a label; asked for thousands of times."""
     return load_household().canonical(label)
+
+
+@lru_cache(maxsize=4096)
+def is_solid(label: str) -> bool:
+    """Whether a thing is furniture that fills its box: what hangs or lies flat does not."""
+    category = load_household().category(label)
+    if category is None or category.kind == "item" or category.place == "rug":
+        return False
+    return category.kind == "furniture" or category.place not in _FLAT
 
 
 def as_thing(thing: SceneObject) -> Thing:
@@ -101,7 +114,10 @@ def put_down(scene: SceneGraph, thing: str, owner: str) -> None:
     open_tops = [r for r in place.receptacles if not r.inside]
     surfaces = open_tops or place.receptacles
     x, y, _ = place.box.center
-    top = Box((x, y, place.box.top), (*place.box.size[:2], 0.0), place.box.yaw)
+    label = place.label.top
+    z = hollow_bottom(label, place.box)
+    z = usual_top(label, place.box) if z is None else z
+    top = Box((x, y, z), (*place.box.size[:2], 0.0), place.box.yaw)
     item.box = _free_spot(scene, item, surfaces[0].surface if surfaces else top)
     item.room, item.support = place.room, place.id
     item.container = "" if open_tops or not surfaces else place.id
@@ -227,7 +243,9 @@ def usual_size(scene: SceneGraph, label: str, at: Vec3) -> Vec3:
     stands on the floor.
     """
     category = load_household().category(label)
-    if category is None or category.size is None or category.kind == "fixture":
+    if category is None or category.size is None:
+        return _SIZE
+    if category.kind == "fixture" and not is_solid(label):
         return _SIZE
     wide, deep, high = (sum(edge) / 2.0 for edge in category.size)
     if category.kind == "item":

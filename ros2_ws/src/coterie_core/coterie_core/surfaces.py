@@ -17,6 +17,10 @@ _SEAT_SHARE = 0.6
 """Share of a seat's box, in both directions, that is surely neither arm nor back."""
 _EDGE_M = 0.08
 """Edge of other furniture's box on which nothing is put [m]."""
+HOLLOW_SIDE = 0.04
+"""Thickness that the sides of hollow things are taken to have [m]."""
+_HOLLOW_SHARE = 0.9
+"""Share of its height that a hollow thing is deep at most."""
 _GRID = 0.05  # [m] between spots tried on a surface
 _GAP = 0.01  # [m] between things on a surface
 
@@ -48,6 +52,18 @@ def usual_top(label: str, box: Box) -> float:
     if name not in home.members("seats"):
         return box.top
     return min(box.top, box.bottom + (_MATTRESS_M if name == "bed" else _SEAT_M))
+
+
+def hollow_bottom(label: str, box: Box) -> float | None:
+    """Return the height [m] of the bottom of a hollow thing that is known as a box only.
+
+    Tubs, basins, baskets and bins are: what is put into them lies below their rim. None for what
+    is not hollow, as far as is known.
+    """
+    category = load_household().category(label)
+    if category is None or not category.depth:
+        return None
+    return box.top - min(category.depth, _HOLLOW_SHARE * box.size[2])
 
 
 def free_points(surface: Box, item: Box, others: Iterable[Box]) -> npt.NDArray[np.float64]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from coterie_core.geometry import Box, distance, iou, spanning
 from coterie_core.household import load_household
@@ -21,6 +20,7 @@ from coterie_core.scene import (
 )
 from coterie_core.sightings import (
     as_thing,
+    is_solid,
     kind_of,
     note_found,
     resting_on,
@@ -29,6 +29,7 @@ from coterie_core.sightings import (
     usual_size,
 )
 from coterie_core.sizes import oversize, plausible_size
+from coterie_core.surfaces import hollow_bottom
 from coterie_core.tasks import Thing
 
 SAME = 0.6
@@ -44,8 +45,6 @@ ERROR_PER_M = 0.03
 _NEAREST = 0.3  # [m] from nearer than which places get no better
 _GATE = 2.0  # standard deviations within which two places are one
 _GIVEN_FROM = 1.0  # [m] from where items of a given map are taken to have been seen
-_FLAT = ("hung", "window", "beside", "above", "ceiling", "none", "on")
-"""Places (`Category.place`) of fixtures that fill no volume: windows, curtains, mirrors, walls."""
 MOST_THINGS = 5000
 """How many things to remember."""
 
@@ -209,11 +208,12 @@ class TeamMap:
         thing = self.scene.objects.get(id_)
         if thing is None:
             return
-        lift = thing.box.size[2] / 2.0
-        thing.box = Box(
-            (position[0], position[1], position[2] + lift), thing.box.size, thing.box.yaw
-        )
+        x, y, z = position
         holder = self.scene.objects.get(owner)
+        if holder is not None and not holder.receptacles:
+            bottom = hollow_bottom(holder.label.top, holder.box)
+            z = min(z, bottom) if bottom is not None else z  # it falls into a tub or a basket
+        thing.box = Box((x, y, z + thing.box.size[2] / 2.0), thing.box.size, thing.box.yaw)
         thing.room = holder.room if holder else room_at(self.scene, thing.box.center)
         self.rest(thing)
         if holder is not None and not thing.container:
@@ -257,9 +257,9 @@ class TeamMap:
                     away = -1.0
                 if away <= near or self._was_put_there(thing, one.box):
                     pairs.append((away, k, thing.id))
-        solid = [thing for thing in self.scene.objects.values() if _is_solid(thing.label.top)]
+        solid = [thing for thing in self.scene.objects.values() if is_solid(thing.label.top)]
         for k, one in enumerate(detections):
-            if one.box is None or not one.label or not _is_solid(one.label):
+            if one.box is None or not one.label or not is_solid(one.label):
                 continue
             for thing in solid:
                 away = distance(thing.box.center, one.box.center)
@@ -323,9 +323,10 @@ class TeamMap:
         if thing.kind == "item":  # items move; furniture of a given map stays where the map has it
             thing.box = self._place_of(thing, detection.box, detection.distance, bool(was_put))
             self.rest(thing)
-        elif thing.id in self._made and thing.kind == "furniture" and not thing.receptacles:
+        elif thing.id in self._made and not thing.receptacles:
             # Surfaces, where somebody made them of the box, would not grow with it.
-            thing.box = _with_more(thing, detection.box)
+            if thing.kind == "furniture" or is_solid(thing.label.top):
+                thing.box = _with_more(thing, detection.box)
         room = detection.room.id if detection.room else ""
         if room in self.scene.rooms:
             thing.room = room
@@ -409,15 +410,6 @@ def _with_more(thing: SceneObject, seen: Box) -> Box:
         return both
     likelier = plausible_size(label, seen.size) > plausible_size(label, thing.box.size)
     return seen if likelier else thing.box
-
-
-@lru_cache(maxsize=4096)
-def _is_solid(label: str) -> bool:
-    """Whether a thing is furniture that fills its box: what hangs or lies flat does not."""
-    category = load_household().category(label)
-    if category is None or category.kind == "item" or category.place == "rug":
-        return False
-    return category.kind == "furniture" or category.place not in _FLAT
 
 
 def _may_be(thing: SceneObject, one: Detection) -> bool:

@@ -66,8 +66,16 @@ def _anywhere_on(tools: BodiesInScene, meant: Meant, holder: Thing) -> list[Mean
         replace(meant, box=Box(point, meant.box.size, meant.box.yaw))
         for surface in (surfaces_of(owners[0], None) if owners else [])
         if not surface.closed
-        for point in spread_over(surface.box, meant.box.size[2] / 2.0)
+        for point in spread_over(surface.rest, meant.box.size[2] / 2.0)
     ]
+
+
+def views_on(
+    tools: BodiesInScene, robot: str, meant: Meant, holder: Thing, parts: Parts
+) -> list[Estimate]:
+    """Return whence a robot sees what lies on or in something, for points all over that."""
+    looks = (_detect(tools, robot, one, parts) for one in _anywhere_on(tools, meant, holder))
+    return [look for look in looks if look.feasible]
 
 
 def _one(

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.surfaces import HOLLOW_SIDE, hollow_bottom
 from emos_planner.geometry.body import DOOR_HEIGHT
 from emos_planner.geometry.floorplan import FloorPlan
 
@@ -166,7 +167,7 @@ class Sightlines:
             ).contains(point, 0.03)
         ]
         if not below:
-            return None
+            return None if thing.receptacles else _hollow(thing)
         own = max(below, key=lambda r: r.surface.center[2])
         above = [
             r.surface.center[2] - _BOARD
@@ -285,6 +286,16 @@ def _by_boxes(
         )
     out: npt.NDArray[np.bool_] = np.any(met, axis=1)
     return out
+
+
+def _hollow(thing: SceneObject) -> _Room | None:
+    """Return the room in a hollow thing of which only the box is known, None in any other."""
+    bottom = hollow_bottom(thing.label.top, thing.box)
+    if bottom is None:
+        return None
+    half = np.maximum(np.array(thing.box.size[:2]) / 2.0 - HOLLOW_SIDE, 0.0)
+    low = np.array([*-half, bottom - thing.box.center[2] - 0.005])
+    return _Room(low, np.array([*half, 99.0]), (np.full(3, -99.0), np.full(3, 99.0)))
 
 
 def _over(box: Box, lower: Box, upper: Box) -> bool:

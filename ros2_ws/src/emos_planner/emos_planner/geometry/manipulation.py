@@ -24,7 +24,7 @@ WORK = {"pick": 2.0, "place": 2.0, "open": 1.5, "close": 1.5, "detect": 0.5, "go
 LARGEST = 0.6
 """Longest edge [m] of what a hand holds."""
 _SHARES = (0.6, 0.3, 0.08)  # of a thing's points in view, from good to hardly
-_POINTS = 12  # free points of a surface, nearest first, that are tried from a spot
+_POINTS = 12  # free points of a surface, nearest first, that are tried from a spot; as many beyond
 _SMALL = 0.08  # [m] edge of a thing that is not known yet
 
 Parts = frozenset[int]
@@ -168,7 +168,7 @@ def place(
             )
             continue
         found, why = grips(kind.space, kind.body, surface.box, z, floor, parts)
-        put = _put_down(tools, robot, found, points, thing, surface.box)
+        put = _put_down(tools, robot, found, points, thing, surface.rest)
         if put is None:
             answer = _unreached(tools, robot, meant, surface.box, z, floor, why)
             if found:
@@ -218,11 +218,13 @@ def _put_down(
             away = Box((float(x), float(y), 0.0), (*item.size[:2], 0.0), surface.yaw)
             gaps = gap_to(away, points[:, 0], points[:, 1])
             ok = np.flatnonzero(grip.hand.reaches(row, gaps))
-            near = points[ok[np.argsort(gaps[ok], kind="stable")][:_POINTS]]
+            near = points[ok[np.argsort(gaps[ok], kind="stable")]]
             if not len(near):
                 continue
             blind = blind or (grip, k, (float(near[0, 0]), float(near[0, 1])), False)
-            seen = _in_view(tools, robot, grip.floor, (float(x), float(y)), near, item, surface)
+            far = near[_POINTS:]
+            some = np.vstack([near[:_POINTS], far[:: max(1, len(far) // _POINTS)]])
+            seen = _in_view(tools, robot, grip.floor, (float(x), float(y)), some, item, surface)
             if seen is not None:
                 return grip, k, seen, True
     return blind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from coterie_core.geometry import Box, Vec3
 from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.search_belief import board_heights
-from coterie_core.surfaces import usual_surface, usual_top
+from coterie_core.surfaces import hollow_bottom, usual_surface, usual_top
 from coterie_core.tasks import Thing
 
 FLOOR = "floor"
@@ -134,11 +134,20 @@ class Surface:
     """Where something can be put: the surface [m], and whether it lies behind a closed door.
 
     `told` is whether the map has it; that of furniture found on the way is only as is usual.
+    `bottom` is the height [m] to which things fall that are let go there, into a tub or a basket;
+    None: they stay on it.
     """
 
     box: Box
     closed: bool
     told: bool = True
+    bottom: float | None = None
+
+    @property
+    def rest(self) -> Box:
+        """Where things come to lie."""
+        x, y, z = self.box.center
+        return replace(self.box, center=(x, y, z if self.bottom is None else self.bottom))
 
 
 def surfaces_of(meant: Meant, item: Box | None) -> list[Surface]:
@@ -153,8 +162,9 @@ def surfaces_of(meant: Meant, item: Box | None) -> list[Surface]:
         category = load_household().category(meant.name)
         boards = board_heights(meant.box) if category is not None and category.boards else ()
         w, d = usual_surface(meant.name, meant.box, item)
+        bottom = hollow_bottom(meant.name, meant.box)
         return [
-            Surface(Box((x, y, z), (w, d, 0.0), meant.box.yaw), False, False)
+            Surface(Box((x, y, z), (w, d, 0.0), meant.box.yaw), False, False, bottom)
             for z in (usual_top(meant.name, meant.box), *boards)
         ]
     need = sorted(item.size[:2]) if item is not None else [0.0, 0.0]

@@ -25,7 +25,9 @@ from coterie_core.skills import (
     Wait,
 )
 from coterie_core.tasks import Obstacle
+from emos_planner.geometry.estimates import views_on
 from emos_planner.geometry.grasp import FEW, grips
+from emos_planner.geometry.things import Meant
 from emos_planner.robot.choose import Option
 from emos_planner.robot.searching import search
 from emos_planner.robot.situation import Situation
@@ -233,15 +235,39 @@ def _detect(now: Situation) -> Iterator[Option]:
 
 
 def _another_view(now: Situation, thing: SceneObject, looks: int) -> Iterator[Option]:
-    """Go where a thing is looked at from another side, after every other look."""
+    """Go where a thing is looked at from another side, after every other look.
+
+    Where on furniture it lies is not known for sure: all of that is looked over.
+    """
     x, y, _ = thing.box.center
+    words = f"look at the {thing.label.top} from another side"
+    for k, (spot, (on_x, on_y, _)) in enumerate(_other_views(now, thing)):
+        yaw = math.atan2(on_y - spot[1], on_x - spot[0])
+        yield Option(f"view {looks}.on.{k}", words, skill=NavigateTo.near(spot, yaw=yaw))
     if looks == 1:
         yield Option("near", f"go nearer to the {thing.label.top}", skill=_facing(now, thing))
         return
     for k, spot in enumerate(_other_spots(now, thing)):
         yaw = math.atan2(y - spot[1], x - spot[0])
-        words = f"look at the {thing.label.top} from another side"
         yield Option(f"view {looks}.{k}", words, skill=NavigateTo.near(spot, yaw=yaw))
+
+
+def _other_views(now: Situation, thing: SceneObject) -> list[tuple[Vec3, Vec3]]:
+    """Return spots from which other parts of what a thing was put on are seen, and these parts."""
+    holder = now.sub_task.receptacle
+    if holder is None:
+        return []
+    meant = Meant(thing.label.top, thing.box, thing)
+    parts = now.tools.parts_of(now.robot, now.position)
+    stood = [spot for spot in (now.position, *now.stood) if spot is not None]
+    views: list[tuple[Vec3, Vec3]] = []
+    for look in views_on(now.tools, now.robot, meant, holder, parts):
+        if look.spot is None or look.target is None:
+            continue
+        others = (*stood, *(spot for spot, _ in views))
+        if all(math.dist(look.spot[:2], other[:2]) > APART for other in others):
+            views.append((look.spot, look.target))
+    return views
 
 
 def _facing(now: Situation, thing: SceneObject) -> NavigateTo:
