@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from coterie_core.scene import SceneGraph
-from coterie_core.tasks import SubTask, SubTaskState
+from coterie_core.tasks import Obstacle, SubTask, SubTaskState
 from emos_planner.leader.board import Board
 from emos_planner.leader.wants import Want
 
@@ -85,21 +84,33 @@ def _waits(lost: str) -> str:
 
 def take_lost(
     wants: Iterable[Want],
+    board: Board,
     tasks: Mapping[str, SubTask],
     given_up: Collection[str],
-    scene: SceneGraph,
+    failures: Mapping[str, Mapping[str, str]],
 ) -> bool:
-    """Take down which things nobody can see to; tell whether others are to be looked for."""
+    """Take down which things nobody can see to; tell whether others are to be looked for.
+
+    What was put where nobody can look is not lost: no other one is brought instead.
+    """
+    looked = {
+        id
+        for id, reasons in failures.items()
+        if any(reason.startswith(Obstacle.NOT_THERE.value) for reason in reasons.values())
+    }
     more = False
     for want in wants:
-        if not want.any_will_do or want.label in scene.objects:
+        open_ = {
+            thing: {i for i in ids if i in given_up and tasks[i].state is not SubTaskState.DONE}
+            for thing, ids in want.given.items()
+        }
+        want.unseen = {
+            thing for thing, ids in open_.items() if ids and ids <= board.checks - looked
+        }
+        if not want.any_will_do or want.label in board.book.scene.objects:
             continue
         before = want.count
-        want.lost = {
-            thing
-            for thing, ids in want.given.items()
-            if any(i in given_up and tasks[i].state is not SubTaskState.DONE for i in ids)
-        }
+        want.lost = {thing for thing, ids in open_.items() if ids} - want.unseen
         more |= want.count < min(before, want.need)
     return more
 

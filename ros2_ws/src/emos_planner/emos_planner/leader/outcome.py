@@ -185,6 +185,9 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
         text = f"{count} {name} {words} ({names}); there may be more: {where}"
         return _Told(False, text, count, wanted, [*unseen, *partly])
     text = f"{count} of {wanted} {name or 'places'} {words}" + (f" ({names})" if names else "")
+    if unseen_put := sorted(want.unseen.intersection(want.given).difference(served)):
+        text += f"; put there, but nobody can look: {', '.join(unseen_put[:10])}"
+        return _Told(False, text, count, wanted, [*unseen, *partly], partly=True)
     if where:
         text += f"; there may be more: {where}"
     elif known < wanted:

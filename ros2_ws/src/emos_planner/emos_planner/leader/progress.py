@@ -301,8 +301,7 @@ class Progress:
         """Whether what nobody can do now could be done by a robot that has just fallen silent."""
         if not any(one.state is _PENDING and one.id in self.given_up for one in self.sub_tasks):
             return False
-        dead = self.heartbeats.dead
-        return any(self.heartbeats.may_return(robot, self.options.revive) for robot in dead)
+        return any(self.heartbeats.may_return(r, self.options.revive) for r in self.heartbeats.dead)
 
     # -- what has to be given anew --------------------------------------------------------------
 
@@ -425,12 +424,13 @@ class Progress:
     @property
     def finished(self) -> bool:
         """Whether all robots wait: everything is done, or cannot be done."""
-        block(self.meant.board, self._tasks, self.given_up, self.dropped)
-        self._grown |= take_lost(self.meant.wants, self._tasks, self.given_up, self.scene)
+        tasks, given_up = self._tasks, self.given_up
+        block(self.meant.board, tasks, given_up, self.dropped)
+        self._grown |= take_lost(self.meant.wants, self.meant.board, tasks, given_up, self.failures)
         if self.must_replan or self._may_return():
             return False
-        ended = self.given_up.keys() | self.dropped
-        if not all(one.state is _DONE or id in ended for id, one in self._tasks.items()):
+        ended = given_up.keys() | self.dropped
+        if not all(one.state is _DONE or id in ended for id, one in tasks.items()):
             self._over = -1.0
             return False
         if self._search_on():

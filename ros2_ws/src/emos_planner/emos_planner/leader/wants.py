@@ -24,8 +24,8 @@ class Want:
     in `rooms` (ids); `targets` are the furniture that the words mean as the place (ids),
     `target_searches` look for it; `goals` maps the id of a thing to what holds when it is done,
     `elsewhere` to the place that it went to instead. `lost` are things given that nobody can see
-    to: where any others would do, they do not count. `then`: it is begun when the wants before it
-    are over.
+    to: where any others would do, they do not count. `unseen` are those that were put where nobody
+    can look. `then`: it is begun when the wants before it are over.
     """
 
     kind: WantKind
@@ -48,6 +48,7 @@ class Want:
     goals: dict[str, Predicate] = field(default_factory=dict)
     elsewhere: dict[str, str] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
+    unseen: set[str] = field(default_factory=set)
 
     @property
     def label(self) -> str:

@@ -286,6 +286,13 @@ def _not_there(now: Situation, looks: int) -> Option:
             spots.append(spot)
     name = now.thing.label.top if now.thing is not None else "it"
     text = f"looked {looks} times from {max(len(spots), 1)} spots and saw no {name} there"
+    if now.sub_task.receptacle is not None and now.thing is not None:
+        meant = Meant(name, now.thing.box, now.thing)
+        if not now.tools.view(
+            now.robot, meant, now.tools.parts_of(now.robot, now.position)
+        ).feasible:
+            text += ", but where it was put is hidden"
+            return Option("give up", GIVE_UP, "give up", None, Obstacle.OCCLUDED, text)
     return Option("give up", GIVE_UP, "give up", None, Obstacle.NOT_THERE, text)
 
 
