@@ -8,6 +8,7 @@ import pytest
 from coterie_bringup.errors import CommandError
 from coterie_cli.lab_bench.command import Book, cause_table, paired, summary
 from coterie_cli.lab_bench.works import (
+    Errand,
     Trial,
     errands,
     found_right,
@@ -61,6 +62,21 @@ def test_an_errand_is_done_when_such_a_thing_lies_there(world):
     ((goal, parts),) = shared_goals(found, 1)
     assert [str(one) for one in goal.subgoals] == [f"ON({p.item}, {p.top}): 1" for p in parts]
     assert len(parts) == min(len(found), 2)
+
+
+def test_of_a_word_for_several_kinds_any_of_these_will_do(world):
+    """A team that is asked for a toy may bring a board game."""
+    top = next(t for t in world.contents if t.label.top == "table")
+    item = next(t for t in world.contents if t.kind == "item" and t.support != top.id)
+    errand = Errand("toy", "table", top.id)
+    assert not errand.done(world.contents)
+    before = item.support, item.label
+    try:
+        for label, done in (("board game", True), ("pillow", False)):
+            item.support, item.label = top.id, LabelBelief.of(label)
+            assert errand.done(world.contents) is done
+    finally:
+        item.support, item.label = before
 
 
 def test_what_does_not_fit_is_not_asked_for(world):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from coterie_core.geometry import Box, Pose
+from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.observation import Detection, Observation
 from coterie_core.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, SceneObject
+from coterie_core.sightings import put_down
+from coterie_core.surfaces import hollow_bottom
 from coterie_core.tasks import Thing
 from coterie_core.team_map import SAME, TWICE, TeamMap
 
@@ -220,3 +222,59 @@ def test_a_far_look_hardly_moves_what_a_near_one_has_shown(known: TeamMap) -> No
     assert known.scene.objects[id].box.center[0] == pytest.approx(1.01, abs=0.005)
     look(known, named("mug", "glass", 1.45, away=0.5))
     assert known.scene.objects[id].box.center[0] == pytest.approx(1.45), "it was moved"
+
+
+def tub(x: float, wide: float) -> Detection:
+    return Detection("bathtub", 0.9, Box((x, 3.6, 0.28), (wide, 0.75, 0.56)))
+
+
+def test_a_tub_grows_as_furniture_does_and_things_fall_into_it(known: TeamMap) -> None:
+    (seen,) = look(known, tub(1.2, 0.4))
+    assert look(known, tub(1.7, 1.2)) == [seen]
+    low, high = known.scene.objects[seen].box.axis_aligned()
+    assert (low[0], high[0]) == pytest.approx((1.0, 2.3))
+    (toy,) = look(known, at("toy", 3.0, 0.3))
+    known.put(toy, seen, (1.7, 3.6, 0.56))
+    box = known.scene.objects[toy].box
+    assert box.center[:2] == (1.7, 3.6)
+    assert box.bottom == pytest.approx(0.11), "a tub is 0.45 m deep"
+    assert known.scene.objects[toy].support == seen
+
+
+@pytest.mark.parametrize(
+    ("label", "size", "bottom"),
+    [
+        ("bathtub", (1.6, 0.75, 0.56), 0.11),
+        ("laundry basket", (0.5, 0.35, 0.4), 0.04),
+        ("sink", (0.6, 0.5, 0.88), 0.7),
+        ("desk", (1.2, 0.6, 0.75), None),
+        ("gizmo", (0.3, 0.3, 0.3), None),
+    ],
+)
+def test_how_deep_a_hollow_thing_is(label: str, size: Vec3, bottom: float | None) -> None:
+    box = Box((0.0, 0.0, size[2] / 2.0), size)
+    assert hollow_bottom(label, box) == (None if bottom is None else pytest.approx(bottom))
+
+
+def test_what_is_put_down_lies_where_such_furniture_carries_things(known: TeamMap) -> None:
+    scene = known.scene
+    mug = at("mug", 3.0).box
+    assert mug is not None
+    scene.add_object(SceneObject("mug-1", LabelBelief.of("mug"), mug, kind="item"))
+    for name, label, box, z in (
+        ("tub-1", "bathtub", tub(1.8, 1.6).box, 0.11),
+        ("sofa-1", "sofa", Box((1.0, 2.0, 0.4), (2.0, 0.9, 0.8)), 0.45),
+        ("desk-1", "desk", Box((4.0, 2.0, 0.375), (0.6, 1.2, 0.75)), 0.75),
+    ):
+        assert box is not None
+        scene.add_object(SceneObject(name, LabelBelief.of(label), box, kind="furniture"))
+        put_down(scene, "mug-1", name)
+        assert scene.objects["mug-1"].box.bottom == pytest.approx(z), name
+        assert scene.objects["mug-1"].support == name
+
+
+def test_a_tub_that_another_robot_tells_of_has_the_size_of_one(known: TeamMap) -> None:
+    learnt = known.learn(Thing(label="bathtub", id="slim-bathtub-1", position=(2.0, 3.0, 0.3)))
+    assert learnt is not None and min(learnt.box.size) > 0.5
+    small = known.learn(Thing(label="light switch", id="s-1", position=(4.0, 3.9, 1.1)))
+    assert small is not None and max(small.box.size) <= 0.1

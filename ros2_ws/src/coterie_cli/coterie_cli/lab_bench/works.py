@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from coterie_core.cooperation import Goal
 from coterie_core.questions import LabelledQuestion
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.surfaces import free_points
+from coterie_core.understanding.vocabulary import Vocabulary
 from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.world import EmbeddedWorld
 
@@ -84,12 +86,20 @@ class Errand:
         return f"Bring a {self.item} to the {self.top}"
 
     def done(self, things: Things) -> bool:
-        """Tell whether such a thing is there."""
+        """Tell whether such a thing is there: of a word for several kinds, one of these."""
+        kinds = _kinds_meant(self.item)
         return any(
-            thing.support == self.support and thing.label.top == self.item
+            thing.support == self.support and thing.label.top in kinds
             for thing in things
             if thing.id not in things.held
         )
+
+
+@cache
+def _kinds_meant(word: str) -> frozenset[str]:
+    """Return the labels that a word stands for: a board game is a toy."""
+    name = Vocabulary.of(SceneGraph()).lookup(word)
+    return frozenset({word, *(name.members if name is not None else ())})
 
 
 def furniture(truth: SceneGraph) -> list[str]:

@@ -1,0 +1,129 @@
+"""Tubs and baskets of which only the box is known: seen into from above, filled where it shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from coterie_core.geometry import Box
+from coterie_core.scene import LabelBelief, SceneObject
+from coterie_core.surfaces import hollow_bottom
+from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing
+from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
+from emos_planner.geometry.things import Meant, surfaces_of
+from emos_planner.geometry.toolbox import Toolbox
+from emos_planner.leader.leader import Leader, rules_decider
+from emos_planner.leader.outcome import TaskState
+
+DONE, FAILED, PENDING = SubTaskState.DONE, SubTaskState.FAILED, SubTaskState.PENDING
+TUB = Box((2.0, 2.2, 0.28), (1.6, 0.75, 0.56))
+
+
+def with_tub(label: str = "bathtub", box: Box = TUB, **toy: float):
+    """Return the house with a tub in the kitchen, a toy in it (`x`, `y` [m]) or on the floor."""
+    house = small_house(items=False)
+    house.add_object(SceneObject("tub-1", LabelBelief.of(label), box, "kitchen", "fixture"))
+    bottom = hollow_bottom(label, box)
+    assert bottom is not None
+    at = (toy["x"], toy["y"], bottom + 0.05) if toy else (3.5, 0.5, 0.05)
+    made = SceneObject("toy-1", LabelBelief.of("toy"), Box(at, (0.1, 0.1, 0.1)), "kitchen")
+    made.support = "tub-1" if toy else ""
+    house.add_object(made)
+    return house
+
+
+def tools_of(house) -> Toolbox:
+    return Toolbox(house, small_team())
+
+
+def see(on: bool = True) -> SubTask:
+    tub = Thing(label="bathtub", id="tub-1") if on else None
+    return SubTask(id="see", kind="detect", object=Thing(label="toy", id="toy-1"), receptacle=tub)
+
+
+@pytest.mark.parametrize(
+    ("eye", "clear"),
+    [
+        ((2.0, 1.2, 1.2), False),  # the rim is before it
+        ((2.0, 1.7, 1.2), True),  # over the rim, from near by
+        ((0.6, 2.2, 1.2), True),  # along the tub
+        ((2.0, 1.2, 2.2), True),  # from high up
+    ],
+)
+def test_a_tub_hides_what_lies_in_it_up_to_its_rim(eye, clear) -> None:
+    lines = tools_of(with_tub(x=2.0, y=2.1)).lines
+    point = np.array([[2.0, 2.1, 0.16]])
+    assert lines.clear(np.array([eye]), point, 0, ("toy-1", "tub-1"), "toy-1")[0, 0] == clear
+
+
+def test_what_is_let_go_over_a_tub_comes_to_lie_in_it() -> None:
+    tub = SceneObject("tub-1", LabelBelief.of("bathtub"), TUB, kind="fixture")
+    (surface,) = surfaces_of(Meant("bathtub", TUB, tub), None)
+    assert surface.box.center[2] == pytest.approx(TUB.top)
+    assert surface.rest.center[2] == pytest.approx(TUB.top - 0.45)
+    desk = SceneObject("d", LabelBelief.of("desk"), Box((0, 0, 0.4), (1.2, 0.6, 0.8)))
+    (top,) = surfaces_of(Meant("desk", desk.box, desk), None)
+    assert top.rest == top.box
+
+
+def test_things_are_put_into_a_tub_where_the_robot_sees_them_then() -> None:
+    house = with_tub()
+    tools = tools_of(house)
+    bring = SubTask(
+        id="put", kind="place", object=Thing(label="toy", id="toy-1"), receptacle=see().receptacle
+    )
+    answer = tools.estimate("rover", bring, STARTS["rover"], holding="toy-1")
+    assert answer.feasible and answer.target is not None and answer.spot is not None, answer.reason
+    x, y, _ = answer.target
+    there = tools_of(with_tub(x=x, y=y)).estimate("rover", see(on=False), answer.spot)
+    assert there.feasible, there.reason
+
+
+def test_it_is_looked_for_at_the_bottom_all_over_the_tub() -> None:
+    """Who put it there knows where; that spot is hidden from everywhere, others are not."""
+    tools = tools_of(with_tub(x=2.0, y=2.5))
+    answer = tools.estimate("rover", see(), STARTS["rover"])
+    assert answer.feasible and answer.target is not None
+    assert answer.target[2] == pytest.approx(TUB.top - 0.45 + 0.05)
+
+
+HERE = {name: STARTS[name] for name in ("rover", "walker")}
+
+
+def leader_of(house) -> Leader:
+    team = {name: resume for name, resume in small_team().items() if name in HERE}
+    tools = tools_of(house)
+    return Leader(rules_decider(), house, team, toolbox_factory=lambda s, r: tools.with_scene(s, r))
+
+
+@pytest.mark.parametrize(
+    ("reason", "again"),
+    [("occluded: where it was put is hidden", False), ("not_there: looked 4 times", True)],
+)
+async def test_what_was_put_where_nobody_can_look_is_told_and_not_fetched_again(
+    reason, again
+) -> None:
+    house = with_tub()
+    box = Box((3.4, 3.5, 0.05), (0.1, 0.1, 0.1))
+    house.add_object(SceneObject("toy-2", LabelBelief.of("toy"), box, "kitchen"))
+    leader = leader_of(house)
+    await leader.discuss("t", "bring a toy to the bathtub", HERE)
+    for _ in range(12):
+        open_ = [o for o in leader.assignment if o.state is PENDING and o.robot]
+        for one in open_:
+            hidden = one.description.startswith("see that")
+            update = {"state": FAILED, "reason": reason} if hidden else {"state": DONE}
+            told = one.model_copy(update=update)
+            leader.update(RobotReport(robot=one.robot, task="t", sub_tasks=(told,)))
+        if leader.must_replan:
+            await leader.replan(HERE)
+        elif not open_ and leader.progress.finished:
+            break
+    things = {o.object.id for o in leader.assignment if o.kind == "place" and o.object}
+    assert (len(things) > 1) is again, things
+    outcome = leader.progress.outcome()
+    assert not outcome.success, "nobody has seen it there"
+    if not again:
+        assert outcome.state is TaskState.PARTIAL
+        assert "put there, but nobody can look: toy-" in outcome.message
+        assert Obstacle.NOT_THERE.value not in outcome.message
