@@ -98,7 +98,7 @@ def leader_of(house) -> Leader:
 
 @pytest.mark.parametrize(
     ("reason", "again"),
-    [("occluded: where it was put is hidden", False), ("not_there: looked 4 times", True)],
+    [("occluded: it is nowhere in clear view", False), ("not_there: looked 4 times", True)],
 )
 async def test_what_was_put_where_nobody_can_look_is_told_and_not_fetched_again(
     reason, again

@@ -10,6 +10,7 @@ import pytest
 from coterie_core.geometry import Box, Pose
 from coterie_core.language import Decider, ModelProfile, RulesModel, build_model
 from coterie_core.observation import Detection, Observation
+from coterie_core.scene import LabelBelief, SceneObject
 from coterie_core.skills import (
     Detect,
     LookAround,
@@ -183,6 +184,34 @@ def test_a_thing_that_several_looks_do_not_show_is_not_there():
     (told,) = agent.report().sub_tasks
     assert told.state is FAILED and told.reason.startswith(Obstacle.NOT_THERE.value), told
     assert [name for name, _ in done].count("Detect") >= 3
+
+
+@pytest.mark.parametrize(
+    ("y", "obstacle"),
+    [(1.92, Obstacle.OCCLUDED), (2.4, Obstacle.NOT_THERE)],
+    ids=["near rim", "far rim"],
+)
+def test_it_is_said_not_to_be_in_a_tub_only_where_it_would_be_in_clear_view(y, obstacle):
+    """Something stands at the tub's other three sides: one looks in from the near one alone."""
+    house = small_house(items=False)
+    tub = Box((2.0, 2.2, 0.28), (1.6, 0.75, 0.56))
+    for name, label, box in (
+        ("tub-1", "bathtub", tub),
+        ("toy-1", "toy", Box((2.0, y, 0.16), (0.1, 0.1, 0.1))),
+        ("left", "wardrobe", Box((1.05, 2.2, 1.0), (0.2, 0.8, 2.0))),
+        ("right", "wardrobe", Box((2.95, 2.2, 1.0), (0.2, 0.8, 2.0))),
+        ("back", "wardrobe", Box((2.0, 2.7, 1.0), (2.1, 0.2, 2.0))),
+    ):
+        kind = "item" if label == "toy" else "furniture"
+        house.add_object(SceneObject(name, LabelBelief.of(label), box, "kitchen", kind))
+    house.objects["toy-1"].support = "tub-1"
+    agent = agent_of(house=house)
+    toy, holder = Thing(label="toy", id="toy-1"), Thing(label="bathtub", id="tub-1")
+    look = SubTask(id="d", kind="detect", object=toy, receptacle=holder, robot="rover")
+    agent.assign("t", "bring the toy", (look,))
+    run(agent, lambda skill: OK)
+    (told,) = agent.report().sub_tasks
+    assert told.state is FAILED and told.reason.startswith(obstacle.value), told.reason
 
 
 def test_what_its_hand_holds_from_before_needs_no_look_and_goes_where_it_shall_be():

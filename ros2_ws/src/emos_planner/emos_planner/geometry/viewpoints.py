@@ -25,6 +25,8 @@ LEAST_PIXELS = 4.0
 """Least size of a thing in the image [px]."""
 LEAST_SHARE = 0.3
 """Least share of a thing's points that must be in view (0..1)."""
+CLEAR_SHARE = 0.6
+"""A thing of which more of its points are in view is in clear view."""
 _COARSE = 4  # spots tried lie on every fourth row and column
 _BEST_AWAY = 1.2  # [m] from which one looks best
 _MORE = 120  # spots tried if a thing is hidden from the best of all directions
@@ -81,7 +83,7 @@ def sights(
                     break
                 if trouble is None or found.obstacle is Obstacle.OCCLUDED:
                     trouble = found
-            if best is not None and best.share > 0.6:
+            if best is not None and best.share > CLEAR_SHARE:
                 return best
     if best is not None:
         return best

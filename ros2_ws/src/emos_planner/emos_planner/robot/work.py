@@ -28,6 +28,7 @@ from coterie_core.tasks import Obstacle
 from emos_planner.geometry.estimates import views_on
 from emos_planner.geometry.grasp import FEW, grips
 from emos_planner.geometry.things import Meant
+from emos_planner.geometry.viewpoints import CLEAR_SHARE
 from emos_planner.robot.choose import Option
 from emos_planner.robot.searching import search
 from emos_planner.robot.situation import Situation
@@ -287,11 +288,10 @@ def _not_there(now: Situation, looks: int) -> Option:
     name = now.thing.label.top if now.thing is not None else "it"
     text = f"looked {looks} times from {max(len(spots), 1)} spots and saw no {name} there"
     if now.sub_task.receptacle is not None and now.thing is not None:
-        meant = Meant(name, now.thing.box, now.thing)
-        if not now.tools.view(
-            now.robot, meant, now.tools.parts_of(now.robot, now.position)
-        ).feasible:
-            text += ", but where it was put is hidden"
+        parts = now.tools.parts_of(now.robot, now.position)
+        sight = now.tools.view(now.robot, Meant(name, now.thing.box, now.thing), parts)
+        if not sight.feasible or sight.share <= CLEAR_SHARE:
+            text += ", but where it was put is nowhere in clear view"
             return Option("give up", GIVE_UP, "give up", None, Obstacle.OCCLUDED, text)
     return Option("give up", GIVE_UP, "give up", None, Obstacle.NOT_THERE, text)
 
