@@ -259,6 +259,14 @@ class Sensors:
         off, box = min(near, key=lambda item: item[0], default=(math.inf, None))
         return None if box is None or off > within else self._map_pose.box_to_team(box)
 
+    def level_spot(self, point: Vec3, box: Box, radius: float) -> Vec3 | None:
+        """Return where furniture was seen to be level, nearest to a point; None: nowhere."""
+        where = self._map_pose
+        spot = self.observer.relief.level_spot(
+            where.to_robot(point), where.box_to_robot(box), radius
+        )
+        return None if spot is None else where.to_team(spot)
+
     # -- in the loop's thread ------------------------------------------------------------------
 
     async def _do(self, work: Callable[[], T]) -> T:

@@ -19,7 +19,7 @@ from coterie_core.skills import (
     SkillResult,
     Target,
 )
-from coterie_core.surfaces import usual_top
+from coterie_core.surfaces import hollow_bottom, usual_top
 from robot_adapters.backends.base import Feedback, Progress, Whereabouts
 from robot_adapters.backends.goals import Ended
 from robot_adapters.backends.gripper import GripperClient
@@ -236,6 +236,11 @@ class GraspingArm:
             top = usual_top(receptacle.label, surface)
             if surface.bottom - _CLEARANCE <= z <= top:
                 z = top
+            if hollow_bottom(receptacle.label, surface) is None:
+                # What was seen counts more than the box, which may be too large or mostly air.
+                size = self._held.size if self._held is not None else (_EDGE, _EDGE, _EDGE)
+                seen = self._where.level_spot((x, y, z), surface, max(size[:2]) / 2.0)
+                x, y, z = seen or (x, y, z)
         height = self._held.size[2] / 2.0 if self._held is not None else _EDGE / 2.0
         spot = (x, y, z + height + _CLEARANCE)
         point = self._local(spot)

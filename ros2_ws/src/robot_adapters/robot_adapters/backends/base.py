@@ -104,6 +104,19 @@ class Whereabouts(Protocol):
         """
         ...
 
+    def level_spot(self, point: Vec3, box: Box, radius: float) -> Vec3 | None:
+        """Return the spot of furniture nearest to a point that was seen to be level.
+
+        Args:
+            point: Where a thing is to stand, team's map [m].
+            box: The furniture, team's map.
+            radius: Of the thing [m].
+
+        Returns:
+            Where its foot may stand, team's map [m]; None: the robot saw no such spot of late.
+        """
+        ...
+
 
 class Backend(Protocol):
     """What every backend does. All of it runs in the loop of the adapter's node but `halt`."""

@@ -27,6 +27,7 @@ from robot_adapters.sensing.grid_space import GridData
 from robot_adapters.sensing.objects import FoundBox, Track, Tracks, WaitingBoxes, boxes_of
 from robot_adapters.sensing.places import PlaceSpacing
 from robot_adapters.sensing.plane import MapPose
+from robot_adapters.sensing.relief import Relief
 from robot_adapters.sensing.robot_map import FloorState, RobotMap
 from robot_adapters.sensing.seen import Sight, cells_seen, places_seen
 from robot_adapters.sensing.storeys import Storeys
@@ -85,6 +86,7 @@ class Observer:
         map: Floors, rooms and places.
         finder: Looks for the robot's map in the team's; None where it is given.
         objects: Objects that were seen of late, in the robot's map.
+        relief: Heights that were seen of late, in the robot's map.
         jumps: How often localization has jumped.
         last_jump: The latest jump.
     """
@@ -96,6 +98,7 @@ class Observer:
         )
         self.map.storeys = settings.storeys
         self.objects = Tracks(settings.sight)
+        self.relief = Relief()
         self.finder = MapFinder(settings.sight) if settings.map_pose is None else None
         self.jumps = 0
         self.last_jump: Jump | None = None
@@ -203,6 +206,7 @@ class Observer:
         for boxes, time in self._boxes.placed(now, self._lost_until):
             self._found(boxes, time)
         self.objects.forget(before=now - self.settings.memory)
+        self.relief.forget(before=now - self.settings.memory)
 
     # -- what goes out ----------------------------------------------------------------------
 
@@ -317,6 +321,7 @@ class Observer:
         frame = ready.frame
         if ready.new_view:
             self._look(frame)
+            self.relief.add(frame)
         if ready.detections is None:
             return
         options = LiftOptions(near=self.settings.sight.near, far=self.settings.sight.far)
@@ -360,6 +365,7 @@ class Observer:
             if self.finder is not None:
                 self.finder.forget(since=jump.time - self.settings.memory)
             self.objects.forget()
+            self.relief.forget()
             self._seen.clear()
 
     def _counts(self, scores: Mapping[str, float]) -> bool:

@@ -49,6 +49,10 @@ class MapPose:
         """Return a box of the robot's map in the team's."""
         return Box(self.to_team(box.center), box.size, wrap_angle(box.yaw + self.yaw))
 
+    def box_to_robot(self, box: Box) -> Box:
+        """Return a box of the team's map in the robot's."""
+        return Box(self.to_robot(box.center), box.size, wrap_angle(box.yaw - self.yaw))
+
     def points_to_team(self, points: npt.NDArray[np.floating]) -> Array:
         """Return points (n, 2) [m] of the robot's map in the team's."""
         turned = points @ heading_axes(self.yaw)[:2, :2].T

@@ -1,0 +1,123 @@
+"""Relief: how high is what a robot saw of late, and where furniture is level enough to bear."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+import numpy.typing as npt
+from scipy import ndimage
+
+from coterie_core.detections import RgbdFrame
+from coterie_core.geometry import Box, Vec3, containment
+from coterie_core.perception.points import deprojected
+
+Array = npt.NDArray[np.float64]
+
+_FRAMES = 12
+"""Images that count, the newest."""
+_NEAR = 2.5
+"""Depth beyond which heights are too rough [m]."""
+_POINTS = 8000
+"""Points of an image that are kept, at most."""
+_CELL = 0.04
+"""Edge of the cells that have one height [m]."""
+_MOST_CELLS = 150
+"""Cells along a side of what is looked over, at most: 6 m."""
+_LEVEL = 0.04
+"""Heights under a thing may differ so far [m]."""
+_KNOWN = 0.8
+"""Share of the cells under a thing whose height must have been seen."""
+_LOW = 0.15
+"""Lower parts of furniture are feet, or the floor beside it [m]."""
+_AS_EXPECTED = 0.1
+"""A height so near to the expected one is the surface that was meant [m]."""
+_OTHER_SURFACE = 0.5
+"""A spot on another surface than was meant counts as if it were so much farther away [m]."""
+
+
+class Relief:
+    """Heights that one robot's depth cameras showed of late, in its map.
+
+    One thread may add while another one asks.
+    """
+
+    def __init__(self) -> None:
+        self._frames: deque[tuple[float, Array]] = deque(maxlen=_FRAMES)
+
+    def add(self, frame: RgbdFrame) -> None:
+        """Take what an image shows from near by."""
+        depth = frame.depth
+        v, u = np.nonzero((depth > 0.0) & (depth <= _NEAR))  # False for NaN
+        if not len(v):
+            return
+        step = -(-len(v) // _POINTS)
+        v, u = v[::step], u[::step]
+        local = deprojected(u, v, depth[v, u], frame.intrinsics)
+        points = local @ frame.camera_to_map[:3, :3].T + frame.camera_to_map[:3, 3]
+        self._frames.append((frame.time, points))
+
+    def forget(self, before: float = np.inf) -> None:
+        """Drop images from before a time [s]."""
+        while self._frames and self._frames[0][0] < before:
+            self._frames.popleft()
+
+    def level_spot(self, point: Vec3, box: Box, radius: float) -> Vec3 | None:
+        """Return the spot of furniture nearest to a point that would bear a thing.
+
+        There all that was seen under the thing is of one height. Where boxes of furniture are too
+        large, or bear things on a part of them only, this tells what the box does not.
+
+        Args:
+            point: Where the thing is to stand [m]; a spot at about its height goes before others.
+            box: The furniture.
+            radius: Of the thing, about [m].
+
+        Returns:
+            The middle of the thing's foot, at the height that was seen [m]; None: no spot is known.
+        """
+        (x0, y0, _), (x1, y1, _) = box.axis_aligned()
+        low = np.array([x0, y0]) - radius
+        cells = np.ceil((np.array([x1, y1]) + radius - low) / _CELL).astype(int)
+        if cells.max() > _MOST_CELLS:
+            return None
+        heights = self._heights(low, (int(cells[0]), int(cells[1])), box)
+        known = np.isfinite(heights)
+        reach = int(np.ceil(radius / _CELL))
+        span = np.arange(-reach, reach + 1) * _CELL
+        foot = np.hypot(span[:, None], span[None, :]) <= radius + _CELL / 2.0
+        highest = ndimage.maximum_filter(np.where(known, heights, -np.inf), footprint=foot)
+        lowest = ndimage.minimum_filter(np.where(known, heights, np.inf), footprint=foot)
+        share = ndimage.convolve(known.astype(float), foot / foot.sum(), mode="constant")
+        with np.errstate(invalid="ignore"):  # nothing is known around
+            level = known & (share >= _KNOWN) & (highest - lowest <= _LEVEL)
+        level &= heights >= box.bottom + min(_LOW, box.size[2] / 2.0)
+        i, j = np.nonzero(level)
+        spots = low + (np.stack([i, j], axis=1) + 0.5) * _CELL
+        middles = np.column_stack([spots, np.full(len(spots), box.center[2])])
+        within = containment([box], middles)[:, 0] if len(spots) else np.zeros(0, dtype=bool)
+        if not within.any():
+            return None
+        spots, tops = spots[within], heights[i, j][within]
+        away = np.hypot(*(spots - np.array(point[:2])).T)
+        away += _OTHER_SURFACE * (np.abs(tops - point[2]) > _AS_EXPECTED)
+        best = int(away.argmin())
+        return (float(spots[best, 0]), float(spots[best, 1]), float(tops[best]))
+
+    def _heights(self, low: Array, cells: tuple[int, int], box: Box) -> Array:
+        """Heights of cells: the highest point of an image, the median over images; NaN: unseen."""
+        tops = []
+        for _, points in list(self._frames):
+            near = (points[:, 2] > box.bottom - _LOW) & (points[:, 2] < box.top + _LOW)
+            at = np.floor((points[near, :2] - low) / _CELL).astype(int)
+            inside = ((at >= 0) & (at < cells)).all(axis=1)
+            top = np.full(cells, -np.inf)
+            np.maximum.at(top, tuple(at[inside].T), points[near, 2][inside])
+            tops.append(np.where(np.isfinite(top), top, np.nan))
+        if not tops:
+            return np.full(cells, np.nan)
+        stack = np.stack(tops)
+        seen = np.isfinite(stack).any(axis=0)
+        out = np.full(cells, np.nan)
+        out[seen] = np.nanmedian(stack[:, seen], axis=0)
+        return out

@@ -1,0 +1,102 @@
+"""Where furniture was seen to be level enough to put something down."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from coterie_core.detections import RgbdFrame
+from coterie_core.geometry import Box
+from robot_adapters.sensing.relief import Relief
+
+TABLE = Box((1.0, 0.0, 0.375), (1.2, 1.2, 0.75))  # as it was taken to be: 0.3 m too wide
+REAL = Box((1.15, 0.0, 0.35), (0.9, 0.6, 0.7))
+
+
+def seen(*boxes: Box, time: float = 1.0, pitch: float = 0.7) -> RgbdFrame:
+    """Return what a camera 1.2 m above the floor at x = 0 shows of boxes, by casting rays."""
+    rows, cols, focal = 120, 160, 80.0
+    v, u = np.mgrid[0:rows, 0:cols]
+    rays = np.stack([(u + 0.5 - 80) / focal, (v + 0.5 - 60) / focal, np.ones(u.shape)], axis=-1)
+    c, s = math.cos(pitch), math.sin(pitch)
+    # Optical axes in the map: x to the right (-y), y down, z ahead and down.
+    turn = np.array([[0.0, -s, c], [-1.0, 0.0, 0.0], [0.0, -c, -s]])
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = turn, (0.0, 0.0, 1.2)
+    way = rays @ turn.T
+    eye = pose[:3, 3]
+    depth = np.where(way[..., 2] < -1e-6, -eye[2] / np.minimum(way[..., 2], -1e-6), np.inf)
+    for box in boxes:
+        low, high = np.array(box.axis_aligned())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            a, b = (low - eye) / way, (high - eye) / way
+        near, far = np.minimum(a, b).max(axis=-1), np.maximum(a, b).min(axis=-1)
+        depth = np.where((near < far) & (near > 0.0), np.minimum(depth, near), depth)
+    depth = np.where(np.isfinite(depth), depth, 0.0).astype(np.float32)
+    return RgbdFrame(depth, (focal, focal, 80.0, 60.0), pose, time=time)
+
+
+def relief(*boxes: Box) -> Relief:
+    made = Relief()
+    made.add(seen(*boxes))
+    return made
+
+
+def test_a_thing_goes_onto_the_table_and_not_into_its_box_beside_it() -> None:
+    spot = relief(REAL).level_spot((1.2, 0.45, 0.75), TABLE, 0.05)
+    assert spot is not None
+    x, y, z = spot
+    assert z == pytest.approx(0.7, abs=0.02), "as high as was seen, and not as the box has it"
+    assert y < 0.3 and math.dist((x, y), (1.2, 0.45)) < 0.3
+
+
+def test_where_it_is_level_it_stays_where_it_was_meant() -> None:
+    spot = relief(REAL).level_spot((1.1, 0.1, 0.75), TABLE, 0.05)
+    assert spot is not None and math.dist(spot[:2], (1.1, 0.1)) < 0.04
+
+
+def test_what_stands_there_is_not_level() -> None:
+    vase = Box((1.1, 0.0, 0.8), (0.1, 0.1, 0.2))
+    spot = relief(REAL, vase).level_spot((1.1, 0.0, 0.75), TABLE, 0.05)
+    assert spot is not None and math.dist(spot[:2], (1.1, 0.0)) > 0.08
+    assert spot[2] == pytest.approx(0.7, abs=0.02)
+
+
+def test_of_two_heights_the_one_that_was_meant() -> None:
+    """A toilet: the box ends at the tank's top, and the point meant lies over the seat."""
+    toilet = Box((1.0, 0.0, 0.4), (0.7, 0.4, 0.8))
+    tank = Box((1.25, 0.0, 0.4), (0.2, 0.4, 0.8))
+    bowl = Box((0.9, 0.0, 0.2), (0.5, 0.4, 0.4))
+    made = relief(tank, bowl)
+    on_tank = made.level_spot((0.95, 0.0, 0.8), toilet, 0.03)
+    assert on_tank is not None
+    assert on_tank[2] == pytest.approx(0.8, abs=0.02) and on_tank[0] > 1.15
+    on_seat = made.level_spot((0.95, 0.0, 0.4), toilet, 0.03)
+    assert on_seat is not None and on_seat[2] == pytest.approx(0.4, abs=0.02)
+
+
+@pytest.mark.parametrize("radius", [0.05, 0.6])
+def test_where_nothing_was_seen_nothing_is_known(radius: float) -> None:
+    assert Relief().level_spot((1.0, 0.0, 0.75), TABLE, radius) is None
+    far = Box((1.0, 3.0, 0.375), (1.2, 1.2, 0.75))
+    assert relief(REAL).level_spot((1.0, 3.0, 0.75), far, radius) is None
+    assert relief(REAL).level_spot((1.0, 0.0, 0.75), TABLE, 0.6) is None, "it is too large"
+
+
+def test_what_is_long_ago_is_forgotten() -> None:
+    made = relief(REAL)
+    made.add(seen(time=2.0))
+    made.forget(before=1.5)
+    assert made.level_spot((1.1, 0.1, 0.75), TABLE, 0.05) is None
+    made.forget()
+    assert made.level_spot((1.1, 0.1, 0.75), TABLE, 0.05) is None
+
+
+def test_numbers_that_are_none_show_nothing() -> None:
+    frame = seen(REAL)
+    frame.depth[:] = np.nan
+    made = Relief()
+    made.add(frame)
+    assert made.level_spot((1.1, 0.1, 0.75), TABLE, 0.05) is None
