@@ -17,6 +17,8 @@ from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.perception.points import clusters, deprojected, thinned
 
 Array = npt.NDArray[np.float64]
+Plane = tuple[Array, float]
+"""Normal towards the eye, and offset along it [m]."""
 
 _RING = 0.15
 """Width of the ring around a box that is looked at, as a share of the box's longer side."""
@@ -24,6 +26,14 @@ _RING_PX = (3, 40)
 """Its least and greatest width [px]."""
 _MOST_RING = 400
 """Points of the ring that count; more are sampled."""
+_MOST_AROUND = 4000
+"""Pixels around a box in which clusters may go on; of more every k-th is looked at."""
+_GOES_ON = 0.2
+"""A cluster of which more than this share lies around the box is something else's, if it can be."""
+_ENDS = 0.1
+"""One of which no more than this share does ends with the box, as the thing itself does."""
+_PART = 0.05
+"""Least share of the box's pixels of such a one."""
 _PLANES = 3
 """Most planes: the floor and two walls."""
 _TRIES = 60
@@ -72,24 +82,63 @@ def segmented(
     if len(v) < least:
         return detection
     rows_of, cols_of = v * step + top, u * step + left
-    kept = ~background(frame, detection.box, cols_of, rows_of)
+    planes = _background_planes(frame, detection.box, cols_of, rows_of)
+    kept = ~_in_planes(frame, planes, cols_of, rows_of)
     if kept.sum() < least:
         kept[:] = True
     points = deprojected(cols_of, rows_of, depth[v, u], frame.intrinsics)
     middle = _in_middle(detection.box, cols_of, rows_of)
     thin, voxels = thinned(points[kept], voxel)
     central = np.bincount(voxels, middle[kept], minlength=len(thin))
-    labels = clusters(thin, max(eps, 0.035 * float(np.median(depth[v, u]))), least)
+    apart = max(eps, 0.035 * float(np.median(depth[v, u])))
+    labels = clusters(thin, apart, least)
     if labels.max(initial=-1) >= 0:
         # The size decides between clusters that the middle does not tell apart.
         weight = np.bincount(labels[labels >= 0], central[labels >= 0] + 1e-3)
-        kept[kept] = labels[voxels] == int(weight.argmax())
+        beyond = _beyond(frame, detection.box, planes, (thin, labels), (voxel, apart, least))
+        best = int(weight.argmax())
+        if beyond[best] > _GOES_ON:
+            pixels = np.bincount(labels[voxels][labels[voxels] >= 0], minlength=len(weight))
+            ends = (beyond <= _ENDS) & (pixels >= _PART * kept.sum())
+            best = int(np.where(ends, weight, -1.0).argmax()) if ends.any() else best
+        kept[kept] = labels[voxels] == best
     small = np.zeros(depth.shape, dtype=bool)
     small[v[kept], u[kept]] = True
     window = np.repeat(np.repeat(small, step, axis=0), step, axis=1)
     mask = np.zeros((height, width), dtype=bool)
     mask[top - v0 : bottom - v0, left - u0 : right - u0] = window[: bottom - top, : right - left]
     return replace(detection, mask=mask)
+
+
+def _beyond(
+    frame: RgbdFrame,
+    box: tuple[int, int, int, int],
+    planes: list[Plane],
+    found: tuple[Array, npt.NDArray[np.int64]],
+    sizes: tuple[float, float, int],
+) -> Array:
+    """Return for each cluster the share of it that is seen around the box: it goes on there.
+
+    A chair's back before a table does, the table does not.
+    """
+    points, labels = found
+    voxel, apart, least = sizes
+    count = int(labels.max()) + 1
+    u, v = _ring(frame, box)
+    aside = ~_in_planes(frame, planes, u, v)
+    u, v = u[aside], v[aside]
+    if len(u) < least:
+        return np.zeros(count)
+    around, _ = thinned(deprojected(u, v, frame.depth[v, u], frame.intrinsics), voxel)
+    whole = clusters(np.concatenate([points, around]), apart, least)
+    inside, outside = whole[: len(points)], whole[len(points) :]
+    shares = np.zeros(count)
+    for k in range(count):
+        here = inside[labels == k]
+        own = np.bincount(here[here >= 0], minlength=1).argmax() if (here >= 0).any() else -2
+        more = int((outside == own).sum())
+        shares[k] = more / (len(here) + more)
+    return shares
 
 
 def background(
@@ -106,17 +155,46 @@ def background(
         u: Columns of the pixels, (n,); each has depth.
         v: Their rows, (n,).
     """
+    return _in_planes(frame, _background_planes(frame, box, u, v), u, v)
+
+
+def _background_planes(
+    frame: RgbdFrame,
+    box: tuple[int, int, int, int],
+    u: npt.NDArray[np.int64],
+    v: npt.NDArray[np.int64],
+) -> list[Plane]:
+    """Return the planes of floor and walls that go on around a detection's pixels (n,)."""
     eye = frame.camera_to_map[:3, 3]
     points = _in_map(frame, u, v)
     middle = _in_middle(box, u, v)
-    found = np.zeros(len(points), dtype=bool)
-    for normal, offset in _planes(_ring(frame, box), eye):
+    ring = _ring(frame, box)
+    if len(ring[0]) > _MOST_RING:
+        chosen = np.linspace(0, len(ring[0]) - 1, _MOST_RING).astype(np.int64)
+        ring = ring[0][chosen], ring[1][chosen]
+    planes = []
+    for normal, offset in _planes(_in_map(frame, *ring), eye):
         away = points @ normal - offset
         slack = _slack(points, eye)
         on = np.abs(away) <= slack
         behind = (away < -slack).mean()
         if behind <= _BEHIND and (middle & on).sum() <= _FLAT * middle.sum():
-            found |= on
+            planes.append((normal, offset))
+    return planes
+
+
+def _in_planes(
+    frame: RgbdFrame,
+    planes: list[Plane],
+    u: npt.NDArray[np.int64],
+    v: npt.NDArray[np.int64],
+) -> npt.NDArray[np.bool_]:
+    """Return which pixels (n,) show any of some planes."""
+    points = _in_map(frame, u, v)
+    slack = _slack(points, frame.camera_to_map[:3, 3])
+    found = np.zeros(len(points), dtype=bool)
+    for normal, offset in planes:
+        found |= np.abs(points @ normal - offset) <= slack
     return found
 
 
@@ -138,8 +216,10 @@ def _slack(points: Array, eye: Array) -> Array:
     return np.asarray(_SLACK[0] + _SLACK[1] * away)
 
 
-def _ring(frame: RgbdFrame, box: tuple[int, int, int, int]) -> Array:
-    """Points (n, 3) [m] of the map that the image shows around a box; sampled evenly."""
+def _ring(
+    frame: RgbdFrame, box: tuple[int, int, int, int]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Columns and rows of the pixels with depth around a box; of many every k-th."""
     left, top, width, height = box
     wide = int(np.clip(round(_RING * max(width, height)), *_RING_PX))
     u0, v0 = max(left - wide, 0), max(top - wide, 0)
@@ -147,13 +227,11 @@ def _ring(frame: RgbdFrame, box: tuple[int, int, int, int]) -> Array:
     around = np.isfinite(window) & (window > 0.0)
     around[max(top - v0, 0) : top + height - v0, max(left - u0, 0) : left + width - u0] = False
     v, u = np.nonzero(around)
-    if len(v) > _MOST_RING:
-        chosen = np.linspace(0, len(v) - 1, _MOST_RING).astype(np.int64)
-        v, u = v[chosen], u[chosen]
-    return _in_map(frame, u + u0, v + v0)
+    step = max(-(-len(v) // _MOST_AROUND), 1)
+    return u[::step] + u0, v[::step] + v0
 
 
-def _planes(points: Array, eye: Array) -> Iterator[tuple[Array, float]]:
+def _planes(points: Array, eye: Array) -> Iterator[Plane]:
     """Yield level and upright planes that hold much of some points, the largest first.
 
     By RANSAC with always the same draws. A plane is its normal, towards the eye, and its offset.
