@@ -56,6 +56,14 @@ def test_a_table_that_stands_in_a_corner_is_told_from_both_walls():
     assert np.abs(corners(frame, plain) - corners(frame, drawn)).max() < 0.1
 
 
+def test_what_stands_before_a_thing_and_goes_on_beyond_its_box_is_not_it():
+    """A board hides the middle of the table, from the floor to eye level."""
+    board = ((1.5, -0.2, 0.0), (1.6, 0.2, 1.6))
+    frame, drawn = seen({"table": TABLE, "board": board}, POSES[0], "table")
+    low, _ = corners(frame, ImageDetection(drawn.box, drawn.scores))
+    assert low[0] > 2.2
+
+
 def test_what_stands_on_a_table_is_told_from_it():
     mug = ((2.7, -0.05, 0.75), (2.8, 0.05, 0.87))
     frame, drawn = seen({"table": TABLE, "mug": mug}, pitched(1.2, 0.0, 1.4, 0.0, 0.4), "mug")

@@ -1,8 +1,9 @@
-"""A detector's box, without a mask, parted into the thing and what lies behind it, by depth.
+"""A detector's box, without a mask, parted by depth: the thing, what is behind it and before it.
 
 A box around a table shows the floor before it and the wall behind it as well. Both go on around
 the box: planes that are fitted to what is seen next to it, and that nothing in it lies behind, are
-background. Of what is left the cluster counts that fills the box's middle.
+background. Of what is left the cluster counts that fills the box's middle, but for one that goes on
+beyond the box where another one ends with it: a chair's back hides a table.
 """
 
 from __future__ import annotations
