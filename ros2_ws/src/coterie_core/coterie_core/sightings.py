@@ -192,8 +192,10 @@ def support_at(
 
 def _lies_in(owner: SceneObject, low: float, point: Vec2) -> bool:
     """Whether a thing at a point [m], its bottom at a height [m], is in or on an owner's box."""
-    category = load_household().category(owner.label.top)
-    if owner.kind != "furniture" and not (category is not None and category.depth > 0.0):
+    label = owner.label.top
+    category = load_household().category(label)
+    hollow = category is not None and category.depth > 0.0
+    if owner.kind != "furniture" and not hollow and not is_solid(label):
         return False
     if not lowest_on(owner) <= low <= owner.box.top + _ON:
         return False

@@ -278,3 +278,17 @@ def test_a_tub_that_another_robot_tells_of_has_the_size_of_one(known: TeamMap) -
     assert learnt is not None and min(learnt.box.size) > 0.5
     small = known.learn(Thing(label="light switch", id="s-1", position=(4.0, 3.9, 1.1)))
     assert small is not None and max(small.box.size) <= 0.1
+
+
+@pytest.mark.parametrize(
+    ("label", "size", "bears"),
+    [("toilet", (0.7, 0.4, 0.8), True), ("radiator", (1.0, 0.12, 0.6), True),
+     ("mirror", (0.8, 0.03, 0.8), False)],
+)  # fmt: skip
+def test_things_lie_on_fixtures_that_fill_their_box(
+    known: TeamMap, label: str, size: Vec3, bears: bool
+) -> None:
+    box = Box((4.0, 2.0, size[2] / 2.0), size)
+    look(known, Detection(label, 0.9, box))
+    (soap,) = look(known, at("soap", 4.0, 2.0, box.top + 0.05))
+    assert known.scene.objects[soap].support == (f"rover-{label}-1" if bears else "")
