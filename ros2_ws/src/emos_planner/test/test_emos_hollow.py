@@ -125,5 +125,5 @@ async def test_what_was_put_where_nobody_can_look_is_told_and_not_fetched_again(
     assert not outcome.success, "nobody has seen it there"
     if not again:
         assert outcome.state is TaskState.PARTIAL
-        assert "put there, but nobody can look: toy-" in outcome.message
+        assert "put there, and not seen since: toy-" in outcome.message
         assert Obstacle.NOT_THERE.value not in outcome.message

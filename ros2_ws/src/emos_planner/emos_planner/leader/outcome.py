@@ -186,7 +186,7 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
         return _Told(False, text, count, wanted, [*unseen, *partly])
     text = f"{count} of {wanted} {name or 'places'} {words}" + (f" ({names})" if names else "")
     if unseen_put := sorted(want.unseen.intersection(want.given).difference(served)):
-        text += f"; put there, but nobody can look: {', '.join(unseen_put[:10])}"
+        text += f"; put there, and not seen since: {', '.join(unseen_put[:10])}"
         return _Told(False, text, count, wanted, [*unseen, *partly], partly=True)
     if where:
         text += f"; there may be more: {where}"
