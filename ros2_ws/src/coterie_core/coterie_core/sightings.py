@@ -9,6 +9,7 @@ from functools import lru_cache
 from coterie_core.geometry import Box, Vec2, Vec3, distance
 from coterie_core.household import load_household
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, Sighting
+from coterie_core.sizes import oversize
 from coterie_core.surfaces import hollow_bottom, usual_top
 from coterie_core.tasks import Thing
 
@@ -186,8 +187,17 @@ def support_at(
         if owner.id != but and not owner.receptacles and _lies_in(owner, low, (x, y))
     ]
     # A basket that stands on a shelf is in the shelf's box as well.
-    nearest = min(boxes, key=lambda owner: (owner.box.volume, owner.id), default=None)
+    nearest = min(boxes, key=carries_before, default=None)
     return (nearest.id if nearest is not None else "", False)
+
+
+def carries_before(owner: SceneObject) -> tuple[bool, float, str]:
+    """Return by what furniture is put in order, of which one carries what lies in all their boxes.
+
+    The smallest one does; what is too large for its kind is no such thing, or its box is wrong.
+    """
+    wrong = oversize(owner.label.top, owner.box.size) > 1.0
+    return (wrong, owner.box.volume, owner.id)
 
 
 def _lies_in(owner: SceneObject, low: float, point: Vec2) -> bool:

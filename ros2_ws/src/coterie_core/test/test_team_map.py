@@ -292,3 +292,17 @@ def test_things_lie_on_fixtures_that_fill_their_box(
     look(known, Detection(label, 0.9, box))
     (soap,) = look(known, at("soap", 4.0, 2.0, box.top + 0.05))
     assert known.scene.objects[soap].support == (f"rover-{label}-1" if bears else "")
+
+
+def test_what_is_too_large_for_its_kind_takes_nothing_from_the_furniture_below(
+    known: TeamMap,
+) -> None:
+    """In the lab a sink 2.5 m long, seen twice, lay across a kitchen island with a fruit on it."""
+    island = Detection("kitchen island", 0.9, Box((3.0, 2.0, 0.47), (1.3, 0.8, 0.94)))
+    sink = Detection("sink", 0.3, Box((2.6, 1.8, 0.83), (2.45, 0.22, 0.28)))
+    look(known, island, sink)
+    (fruit,) = look(known, at("fruit", 3.0, 1.8, 0.99))
+    assert known.scene.objects[fruit].support == "rover-kitchen-island-1"
+    look(known, Detection("basket", 0.9, Box((3.3, 2.1, 1.05), (0.4, 0.3, 0.2))))
+    (ball,) = look(known, at("ball", 3.3, 2.1, 1.05))
+    assert known.scene.objects[ball].support == "rover-basket-1", "the smallest one carries it"

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from coterie_core.detections import RgbdFrame
 from coterie_core.scene import SceneGraph
-from coterie_core.sightings import lowest_on
+from coterie_core.sightings import carries_before, lowest_on
 
 
 def seen_through(
@@ -80,5 +80,6 @@ def set_supports(graph: SceneGraph, slack: float = 0.08) -> None:
         )
         carriers = np.flatnonzero(over & top)
         holders = np.flatnonzero(over & within & ~top)
-        thing.support = things[int(carriers[0])].id if len(carriers) else ""
-        thing.container = things[int(holders[0])].id if len(holders) and not len(carriers) else ""
+        below, around = ([things[int(i)] for i in found] for found in (carriers, holders))
+        thing.support = min(below, key=carries_before).id if below else ""
+        thing.container = min(around, key=carries_before).id if around and not below else ""
