@@ -166,6 +166,34 @@ def test_near_the_spot_is_not_on_it():
     assert done[0][0] == "NavigateTo", done
 
 
+@pytest.mark.parametrize(("x", "seen"), [(0.05, True), (0.4, False)])
+def test_what_is_seen_where_it_was_put_is_there_whatever_lies_across(x, seen):
+    """A basin that is none is taken to lie on the counter, and the mug in it."""
+    house = small_house()
+    agent = agent_of(house=house)
+    agent.assign("t", "bring the mug", bring())
+    where = []
+
+    def world(skill):
+        if isinstance(skill, Place):
+            where.append(skill.receptacle.position)
+            ghost = Box((where[0][0], where[0][1], where[0][2] + 0.05), (1.0, 0.5, 0.3))
+            made = SceneObject("basin", LabelBelief.of("sink"), ghost, "kitchen", "fixture")
+            agent.map.scene.add_object(made)
+            agent.map.scene.objects["counter-1"].receptacles = []
+        return OK
+
+    def sees(skill):
+        if not where or not isinstance(skill, (Detect, NavigateTo)):
+            return []
+        at = (where[0][0] + x, where[0][1], where[0][2] + 0.05)
+        return [Detection("mug", 0.9, box=Box(at, (0.1, 0.1, 0.1)))]
+
+    run(agent, world, sees=sees)
+    place = next(one for one in agent.report().sub_tasks if one.kind == "place")
+    assert place.state is DONE and place.seen is seen
+
+
 def test_what_was_put_down_and_is_not_seen_there_is_not_said_to_be_seen():
     agent = agent_of()
     agent.assign("t", "bring the mug", bring())

@@ -22,6 +22,8 @@ _LOOKS = 2
 """So many looks in vain say that a thing is gone."""
 LOOKS_AGAIN = 3
 """Further looks from where one look showed a thing; if none shows it, that was a mistake."""
+_WHERE_PUT = 0.2
+"""What is seen so near to where it was put is there [m]."""
 _SAME_SPOT = 0.5
 """Looks from nearer than this to one another are from one spot [m]."""
 
@@ -43,10 +45,11 @@ class Witness:
         self._seen: dict[str, int] = {}
         self._events: list[ObjectEvent] = []
         self._glimpsed: dict[str, tuple[int, Vec3]] = {}
+        self._put: dict[str, tuple[str, Vec3]] = {}
 
     def begin(self, task: str) -> None:
         """Begin a task: nothing has been seen in it."""
-        self.task, self._seen, self._glimpsed = task, {}, {}
+        self.task, self._seen, self._glimpsed, self._put = task, {}, {}, {}
 
     @property
     def step(self) -> int:
@@ -95,14 +98,24 @@ class Witness:
     def seen_on(self, thing: SceneObject | None, goal: SceneObject | None, after: int = -1) -> bool:
         """Whether such a thing was seen on (or in) what it was put on, later than in a step.
 
-        What is in view on the way counts as what a look from the very spot shows.
+        What is in view on the way counts as what a look from the very spot shows. So does one that
+        is seen where it was put, though something else is taken to lie across the furniture there.
         """
         kind = kind_of(thing.label.top) if thing is not None else ""
+        holder, spot = self._put.get(thing.id, ("", None)) if thing is not None else ("", None)
         seen = [self.map.thing(id) for id, step in self._seen.items() if step > after]
         return any(
             one is not None
             and kind_of(one.label.top) == kind
-            and (goal is None or goal.id in (one.support, one.container))
+            and (
+                goal is None
+                or goal.id in (one.support, one.container)
+                or (
+                    goal.id == holder
+                    and spot is not None
+                    and distance(one.box.center, spot) <= _WHERE_PUT
+                )
+            )
             for one in seen
         )
 
@@ -149,6 +162,8 @@ class Witness:
 
     def happened(self, kind: EventKind, thing: SceneObject | None) -> None:
         """Note for the team what this robot did to a thing, or saw of it, by its own map."""
+        if kind == "placed" and thing is not None:
+            self._put[thing.id] = (thing.container or thing.support, thing.box.center)
         if thing is not None and thing.label.top:
             self._events.append(event_of(kind, thing, self.robot, self._time, self.task))
 
