@@ -4,24 +4,17 @@ import math
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 
 from coterie_core.detections import BoxDetection, ImageDetection
 from coterie_core.perception.backprojection import LiftOptions, lift
 from coterie_core.perception.boxes import masked
-from coterie_fixtures.drawn_scenes import INTRINSICS, looking, view
+from coterie_fixtures.drawn_scenes import INTRINSICS, pitched, view
 
 FLOOR = ((-5.0, -5.0, -0.1), (9.0, 9.0, 0.0))
 WALL = ((4.0, -5.0, 0.0), (4.1, 9.0, 2.5))
 SIDE_WALL = ((-5.0, 3.0, 0.0), (9.0, 3.1, 2.5))
 TABLE = ((2.4, -0.6, 0.0), (3.2, 0.6, 0.75))
 ROOM = {"floor": FLOOR, "wall": WALL, "side wall": SIDE_WALL}
-
-
-def pitched(x, y, z, yaw, down):
-    pose = looking(x, y, z, yaw)
-    pose[:3, :3] = pose[:3, :3] @ Rotation.from_euler("x", -down).as_matrix()
-    return pose
 
 
 POSES = [

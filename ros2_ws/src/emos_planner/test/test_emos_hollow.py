@@ -12,6 +12,7 @@ from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thi
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from emos_planner.geometry.things import Meant, surfaces_of
 from emos_planner.geometry.toolbox import Toolbox
+from emos_planner.geometry.viewpoints import eyes_toward
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.outcome import TaskState
 
@@ -29,6 +30,17 @@ def with_tub(label: str = "bathtub", box: Box = TUB, **toy: float):
     made = SceneObject("toy-1", LabelBelief.of("toy"), Box(at, (0.1, 0.1, 0.1)), "kitchen")
     made.support = "tub-1" if toy else ""
     house.add_object(made)
+    return house
+
+
+def from_one_side(house):
+    """Put something at the tub's other three sides: one gets to it from the south alone."""
+    for k, (x, y, wide, deep) in enumerate(
+        [(1.05, 2.2, 0.2, 0.8), (2.95, 2.2, 0.2, 0.8), (2.0, 2.7, 2.1, 0.2)]
+    ):
+        box = Box((x, y, 1.0), (wide, deep, 2.0))
+        label = LabelBelief.of("wardrobe")
+        house.add_object(SceneObject(f"screen-{k}", label, box, "kitchen", "furniture"))
     return house
 
 
@@ -66,17 +78,19 @@ def test_what_is_let_go_over_a_tub_comes_to_lie_in_it() -> None:
     assert top.rest == top.box
 
 
-def test_things_are_put_into_a_tub_where_the_robot_sees_them_then() -> None:
-    house = with_tub()
-    tools = tools_of(house)
-    bring = SubTask(
-        id="put", kind="place", object=Thing(label="toy", id="toy-1"), receptacle=see().receptacle
-    )
-    answer = tools.estimate("rover", bring, STARTS["rover"], holding="toy-1")
+@pytest.mark.parametrize("robot", ["rover", "walker"])
+def test_things_are_put_into_a_tub_where_the_robot_sees_them_from_there(robot) -> None:
+    tools = tools_of(from_one_side(with_tub()))
+    toy = Thing(label="toy", id="toy-1")
+    bring = SubTask(id="put", kind="place", object=toy, receptacle=see().receptacle)
+    answer = tools.estimate(robot, bring, STARTS[robot], holding="toy-1")
     assert answer.feasible and answer.target is not None and answer.spot is not None, answer.reason
     x, y, _ = answer.target
-    there = tools_of(with_tub(x=x, y=y)).estimate("rover", see(on=False), answer.spot)
-    assert there.feasible, there.reason
+    (camera, *_) = tools.kind(robot).body.cameras
+    here = np.array([answer.spot[:2]])
+    eye = eyes_toward(camera, here[:, 0], here[:, 1], answer.target, camera.height)
+    bottom = np.array([[x, y, TUB.top - 0.45 + 0.05]])
+    assert tools.lines.clear(eye, bottom, 0, ("tub-1",))[0, 0]
 
 
 def test_it_is_looked_for_at_the_bottom_all_over_the_tub() -> None:

@@ -9,33 +9,19 @@ import pytest
 
 from coterie_core.detections import RgbdFrame
 from coterie_core.geometry import Box
+from coterie_fixtures.drawn_scenes import pitched, view
 from robot_adapters.sensing.relief import Relief
 
 TABLE = Box((1.0, 0.0, 0.375), (1.2, 1.2, 0.75))  # as it was taken to be: 0.3 m too wide
+FLOOR = ((-5.0, -5.0, -0.1), (5.0, 5.0, 0.0))
 REAL = Box((1.15, 0.0, 0.35), (0.9, 0.6, 0.7))
 
 
-def seen(*boxes: Box, time: float = 1.0, pitch: float = 0.7) -> RgbdFrame:
-    """Return what a camera 1.2 m above the floor at x = 0 shows of boxes, by casting rays."""
-    rows, cols, focal = 120, 160, 80.0
-    v, u = np.mgrid[0:rows, 0:cols]
-    rays = np.stack([(u + 0.5 - 80) / focal, (v + 0.5 - 60) / focal, np.ones(u.shape)], axis=-1)
-    c, s = math.cos(pitch), math.sin(pitch)
-    # Optical axes in the map: x to the right (-y), y down, z ahead and down.
-    turn = np.array([[0.0, -s, c], [-1.0, 0.0, 0.0], [0.0, -c, -s]])
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = turn, (0.0, 0.0, 1.2)
-    way = rays @ turn.T
-    eye = pose[:3, 3]
-    depth = np.where(way[..., 2] < -1e-6, -eye[2] / np.minimum(way[..., 2], -1e-6), np.inf)
-    for box in boxes:
-        low, high = np.array(box.axis_aligned())
-        with np.errstate(divide="ignore", invalid="ignore"):
-            a, b = (low - eye) / way, (high - eye) / way
-        near, far = np.minimum(a, b).max(axis=-1), np.maximum(a, b).min(axis=-1)
-        depth = np.where((near < far) & (near > 0.0), np.minimum(depth, near), depth)
-    depth = np.where(np.isfinite(depth), depth, 0.0).astype(np.float32)
-    return RgbdFrame(depth, (focal, focal, 80.0, 60.0), pose, time=time)
+def seen(*boxes: Box, time: float = 1.0) -> RgbdFrame:
+    """Return what a camera 1.2 m above the floor at x = 0 shows of boxes."""
+    drawn = {f"box#{k}": box.axis_aligned() for k, box in enumerate(boxes)}
+    frame, _ = view({"floor": FLOOR, **drawn}, pitched(0.0, 0.0, 1.2, 0.0, 0.7), time=time)
+    return frame
 
 
 def relief(*boxes: Box) -> Relief:

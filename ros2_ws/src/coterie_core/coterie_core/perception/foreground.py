@@ -96,13 +96,16 @@ def segmented(
     if labels.max(initial=-1) >= 0:
         # The size decides between clusters that the middle does not tell apart.
         weight = np.bincount(labels[labels >= 0], central[labels >= 0] + 1e-3)
-        beyond = _beyond(frame, detection.box, planes, (thin, labels), (voxel, apart, least))
         best = int(weight.argmax())
-        if beyond[best] > _GOES_ON:
-            pixels = np.bincount(labels[voxels][labels[voxels] >= 0], minlength=len(weight))
-            ends = (beyond <= _ENDS) & (pixels >= _PART * kept.sum())
-            best = int(np.where(ends, weight, -1.0).argmax()) if ends.any() else best
-        kept[kept] = labels[voxels] == best
+        own = labels[voxels]
+        large = np.bincount(own[own >= 0], minlength=len(weight)) >= _PART * kept.sum()
+        if np.delete(large, best).any():  # another one could be the thing
+            around = _around(frame, detection.box, planes, voxel)
+            beyond = _beyond(thin, labels, around, apart, least)
+            ends = large & (beyond <= _ENDS)
+            if beyond[best] > _GOES_ON and ends.any():
+                best = int(np.where(ends, weight, -1.0).argmax())
+        kept[kept] = own == best
     small = np.zeros(depth.shape, dtype=bool)
     small[v[kept], u[kept]] = True
     window = np.repeat(np.repeat(small, step, axis=0), step, axis=1)
@@ -111,33 +114,32 @@ def segmented(
     return replace(detection, mask=mask)
 
 
+def _around(
+    frame: RgbdFrame, box: tuple[int, int, int, int], planes: list[Plane], voxel: float
+) -> Array:
+    """Return what is seen around a box beside the planes of the background, thinned out, (n, 3)."""
+    u, v = _ring(frame, box)
+    aside = ~_in_planes(frame, planes, u, v)
+    u, v = u[aside], v[aside]
+    if not len(u):
+        return np.zeros((0, 3))
+    return thinned(deprojected(u, v, frame.depth[v, u], frame.intrinsics), voxel)[0]
+
+
 def _beyond(
-    frame: RgbdFrame,
-    box: tuple[int, int, int, int],
-    planes: list[Plane],
-    found: tuple[Array, npt.NDArray[np.int64]],
-    sizes: tuple[float, float, int],
+    points: Array, labels: npt.NDArray[np.int64], around: Array, apart: float, least: int
 ) -> Array:
     """Return for each cluster the share of it that is seen around the box: it goes on there.
 
     A chair's back before a table does, the table does not.
     """
-    points, labels = found
-    voxel, apart, least = sizes
-    count = int(labels.max()) + 1
-    u, v = _ring(frame, box)
-    aside = ~_in_planes(frame, planes, u, v)
-    u, v = u[aside], v[aside]
-    if len(u) < least:
-        return np.zeros(count)
-    around, _ = thinned(deprojected(u, v, frame.depth[v, u], frame.intrinsics), voxel)
     whole = clusters(np.concatenate([points, around]), apart, least)
     inside, outside = whole[: len(points)], whole[len(points) :]
-    shares = np.zeros(count)
-    for k in range(count):
+    shares = np.zeros(int(labels.max()) + 1)
+    for k in range(len(shares)):
         here = inside[labels == k]
-        own = np.bincount(here[here >= 0], minlength=1).argmax() if (here >= 0).any() else -2
-        more = int((outside == own).sum())
+        joined = here[here >= 0]
+        more = int((outside == np.bincount(joined).argmax()).sum()) if len(joined) else 0
         shares[k] = more / (len(here) + more)
     return shares
 

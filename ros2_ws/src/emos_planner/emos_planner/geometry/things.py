@@ -134,20 +134,20 @@ class Surface:
     """Where something can be put: the surface [m], and whether it lies behind a closed door.
 
     `told` is whether the map has it; that of furniture found on the way is only as is usual.
-    `bottom` is the height [m] to which things fall that are let go there, into a tub or a basket;
+    `falls_to` is the height [m] at which things lie that are let go there, into a tub or a basket;
     None: they stay on it.
     """
 
     box: Box
     closed: bool
     told: bool = True
-    bottom: float | None = None
+    falls_to: float | None = None
 
     @property
     def rest(self) -> Box:
         """Where things come to lie."""
         x, y, z = self.box.center
-        return replace(self.box, center=(x, y, z if self.bottom is None else self.bottom))
+        return replace(self.box, center=(x, y, z if self.falls_to is None else self.falls_to))
 
 
 def surfaces_of(meant: Meant, item: Box | None) -> list[Surface]:

@@ -45,11 +45,11 @@ class Witness:
         self._seen: dict[str, int] = {}
         self._events: list[ObjectEvent] = []
         self._glimpsed: dict[str, tuple[int, Vec3]] = {}
-        self._put: dict[str, tuple[str, Vec3]] = {}
+        self._put_at: dict[str, tuple[str, Vec3]] = {}
 
     def begin(self, task: str) -> None:
         """Begin a task: nothing has been seen in it."""
-        self.task, self._seen, self._glimpsed, self._put = task, {}, {}, {}
+        self.task, self._seen, self._glimpsed, self._put_at = task, {}, {}, {}
 
     @property
     def step(self) -> int:
@@ -102,7 +102,7 @@ class Witness:
         is seen where it was put, though something else is taken to lie across the furniture there.
         """
         kind = kind_of(thing.label.top) if thing is not None else ""
-        holder, spot = self._put.get(thing.id, ("", None)) if thing is not None else ("", None)
+        holder, spot = self._put_at.get(thing.id, ("", None)) if thing is not None else ("", None)
         seen = [self.map.thing(id) for id, step in self._seen.items() if step > after]
         return any(
             one is not None
@@ -163,7 +163,7 @@ class Witness:
     def happened(self, kind: EventKind, thing: SceneObject | None) -> None:
         """Note for the team what this robot did to a thing, or saw of it, by its own map."""
         if kind == "placed" and thing is not None:
-            self._put[thing.id] = (thing.container or thing.support, thing.box.center)
+            self._put_at[thing.id] = (thing.container or thing.support, thing.box.center)
         if thing is not None and thing.label.top:
             self._events.append(event_of(kind, thing, self.robot, self._time, self.task))
 
