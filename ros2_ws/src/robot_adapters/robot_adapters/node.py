@@ -327,12 +327,10 @@ class AdapterNode(AgentNode):
         return await self.arm.manipulate(skill, feedback)
 
     async def _detect(self, label: str) -> SkillResult:
-        await asyncio.sleep(self.settings.sensors.settle)
-        try:
-            seen = (await self.sensors.observation(self.robot, self._step)).detections
-        except SensingError as error:
-            return SkillResult(Outcome.FAULT, str(error))
-        if not label or any(found.label == label for found in seen):
+        seen = await self.sensors.in_view()
+        if seen is None:
+            return SkillResult(Outcome.FAULT, "no detections come: does the detector run?")
+        if not label or label in seen:
             return SkillResult(Outcome.SUCCEEDED)
         return SkillResult(Outcome.NOT_VISIBLE, f"no {label!r} in view from here; look elsewhere")
 

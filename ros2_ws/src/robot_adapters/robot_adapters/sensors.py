@@ -46,6 +46,8 @@ _REST = 4.0
 """A map that took some time to use is used again only after so many times that time."""
 _FROM_NEAR = 1.5
 """A robot that saw a thing from no farther knows better than the map where it is [m]."""
+_DETECTOR_PATIENCE = 5.0
+"""How long a detector may take for an image that is waited for [s]."""
 _MAPS_KEPT = 1
 """Maps of a topic that wait for the Observer's thread; the oldest go."""
 _AHEAD_OF_ODOMETRY = 1.5
@@ -87,6 +89,7 @@ class Sensors:
                 map_pose=None
                 if given == "match"
                 else MapPose(given.x, given.y, given.yaw, given.z),
+                min_views=settings.sensors.min_views,
                 region_prefix=f"{robot}_",
                 storeys=floors or Storeys(),
             ),
@@ -143,6 +146,27 @@ class Sensors:
             return await self._do(look)
         except SensingError as error:
             raise self._because(error) from None
+
+    async def in_view(self) -> set[str] | None:
+        """Return labels that the images of the next moment show; None: no detections come."""
+        since = self._node.now()
+        end = time.monotonic() + _DETECTOR_PATIENCE
+        await asyncio.sleep(self._settings.sensors.settle)
+
+        def look(taken: list[tuple[str, Callable[[], object]]]) -> set[str] | None:
+            self._use(taken)
+            return self.observer.in_view(since)
+
+        while (seen := await self._do(partial(look, self._taken()))) is None:
+            if time.monotonic() > end:
+                return None
+            await asyncio.sleep(_CYCLE)
+        return seen
+
+    def taken(self, label: str, position: Vec3) -> None:
+        """Forget having seen a thing at a point of the team's map: the robot has taken it."""
+        own = self._map_pose.to_robot(position)
+        self.feed("taken", 10, partial(self.observer.objects.drop, label, own))
 
     def pose(self) -> Pose:
         """Return where the robot is in the team's map.

@@ -93,6 +93,13 @@ class SensorSettings(Settings):
     battery: RosName = Field(
         "battery_state", description="Topic of the battery's state; empty: it is not watched."
     )
+    min_views: int = Field(
+        2,
+        ge=1,
+        le=100,
+        description="Images that have to show an object before the team is told of it: detectors "
+        "see things in single images that are not there.",
+    )
     settle: float = Field(
         0.5,
         ge=0.0,

@@ -243,6 +243,8 @@ class Session:
             bad = [one for one in record.sub_tasks if one.state == SubTaskState.FAILED]
             cause = f"could not {bad[-1].kind}" if bad else f"said {record.outcome}"
             reason = f"{failed}; {bad[-1].reason}" if failed and bad else failed
+            if reason:
+                reason = f"{reason[:300]}; in truth: {errand.truth(self.world.contents)}"
             self._book("do", number, errand.words, clock, reason, cause=cause)
 
     # -- robots that share a goal ----------------------------------------------------------------
@@ -268,9 +270,10 @@ class Session:
                     await in_loop(watcher, watcher.give(there, self.size.max_time))
                 except CommandError as error:
                     failed = str(error)
-            left = [part.words for part in parts if not part.done(self.world.contents)]
+            left = [part for part in parts if not part.done(self.world.contents)]
             if left:
-                failed = failed or record.message or f"not so: {'; '.join(left)}"
+                truth = "; ".join(part.truth(self.world.contents) for part in left)
+                failed = f"{(failed or record.message)[:300]}; in truth: {truth}"
             self._book("cooperate", number, goal.text(), clock, failed,
                        cause=f"{len(left)} of {len(parts)} left")  # fmt: skip
 
@@ -296,7 +299,7 @@ class Session:
         trial = Trial(
             self.house, kind, number, self.way, done,
             float(done) if score is None else score, what,
-            "" if done else cause or "failed", failed[:400],
+            "" if done else cause or "failed", failed[:1000],
             round(self.world.time - begin[0], 1), round(time.monotonic() - begin[1], 1),
         )  # fmt: skip
         self.trials.append(trial)

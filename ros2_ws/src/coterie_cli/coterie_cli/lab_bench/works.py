@@ -15,6 +15,7 @@ import numpy as np
 from coterie_bench.skills.tasks import fetches
 from coterie_cli.demo.referee import bank_of_house
 from coterie_core.cooperation import Goal
+from coterie_core.geometry import Box
 from coterie_core.questions import LabelledQuestion
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.surfaces import free_points
@@ -87,12 +88,33 @@ class Errand:
 
     def done(self, things: Things) -> bool:
         """Tell whether such a thing is there: of a word for several kinds, one of these."""
-        kinds = _kinds_meant(self.item)
         return any(
-            thing.support == self.support and thing.label.top in kinds
-            for thing in things
+            thing.support == self.support
+            for thing in self._such(things)
             if thing.id not in things.held
         )
+
+    def truth(self, things: Things) -> str:
+        """Tell where such things are: on what, and where that is [m]."""
+        told = []
+        for thing in self._such(things):
+            owner = things.things.get(thing.support or thing.container)
+            holder = things.held.get(thing.id)
+            on = f"in {holder}'s hand" if holder else f"on {owner.label.top if owner else 'floor'}"
+            at = ", ".join(f"{c:.2f}" for c in thing.box.center)
+            told.append(f"{thing.label.top} {on} ({at})")
+        top = things.things[self.support].box
+        return f"{'; '.join(told)}; wanted {on_box(top)}"
+
+    def _such(self, things: Things) -> list[SceneObject]:
+        kinds = _kinds_meant(self.item)
+        return [thing for thing in things if thing.label.top in kinds]
+
+
+def on_box(box: Box) -> str:
+    """Return where the middle of a box's top is, and how wide the box is, in words [m]."""
+    x, y, _ = box.center
+    return f"at ({x:.2f}, {y:.2f}, {box.top:.2f}), {box.size[0]:.2f} x {box.size[1]:.2f} wide"
 
 
 @cache

@@ -58,16 +58,16 @@ class MapWatch:
 
         Args:
             timeout: Longest wait [s].
-            quiet: A mapper that has nothing to do for so long has mapped what was seen [s].
+            quiet: A mapper for which no frame waits for so long has mapped what was seen [s]; cameras
+                of real robots go on while they stand.
         """
         end = time.monotonic() + timeout
-        before: dict[str, int] = {}
         since = time.monotonic()
         while time.monotonic() < end:
             self._listen_to_floors()
             figures = self._figures()
-            if figures != before or figures.get("frames_waiting"):
-                before, since = figures, time.monotonic()
+            if figures.get("frames_waiting"):
+                since = time.monotonic()
             elif time.monotonic() - since > quiet and self.shown.scene is not None:
                 return figures
             await asyncio.sleep(_PERIOD)

@@ -181,6 +181,7 @@ class GraspingArm:
         # What was held at first may have slipped on the way up.
         grip = await gripper.close()
         if gripper.holds(grip):
+            self._where.taken(label, thing.center)
             return ""
         self._holding, self._held = "", None
         return f"{label} slipped: {gripper.empty(grip)}"

@@ -104,6 +104,10 @@ class Whereabouts(Protocol):
         """
         ...
 
+    def taken(self, label: str, position: Vec3) -> None:
+        """Forget having seen a thing at a point of the team's map [m]: the hand holds it now."""
+        ...
+
     def level_spot(self, point: Vec3, box: Box, radius: float) -> Vec3 | None:
         """Return the spot of furniture nearest to a point that was seen to be level.
 

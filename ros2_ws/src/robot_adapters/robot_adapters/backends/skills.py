@@ -174,7 +174,10 @@ class SkillsArm:
         except RuntimeError as error:
             return SkillResult(Outcome.FAULT, str(error))
         self._holding = str(end.result.holding)[:100]
-        return _result(self._action, end.result)
+        result = _result(self._action, end.result)
+        if isinstance(skill, Pick) and result.ok:
+            self._where.taken(skill.target.label, skill.target.position)
+        return result
 
     def _own(self, skill: Skill) -> Skill:
         """Return a skill with positions in the robot's map."""

@@ -59,6 +59,7 @@ class Track:
         time: When it was seen last [s].
         views: Images that showed it.
         embeddings: Mean look, by network.
+        news: Whether an image has shown it since it was told last.
         faces: Lowest and highest corners of the latest views' boxes, along the box's heading [m].
     """
 
@@ -68,6 +69,7 @@ class Track:
     time: float
     views: int = 1
     embeddings: tuple[Embedding, ...] = ()
+    news: bool = True
     faces: deque[tuple[Vec3, Vec3]] = field(default_factory=lambda: deque(maxlen=_MOST_VIEWS))
 
     def __post_init__(self) -> None:
@@ -184,9 +186,11 @@ class Tracks:
 
     Args:
         sight: How far depth tells that something is gone.
+        min_views: Images that have to show an object before it is told.
     """
 
     sight: Sight
+    min_views: int = 1
     items: list[Track] = field(default_factory=list)
 
     def add(self, found: Iterable[FoundBox], time: float) -> None:
@@ -222,9 +226,33 @@ class Tracks:
             if t.time >= frame.time or not seen_through(frame, t.box, self.sight)
         ]
 
-    def told(self) -> list[Track]:
-        """Return those to tell: a sliver of furniture may grow with further looks, and is kept."""
-        return [t for t in self.items if not is_sliver(t.label, t.box.size)]
+    def told(self, since: float = -math.inf) -> list[Track]:
+        """Return those to tell of what images of a time [s] or later show.
+
+        What too few images have shown may be a mistake of the detector, and a sliver of furniture
+        may grow with further looks: they are kept, and not told.
+        """
+        return [
+            t
+            for t in self.items
+            if t.time >= since and t.views >= self.min_views
+            if not is_sliver(t.label, t.box.size)
+        ]
+
+    def news(self) -> list[Track]:
+        """Return those to tell that images have shown since the last call."""
+        told = [t for t in self.told() if t.news]
+        for track in told:
+            track.news = False
+        return told
+
+    def drop(self, label: str, position: Vec3) -> None:
+        """Forget things of a label at a position [m] of the robot's map: they are not there now."""
+        self.items = [
+            t
+            for t in self.items
+            if t.label != label or math.dist(t.box.center, position) > SAME_M
+        ]
 
     def forget(self, before: float = math.inf) -> None:
         """Forget what was seen last before a time [s]."""
@@ -247,6 +275,7 @@ def _blend(track: Track, one: FoundBox, time: float) -> None:
     }
     track.embeddings = averaged(track.embeddings, n, one.embeddings, 1)
     track.views += 1
+    track.news = True
     track.distance = min(track.distance, one.distance)
     track.time = max(track.time, time)
 

@@ -51,6 +51,7 @@ class SensingSettings:
         map_pose: Where the robot's map lies in the team's; None: not known yet.
         memory: What was seen counts for so long [s], so that the way and a turn on the spot are
             in the observation at their end.
+        min_views: Images that have to show an object before an observation holds it.
         sight: How far images tell something.
         spacing: How places lie.
         region_prefix: Of ids of regions that the robot parts the floor into itself.
@@ -65,6 +66,7 @@ class SensingSettings:
     names: FrameNames = field(default_factory=FrameNames)
     map_pose: MapPose | None = field(default_factory=MapPose)
     memory: float = 30.0
+    min_views: int = 2
     sight: Sight = field(default_factory=Sight)
     spacing: PlaceSpacing = field(default_factory=PlaceSpacing)
     region_prefix: str = ""
@@ -97,7 +99,7 @@ class Observer:
             settings.radius, settings.spacing, settings.region_prefix, settings.map_pose
         )
         self.map.storeys = settings.storeys
-        self.objects = Tracks(settings.sight)
+        self.objects = Tracks(settings.sight, settings.min_views)
         self.relief = Relief()
         self.finder = MapFinder(settings.sight) if settings.map_pose is None else None
         self.jumps = 0
@@ -108,7 +110,7 @@ class Observer:
         self._seen: dict[str, tuple[float, float]] = {}  # place -> (time, quality)
         self._unplaced: dict[str, tuple[float, float]] = {}  # label -> (time, score)
         self._boxes = WaitingBoxes(transforms, settings.names, settings.patience)
-        self._lost_until = -math.inf
+        self._lost_until = self._detected = -math.inf
         self._drawn: list[Room] = []
         self._teams: set[str] = set()
 
@@ -175,6 +177,7 @@ class Observer:
 
     def feed_labels(self, found: Detections) -> None:
         """Take detections of a camera without depth: they are seen, but nobody knows where."""
+        self._detected = max(self._detected, found.time)
         for one in found.items:
             if self._counts(one.scores):
                 self._note_unplaced(one, found.time)
@@ -231,7 +234,10 @@ class Observer:
         return self.map.scene(without=self._teams)
 
     def observation(self, robot: str, step: int, time: float) -> Observation:
-        """Return what the robot perceives, in the team's map.
+        """Return what the robot has perceived since the last observation, in the team's map.
+
+        So the way and a turn on the spot are in the observation at their end, and nothing that was
+        seen once counts as seen again.
 
         Args:
             robot: Its name.
@@ -245,7 +251,7 @@ class Observer:
         self.work(time)
         pose = self._pose(time)
         oldest = time - self.settings.memory
-        detections = [self._detection(track, where) for track in self.objects.told()]
+        detections = [self._detection(track, where) for track in self.objects.news()]
         for label, (when, score) in sorted(self._unplaced.items()):
             if when >= oldest:
                 detections.append(Detection(label, score, None, None, 0.0, "", {label: score}))
@@ -260,6 +266,8 @@ class Observer:
                 if when >= oldest and name in state.places.spots:
                     seen.setdefault(name, quality)
             neighbors = self._neighbors(here, state, where, detections, seen)
+        self._unplaced.clear()
+        self._seen.clear()
         return Observation(
             robot,
             step,
@@ -271,6 +279,13 @@ class Observer:
             tuple(neighbors),
             seen,
         )
+
+    def in_view(self, since: float) -> set[str] | None:
+        """Return labels that images since a time [s] show; None: no detector has told of any."""
+        if self._detected < since:
+            return None
+        unplaced = {label for label, (when, _) in self._unplaced.items() if when >= since}
+        return unplaced | {track.label for track in self.objects.told(since)}
 
     def figures(self) -> dict[str, object]:
         """Return numbers for diagnostics."""
@@ -333,6 +348,7 @@ class Observer:
         self.objects.drop_gone(frame)
 
     def _found(self, found: Sequence[FoundBox], time: float) -> None:
+        self._detected = max(self._detected, time)
         self.objects.add(found, time)
         if self.finder is not None:
             self.finder.add(found, time)
