@@ -23,11 +23,15 @@ from coterie_cli.cooperate.watch import CooperationWatcher  # noqa: E402
 from coterie_cli.person import PersonAtTerminal  # noqa: E402
 from coterie_core.asking import MOST_QUESTIONS  # noqa: E402
 from coterie_core.cooperation import Goal, Note  # noqa: E402
+from coterie_core.geometry import Pose  # noqa: E402
 from coterie_core.household import load_household  # noqa: E402
 from coterie_core.language import ModelProfile  # noqa: E402
+from coterie_core.observation import Observation  # noqa: E402
+from coterie_core.scene import Room, SceneGraph  # noqa: E402
 from coterie_core.testing.endpoint import Endpoint  # noqa: E402
 from coterie_msgs.action import Cooperate  # noqa: E402
-from coterie_msgs.msg import Relation, SubGoal, TeamMessage  # noqa: E402
+from coterie_msgs.msg import Observation as ObservationMsg  # noqa: E402
+from coterie_msgs.msg import Relation, SemanticMap, SubGoal, TeamMessage  # noqa: E402
 from coterie_ros import conversions  # noqa: E402
 from coterie_ros.conversions.cooperation import goal_to_msg  # noqa: E402
 from coterie_ros.conversions.notes import note_from_msg, note_to_msg  # noqa: E402
@@ -224,6 +228,31 @@ def test_without_a_map_it_says_what_is_missing(ros, monkeypatch) -> None:
     assert answer.status == ABORTED and not answer.result.success
     assert "no message on semantic_map within 0.2 s" in answer.result.message
     assert not node._busy
+
+
+def test_a_goal_waits_for_the_rooms_of_real_robots_which_come_after_the_first_map(ros) -> None:
+    node = ros.add(RevecaNode("agent", namespace="/rover", context=ros.context, parameters={}))
+    ros.wait_active(node)
+    other = ros.node("mapper")
+    maps = other.create_publisher(SemanticMap, "semantic_map", profile("latched"))
+    eyes = other.create_publisher(ObservationMsg, "rover/observation", profile("observations"))
+    client = ActionClient(other, Cooperate, "rover/cooperate")
+    ros.wait_for_matched(maps, eyes, client)
+    where = Pose((1.0, 1.0, 0.0), 0.0)
+    eyes.publish(conversions.observation_to_msg(Observation("rover", 0, 1.0, where, "", None)))
+    maps.publish(conversions.scene_to_msg(SceneGraph()))
+    goal = Cooperate.Goal(name="x", goal=goal_to_msg(GOAL))
+    handle = ros.result(client.send_goal_async(goal))
+    ros.spin_until(lambda: node._busy and node._scene is not None, what="the goal")
+    assert node.body is None
+    scene = SceneGraph()
+    outline = ((0.0, 0.0), (4.0, 0.0), (4.0, 3.0), (0.0, 3.0))
+    scene.add_room(Room("kitchen", "kitchen", "kitchen", polygon=outline))
+    maps.publish(conversions.scene_to_msg(scene))
+    ros.spin_until(lambda: node.body is not None, what="the rooms")
+    assert set(node.body.map.scene.rooms) == {"kitchen"}
+    ros.result(handle.cancel_goal_async())
+    assert ros.result(handle.get_result_async()).status == CANCELED
 
 
 # -- models that ask the person who gave the goal --------------------------------------------------

@@ -157,7 +157,8 @@ class RevecaNode(AgentNode):
         self.keeper.save()
 
     def _on_map(self) -> None:
-        if self._scene is None:  # what is known beforehand; what comes later is others' seeing
+        # What is known beforehand; what comes later is others' seeing. Real robots' rooms come late.
+        if self._scene is None or not (self._scene.rooms or self.body):
             self._scene = self.keeper.memory.scene()
             self._came.set()
             self._came.clear()
@@ -266,14 +267,16 @@ class RevecaNode(AgentNode):
         """
         try:
             await in_time(
-                self._until(lambda: None not in (self._scene, self._seen.latest)), PATIENCE
+                self._until(lambda: bool(self._seen.latest and self._scene and self._scene.rooms)),
+                PATIENCE,
             )
         except asyncio.TimeoutError:
-            lacks = "semantic_map" if self._scene is None else "observation"
-            raise _NotReady(
-                f"no message on {lacks} within {PATIENCE:g} s: is the bridge (or the robot's "
-                "own driver) running, with a prior_map?"
-            ) from None
+            if None in (self._scene, self._seen.latest):
+                lacks = "semantic_map" if self._scene is None else "observation"
+                raise _NotReady(
+                    f"no message on {lacks} within {PATIENCE:g} s: is the bridge (or the robot's "
+                    "own driver) running, with a prior_map?"
+                ) from None
         assert self._scene is not None and self._seen.latest is not None
         if self.body is None:
             parameters = self.parameters
