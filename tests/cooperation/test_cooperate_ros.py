@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 
 import pytest
@@ -41,6 +42,7 @@ from habitat_bridge.embedded.world import EmbeddedWorld  # noqa: E402
 from habitat_bridge.house.generator import generate_house  # noqa: E402
 from habitat_bridge.node import BridgeNode  # noqa: E402
 from habitat_bridge.robots import EMBODIMENTS  # noqa: E402
+from reveca_agent.house import HouseBody  # noqa: E402
 from reveca_agent.node import RevecaNode  # noqa: E402
 
 SUCCEEDED, CANCELED, ABORTED = 4, 5, 6
@@ -139,8 +141,13 @@ def graph(ros, tmp_path):
     return Graph(ros, tmp_path)
 
 
-def test_two_robots_do_a_goal_and_the_world_agrees(graph) -> None:
+def test_two_robots_do_a_goal_and_the_world_agrees(graph, monkeypatch) -> None:
     rover = graph.robots["rover"]
+    on_way: list[tuple[float, float, float]] = []
+    took = HouseBody.moved
+    monkeypatch.setattr(
+        HouseBody, "moved", lambda body, at, time: (on_way.append(at), took(body, at, time))
+    )
     for wrong, words in (
         ([], "goal"),
         (
@@ -169,6 +176,7 @@ def test_two_robots_do_a_goal_and_the_world_agrees(graph) -> None:
     assert graph.in_place("bottle", "counter") >= 2
     assert sum(robot._work.distance for robot in graph.robots.values()) > 1.0
     assert all(graph.feedback.values())
+    assert any(math.dist(at, (0.0, 0.0, 0.0)) > 0.5 for at in on_way), "a drive tells where it is"
     assert all(r.diagnostics.counter("forged_messages") == 1 for r in graph.robots.values())
 
     # A person asks while nobody has anything to do.

@@ -9,7 +9,7 @@ import pytest
 from coterie_bench.reveca.house_episodes import HouseTeam, in_place
 from coterie_core.cooperation import Facts, Goal, Note, Sighting
 from coterie_core.household import load_household
-from coterie_core.skills import NavigateTo, Outcome, Pick, SkillResult
+from coterie_core.skills import NavigateTo, Open, Outcome, Pick, SkillResult
 from coterie_core.waiting import in_time
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -167,6 +167,31 @@ async def test_a_hand_that_always_slips_ends_out_of_time(team):
     ended = await run(two, TIDY, max_time=150.0)
     assert set(ended.values()) == {"out of time"}
     assert all(work.decisions < 400 for work in two.works.values())
+
+
+async def test_hands_that_open_nothing_leave_containers_alone_after_one_try(team):
+    """Arms of MoveIt open nothing: each robot finds out once, and claims nothing of the inside."""
+    two = team()
+    tries = {name: 0 for name in two.drivers}
+    for name, driver in two.drivers.items():
+        skill = driver.skill
+
+        async def cannot_open(one, skill=skill, name=name):
+            if isinstance(one, Open):
+                tries[name] += 1
+                await asyncio.sleep(0)
+                return SkillResult(Outcome.UNSUPPORTED, "this arm opens nothing")
+            return await skill(one)
+
+        driver.skill = cannot_open
+    # Nothing of the kind is anywhere, so that they would look into everything.
+    ended = await run(two, Goal.parse("x", ["ON(unicorn, table): 1"]), max_time=300.0)
+    assert set(ended.values()) == {"out of time"}
+    assert sum(tries.values()) > 0 and max(tries.values()) == 1
+    assert any(work.agent.memory.closed for work in two.works.values())
+    told = [note.facts.searched for note in two.said if note.facts is not None]
+    shut = {id_ for work in two.works.values() for id_ in work.agent.memory.closed}
+    assert not shut & {place for places in told for place in places}
 
 
 async def test_a_persons_question_is_answered(team):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from coterie_core.geometry import Box, distance, iou, spanning
+from coterie_core.geometry import Box, Vec3, distance, iou, spanning
 from coterie_core.household import load_household
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Detection, Observation
@@ -45,8 +46,19 @@ ERROR_PER_M = 0.03
 _NEAREST = 0.3  # [m] from nearer than which places get no better
 _GATE = 2.0  # standard deviations within which two places are one
 _GIVEN_FROM = 1.0  # [m] from where items of a given map are taken to have been seen
+WHERE_PUT = 0.2
+"""What is seen nearer than this to where it was put is on what it was put on [m]."""
 MOST_THINGS = 5000
 """How many things to remember."""
+
+
+@dataclass(slots=True)
+class _Put:
+    """What a thing was put on or into, where [m], and whether it has been seen there since."""
+
+    holder: str
+    position: Vec3
+    seen: bool = False
 
 
 class TeamMap:
@@ -64,7 +76,7 @@ class TeamMap:
         self._numbers: dict[str, int] = {}
         self._reserved: set[str] = set()
         self._carried: dict[str, str] = {}
-        self._put: dict[str, str] = {}
+        self._put: dict[str, _Put] = {}
         self._made: set[str] = set()
         self._variances: dict[str, float] = {}  # of places of items that were seen [m^2]
 
@@ -218,7 +230,7 @@ class TeamMap:
         self.rest(thing)
         if holder is not None and not thing.container:
             thing.support = owner
-        self._put[thing.id] = thing.container or thing.support
+        self._put[thing.id] = _Put(thing.container or thing.support, thing.box.center)
         self.version += 1
 
     def set_open(self, id_: str, is_open: bool) -> None:
@@ -284,8 +296,10 @@ class TeamMap:
 
     def _was_put_there(self, thing: SceneObject, box: Box) -> bool:
         """Tell whether a box lies on or in what a thing was put on or into, unseen since."""
-        holder = self._put.get(thing.id, "")
-        return bool(holder) and support_at(self.scene, box.center, box.bottom)[0] == holder
+        put = self._put.get(thing.id)
+        if put is None or put.seen or not put.holder:
+            return False
+        return support_at(self.scene, box.center, box.bottom)[0] == put.holder
 
     def _twice(self, detections: Sequence[Detection], first: int, second: int) -> bool:
         """Tell whether two detections of one look are of one thing."""
@@ -319,10 +333,13 @@ class TeamMap:
         else:
             self._rename(self.scene.objects[known], detection)
         thing = self.scene.objects[known]
-        was_put = self._put.pop(known, "")
         if thing.kind == "item":  # items move; furniture of a given map stays where the map has it
-            thing.box = self._place_of(thing, detection.box, detection.distance, bool(was_put))
+            put = self._put.get(known)
+            new = put is not None and not put.seen
+            thing.box = self._place_of(thing, detection.box, detection.distance, new)
             self.rest(thing)
+            if put is not None:
+                self._rest_where_put(thing, put)
         elif thing.id in self._made and not thing.receptacles:
             # Surfaces, where somebody made them of the box, would not grow with it.
             if thing.kind == "furniture" or is_solid(thing.label.top):
@@ -336,6 +353,15 @@ class TeamMap:
             thing.observations += 1  # what shows it under another name does not confirm it
         thing.last_seen = Sighting(observation.time, observation.robot)
         return thing.id
+
+    def _rest_where_put(self, thing: SceneObject, put: _Put) -> None:
+        """Have what is seen where it was put rest there, though its box lies in other ones too."""
+        put.seen = True
+        away = distance(thing.box.center, put.position)
+        if put.holder not in self.scene.objects or away > WHERE_PUT:
+            del self._put[thing.id]
+        elif put.holder not in (thing.support, thing.container):
+            thing.support, thing.container = put.holder, ""
 
     def _place_of(self, thing: SceneObject, seen: Box, away: float, put: bool) -> Box:
         """Return where an item is, by all that has shown it there, near looks before far ones.

@@ -151,6 +151,25 @@ def test_what_was_put_on_a_counter_is_not_the_one_on_the_floor(known: TeamMap) -
     assert look(known, at("mug", 3.2, 1.2, 0.05), time=2.0) == ["rover-mug-2"]
 
 
+def test_what_is_seen_where_it_was_put_rests_on_what_it_was_put_on(known: TeamMap) -> None:
+    """A smaller thing is taken to lie across the table: else what lies in both boxes is on it."""
+    scene = known.scene
+    for name, label, size in (
+        ("t-1", "table", (1.6, 0.9, 0.75)),
+        ("d-1", "desk", (0.9, 0.5, 0.75)),
+    ):
+        box = Box((4.0, 3.0, size[2] / 2.0), size)
+        scene.add_object(SceneObject(name, LabelBelief.of(label), box, kind="furniture"))
+    (mug,) = look(known, at("mug", 0.7), time=1.0)
+    known.take(mug)
+    known.put(mug, "t-1", (4.1, 3.0, 0.75))
+    for k, x in enumerate((4.15, 4.12)):
+        assert look(known, at("mug", x, 3.0, 0.8), time=2.0 + k) == [mug]
+        assert scene.objects[mug].support == "t-1"
+    assert look(known, at("mug", 3.7, 3.0, 0.8), time=4.0) == [mug]
+    assert scene.objects[mug].support == "d-1", "it has been moved"
+
+
 def box_of(label: str, x: float, *size: float) -> Detection:
     wide, deep, high = size or (0.6, 0.5, 1.2)
     return Detection(label, 0.9, Box((x, 3.0, high / 2.0), (wide, deep, high)))

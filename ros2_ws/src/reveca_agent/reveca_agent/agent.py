@@ -13,6 +13,7 @@ from coterie_core.cooperation import (
     Action,
     Briefing,
     Note,
+    Open,
     Percept,
     Put,
     Result,
@@ -264,6 +265,8 @@ class RevecaAgent:
         plan = self.plan
         if plan is None or isinstance(action, (Send, Wait)):
             return
+        if result.reason == "unable" and isinstance(action, Open):
+            self.memory.opens = False
         count = self._failed[plan.target] = self._failed.get(plan.target, 0) + 1
         trim(self._failed, KEPT)
         if result.reason in ("no_way", "too_far", "full") and count >= WAYS:

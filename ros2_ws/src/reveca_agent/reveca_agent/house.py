@@ -63,7 +63,7 @@ _REASONS: dict[Outcome, Reason] = {
     Outcome.HAND_FULL: "hands_full",
     Outcome.HAND_EMPTY: "not_holding",
     Outcome.CLOSED: "closed",
-    Outcome.UNSUPPORTED: "not_portable",
+    Outcome.UNSUPPORTED: "unable",
     Outcome.REFUSED: "not_portable",
 }
 

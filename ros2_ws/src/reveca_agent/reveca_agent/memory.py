@@ -60,6 +60,8 @@ class Memory:
     _parents: dict[str, dict[str, None]] = field(default_factory=dict)
     closed: dict[str, None] = field(default_factory=dict)
     """Containers that were closed when last seen."""
+    opens: bool = True
+    """Whether the own hand can open containers, as far as was tried."""
     _levels: list[dict[str, None]] = field(default_factory=list)
     _rooms: dict[str, dict[str, None]] = field(default_factory=dict)
 

@@ -265,11 +265,10 @@ class RevecaNode(AgentNode):
         Raises:
             _NotReady: One of them does not come; says which, and where it should come from.
         """
+        seen = self._seen
+        known = self._until(lambda: bool(seen.latest and self._scene and self._scene.rooms))
         try:
-            await in_time(
-                self._until(lambda: bool(self._seen.latest and self._scene and self._scene.rooms)),
-                PATIENCE,
-            )
+            await in_time(known, PATIENCE)
         except asyncio.TimeoutError:
             if None in (self._scene, self._seen.latest):
                 lacks = "semantic_map" if self._scene is None else "observation"
@@ -347,7 +346,8 @@ class RevecaNode(AgentNode):
     def _on_way(self, feedback: Any) -> None:
         if self.body is not None:
             try:
-                at = point_from_msg(feedback.pose.position, Checks("navigate_to"))
+                here = feedback.current_pose.pose.position
+                at = point_from_msg(here, Checks("navigate_to").at("current_pose"))
             except ConversionError:
                 return
             self.body.moved(at, self._time)

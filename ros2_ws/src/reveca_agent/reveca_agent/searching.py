@@ -82,7 +82,9 @@ def search_places(
 
 
 def closed_containers(memory: Memory) -> list[Entry]:
-    """Closed containers into which one has not looked, as far as a decision is shown them."""
+    """Closed containers to look into, as far as a decision is shown them: if one can open any."""
+    if not memory.opens:
+        return []
     if memory.settings.relevance and not memory.settings.tokens:
         ids = islice(memory.closed, 4 * memory.settings.shown)
         found = [memory.scene[id_] for id_ in ids]

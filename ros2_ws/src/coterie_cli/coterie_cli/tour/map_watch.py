@@ -58,8 +58,8 @@ class MapWatch:
 
         Args:
             timeout: Longest wait [s].
-            quiet: A mapper for which no frame waits for so long has mapped what was seen [s]; cameras
-                of real robots go on while they stand.
+            quiet: A mapper for which no frame waits for so long has mapped what was seen [s]; real
+                cameras go on while their robots stand.
         """
         end = time.monotonic() + timeout
         since = time.monotonic()

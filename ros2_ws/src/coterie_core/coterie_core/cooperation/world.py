@@ -135,6 +135,7 @@ Reason = Literal[
     "full",
     "too_long",  # message over the limit
     "not_here",  # the world has no such action
+    "unable",  # this body never can
 ]
 
 

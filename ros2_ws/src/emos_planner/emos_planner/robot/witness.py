@@ -22,8 +22,6 @@ _LOOKS = 2
 """So many looks in vain say that a thing is gone."""
 LOOKS_AGAIN = 3
 """Further looks from where one look showed a thing; if none shows it, that was a mistake."""
-_WHERE_PUT = 0.2
-"""What is seen so near to where it was put is there [m]."""
 _SAME_SPOT = 0.5
 """Looks from nearer than this to one another are from one spot [m]."""
 
@@ -45,11 +43,10 @@ class Witness:
         self._seen: dict[str, int] = {}
         self._events: list[ObjectEvent] = []
         self._glimpsed: dict[str, tuple[int, Vec3]] = {}
-        self._put_at: dict[str, tuple[str, Vec3]] = {}
 
     def begin(self, task: str) -> None:
         """Begin a task: nothing has been seen in it."""
-        self.task, self._seen, self._glimpsed, self._put_at = task, {}, {}, {}
+        self.task, self._seen, self._glimpsed = task, {}, {}
 
     @property
     def step(self) -> int:
@@ -98,24 +95,14 @@ class Witness:
     def seen_on(self, thing: SceneObject | None, goal: SceneObject | None, after: int = -1) -> bool:
         """Whether such a thing was seen on (or in) what it was put on, later than in a step.
 
-        What is in view on the way counts as what a look from the very spot shows. So does one that
-        is seen where it was put, though something else is taken to lie across the furniture there.
+        What is in view on the way counts as what a look from the very spot shows.
         """
         kind = kind_of(thing.label.top) if thing is not None else ""
-        holder, spot = self._put_at.get(thing.id, ("", None)) if thing is not None else ("", None)
         seen = [self.map.thing(id) for id, step in self._seen.items() if step > after]
         return any(
             one is not None
             and kind_of(one.label.top) == kind
-            and (
-                goal is None
-                or goal.id in (one.support, one.container)
-                or (
-                    goal.id == holder
-                    and spot is not None
-                    and distance(one.box.center, spot) <= _WHERE_PUT
-                )
-            )
+            and (goal is None or goal.id in (one.support, one.container))
             for one in seen
         )
 
@@ -162,8 +149,6 @@ class Witness:
 
     def happened(self, kind: EventKind, thing: SceneObject | None) -> None:
         """Note for the team what this robot did to a thing, or saw of it, by its own map."""
-        if kind == "placed" and thing is not None:
-            self._put_at[thing.id] = (thing.container or thing.support, thing.box.center)
         if thing is not None and thing.label.top:
             self._events.append(event_of(kind, thing, self.robot, self._time, self.task))
 

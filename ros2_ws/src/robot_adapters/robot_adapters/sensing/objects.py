@@ -249,9 +249,7 @@ class Tracks:
     def drop(self, label: str, position: Vec3) -> None:
         """Forget things of a label at a position [m] of the robot's map: they are not there now."""
         self.items = [
-            t
-            for t in self.items
-            if t.label != label or math.dist(t.box.center, position) > SAME_M
+            t for t in self.items if t.label != label or math.dist(t.box.center, position) > SAME_M
         ]
 
     def forget(self, before: float = math.inf) -> None:
