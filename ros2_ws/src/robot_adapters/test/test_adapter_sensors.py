@@ -13,6 +13,7 @@ pytest.importorskip("vision_msgs")
 pytest.importorskip("nav2_msgs")
 pytest.importorskip("coterie_msgs")
 
+from rclpy.action import ActionClient
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from vision_msgs.msg import (
     Detection2D,
@@ -27,7 +28,7 @@ from coterie_core.geometry import Pose
 from coterie_core.recording.images import encode_color
 from coterie_fixtures.nav2_base import Nav2Base
 from coterie_msgs.action import Manipulate
-from coterie_msgs.msg import ImageDetections, Observation
+from coterie_msgs.msg import ImageDetections, Observation, SkillResult
 from coterie_ros import conversions
 from coterie_ros.qos import profile
 from robot_adapters.node import AdapterNode
@@ -123,6 +124,15 @@ class Rig:
         one.results = [guess]
         self.found.publish(Detection2DArray(header=head, detections=[one]))
 
+    def detect(self, label, *, looking):
+        """Have the robot tell whether it sees something; return how the skill ended."""
+        ros, client = self.ros, ActionClient(self.node, Manipulate, "/porter/manipulate")
+        ros.spin_until(client.server_is_ready)
+        goal = Manipulate.Goal(skill=Manipulate.Goal.DETECT, label=label)
+        end = ros.result(client.send_goal_async(goal)).get_result_async()
+        ros.spin_until(lambda: (looking and self.look(), end.done())[1], what="the skill's end")
+        return end.result().result.result
+
 
 def test_observations_are_in_the_teams_map_and_the_mapper_gets_images_in_its_frames(ros):
     rig = Rig(ros)
@@ -135,14 +145,8 @@ def test_observations_are_in_the_teams_map_and_the_mapper_gets_images_in_its_fra
         return any(t.label == "vase" for t in rig.adapter.sensors.observer.objects.items)
 
     ros.spin_until(tracked)
-    handle = rig.node  # an observation follows every skill
-    from rclpy.action import ActionClient
-
-    client = ActionClient(handle, Manipulate, "/porter/manipulate")
-    ros.spin_until(client.server_is_ready)
-    goal = Manipulate.Goal(skill=Manipulate.Goal.DETECT, label="vase")
-    answer = ros.result(ros.result(client.send_goal_async(goal)).get_result_async())
-    assert answer.result.result.outcome == 1, answer.result.result.reason
+    # An observation follows every skill.
+    assert rig.detect("vase", looking=True).outcome == SkillResult.SUCCEEDED
     ros.spin_until(lambda: rig.seen[-1].detections)
     (vase,) = rig.seen[-1].detections
     center = vase.box.center.position if hasattr(vase.box.center, "position") else vase.box.center
@@ -159,6 +163,17 @@ def test_observations_are_in_the_teams_map_and_the_mapper_gets_images_in_its_fra
     assert conversions.transform_from_msg(placed) == Pose(
         (10.0, 0.0, 0.0), pytest.approx(math.pi / 2.0)
     )
+
+
+def test_what_was_seen_before_is_not_in_view_now(ros):
+    """The vase stays known, and neither a detector that is silent nor another thing shows it."""
+    rig = Rig(ros)
+    assert rig.detect("vase", looking=True).outcome == SkillResult.SUCCEEDED
+    silent = rig.detect("vase", looking=False)
+    assert silent.outcome == SkillResult.FAULT and "no detections come" in silent.reason
+    assert rig.adapter.sensors.observer.objects.items
+    other = rig.detect("cup", looking=True)
+    assert other.outcome == SkillResult.NOT_VISIBLE and "'cup'" in other.reason
 
 
 def test_colors_and_boxes_in_space_reach_the_team(ros):

@@ -9,8 +9,8 @@ from scipy.spatial.transform import Rotation
 
 from coterie_bench.sensing.sensed_house import BODY, SensedHouse
 from coterie_core.detections import BoxDetection, ImageDetection
-from coterie_core.geometry import Pose
-from coterie_core.scene import merge
+from coterie_core.geometry import Box, Pose
+from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, merge
 from coterie_core.transforms import TransformBuffer
 from coterie_fixtures.drawn_scenes import COLS, INTRINSICS, ROWS, looking, view
 from robot_adapters.sensing.camera import Boxes, CameraModel, DepthImage
@@ -200,6 +200,43 @@ def test_what_a_single_image_shows_is_not_told(house):
     assert observer.observation("r", 0, end).detections == ()
     observer, end = cups_seen(house, 2, 801.0)
     assert [d.label for d in observer.observation("r", 0, end).detections] == ["cup"]
+
+
+def furniture(label: str, box: Box, **also: float) -> SceneObject:
+    belief = LabelBelief({label: 1.0, **also})
+    return SceneObject(f"{label}-1", belief, box, kind="furniture")
+
+
+@pytest.mark.parametrize(
+    ("score", "view", "told"),
+    [
+        # A part of the sofa is the sofa, whatever the robot's map is turned by.
+        ({"sofa": 0.8}, Box((1.4, 0.0, 0.4), (0.5, 0.5, 0.8)), "sofa"),
+        # Misnamed as what the map holds for possible, or within another solid thing.
+        ({"bench": 0.8}, Box((1.4, 0.0, 0.4), (0.5, 0.5, 0.8)), "sofa"),
+        ({"wardrobe": 0.8}, Box((1.4, 0.0, 0.4), (0.5, 0.5, 0.7)), "sofa"),
+        # A cup that lies on it, and a sofa somewhere else, are themselves.
+        ({"cup": 0.8}, Box((1.4, 0.0, 0.4), (0.1, 0.1, 0.1)), None),
+        ({"sofa": 0.8}, Box((4.0, 0.0, 0.4), (0.5, 0.5, 0.8)), None),
+    ],
+)
+def test_a_part_of_furniture_of_the_teams_map_is_told_as_the_whole(house, score, view, told):
+    where = MapPose(3.0, -1.0, 0.7)
+    observer = start(house, map_pose=where, min_views=1)
+    sofa = Box((2.0, 0.0, 0.4), (1.9, 0.9, 0.8))
+    scene = SceneGraph()
+    scene.add_object(furniture("sofa", sofa, bench=0.3))
+    observer.feed_team_map(scene)
+    house.stand(Pose(home_of(house), 0.0), 830.0)
+    own = where.box_to_robot(view)
+    turn = (0.0, 0.0, math.sin(own.yaw / 2.0), math.cos(own.yaw / 2.0))
+    seen = BoxDetection(own.center, turn, own.size, score)
+    observer.add_boxes("head", Boxes((seen,), observer.settings.names.map, 830.0), 830.0)
+    (found,) = observer.observation("r", 0, 830.0).detections
+    assert found.label == (told or next(iter(score)))
+    assert found.box.center == pytest.approx(sofa.center if told else view.center, abs=0.01)
+    if told:
+        assert found.box == sofa and found.scores["bench"] == pytest.approx(0.3 / 1.3)
 
 
 def test_what_the_hand_has_taken_is_not_told_any_more(house):

@@ -24,16 +24,15 @@ from robot_adapters.sensing.camera import (
 from robot_adapters.sensing.finder import MapFinder
 from robot_adapters.sensing.frames import FrameNames, Jump, Localization
 from robot_adapters.sensing.grid_space import GridData
+from robot_adapters.sensing.mapped import MappedFurniture
 from robot_adapters.sensing.objects import FoundBox, Track, Tracks, WaitingBoxes, boxes_of
 from robot_adapters.sensing.places import PlaceSpacing
 from robot_adapters.sensing.plane import MapPose
 from robot_adapters.sensing.relief import Relief
 from robot_adapters.sensing.robot_map import FloorState, RobotMap
-from robot_adapters.sensing.seen import Sight, cells_seen, places_seen
+from robot_adapters.sensing.seen import Sight, cells_seen, labels_toward, places_seen
 from robot_adapters.sensing.storeys import Storeys
 
-_TOWARD = 3.0
-"""How far from a place a thing may lie that is seen toward it [m]."""
 _MOST_LABELS = 500
 
 
@@ -89,6 +88,7 @@ class Observer:
         finder: Looks for the robot's map in the team's; None where it is given.
         objects: Objects that were seen of late, in the robot's map.
         relief: Heights that were seen of late, in the robot's map.
+        furniture: That of the team's map.
         jumps: How often localization has jumped.
         last_jump: The latest jump.
     """
@@ -101,6 +101,7 @@ class Observer:
         self.map.storeys = settings.storeys
         self.objects = Tracks(settings.sight, settings.min_views)
         self.relief = Relief()
+        self.furniture = MappedFurniture()
         self.finder = MapFinder(settings.sight) if settings.map_pose is None else None
         self.jumps = 0
         self.last_jump: Jump | None = None
@@ -129,13 +130,14 @@ class Observer:
         return self.map.set_rooms(self._drawn, self._here())
 
     def feed_team_map(self, scene: SceneGraph) -> bool:
-        """Take the team's map: its rooms, and its objects to find this robot's map by.
+        """Take the team's map: its rooms, its furniture, and objects to find this robot's map by.
 
         Regions that robots part the floor into are none of its rooms: they come and go. Tell
         whether the rooms are news.
         """
         if self.finder is not None:
             self.finder.set_team(scene)
+        self.furniture.update(scene)
         self.map.call_as_team(scene)
         if self._drawn:
             return False
@@ -415,17 +417,13 @@ class Observer:
             return None
 
     def _detection(self, track: Track, where: MapPose) -> Detection:
-        label = track.label
-        return Detection(
-            label,
-            min(1.0, track.scores[label]),
-            where.box_to_team(track.box),
-            self.map.room_at(track.box.center),
-            track.distance,
-            "",
-            dict(track.scores),
-            track.embeddings,
-        )
+        box, scores, label = where.box_to_team(track.box), track.scores, track.label
+        known = self.furniture.shown_by(scores, box)
+        if known is not None:  # a view shows a part of it, and may misname it
+            box, scores, label = known.box, known.label.distribution(), known.label.top
+        room, score = self.map.room_at(where.to_robot(box.center)), min(1.0, scores[label])
+        more = ("", dict(scores), track.embeddings)
+        return Detection(label, score, box, room, track.distance, *more)
 
     def _neighbors(
         self,
@@ -437,13 +435,7 @@ class Observer:
     ) -> list[PlaceView]:
         ways = state.places.neighbors(here) if here else {}
         spots = {k: where.to_team(state.position(k)) for k in (here, *ways) if k}
-        toward: dict[str, set[str]] = {k: set() for k in spots}
-        for found in detections:
-            if found.box is not None and spots:
-                center = found.box.center
-                nearest = min(spots, key=lambda k: (math.dist(spots[k][:2], center[:2]), k))
-                if math.dist(spots[nearest], center) <= _TOWARD:
-                    toward[nearest].add(found.label)
+        toward = labels_toward(spots, detections)
         return [
             PlaceView(
                 other,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from coterie_core.detections import RgbdFrame
 from coterie_core.free_space.floor_graph import Mask
 from coterie_core.geometry import Box, Vec3, heading_axes
+from coterie_core.observation import Detection
 from coterie_core.transforms import inverse
 from robot_adapters.sensing.grid_space import GridSpace
 
@@ -22,6 +23,8 @@ _HEIGHTS = (0.1, 0.35, 0.7, 1.0, 1.3)
 _SLACK = 0.12
 """A surface so far before a point still does not hide it: error of depth and of poses [m]."""
 _SLACK_SHARE = 0.02
+_TOWARD = 3.0
+"""How far from a place a thing may lie that is seen toward it [m]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,25 @@ def places_seen(
         if shown.any() and quality > 0.0:
             out[name] = quality
     return out
+
+
+def labels_toward(
+    spots: Mapping[str, Vec3], detections: Iterable[Detection]
+) -> dict[str, set[str]]:
+    """Return the labels of what lies nearest to each place: what one sees that way.
+
+    Args:
+        spots: Positions of places [m].
+        detections: What was detected, in the same frame.
+    """
+    toward: dict[str, set[str]] = {name: set() for name in spots}
+    for found in detections:
+        if found.box is not None and spots:
+            center = found.box.center
+            nearest = min(spots, key=lambda k: (math.dist(spots[k][:2], center[:2]), k))
+            if math.dist(spots[nearest], center) <= _TOWARD:
+                toward[nearest].add(found.label)
+    return toward
 
 
 def cells_seen(frame: RgbdFrame, space: GridSpace, sight: Sight) -> Mask:

@@ -1,0 +1,65 @@
+"""Furniture of the team's map, by which a robot's partial views of it are told as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from coterie_core.geometry import Box, distance
+from coterie_core.scene import SceneGraph, SceneObject
+from coterie_core.sightings import is_solid, kind_of
+
+_MARGIN = 0.2
+"""A view whose middle is farther outside of a box than this does not show that thing [m]."""
+_INSIDE = 0.7
+"""A solid thing that lies in another one by more than this share is that one, misnamed."""
+_LIKELY = 0.1
+"""Least probability of a label that a thing of the map may be meant by."""
+
+
+@dataclass(slots=True)
+class MappedFurniture:
+    """What the team's map holds that stands still; the map fuses the views of all robots."""
+
+    things: list[SceneObject] = field(default_factory=list)
+
+    def update(self, scene: SceneGraph) -> None:
+        """Take the team's map."""
+        self.things = [
+            thing
+            for thing in scene.objects.values()
+            if thing.kind != "item" and thing.box.volume > 0.0
+        ]
+
+    def shown_by(self, scores: Mapping[str, float], box: Box) -> SceneObject | None:
+        """Return the thing of the map that a view shows, None for none.
+
+        Args:
+            scores: Labels of the view and their scores (0..1).
+            box: What the view shows of the thing, in the team's map [m].
+        """
+        label = max(scores, key=lambda k: (scores[k], k), default="")
+        kinds = {kind_of(one) for one in scores}
+        found: list[tuple[bool, float, str, SceneObject]] = []
+        for thing in self.things:
+            if not thing.box.contains(box.center, _MARGIN):
+                continue
+            same = kind_of(thing.label.top) == kind_of(label)
+            may_be = kind_of(thing.label.top) in kinds or any(
+                kind_of(one) == kind_of(label) and share >= _LIKELY
+                for one, share in thing.label.distribution().items()
+            )
+            both_solid = is_solid(label) and is_solid(thing.label.top)
+            if same or may_be or (both_solid and _share_inside(box, thing.box) > _INSIDE):
+                away = distance(thing.box.center, box.center)
+                found.append((not same, away, thing.id, thing))
+        return min(found, key=lambda one: one[:3])[3] if found else None
+
+
+def _share_inside(box: Box, other: Box) -> float:
+    """Return the share of the upright box about a box that lies in that about another one."""
+    (low, high), (other_low, other_high) = box.axis_aligned(), other.axis_aligned()
+    share = 1.0
+    for a, b, c, d in zip(low, high, other_low, other_high, strict=True):
+        share *= max(0.0, min(b, d) - max(a, c)) / max(b - a, 1e-9)
+    return share
