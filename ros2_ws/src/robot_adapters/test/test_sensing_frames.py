@@ -105,7 +105,7 @@ def test_stale_and_missing_transforms_are_told_with_the_figure_and_the_frame():
 
 def test_what_was_seen_before_a_jump_is_dropped_and_the_jump_is_in_the_diagnostics():
     robot = Robot()
-    observer = Observer(SensingSettings(), robot.transforms)
+    observer = Observer(SensingSettings(min_views=1), robot.transforms)
     robot.tell(1.0, at(0.0))
     cup = BoxDetection((1.0, 0.0, 0.8), (0.0, 0.0, 0.0, 1.0), (0.1, 0.1, 0.1), {"cup": 0.9})
     observer.add_boxes("head", Boxes((cup,), "base_link", 1.0), 1.0)
@@ -128,7 +128,7 @@ def test_what_was_seen_before_a_jump_is_dropped_and_the_jump_is_in_the_diagnosti
 def test_boxes_are_turned_upright_from_the_optical_frame():
     """A detector in 3D tells of a box in the camera's optical frame: z ahead, y down."""
     robot = Robot()
-    observer = Observer(SensingSettings(), robot.transforms)
+    observer = Observer(SensingSettings(min_views=1), robot.transforms)
     optical = (-0.5, 0.5, -0.5, 0.5)
     robot.transforms.add("base_link", "eye", (0.0, 0.0, 1.0), optical, 0.0, fixed=True)
     robot.tell(1.0, at(0.0, yaw=math.pi / 2.0))

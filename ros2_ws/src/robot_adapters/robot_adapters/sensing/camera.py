@@ -105,7 +105,8 @@ class CameraFeed:
         patience: How long a frame waits for its transforms [s of the caller's clock].
         tolerance: How far stamps of depth and detections may be apart [s].
         limit: Most frames that wait.
-        still_period: A camera that stands still gives a new view so often [s].
+        still_period: A camera that stands still gives a new view, and its detector is listened to,
+            so often [s].
     """
 
     name: str
@@ -122,10 +123,12 @@ class CameraFeed:
     _pairs: FramePairs[DepthImage, Detections | Boxes, Depth] = field(init=False)
     _waiting: deque[_Waiting] = field(default_factory=deque)
     _views: MotionFilter = field(init=False)
+    _detected: MotionFilter = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the queues."""
         self._views = MotionFilter(self.still_period, _NEW_VIEW_M, _NEW_VIEW_RAD)
+        self._detected = MotionFilter(self.still_period)
         # Detectors take their time: images of more than a second wait for them.
         self._pairs = FramePairs(self.tolerance, 8 * self.limit)
 
@@ -207,6 +210,8 @@ class CameraFeed:
         depth, found = item.depth, item.found
         pose = self.transforms.lookup(self.map_frame, depth.frame, depth.time)
         new_view = self._views.passes(pose, depth.time)
+        if found is not None and not self._detected.passes(pose, depth.time):
+            found = None  # of a camera that stands still the detector has told lately
         if found is None and not new_view:
             return None
         pixels = depth.pixels()

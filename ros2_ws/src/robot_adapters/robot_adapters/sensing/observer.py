@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -111,7 +112,8 @@ class Observer:
         self._seen: dict[str, tuple[float, float]] = {}  # place -> (time, quality)
         self._unplaced: dict[str, tuple[float, float]] = {}  # label -> (time, score)
         self._boxes = WaitingBoxes(transforms, settings.names, settings.patience)
-        self._lost_until = self._detected = -math.inf
+        self._lost_until = -math.inf
+        self._detected: deque[float] = deque(maxlen=settings.min_views)
         self._drawn: list[Room] = []
         self._teams: set[str] = set()
 
@@ -179,7 +181,7 @@ class Observer:
 
     def feed_labels(self, found: Detections) -> None:
         """Take detections of a camera without depth: they are seen, but nobody knows where."""
-        self._detected = max(self._detected, found.time)
+        self._detected.append(found.time)
         for one in found.items:
             if self._counts(one.scores):
                 self._note_unplaced(one, found.time)
@@ -283,8 +285,8 @@ class Observer:
         )
 
     def in_view(self, since: float) -> set[str] | None:
-        """Return labels that images since a time [s] show; None: no detector has told of any."""
-        if self._detected < since:
+        """Return labels that images since a time [s] show; None: too few were looked at."""
+        if len(self._detected) < self.settings.min_views or self._detected[0] < since:
             return None
         unplaced = {label for label, (when, _) in self._unplaced.items() if when >= since}
         return unplaced | {track.label for track in self.objects.told(since)}
@@ -350,7 +352,7 @@ class Observer:
         self.objects.drop_gone(frame)
 
     def _found(self, found: Sequence[FoundBox], time: float) -> None:
-        self._detected = max(self._detected, time)
+        self._detected.append(time)
         self.objects.add(found, time)
         if self.finder is not None:
             self.finder.add(found, time)
