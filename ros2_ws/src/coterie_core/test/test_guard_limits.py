@@ -205,6 +205,25 @@ class TestWhat:
         assert "(limits.skills)" in refusal(narrowed, Pick(Target("mug", (1, 1, 1))))
         assert "(none)" in refusal(guard({"skills": []}), Wait(1.0))
 
+    def test_docking_is_refused_by_default_and_by_skills_hours_and_body(self):
+        anywhere = {"area": "anywhere"}
+        guard(anywhere).check_docking(BODY)
+        guard({**anywhere, "skills": ["navigate_to", "dock"]}).check_docking(BODY)
+        for limits, words in (
+            ({}, "dock: no area is allowed"),
+            ({**anywhere, "keep_out": ["study"]}, "limits.keep_out[0]: the map has no outline"),
+            ({**anywhere, "skills": []}, "dock is not among the allowed skills (none)"),
+            ({**anywhere, "skills": ["navigate_to"]}, "(limits.skills)"),
+            ({**anywhere, "hours": "sat 10:00-12:00"}, "(limits.hours)"),
+        ):
+            with pytest.raises(SkillRefused) as caught:
+                guard(limits).check_docking(BODY)
+            assert caught.value.result.outcome is Outcome.REFUSED
+            assert words in caught.value.result.reason
+        with pytest.raises(SkillRefused) as caught:
+            guard(anywhere).check_docking(Embodiment(name="post", mobility="fixed"))
+        assert caught.value.result.outcome is Outcome.UNSUPPORTED
+
     def test_hours(self):
         shift = {"area": "anywhere", "hours": ["mon-fri 22:00-06:00", "sat 10:00-12:00"]}
         guard(shift, at=datetime(2026, 3, 10, 23, 0)).check(go(1, 1), BODY)

@@ -88,6 +88,9 @@ BEHAVIORS = {
     722: Code("DRIVE_ON_HEADING_TF_ERROR", Outcome.FAULT, _TF),
     723: Code("DRIVE_ON_HEADING_COLLISION_AHEAD", Outcome.BLOCKED, "something is in the way"),
     724: Code("DRIVE_ON_HEADING_INVALID_INPUT", Outcome.FAULT, "mend Nav2's behavior tree"),
+    730: Code("ASSISTED_TELEOP_UNKNOWN", Outcome.FAULT, "the behavior server's log says more"),
+    731: Code("ASSISTED_TELEOP_TIMEOUT", Outcome.TIMED_OUT, "the time to drive by hand is over"),
+    732: Code("ASSISTED_TELEOP_TF_ERROR", Outcome.FAULT, _TF),
 }
 """Recovery behaviors, whose codes a behavior tree may pass on."""
 

@@ -11,7 +11,7 @@ from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Vec3
 from coterie_core.guard.area import AllowedArea, Zones
 from coterie_core.guard.fences import Fences
-from coterie_core.guard.limits import SKILL_TYPES, Limits, RobotLimits
+from coterie_core.guard.limits import DOCK, SKILL_TYPES, Limits, RobotLimits
 from coterie_core.guard.mass import mass_of_target
 from coterie_core.guard.windows import TimeWindow
 from coterie_core.scene import SceneGraph
@@ -32,6 +32,7 @@ from coterie_core.skills import (
     Wait,
 )
 
+_NAMES = {kind: name for name, kind in SKILL_TYPES.items()}
 _LONGEST_WAIT = 3600.0  # [s]
 _LONGEST_TEXT = 500  # characters
 NO_AREA = (
@@ -109,7 +110,7 @@ class Guard:
             SkillRefused: It must not run: REFUSED (not allowed, or numbers that are none),
                 UNKNOWN_TARGET (no such place), UNSUPPORTED (not with this body).
         """
-        self._allowed_now(skill)
+        self._allowed_now(_NAMES.get(type(skill), ""), type(skill).__name__)
         if isinstance(skill, NavigateTo):
             self._navigate(skill, embodiment)
         elif isinstance(skill, MoveArmTo):
@@ -135,6 +136,18 @@ class Guard:
         elif not isinstance(skill, Detect):
             self._refuse(f"{type(skill).__name__} is not a skill this guard knows")
 
+    def check_docking(self, embodiment: Embodiment) -> None:
+        """Let a drive to the dock pass; where the dock is, only the robot's driver knows.
+
+        Raises:
+            SkillRefused: It must not be driven: REFUSED (`dock` is not allowed, not now, or nothing
+                says where the robot may be), UNSUPPORTED (not with this body).
+        """
+        self._allowed_now(DOCK, DOCK)
+        if embodiment.mobility == "fixed":
+            self._unable(DOCK, embodiment, "it cannot move")
+        self._somewhere(DOCK)
+
     def check_path(self, points: Sequence[Vec3]) -> None:
         """Let a planned path pass, of which the first point is where the robot is [m, map frame].
 
@@ -153,12 +166,18 @@ class Guard:
         """Return why a robot must not be at a position [m] by its limits; "": it may be."""
         return self._zones.trouble(position)
 
-    def _allowed_now(self, skill: object) -> None:
+    def _allowed_now(self, name: str, what: str) -> None:
+        """Refuse what is not allowed at all, or not at this time.
+
+        Args:
+            name: Its name in team files.
+            what: What it is called in the reason.
+        """
         for where, section in self.limits.layers:
             allowed = section.skills
-            if allowed is not None and type(skill) not in {SKILL_TYPES[name] for name in allowed}:
+            if allowed is not None and name not in allowed:
                 self._refuse(
-                    f"{type(skill).__name__} is not among the allowed skills "
+                    f"{what} is not among the allowed skills "
                     f"{', '.join(allowed) or '(none)'} ({where}.skills)"
                 )
             if section.hours:

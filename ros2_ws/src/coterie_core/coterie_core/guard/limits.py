@@ -28,6 +28,8 @@ SKILL_TYPES: dict[str, type] = {
     re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in skills.Skill.__args__
 }
 """Skills by the names that team files have for them, such as `navigate_to`."""
+DOCK = "dock"
+"""What real robots do beside skills, by its name in team files: drive to the dock."""
 
 
 def _polygon(points: tuple[Vec2, ...]) -> tuple[Vec2, ...]:
@@ -60,8 +62,9 @@ def _height_range(value: tuple[float, float] | None) -> tuple[float, float] | No
 
 
 def _skill(value: str) -> str:
-    if value not in SKILL_TYPES:
-        raise ValueError(f"unknown skill {value!r}{suggestion(value, SKILL_TYPES)}")
+    known = (*SKILL_TYPES, DOCK)
+    if value not in known:
+        raise ValueError(f"unknown skill {value!r}{suggestion(value, known)}")
     return value
 
 
@@ -174,7 +177,7 @@ class Limits(_Section):
         "at any time.",
     )
     skills: tuple[Annotated[str, AfterValidator(_skill)], ...] | None = Field(
-        None, description="List of the skills that are allowed; none: all."
+        None, description="List of the skills that are allowed, dock among them; none: all."
     )
 
     @property

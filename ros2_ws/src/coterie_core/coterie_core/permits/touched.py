@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 
 from coterie_core.geometry import Vec3
 from coterie_core.guard.area import rooms_called
-from coterie_core.guard.limits import SKILL_TYPES
+from coterie_core.guard.limits import DOCK, SKILL_TYPES
 from coterie_core.household import load_household, normalized, singulars
 from coterie_core.language.fence import inline_data
 from coterie_core.scene import SceneGraph
@@ -29,7 +29,6 @@ from coterie_core.skills import (
 )
 from coterie_core.stop import one_line
 
-DOCK = "dock"
 TASK = "task"
 """What stands for a skill where a whole team is to do a task."""
 MOST_WORDS = 300
