@@ -58,17 +58,20 @@ class MapWatch:
 
         Args:
             timeout: Longest wait [s].
-            quiet: A mapper for which no frame waits for so long has mapped what was seen [s]; real
-                cameras go on while their robots stand.
+            quiet: A mapper that has nothing to do for so long has mapped what was seen [s]; so has
+                one with images of robots that stand, when none had to wait four times as long.
         """
         end = time.monotonic() + timeout
-        since = time.monotonic()
+        before: dict[str, int] = {}
+        since = idle = time.monotonic()
         while time.monotonic() < end:
             self._listen_to_floors()
-            figures = self._figures()
+            figures, now = self._figures(), time.monotonic()
+            if figures != before:
+                before, since = figures, now
             if figures.get("frames_waiting"):
-                since = time.monotonic()
-            elif time.monotonic() - since > quiet and self.shown.scene is not None:
+                since = idle = now
+            if self.shown.scene is not None and (now - since > quiet or now - idle > 4.0 * quiet):
                 return figures
             await asyncio.sleep(_PERIOD)
         return self._figures()
