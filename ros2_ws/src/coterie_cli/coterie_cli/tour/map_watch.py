@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
 
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import PointCloud2
@@ -18,6 +20,8 @@ from coterie_ros import conversions
 
 TOPIC = "semantic_map"
 _PERIOD = 0.2
+_TOLD = 2
+"""Unchanged figures of a mapper that say that it has nothing to do."""
 
 
 @dataclass(slots=True)
@@ -63,28 +67,31 @@ class MapWatch:
         """
         end = time.monotonic() + timeout
         before: dict[str, int] = {}
+        latest: list[dict[str, str]] = []
         since = idle = time.monotonic()
+        told = 0  # figures that came since they changed: a mapper that is busy tells none
         while time.monotonic() < end:
             self._listen_to_floors()
-            figures, now = self._figures(), time.monotonic()
+            now, newest = time.monotonic(), self._mappers()
+            told += any(new is not old for new, old in zip_longest(newest, latest))
+            figures, latest = _sum(newest), newest
             if figures != before:
-                before, since = figures, now
+                before, since, told = figures, now, 0
             if figures.get("frames_waiting"):
                 since = idle = now
-            if self.shown.scene is not None and (now - since > quiet or now - idle > 4.0 * quiet):
+            done = now - since > quiet and (told >= _TOLD or not newest)
+            if self.shown.scene is not None and (done or now - idle > 4.0 * quiet):
                 return figures
             await asyncio.sleep(_PERIOD)
-        return self._figures()
+        return _sum(self._mappers())
 
-    def _figures(self) -> dict[str, int]:
-        """Figures of the map's node, or sums of those of several."""
-        total: dict[str, int] = {}
-        for name, figures in self._operator.diagnostics_of.items():
-            if not name.rpartition("/")[2].startswith("mapper"):
-                continue
-            for key in ("frames", "frames_waiting", "frames_dropped_busy"):
-                total[key] = total.get(key, 0) + int(figures.get(f"map.{key}", "0"))
-        return total
+    def _mappers(self) -> list[dict[str, str]]:
+        """Return the latest figures of the map's node, or of those of several."""
+        return [
+            figures
+            for name, figures in self._operator.diagnostics_of.items()
+            if name.rpartition("/")[2].startswith("mapper")
+        ]
 
     def _listen_to_floors(self) -> None:
         """Subscribe to floor plans that have come to exist: how many floors there are shows."""
@@ -94,3 +101,11 @@ class MapWatch:
                 self._grids.add(topic)
                 take = partial(self.shown.grids.__setitem__, topic.removeprefix(grids))
                 self._operator.subscribe(OccupancyGrid, topic, "latched", take)
+
+
+def _sum(mappers: Iterable[Mapping[str, str]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for figures in mappers:
+        for key in ("frames", "frames_waiting", "frames_dropped_busy"):
+            total[key] = total.get(key, 0) + int(figures.get(f"map.{key}", "0"))
+    return total
