@@ -58,7 +58,7 @@ class MapWatch:
         )
 
     async def settled(self, timeout: float, quiet: float = 2.5) -> dict[str, int]:
-        """Wait until the mapper has mapped all frames; return its figures, {} where it has none.
+        """Wait until the mapper has mapped all frames; return its figures, {} where none came.
 
         Args:
             timeout: Longest wait [s].
@@ -77,10 +77,10 @@ class MapWatch:
             figures, latest = _sum(newest), newest
             if figures != before:
                 before, since, told = figures, now, 0
-            if figures.get("frames_waiting"):
+            if figures.get("frames_waiting") or not newest:
                 since = idle = now
-            done = now - since > quiet and (told >= _TOLD or not newest)
-            if self.shown.scene is not None and (done or now - idle > 4.0 * quiet):
+            done = now - since > quiet and told >= _TOLD
+            if newest and self.shown.scene and (done or now - idle > 4.0 * quiet):
                 return figures
             await asyncio.sleep(_PERIOD)
         return _sum(self._mappers())
