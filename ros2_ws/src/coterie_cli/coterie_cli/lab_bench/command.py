@@ -46,7 +46,7 @@ def main_command(
         float, typer.Option(min=1.0, help="Simulated time that a task may take [s].")
     ] = 600.0,
     pace: Annotated[
-        float, typer.Option(min=0.5, max=50.0, help="Simulated seconds per second of the lab.")
+        float, typer.Option(min=0.5, max=50.0, help="Simulated seconds per second.")
     ] = 4.0,
     team: Annotated[
         Path | None, typer.Option(help="Team file of real robots; default: config/teams/lab.yaml.")
