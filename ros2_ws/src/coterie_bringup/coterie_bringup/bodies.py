@@ -17,7 +17,8 @@ def robot_body(team: Team, robot: RobotSpec) -> Embodiment:
         PlanError: The URDF or its overrides cannot be used.
     """
     if not robot.urdf:
-        return EMBODIMENTS[robot.embodiment].model_copy(update={"name": robot.name})
+        given = {"name": robot.name} | ({"radius": robot.radius} if robot.radius else {})
+        return EMBODIMENTS[robot.embodiment].model_copy(update=given)
     return described_robot(team, robot)[1].embodiment()
 
 

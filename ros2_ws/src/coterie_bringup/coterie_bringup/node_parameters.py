@@ -121,6 +121,8 @@ def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
     """
     settings = robot.adapter or AdapterSettings()
     parameters = settings.to_parameters()
+    if settings.sensors.map_file:
+        parameters["sensors.map_file"] = str(team.resolve(settings.sensors.map_file))
     for part in ("navigation", "arm"):
         given = parameters.get(f"{part}.namespace", "")
         if given and not given.startswith("/"):

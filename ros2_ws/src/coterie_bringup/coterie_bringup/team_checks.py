@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coterie_core.language.profile import BUILT_IN
 from coterie_core.yaml_checks import shown, suggestion
 from coterie_core.yaml_marks import MarkedData, Problem
+
+if TYPE_CHECKING:
+    from robot_adapters.sensing.grid_space import GridData
+    from robot_adapters.settings import AdapterSettings
 
 MAX_ROBOTS = 200
 
@@ -125,6 +129,29 @@ def check_files(marked: MarkedData, team: Any, problems: list[Problem]) -> None:
         if isinstance(value, str) and value and not team.resolve(value).exists():
             message = f"there is no {team.resolve(value)}"
             problems.append(Problem(path, marked.line(path), message))
+    for i, robot in enumerate(team.robots):
+        if robot.adapter is not None and robot.adapter.sensors.map_file:
+            path = ("robots", i, "adapter", "sensors", "map_file")
+            try:
+                read_map(team, robot.adapter)
+            except ValueError as error:
+                problems.append(Problem(path, marked.line(path), str(error)))
+
+
+def read_map(team: Any, adapter: AdapterSettings) -> GridData:
+    """Return the saved map that a robot's adapter names.
+
+    Args:
+        team: The team (a `Team`), which tells where its paths lead.
+        adapter: The robot's; its `sensors.map_file` is not empty.
+
+    Raises:
+        ValueError: It cannot be used; names the file and what to do.
+    """
+    # Few teams need it, and all commands read their team.
+    from robot_adapters.sensing.map_file import read_map_file
+
+    return read_map_file(team.resolve(adapter.sensors.map_file), adapter.frames.map)
 
 
 def _is_text(value: Any) -> bool:

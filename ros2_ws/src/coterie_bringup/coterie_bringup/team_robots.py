@@ -113,6 +113,13 @@ class RobotSpec(Section):
         "wheels",
         description="Name of a preset of the body: air, legs, slim, tracks or wheels.",
     )
+    radius: float | None = Field(
+        None,
+        gt=0.0,
+        le=2.0,
+        description="Radius of the robot's body [m], where it is not that of the preset; none: it "
+        "is.",
+    )
     urdf: str = Field(
         "",
         description="Path of a URDF or xacro file that describes the body; empty: the "
@@ -155,6 +162,8 @@ class RobotSpec(Section):
     def _one_body(self) -> RobotSpec:
         if self.urdf and "embodiment" in self.model_fields_set:
             raise ValueError("urdf and embodiment exclude each other; remove one")
+        if self.urdf and self.radius is not None:
+            raise ValueError("urdf and radius exclude each other; give the radius in overrides")
         if self.overrides and not self.urdf:
             raise ValueError("overrides belong to a urdf; give its file, or remove overrides")
         return self

@@ -151,6 +151,9 @@ def _acts(team: Team) -> Iterator[Act]:
         for name in ("urdf", "overrides"):
             if getattr(robot, name):
                 yield file("reads", getattr(robot, name), f"robots: {robot.name}: {name}")
+        if robot.adapter is not None and (path := robot.adapter.sensors.map_file):
+            where = f"robots: {robot.name}: adapter.sensors.map_file"
+            yield file("reads", path, where)
     if team.questions.path:
         yield file("reads", team.questions.path, "questions.path")
     if team.aggregator.model_directory:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
+from PIL import Image
 
+from coterie_bringup.node_parameters import adapter_parameters
 from coterie_bringup.plan import plan
 from coterie_bringup.processes import write_parameters
 from coterie_bringup.robot_interfaces import missing, require_interfaces
-from coterie_bringup.team import parse_team
+from coterie_bringup.team import load_team, parse_team
 from coterie_core.permits import RobotPermits
 from coterie_core.yaml_marks import FileProblem
 from robot_adapters.settings import AdapterSettings
@@ -133,3 +136,45 @@ def test_real_robots_are_told_that_they_are_real_and_keep_their_log() -> None:
     assert adapter["log_directory"].endswith(f"log/{team.name}")
     unsaid = next(iter(plan(parse_team(LAB))[0].parameters.values()))
     assert RobotPermits.from_json(unsaid["permits"]).real
+
+
+SAVED = """\
+world: {kind: real}
+robots:
+  - name: dog
+    embodiment: slim
+    radius: 0.12
+    adapter:
+      sensors: {map_file: maps/floor.yaml}
+"""
+
+
+def test_a_saved_map_lies_relative_to_the_team_file(tmp_path, monkeypatch):
+    file = tmp_path / "team.yaml"
+    file.write_text(SAVED)
+    with pytest.raises(FileProblem, match=r":7: robots\[0\].*map_file: .*floor.yaml: no such file"):
+        load_team(file)
+    (tmp_path / "maps").mkdir()
+    Image.fromarray(np.full((3, 4), 254, np.uint8)).save(tmp_path / "maps" / "floor.pgm")
+    described = "image: floor.pgm\nresolution: 0.05\norigin: [0, 0, {yaw}]\n"
+    saved = tmp_path / "maps" / "floor.yaml"
+    saved.write_text(described.format(yaw=0.5))
+    with pytest.raises(FileProblem, match=r":7: .*map_file: .*origin: expected a yaw of 0"):
+        load_team(file)
+    saved.write_text(described.format(yaw=0.0))
+    monkeypatch.chdir(tmp_path / "maps")  # wherever it is started
+    team = load_team(file)
+    given = adapter_parameters(team, team.robots[0])
+    assert given["sensors.map_file"] == str(saved)
+    assert AdapterSettings.from_parameters(given).sensors.map_topic == ""
+    file.write_text(SAVED.replace("{map_file", "{map: /map, map_file"))
+    with pytest.raises(FileProblem, match="give either map, a topic, or map_file"):
+        load_team(file)
+
+
+def test_a_preset_may_have_the_robots_radius(tmp_path):
+    text = SAVED.replace("      sensors: {map_file: maps/floor.yaml}", "      sensors: {}")
+    team = parse_team(text)
+    assert json.loads(adapter_parameters(team, team.robots[0])["embodiment"])["radius"] == 0.12
+    with pytest.raises(FileProblem, match="urdf and radius exclude each other"):
+        parse_team(text.replace("embodiment: slim", "urdf: slim.urdf"))

@@ -20,11 +20,14 @@ from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
 from lifecycle_msgs.srv import GetState
 from nav2_msgs.action import ComputePathToPose, NavigateToPose, Spin
 from nav_msgs.msg import OccupancyGrid
+from PIL import Image as Picture
 from rclpy.action import ActionServer
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import BatteryState, CameraInfo, Image
 from std_srvs.srv import Trigger
 
+from coterie_bringup.team import load_team
+from coterie_cli.robot.body import judge_body
 from coterie_cli.robot.expected import expected_of, full_name
 from coterie_cli.robot.facts import Facts, FrameLink, Source, TopicFacts
 from coterie_cli.robot.findings import Finding, judge, worst
@@ -311,3 +314,21 @@ def test_the_command_tells_what_is_missing_as_json_and_by_its_exit_code(ros, tmp
     assert code == 2 and "no robot 'eve'" in err
     code, out, err = coterie("demo")
     assert code == 2 and "no robot has an `adapter:` section" in err
+
+
+@pytest.mark.parametrize(("shade", "state"), [(254, "good"), (0, "bad")])
+def test_a_saved_map_is_looked_at_and_no_topic_expected(tmp_path, shade, state):
+    Picture.fromarray(np.full((30, 40), shade, np.uint8)).save(tmp_path / "floor.pgm")
+    (tmp_path / "floor.yaml").write_text("{image: floor.pgm, resolution: 0.05, origin: [0, 0, 0]}")
+    (tmp_path / "team.yaml").write_text(
+        "world: {kind: real}\n"
+        "robots: [{name: dog, embodiment: slim, radius: 0.12, adapter: "
+        "{sensors: {map_file: floor.yaml}}}]\n"
+    )
+    team = load_team(tmp_path / "team.yaml")
+    (robot,) = team.robots
+    assert not [t for t in expected_of("dog", robot.adapter).topics if t.role == "map"]
+    told = {one.what: one for one in judge_body(team, robot, robot.adapter)}
+    assert told["floor.yaml"].state == state
+    assert f"40 x 30 cells of 0.05 m, {3 if state == 'good' else 0} m" in told["floor.yaml"].text
+    assert "0.12 m radius" in told["slim"].text

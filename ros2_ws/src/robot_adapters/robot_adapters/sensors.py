@@ -9,6 +9,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nav_msgs.msg import OccupancyGrid
@@ -26,7 +27,8 @@ from robot_adapters.relay import Relay
 from robot_adapters.sensing.camera import CameraModel, DepthImage
 from robot_adapters.sensing.clocks import ClockCheck, ClockLimits
 from robot_adapters.sensing.frames import FrameNames
-from robot_adapters.sensing.grid_space import GridSpace
+from robot_adapters.sensing.grid_space import GridData, GridSpace
+from robot_adapters.sensing.map_file import read_map_file
 from robot_adapters.sensing.observer import Observer, SensingError, SensingSettings
 from robot_adapters.sensing.plane import MapPose
 from robot_adapters.sensing.storeys import Storeys
@@ -65,6 +67,9 @@ class Sensors:
         robot: The robot's name; "": that of the node's namespace.
         rooms: Rooms that a person drew, in the team's map.
         floors: Those that the team file gives.
+
+    Raises:
+        MapFileError: The map's file cannot be used.
     """
 
     def __init__(
@@ -110,8 +115,7 @@ class Sensors:
                        convert=read_tf(topic=fixed))  # fmt: skip
         if frames.pose:
             hear_pose(node, frames, self._on_transforms)
-        if settings.sensors.map:
-            topic = settings.sensors.map
+        if topic := settings.sensors.map_topic:
             node.subscribe(OccupancyGrid, topic, "latched", self._on_grid, limit=5)
         self._team_objects: list[tuple[str, str, Box]] = []
         if team_map:
@@ -122,6 +126,9 @@ class Sensors:
         self._place()
         if rooms:
             self.feed("rooms", 1, partial(self.observer.feed_rooms, rooms))
+        if settings.sensors.map_file:  # after the rooms, which part it
+            grid = read_map_file(Path(settings.sensors.map_file), frames.map)
+            self.feed("map", _MAPS_KEPT, partial(self._use_grid, grid))
         self.cameras = Cameras(node, settings, self, self._relay)
 
     # -- what agents are told ------------------------------------------------------------------
@@ -376,11 +383,14 @@ class Sensors:
                 # Again next time, unless a newer one has come by then.
                 self._node.loop.call(self._keep_map, work)
                 return
-            if self.observer.feed_grid(read_grid(message, topic)):
-                self._changed()
+            self._use_grid(read_grid(message, topic))
             self._map_due = time.monotonic() + _REST * (time.monotonic() - begun)
 
         self.feed("map", _MAPS_KEPT, work)
+
+    def _use_grid(self, grid: GridData) -> None:
+        if self.observer.feed_grid(grid):
+            self._changed()
 
     def _keep_map(self, work: Callable[[], object]) -> None:
         if not self._inbox["map"]:

@@ -69,6 +69,11 @@ class SensorSettings(Settings):
     """Where observations come from."""
 
     map: RosName = Field("map", description="Topic of the occupancy grid; empty: none.")
+    map_file: str = Field(
+        "",
+        description="Path of the YAML of a saved map, as map_saver writes it, for a robot that "
+        "publishes none: map is not listened to then; empty: none.",
+    )
     cameras: tuple[CameraSettings, ...] = Field(
         (),
         description="List of the robot's cameras; none: the one that depth, info, detections name.",
@@ -121,9 +126,16 @@ class SensorSettings(Settings):
             raise ValueError(
                 "give either cameras, or depth, info, color and detections of the only one"
             )
+        if self.map_file and self.map not in ("", type(self).model_fields["map"].default):
+            raise ValueError("give either map, a topic, or map_file, a saved map")
         if self.depth and not self.info:
             raise ValueError("depth needs info: the topic of its camera info")
         return self
+
+    @property
+    def map_topic(self) -> str:
+        """Topic of the occupancy grid; "": there is none, or a file has the map."""
+        return "" if self.map_file else self.map
 
     def all_cameras(self) -> tuple[CameraSettings, ...]:
         """Return the cameras, the only one as a list of one."""

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
-from coterie_bringup.bodies import described_robot
+from coterie_bringup.bodies import described_robot, robot_body
 from coterie_bringup.errors import PlanError
 from coterie_bringup.team import Team
+from coterie_bringup.team_checks import read_map
 from coterie_bringup.team_robots import RobotSpec
 from coterie_cli.robot.findings import Finding, State
 from coterie_core.guard.guard import NO_AREA
 from coterie_core.permits.policy import WRITE
+from robot_adapters.sensing.grid_space import FREE_MAX
 from robot_adapters.settings import AdapterSettings
 
 
 def judge_body(team: Team, robot: RobotSpec, settings: AdapterSettings) -> Iterator[Finding]:
-    """Give the findings about a robot's URDF, limits and permits, which need no robot.
+    """Give the findings about a robot's URDF, map file, limits and permits: they need no robot.
 
     Args:
         team: The team.
@@ -37,9 +39,19 @@ def judge_body(team: Team, robot: RobotSpec, settings: AdapterSettings) -> Itera
         yield finding("permits", "policy", "good", f"says what it may do{asks}")
     else:
         yield finding("permits", "policy", "bad", "it will refuse every goal", WRITE)
+    if file := settings.sensors.map_file:
+        grid = read_map(team, settings)
+        rows, columns = grid.values.shape
+        free = int(((grid.values >= 0) & (grid.values <= FREE_MAX)).sum()) * grid.cell**2
+        text = f"{columns} x {rows} cells of {grid.cell:g} m, {free:.0f} m² free"
+        if free:
+            yield finding("map", file, "good", text)
+        else:
+            yield finding("map", file, "bad", text, "look at its thresholds and at negate")
     if not robot.urdf:
-        remedy = "give its URDF: size, reach and cameras are read from it"
-        text = f"no URDF: it counts as the preset {robot.embodiment!r}"
+        body = robot_body(team, robot)
+        remedy = "give its URDF: size, reach and cameras are read from it; or its radius"
+        text = f"no URDF: it counts as the preset {robot.embodiment!r} of {body.radius:g} m radius"
         yield finding("urdf", robot.embodiment, "note", text, remedy)
         return
     try:

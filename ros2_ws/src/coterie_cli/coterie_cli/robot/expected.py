@@ -132,10 +132,10 @@ def expected_of(robot: str, settings: AdapterSettings, namespace: str = "") -> E
         at = f"{place}.frames.pose"
         topics = [ExpectedTopic(pose, kind, "sensor_data", "where", at)]
     sensors = settings.sensors
-    if sensors.map:
+    if sensors.map_topic:
         topics.append(
             ExpectedTopic(
-                own(sensors.map), "nav_msgs/msg/OccupancyGrid", "latched", "map",
+                own(sensors.map_topic), "nav_msgs/msg/OccupancyGrid", "latched", "map",
                 f"{place}.sensors.map", steady=False,
             )
         )  # fmt: skip

@@ -26,7 +26,7 @@ class Finding:
 
     Attributes:
         robot: Whom it is about.
-        area: topic, camera, frame, clock, server, body, battery, limits or permits.
+        area: topic, camera, frame, clock, server, urdf, map, battery, limits or permits.
         what: Name of the topic, server or frame.
         state: How good it is; bad: the robot does not work so.
         text: What was found.
@@ -82,6 +82,10 @@ def _topic(expected: Expected, topic: ExpectedTopic, facts: Facts) -> Iterator[F
         yield finding("bad", found.trouble, "./coterie setup --with robots")
         return
     if not found.sources:
+        if topic.role == "tf_static":
+            remedy = "none, unless frames are fixed to the base, as those of cameras"
+            yield finding(bad, "nobody publishes it", remedy)
+            return
         hint = _near(topic.name, topic.type, facts.all_topics)
         text = "nobody publishes it" + (f"; {hint}" if hint else "")
         yield finding(bad, text, f"start what publishes it, or correct {topic.field}")

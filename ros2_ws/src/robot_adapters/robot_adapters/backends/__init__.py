@@ -42,7 +42,7 @@ def navigation_of(
     if kind == "velocity":
         from robot_adapters.backends.velocity import VelocityNavigation
 
-        needs_map = bool(settings.sensors.map)
+        needs_map = bool(settings.sensors.map or settings.sensors.map_file)
         return VelocityNavigation(node, settings.navigation, where, body, needs_map, allow)
     if kind == "skills":
         from robot_adapters.backends.skills import SkillsNavigation

@@ -204,8 +204,8 @@ class VelocityNavigation:
         if space is None and self._needs_map:
             raise Ended(
                 Outcome.FAULT,
-                "no map came: name the robot's occupancy grid in sensors.map; with '' it drives "
-                "straight, and stops at obstacles only",
+                "no map came: name the robot's occupancy grid in sensors.map, or a saved map in "
+                "sensors.map_file; with '' it drives straight, and stops at obstacles only",
             )
         if space is None:
             path: list[Vec2] | None = [(here[0], here[1]), (target[0], target[1])]
