@@ -430,3 +430,29 @@ def test_what_furniture_hides_is_not_missed() -> None:
     for step in range(9, 16):
         memory.observe(look(step, float(step), 0.5 + 0.6 * (step % 2), y=1.5))
     assert not vases(memory)
+
+
+def test_a_region_that_has_become_another_is_forgotten():
+    """Two robots part one floor: until both have told, the map has the regions of one of them."""
+
+    def parted(robot: str, *things: SceneObject) -> SceneGraph:
+        scene = SceneGraph()
+        scene.add_floor(Floor("f0", 0, 0.0))
+        for k, x in ((1, 0.0), (2, 4.0)):
+            outline = [(x, 0.0), (x + 4, 0.0), (x + 4, 4.0), (x, 4.0)]
+            scene.add_room(Room(f"{robot}_region_{k}", "", "", "f0", outline))
+        scene.extend(things)
+        return scene
+
+    memory = TeamMemory()
+    memory.adopt(parted("beta"))
+    memory.observe(look(0, 1.0, 1.0, ("mug", 1.0)))
+    memory.note(did("placed", "mug", 1.0, 2.0, to_room="beta_region_1"))
+    assert [one.room for one in memory.scene().objects.values()] == ["beta_region_1"]
+    memory.adopt(parted("alpha"))
+    known = memory.scene()
+    assert sorted(known.rooms) == ["alpha_region_1", "alpha_region_2"]
+    assert [one.room for one in known.objects.values()] == ["alpha_region_1"]
+    # A map without rooms says nothing of them.
+    memory.adopt(SceneGraph())
+    assert sorted(memory.scene().rooms) == ["alpha_region_1", "alpha_region_2"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from coterie_core.geometry import Box
-from coterie_core.scene import MergeRule, SceneGraph, SceneObject, associate
+from coterie_core.scene import MergeRule, Room, SceneGraph, SceneObject, associate
+from coterie_core.scene.room_overlap import is_region, same_region
 from coterie_core.sightings import kind_of
 from coterie_core.team_memory.store import NEVER, UNSIZED, Belief, Store
 
@@ -29,6 +30,8 @@ def adopt(store: Store, given: SceneGraph) -> None:
         store.restart(max(told))
     store.time = max(store.time, *told, 0.0)
     things, given.objects = list(given.objects.values()), {}
+    if given.rooms:
+        _forget_regions(store.graph, given.rooms)
     for part in ("floors", "rooms", "connections", "places", "links"):
         getattr(store.graph, part).update(getattr(given, part))
     store.graph.frame = given.frame
@@ -52,6 +55,24 @@ def adopt(store: Store, given: SceneGraph) -> None:
             store.drop(id_)
     store.version += 1
     store.bound()
+
+
+def _forget_regions(graph: SceneGraph, rooms: Mapping[str, Room]) -> None:
+    """Forget regions that a map no longer has: robots find new ones, and two become one."""
+    gone = {
+        id_: same_region(room, rooms.values())
+        for id_, room in graph.rooms.items()
+        if is_region(room) and id_ not in rooms
+    }
+    for id_ in gone:
+        del graph.rooms[id_]
+    for key, one in list(graph.connections.items()):
+        if one.room_a in gone or one.room_b in gone:
+            del graph.connections[key]
+    for thing in graph.objects.values():
+        if thing.room in gone:
+            now = gone[thing.room]
+            thing.room = "" if now is None else now.id
 
 
 def _matches(store: Store, things: Sequence[SceneObject]) -> dict[str, str]:
