@@ -107,6 +107,11 @@ class Grounder:
         self._scores: dict[Want, dict[str, tuple[float, str]]] = {}
         self._anchors: dict[Want, Nearby] = {}
 
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Labels of the map: words that mean something whether or not the tables have them."""
+        return tuple(sorted(self._phrases))
+
     def find(self, request: Request) -> Findings:
         """Return the objects that fit; where none does for sure, those that perhaps do."""
         findings = Findings(request)

@@ -28,6 +28,7 @@ from object_planner.examples import PLAN_EXAMPLES, Example
 from object_planner.ground import Findings, Grounder, Mode
 from object_planner.map_text import CHARACTERS_PER_TOKEN, MAP_TOKENS, ShownMap, map_entry, shown_map
 from object_planner.request import parse
+from object_planner.wish import Request
 
 MOST = 50
 """Most objects in an answer."""
@@ -107,7 +108,7 @@ class PlanState:
         tokens = max(50, round(self.tokens * prompt_share()))
         if tokens not in self._texts:
             small = len(self.scene.objects) * _LEAST_LINE < tokens * CHARACTERS_PER_TOKEN
-            relevant = () if small else self.grounder.relevant(parse(self.words))
+            relevant = () if small else self.grounder.relevant(self._request)
             self._texts[tokens] = shown_map(
                 self.scene, self.mode, tokens, relevant, self.seed, self.likeness, lean=is_lean()
             )
@@ -135,7 +136,11 @@ class PlanState:
     @cached_property
     def findings(self) -> Findings:
         """What the tools find."""
-        return self.grounder.find(parse(self.words))
+        return self.grounder.find(self._request)
+
+    @property
+    def _request(self) -> Request:
+        return parse(self.words, self.grounder.known)
 
 
 def is_lean() -> bool:

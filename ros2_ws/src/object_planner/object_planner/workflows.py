@@ -284,7 +284,7 @@ class Judge:
     ) -> None:
         self.scene = scene
         self.grounder = grounder or Grounder(scene, mode)
-        self.request: Request = parse(words)
+        self.request: Request = parse(words, self.grounder.known)
         self.findings = self.grounder.find(self.request)
         self.sure = self.request.clear
 

@@ -95,3 +95,10 @@ def _in_household(thing):
     from coterie_core.household import load_household
 
     return load_household().category(thing) is not None
+
+
+def test_a_word_that_is_only_on_the_map_is_a_thing():
+    """A detector's labels are its own: the tables list neither."""
+    for word in ("coke", "water"):
+        assert [w.name for w in parse(f"the {word}", (word,)).wants] == [word]
+        assert not parse(f"the {word}", ("banana",)).wants
