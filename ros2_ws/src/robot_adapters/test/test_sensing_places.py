@@ -214,3 +214,25 @@ def test_a_robot_stands_beside_what_it_goes_to_and_not_behind_the_wall():
     assert only_floor(made).space.fits_at(corner)
     assert all(p[1] < 3.0 for p in made.stands((1.0, 3.3, 0.5), 0.8, here))
     assert made.stands(corner, 0.2, here)  # nowhere else: who plans will tell
+
+
+def test_rooms_join_where_a_corridor_lies_that_nobody_drew():
+    """The corridor bends and is too small for a region: half of it belongs to either room."""
+    values = np.full((80, 100), 100, np.int8)
+    values[2:42, 2:42] = 0  # a den in the lower left, a bath in the upper right
+    values[50:78, 70:98] = 0
+    values[20:32, 42:92] = 0  # 0.6 m wide, along x and then along y
+    values[20:50, 80:92] = 0
+    made = robot_map(radius=0.1)
+    squares = {"Den": (0.0, 0.0, 2.15, 2.15), "Bath": (3.45, 2.45, 5.0, 4.0)}
+    drawn = [
+        {"name": name, "polygon": [[x0, y0], [x1, y0], [x1, y1], [x0, y1]]}
+        for name, (x0, y0, x1, y1) in squares.items()
+    ]
+    made.set_rooms(rooms_from_names(drawn, "rooms"), None)
+    made.set_grid(GridData(values, CELL, (0.0, 0.0, 0.0)), HERE)
+    scene = made.scene()
+    assert sorted(scene.rooms) == ["bath", "den"]
+    assert {place.room for place in scene.places.values()} == {"bath", "den"}
+    (way,) = scene.connections.values()
+    assert way.width == pytest.approx(0.6, abs=0.1)

@@ -24,7 +24,8 @@ _PARTING_RADIUS = 0.2
 _REACH = 0.8
 """A thing that stands so far from the free space of a room still belongs to it [m]."""
 _LEAST_REST = 2.0
-"""Smallest region beside rooms that are known [m^2]: what is less is their edge."""
+"""Smallest region beside rooms that are known [m^2]: what is less, as a short corridor that nobody
+drew, belongs to the nearest of them."""
 
 
 @dataclass(slots=True)
@@ -79,12 +80,15 @@ class RoomLayer:
         numbers = self._of_outlines(space, floor, place)
         rest = free & (numbers == 0)
         parted = partition(rest, RegionSettings(space.cell, _PARTING_RADIUS))
+        edge = np.zeros(space.shape, dtype=bool)
         if self.known:
             sizes = np.bincount(parted.ravel()) * space.cell**2
-            parted[sizes[parted] < _LEAST_REST] = 0
+            edge = (parted > 0) & (sizes[parted] < _LEAST_REST)
+            parted[edge] = 0
         self._take_regions(parted, numbers, space, floor, place)
         away, (rows, cols) = ndimage.distance_transform_edt(numbers == 0, return_indices=True)
-        grown = np.where(away * space.cell <= _REACH, numbers[rows, cols], 0).astype(np.int32)
+        near = edge | (away * space.cell <= _REACH)
+        grown = np.where(near, numbers[rows, cols], 0).astype(np.int32)
         numbers = np.where(space.fits, grown, 0).astype(np.int32)
         self._floors[floor.id] = _Numbered(numbers, grown, space)
         return numbers
