@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import rclpy
 from geometry_msgs.msg import Point, PoseStamped, TransformStamped
 from rclpy.action import ActionServer, CancelResponse
-from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
 
@@ -27,6 +28,7 @@ Pose2D = tuple[float, float, float]
 Position = tuple[float, float, float]
 
 _POSE_PERIOD = 0.05
+_OBJECTS_PERIOD = 0.25
 _SKILLS = {
     Manipulate.Goal.LOOK_AROUND: "look_around",
     Manipulate.Goal.MOVE_ARM_TO: "move_arm_to",
@@ -35,6 +37,25 @@ _SKILLS = {
     Manipulate.Goal.OPEN: "open",
     Manipulate.Goal.CLOSE: "close",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class SeenObject:
+    """An object that the robot's own detector sees now.
+
+    Attributes:
+        label: What it is.
+        position: Its middle in the robot's map [m].
+        size: Edges of the box around it [m], the first along its heading.
+        yaw: Its heading in the robot's map [rad].
+        score: How sure the detector is (0..1).
+    """
+
+    label: str
+    position: Position
+    size: Position = (0.1, 0.1, 0.1)
+    yaw: float = 0.0
+    score: float = 1.0
 
 
 class Failed(Exception):
@@ -89,6 +110,11 @@ class RobotDriver(Node):
         ]
         self._tf = self.create_publisher(TFMessage, "tf", 100)
         self.create_timer(_POSE_PERIOD, self._tell_pose)
+        if type(self).objects is not RobotDriver.objects:
+            self._detections = _DetectionPublisher(self)
+            # In a group of its own: a detector that takes long must not hold up the pose.
+            own = MutuallyExclusiveCallbackGroup()
+            self.create_timer(_OBJECTS_PERIOD, self._tell_objects, callback_group=own)
 
     # -- what a robot overrides ----------------------------------------------------------------
 
@@ -97,6 +123,14 @@ class RobotDriver(Node):
 
     def pose(self) -> Pose2D | None:
         """Return where the base is; None: not known, or the robot itself tells it in tf."""
+        return None
+
+    def objects(self) -> Iterable[SeenObject] | None:
+        """Return what the robot's own detector sees now; None: nothing is known.
+
+        Called four times a second; what it returns goes out on `driver/detections`. An empty list
+        says that it looks and sees none.
+        """
         return None
 
     def stop(self) -> None:
@@ -207,6 +241,11 @@ class RobotDriver(Node):
         moved.transform.rotation.w = math.cos(here[2] / 2.0)
         self._tf.publish(TFMessage(transforms=[moved]))
 
+    def _tell_objects(self) -> None:
+        seen = self.objects()
+        if seen is not None:
+            self._detections.publish(seen, self.map_frame)
+
     def _cancel(self, goal: Any) -> CancelResponse:
         self._cancelled.add(bytes(goal.goal_id.uuid))
         self._ended.set()
@@ -279,6 +318,44 @@ class RobotDriver(Node):
             goal.abort()
         self._cancelled.discard(number)
         return told
+
+
+class _DetectionPublisher:
+    """Publishes what a driver sees on `driver/detections`.
+
+    Raises:
+        ImportError: vision_msgs is not installed.
+    """
+
+    def __init__(self, node: Node) -> None:
+        try:  # drivers without a detector do without it
+            from vision_msgs import msg
+        except ImportError as error:
+            raise ImportError(
+                "vision_msgs is not installed, and the driver's `objects` are published with it: "
+                "install ros-jazzy-vision-msgs, or run ./coterie setup --with robots"
+            ) from error
+        self._msg = msg
+        self._clock = node.get_clock()
+        self._out = node.create_publisher(msg.Detection3DArray, "driver/detections", 10)
+
+    def publish(self, seen: Iterable[SeenObject], frame: str) -> None:
+        """Publish objects whose positions are in a frame, as seen now."""
+        message = self._msg.Detection3DArray()
+        message.header.frame_id, message.header.stamp = frame, self._clock.now().to_msg()
+        for one in seen:
+            item = self._msg.Detection3D(header=message.header)
+            center, size = item.bbox.center, item.bbox.size
+            center.position.x, center.position.y, center.position.z = map(float, one.position)
+            center.orientation.z = math.sin(one.yaw / 2.0)
+            center.orientation.w = math.cos(one.yaw / 2.0)
+            size.x, size.y, size.z = map(float, one.size)
+            guess = self._msg.ObjectHypothesisWithPose()
+            guess.hypothesis.class_id, guess.hypothesis.score = one.label, float(one.score)
+            guess.pose.pose = center
+            item.results.append(guess)
+            message.detections.append(item)
+        self._out.publish(message)
 
 
 def run(driver: Callable[[], RobotDriver], args: Sequence[str] | None = None) -> None:
