@@ -6,8 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -16,148 +14,31 @@ pytest.importorskip("rclpy")
 pytest.importorskip("nav2_msgs")
 
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
-from lifecycle_msgs.srv import GetState
-from nav2_msgs.action import ComputePathToPose, NavigateToPose, Spin
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from nav2_msgs.action import NavigateToPose, Spin
 from nav_msgs.msg import OccupancyGrid
 from PIL import Image as Picture
-from rclpy.action import ActionServer
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import BatteryState, CameraInfo, Image
-from std_srvs.srv import Trigger
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import Image, JointState
+from std_msgs.msg import Bool
 
 from coterie_bringup.team import load_team
 from coterie_cli.robot.body import judge_body
 from coterie_cli.robot.expected import expected_of, full_name
 from coterie_cli.robot.facts import Facts, FrameLink, Source, TopicFacts
-from coterie_cli.robot.findings import Finding, judge, worst
-from coterie_cli.robot.probe import probing
-from coterie_msgs.msg import ImageDetections
-from robot_adapters.settings import AdapterSettings
-from tf2_msgs.msg import TFMessage
-
-SETTINGS = {
-    "sensors": {
-        "depth": "camera/depth",
-        "info": "camera/camera_info",
-        "detections": {"topic": "camera/found", "type": "coterie_msgs/ImageDetections"},
-    },
-    "frames": {"tf": "tf"},
-}
-EXPECTED = expected_of("ada", AdapterSettings.model_validate(SETTINGS))
-LATCHED = QoSProfile(
-    depth=1,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+from coterie_cli.robot.findings import judge, worst
+from coterie_fixtures.checked_robot import (
+    EXPECTED,
+    LATCHED,
+    SETTINGS,
+    FakeRobot,
+    bad,
+    found,
+    the,
+    with_settings,
 )
-
-
-class FakeRobot:
-    """A robot's topics and servers as Nav2 and drivers have them; attributes are its faults."""
-
-    def __init__(self, ros, **faults) -> None:
-        self.node = node = ros.node("driver", "ada")
-        self.faults = faults
-        without = faults.get("without", ())
-        self.out = {}
-        topics = {
-            "tf": (TFMessage, 100), "tf_static": (TFMessage, LATCHED),
-            "map": (OccupancyGrid, LATCHED),
-            "battery_state": (BatteryState, 5), "camera/depth": (Image, 5),
-            "camera/camera_info": (CameraInfo, 5), "camera/found": (ImageDetections, 5),
-            "amcl_pose": (PoseWithCovarianceStamped, LATCHED),
-        }  # fmt: skip
-        topics |= faults.get("topics", {})
-        for name, (kind, qos) in topics.items():
-            if name not in without:
-                self.out[name] = node.create_publisher(kind, name, qos)
-        self.servers = [
-            ActionServer(node, kind, name, lambda goal: None)
-            for name, kind in {
-                "navigate_to_pose": NavigateToPose,
-                "compute_path_to_pose": ComputePathToPose,
-                "spin": Spin,
-                **faults.get("actions", {}),
-            }.items()
-            if name not in without
-        ]
-        node.create_service(Trigger, "lifecycle_manager_navigation/is_active", self._active)
-        node.create_service(GetState, "controller_server/get_state", self._state)
-        node.create_timer(0.1, self.publish)
-        self.latch()
-
-    def _active(self, request, response):
-        response.success = "inactive" not in self.faults
-        return response
-
-    def _state(self, request, response):
-        response.current_state.label = self.faults.get("inactive", "active")
-        return response
-
-    def stamp(self, message, frame):
-        now = time.time() - self.faults.get("late", 0.0)
-        message.header.stamp.sec = int(now)
-        message.header.stamp.nanosec = int((now % 1.0) * 1e9)
-        message.header.frame_id = frame
-        return message
-
-    def transform(self, parent, child):
-        return self.stamp(TransformStamped(child_frame_id=child), parent)
-
-    def say(self, name, message):
-        if name in self.out and isinstance(message, self.out[name].msg_type):
-            self.out[name].publish(message)
-
-    def latch(self):
-        frame = self.faults.get("map_frame", "map")
-        self.say("map", self.stamp(OccupancyGrid(), frame))
-        self.say("amcl_pose", self.stamp(PoseWithCovarianceStamped(), "map"))
-        fixed = [self.transform("base_link", "optical")]
-        self.say("tf_static", TFMessage(transforms=fixed))
-
-    def publish(self):
-        links = self.faults.get("links", [("map", "odom"), ("odom", "base_link")])
-        self.say("tf", TFMessage(transforms=[self.transform(p, c) for p, c in links]))
-        self.say("battery_state", BatteryState(percentage=self.faults.get("charge", 0.8)))
-        if "silent" in self.faults:
-            return
-        image = Image(width=32, height=24, encoding=self.faults.get("encoding", "16UC1"))
-        self.say("camera/depth", self.stamp(image, "optical"))
-        width, height = self.faults.get("info", (32, 24))
-        info = CameraInfo(width=width, height=height)
-        info.k = np.array([self.faults.get("focal", 30.0), 0, 16, 0, 30.0, 12, 0, 0, 1.0])
-        self.say("camera/camera_info", self.stamp(info, self.faults.get("optical", "optical")))
-        self.say("camera/found", self.stamp(ImageDetections(), "optical"))
-
-
-def found(ros, expected=EXPECTED, duration=1.5, **faults) -> list[Finding]:
-    """Return what the probe, in a thread, finds of a robot with these faults."""
-    FakeRobot(ros, **faults)
-    findings: list[Finding] = []
-
-    def look() -> None:
-        with probing([expected], ros.domain) as probe:
-            probe.listen(duration)
-            findings.extend(judge(expected, probe.facts["ada"]))
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    ros.spin_until(lambda: not thread.is_alive(), what="the probe to end")
-    return findings
-
-
-def bad(findings: list[Finding]) -> list[tuple[str, str]]:
-    return [(f.what, f.text) for f in findings if f.state == "bad"]
-
-
-def the(findings: list[Finding], what: str, part: str) -> Finding:
-    """Return the one finding that is bad, about `what`, and says `part`."""
-    assert [f for f in findings if f.state == "bad"], [f.text for f in findings]
-    one = [f for f in findings if f.what == what and part in f.text]
-    assert len(one) == 1, [(f.what, f.text) for f in findings]
-    assert all(f.remedy for f in findings if f.state == "bad")
-    return one[0]
-
+from coterie_msgs.action import Manipulate, NavigateTo
+from tf2_msgs.msg import TFMessage
 
 pytestmark = pytest.mark.ros
 
@@ -169,8 +50,10 @@ def test_a_robot_with_all_that_is_expected(ros):
     assert texts["base_link"] == "map -> odom -> base_link"
     assert texts["/ada/lifecycle_manager_navigation/is_active"] == "active"
     assert texts["/ada/battery_state"] == "80 %"
-    clocks = [f for f in findings if f.area == "clock"]
-    assert {f.what for f in clocks} >= {"/ada/tf", "/ada/camera/depth"}
+    clocks = {f.what for f in findings if f.area == "clock"}
+    assert clocks == {
+        "map -> odom", "odom -> base_link", "/ada/camera/depth", "/ada/camera/found"
+    }  # fmt: skip
 
 
 def test_topics_that_are_missing_silent_mistyped_or_do_not_fit(ros):
@@ -220,11 +103,69 @@ def test_frames_that_do_not_join_and_a_map_of_another_name(ros):
     the(findings, "/ada/map", "is in frame 'world', and adapter.frames.map says 'map'")
 
 
-def test_clocks_that_differ_are_told_with_the_figure(ros):
-    findings = found(ros, late=37.0)
-    offset = the(findings, "/ada/camera/depth", "behind this computer's clock; at most 0.5 s")
-    assert 36.9 < float(offset.text.split()[2]) < 39.0
-    the(findings, "odom", "s old when they come")
+def test_a_pose_that_is_not_kept_as_slam_toolbox_has_it(ros):
+    volatile = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+    kinds = {"amcl_pose": (PoseWithCovarianceStamped, volatile)}
+    findings = found(ros, topics=kinds)
+    assert bad(findings) == []
+    pose = next(f for f in findings if f.what == "/ada/amcl_pose")
+    assert pose.state == "note" and "none kept for who comes late" in pose.text
+    assert "drive the robot a little" in pose.remedy
+
+
+def test_a_battery_that_tells_percent(ros):
+    battery = next(f for f in found(ros, charge=85.0) if f.area == "battery")
+    assert battery.state == "note" and battery.text == "percentage is 85, which counts as 85 %"
+
+
+def test_a_lens_that_distorts(ros):
+    findings = found(ros, distortion=[0.1, -0.2, 0.0, 0.0, 0.0])
+    lens = next(f for f in findings if "distortion" in f.text)
+    assert (lens.state, lens.what) == ("note", "/ada/camera/camera_info")
+    assert lens.remedy.startswith("rectify it")
+
+
+def test_color_images_labels_joints_and_who_drives_the_robot(ros):
+    sensors = SETTINGS["sensors"] | {
+        "color": "camera/color",
+        "detections": {"topic": "camera/found", "label_info": "camera/labels"},
+    }
+    expected = with_settings(
+        sensors=sensors, arm={"backend": "trajectory"}, navigation={"paused": "joy_lock"}
+    )
+    states = {f.what: f.state for f in found(ros, expected) if f.area == "topic"}
+    assert states["/ada/camera/color"] == "note"
+    assert states["/ada/camera/labels"] == "bad"
+    assert states["/ada/joint_states"] == "bad"
+    assert states["/ada/joy_lock"] == "note"
+
+
+def test_color_images_and_joints_that_come(ros):
+    sensors = SETTINGS["sensors"] | {"color": "camera/color"}
+    expected = with_settings(
+        sensors=sensors, arm={"backend": "trajectory"}, navigation={"paused": "joy_lock"}
+    )
+    topics = {
+        "camera/color": (Image, 5), "joint_states": (JointState, 5), "joy_lock": (Bool, 5)
+    }  # fmt: skip
+    findings = {f.what: f for f in found(ros, expected, topics=topics) if f.area == "topic"}
+    assert findings["/ada/camera/color"].state == findings["/ada/joint_states"].state == "good"
+    assert findings["/ada/joy_lock"].remedy.startswith("nothing is to do")
+
+
+@pytest.mark.parametrize("arm", ["none", "skills"])
+def test_a_driver_of_ones_own_that_cannot_manipulate(ros, arm):
+    expected = with_settings(navigation={"backend": "skills"}, arm={"backend": arm})
+    findings = found(ros, expected, actions={"driver/navigate_to": NavigateTo})
+    look = [f for f in findings if f.what == "/ada/driver/manipulate"]
+    assert [f.state for f in look] == ["note" if arm == "none" else "bad"]
+    assert "no server of this action" in look[0].text
+
+
+def test_a_driver_of_ones_own_that_has_all(ros):
+    expected = with_settings(navigation={"backend": "skills"}, arm={"backend": "skills"})
+    actions = {"driver/navigate_to": NavigateTo, "driver/manipulate": Manipulate}
+    assert bad(found(ros, expected, actions=actions)) == []
 
 
 def test_servers_that_are_missing_mistyped_or_not_active(ros):
@@ -233,7 +174,7 @@ def test_servers_that_are_missing_mistyped_or_not_active(ros):
         inactive="inactive",
         without=("navigate_to_pose", "spin"),
         actions={"compute_path_to_pose": Spin, "drive": NavigateToPose},
-        charge=82.0,
+        charge=820.0,
     )
     missing = the(findings, "/ada/navigate_to_pose", "no server of this action")
     assert "/ada/drive has this type" in missing.text
@@ -242,7 +183,7 @@ def test_servers_that_are_missing_mistyped_or_not_active(ros):
     the(findings, "/ada/compute_path_to_pose", "is of type nav2_msgs/action/Spin")
     the(findings, "/ada/lifecycle_manager_navigation/is_active", "not all of its nodes are active")
     the(findings, "/ada/controller_server", "lifecycle state is 'inactive'")
-    the(findings, "/ada/battery_state", "percentage is 82")
+    the(findings, "/ada/battery_state", "percentage is 820")
 
 
 def test_names_as_a_team_file_has_them():

@@ -12,6 +12,7 @@ from robot_adapters.settings_sensing import CameraSettings
 Own = Callable[..., str]
 
 TRIGGER = "std_srvs/srv/Trigger"
+MANIPULATE = "coterie_msgs/action/Manipulate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,9 @@ class ExpectedTopic:
         name: Full name.
         type: Type of its messages, such as `sensor_msgs/msg/Image`.
         qos: Name of the adapter's QoS profile.
-        role: What it is: depth, info, detections, map, battery, pose, where
-            (of the base, instead of tf), scan, tf or tf_static.
+        role: What it is: depth, info, color, detections, detections.info, detections.label_info,
+            map, battery, pose, where (of the base, instead of tf), scan, joints, paused, tf or
+            tf_static.
         camera: Name of its camera, if it has one.
         steady: Whether messages come all the time; else one may be enough.
         needed: Whether the robot cannot work without it.
@@ -71,7 +73,7 @@ class Expected:
         servers: What it calls.
         frames: Names of map, odometry ("": none) and base frame.
         tf: Full name of the topic of transforms.
-        max_offset: Largest difference of clocks that is taken [s].
+        max_offset: How far stamps may lie ahead of the clock here [s].
         pose: Full name of the topic that tells the pose instead of tf; "": tf tells.
         mounted: Names of cameras, and "scan", whose place on the base the team file tells.
     """
@@ -148,8 +150,9 @@ def expected_of(robot: str, settings: AdapterSettings, namespace: str = "") -> E
         )  # fmt: skip
     for camera in sensors.all_cameras():
         topics += _camera(camera, own, f"{place}.sensors")
-    servers = [*_navigation(settings, own, place), *_arm(settings, own, place)]
-    base = settings.navigation
+    arm, base = _arm(settings, own, place), settings.navigation
+    known = {server.name for server in arm}
+    servers = [*(s for s in _navigation(settings, own, place) if s.name not in known), *arm]
     if base.backend == "velocity" and base.obstacles == "scan":
         topics.append(
             ExpectedTopic(
@@ -157,12 +160,28 @@ def expected_of(robot: str, settings: AdapterSettings, namespace: str = "") -> E
                 f"{place}.navigation.scan",
             )
         )  # fmt: skip
-    if settings.navigation.backend == "nav2" and settings.navigation.localization:
+    if base.backend == "nav2" and base.localization:
+        # The adapter listens to who keeps the last message, as amcl does, and to who keeps none.
         topics.append(
             ExpectedTopic(
-                own(settings.navigation.localization, settings.navigation.namespace),
-                "geometry_msgs/msg/PoseWithCovarianceStamped", "latched", "pose",
+                own(base.localization, base.namespace),
+                "geometry_msgs/msg/PoseWithCovarianceStamped", "odometry", "pose",
                 f"{place}.navigation.localization", steady=False, needed=False,
+            )
+        )  # fmt: skip
+    if base.backend in ("nav2", "velocity") and base.paused:
+        topics.append(
+            ExpectedTopic(
+                own(base.paused, base.namespace), "std_msgs/msg/Bool", "messages", "paused",
+                f"{place}.navigation.paused", steady=False, needed=False,
+            )
+        )  # fmt: skip
+    if settings.arm.backend == "trajectory":
+        topics.append(
+            ExpectedTopic(
+                own(settings.arm.joint_states, settings.arm.namespace),
+                "sensor_msgs/msg/JointState", "sensor_data", "joints",
+                f"{place}.arm.joint_states",
             )
         )  # fmt: skip
     frames = settings.frames
@@ -184,19 +203,31 @@ def expected_of(robot: str, settings: AdapterSettings, namespace: str = "") -> E
 def _camera(camera: CameraSettings, own: Own, place: str) -> list[ExpectedTopic]:
     topics: list[ExpectedTopic] = []
 
-    def add(name: str, kind: str, qos: str, role: str) -> None:
+    def add(
+        name: str, kind: str, qos: str, role: str, *, steady: bool = True, needed: bool = True
+    ) -> None:
         if name:
             at = f"{place}.{role}"
-            topics.append(ExpectedTopic(own(name), kind, qos, role, at, camera.name))
+            topics.append(
+                ExpectedTopic(own(name), kind, qos, role, at, camera.name, steady, needed)
+            )
 
-    packed = "compressed" in camera.depth.lower()
-    image = "sensor_msgs/msg/CompressedImage" if packed else "sensor_msgs/msg/Image"
-    add(camera.depth, image, "sensor_data", "depth")
+    def image(topic: str) -> str:
+        packed = "compressed" in topic.lower()
+        return "sensor_msgs/msg/CompressedImage" if packed else "sensor_msgs/msg/Image"
+
+    add(camera.depth, image(camera.depth), "sensor_data", "depth")
+    add(camera.color, image(camera.color), "sensor_data", "color", needed=False)
     add(camera.info, "sensor_msgs/msg/CameraInfo", "sensor_data", "info")
     found = camera.detections
     add(found.topic, found.type.replace("/", "/msg/"), "detections", "detections")
     if found.info != camera.info:
         add(found.info, "sensor_msgs/msg/CameraInfo", "sensor_data", "detections.info")
+    if found.topic and found.type.startswith("vision_msgs/"):
+        add(
+            found.label_info, "vision_msgs/msg/LabelInfo", "latched", "detections.label_info",
+            steady=False, needed=not found.labels,
+        )  # fmt: skip
     return topics
 
 
@@ -210,7 +241,11 @@ def _navigation(settings: AdapterSettings, own: Own, place: str) -> list[Expecte
         return [ExpectedServer(name, kind, "listener", f"{at}.cmd_vel")]
     if base.backend == "skills":
         name = own(base.action or "driver/navigate_to", base.namespace)
-        return [ExpectedServer(name, "coterie_msgs/action/NavigateTo", "action", at)]
+        look = own("driver/manipulate", base.namespace)  # which looks around, too
+        return [
+            ExpectedServer(name, "coterie_msgs/action/NavigateTo", "action", at),
+            ExpectedServer(look, MANIPULATE, "action", f"{at}.namespace", needed=False),
+        ]
     name = own(base.action or "navigate_to_pose", base.namespace)
     servers = [ExpectedServer(name, "nav2_msgs/action/NavigateToPose", "action", at)]
     if base.check_path:
@@ -242,7 +277,7 @@ def _arm(settings: AdapterSettings, own: Own, place: str) -> list[ExpectedServer
             "arm_controller/follow_joint_trajectory",
             "control_msgs/action/FollowJointTrajectory",
         ),
-        "skills": ("driver/manipulate", "coterie_msgs/action/Manipulate"),
+        "skills": ("driver/manipulate", MANIPULATE),
     }
     if arm.backend == "none":
         return []

@@ -7,11 +7,19 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Who publishes a topic: node, type, and "" or why its QoS does not fit the adapter's."""
+    """Who publishes a topic.
+
+    Attributes:
+        node: Its full name.
+        type: Type of the messages.
+        qos_trouble: Why its QoS does not fit the adapter's ("": it does).
+        differs: Whether its definition of the type is another than the one installed here.
+    """
 
     node: str
     type: str
     qos_trouble: str = ""
+    differs: bool = False
 
 
 @dataclass(slots=True)
@@ -27,7 +35,8 @@ class TopicFacts:
         size: Columns and rows of the last image, camera info or detections; (0, 0): none.
         encoding: Of the last image.
         focal: Focal lengths of the last camera info [px]; None: none came.
-        charge: Fraction of the last battery state; None: none came.
+        distorted: Whether the last camera info tells of a lens that distorts.
+        charge: Percentage of the last battery state, a fraction; None: none came.
         trouble: Why nobody could listen ("": somebody could).
     """
 
@@ -39,6 +48,7 @@ class TopicFacts:
     size: tuple[int, int] = (0, 0)
     encoding: str = ""
     focal: tuple[float, float] | None = None
+    distorted: bool = False
     charge: float | None = None
     trouble: str = ""
 
@@ -55,7 +65,10 @@ class TopicFacts:
 
 @dataclass(slots=True)
 class FrameLink:
-    """A frame's parents, and how old its newest transform was when it came [s]; None: none did."""
+    """A frame's parents, and the least age of its transforms when they came [s]; None: unknown.
+
+    The age is negative for those that are stamped ahead.
+    """
 
     parents: set[str] = field(default_factory=set)
     fixed: bool = False
@@ -71,6 +84,8 @@ class Facts:
         all_topics: Types of every topic of the graph by name.
         servers: Types of the servers that are there, actions and services, by name.
         all_servers: Types of every action and service of the graph by name.
+        strangers: Nodes whose definition of a server's type is another than the one installed
+            here, by name of the server.
         active: What a lifecycle manager says, by name of its service: whether all is active.
         states: Label of the lifecycle state of each node that has one, by name.
         links: Transforms by child frame.
@@ -81,6 +96,7 @@ class Facts:
     all_topics: dict[str, tuple[str, ...]] = field(default_factory=dict)
     servers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     all_servers: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    strangers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     active: dict[str, bool | None] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
     links: dict[str, FrameLink] = field(default_factory=dict)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from coterie_cli.robot.expected import Expected, ExpectedServer, ExpectedTopic
 from coterie_cli.robot.facts import Facts, TopicFacts
+from robot_adapters.battery import Battery
+from robot_adapters.sensing.clocks import AHEAD_OF_ODOMETRY, ClockLimits
 
 State = Literal["good", "note", "bad"]
 ENCODINGS = ("32FC1", "16UC1", "mono16")
@@ -17,7 +19,16 @@ _SLOW = 0.5
 """Rate below which a steady topic is remarked on [Hz]."""
 _STALE = 1.0
 """Age of a moving transform from which on it is remarked on [s]."""
-_LOW = 0.15
+_REFUSED = ("depth", "color", "detections", "where")
+"""What the adapter refuses where its clock is off."""
+
+
+_SILENT = {
+    "": "look whether the driver runs and its sensor delivers",
+    "pose": "drive the robot a little; if nothing comes then, set navigation.localization to ''",
+    "paused": "nothing is to do if it only tells changes: until one comes nobody has paused it",
+}
+"""What to do about topics that are silent, by role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +82,16 @@ def _near(name: str, kind: str, known: dict[str, tuple[str, ...]]) -> str:
     return f"there is {close[0]}" if close else ""
 
 
+def _another(nodes: Sequence[str], kind: str) -> tuple[str, str]:
+    """Return text and remedy for nodes with another definition of a type."""
+    package = kind.partition("/")[0]
+    text = (
+        f"{' and '.join(nodes)} has another definition of {kind} than this computer, as another "
+        "ROS distribution does"
+    )
+    return text, f"install the same version of {package} on both computers"
+
+
 def _topic(expected: Expected, topic: ExpectedTopic, facts: Facts) -> Iterator[Finding]:
     found = facts.topics.get(topic.name, TopicFacts())
     bad: State = "bad" if topic.needed else "note"
@@ -100,6 +121,9 @@ def _topic(expected: Expected, topic: ExpectedTopic, facts: Facts) -> Iterator[F
             text = f"QoS of {source.node} does not fit: {source.qos_trouble}"
             remedy = "change the QoS of that publisher; the adapter's is in docs/ros_graph.md"
             yield finding("bad", text, remedy)
+    if strangers := sorted({s.node for s in found.sources if s.differs}):
+        yield finding("bad", *_another(strangers, topic.type))
+    wrong += strangers
     if topic.role not in ("tf", "tf_static") and len({s.node for s in found.sources}) > 1:
         nodes = ", ".join(sorted({s.node for s in found.sources}))
         yield finding("note", f"several nodes publish it: {nodes}", "keep one of them")
@@ -107,7 +131,7 @@ def _topic(expected: Expected, topic: ExpectedTopic, facts: Facts) -> Iterator[F
         text = f"silent: not one message in {found.duration:.0f} s"
         if not topic.steady:
             text += ", and none kept for who comes late"
-        yield finding(bad, text, "look whether the driver runs and its sensor delivers")
+        yield finding(bad, text, _SILENT.get(topic.role, _SILENT[""]))
     elif topic.steady and found.rate < _SLOW and not wrong:
         yield finding("note", f"slow: {found.rate:.2f} messages per second")
     elif not wrong:
@@ -131,10 +155,16 @@ def _battery(expected: Expected, topic: ExpectedTopic, found: TopicFacts) -> Fin
 
     if charge is None or math.isnan(charge):
         return finding("note", "does not tell its percentage", "the adapter cannot see it run low")
-    if not 0.0 <= charge <= 1.0:
+    battery = Battery()
+    battery.update(charge)
+    if math.isnan(battery.charge):
         return finding("bad", f"percentage is {charge:g}", "BatteryState has a fraction, 0 to 1")
-    low: State = "note" if charge < _LOW else "good"
-    return finding(low, f"{100 * charge:.0f} %", "charge it" if charge < _LOW else "")
+    if battery.low:
+        return finding("note", battery.told, "charge it")
+    if charge > 1.0:
+        text = f"percentage is {charge:g}, which counts as {battery.told}"
+        return finding("note", text, "let its driver send a fraction, 0 to 1, as BatteryState has")
+    return finding("good", battery.told)
 
 
 def _cameras(expected: Expected, facts: Facts) -> Iterator[Finding]:
@@ -168,6 +198,12 @@ def _cameras(expected: Expected, facts: Facts) -> Iterator[Finding]:
         ):
             text = f"CameraInfo holds no calibration: focal lengths are {info.focal}"
             yield finding("info", text, "calibrate the camera (camera_calibration)")
+        if info.distorted and depth is not None:
+            text = "CameraInfo has a distortion (d), and depth images are taken for rectified ones"
+            remedy = "rectify it (image_proc), and name the camera info of what is rectified"
+            yield Finding(
+                expected.robot, "camera", of["info"].name, "note", text, remedy, of["info"].field
+            )
         if depth is not None and depth.count and depth.size != (0, 0) and info.size != depth.size:
             text = (
                 f"CameraInfo is of {info.size[0]} x {info.size[1]} pixels, and the depth images "
@@ -237,7 +273,7 @@ def _frames(expected: Expected, facts: Facts) -> Iterator[Finding]:
             yield finding(odom, "note", f"is not between {top!r} and {base!r}", remedy)
         for child in chain[:-1]:
             link = facts.links[child]
-            if not link.fixed and link.age is not None and abs(link.age) > _STALE:
+            if not link.fixed and link.age is not None and link.age > _STALE:
                 text = f"its transforms are {link.age:.1f} s old when they come"
                 yield finding(child, "bad", text, "look at what publishes it, and at its clock")
         return
@@ -264,25 +300,47 @@ def _clocks(expected: Expected, facts: Facts) -> Iterator[Finding]:
         text = "use_sim_time is set and nobody publishes /clock"
         yield Finding(expected.robot, "clock", "/clock", "bad", text, remedy, "world.use_sim_time")
         return
-    limit = expected.max_offset
+    for what, refused, age, ahead in _stamped(expected, facts):
+        yield _clock(expected, facts, what, refused, age, ahead)
+
+
+def _stamped(expected: Expected, facts: Facts) -> Iterator[tuple[str, bool, float, float]]:
+    """Give what has stamps: name, whether it can be refused, age [s], meant to be ahead by [s]."""
+    _, odom, base = (frame.lstrip("/") for frame in expected.frames)
+    # A tf that all robots share has the clocks of all of them.
+    for frame, ahead in ((odom, AHEAD_OF_ODOMETRY), (base, 0.0)):
+        link = facts.links.get(frame)
+        if link is not None and not link.fixed and link.age is not None and not expected.pose:
+            yield f"{min(link.parents)} -> {frame}", True, link.age, ahead
     for topic in expected.topics:
         found = facts.topics.get(topic.name)
-        offset = found.offset if found is not None else None
-        if not topic.steady or topic.role == "battery" or offset is None:
-            continue
-        how = "behind" if offset > 0 else "ahead of"
-        clock = "/clock" if facts.clock else "this computer's clock"
-        text = f"stamps are {abs(offset):.3f} s {how} {clock}"
-        if abs(offset) <= limit:
-            yield Finding(expected.robot, "clock", topic.name, "good", text)
-            continue
-        remedy = "synchronize the clocks (chrony), or look why its messages come so late"
-        if found is not None and abs(offset) > 1e6:
-            remedy = "its stamps are simulated or zero: set world.use_sim_time, or stamp messages"
-        yield Finding(
-            expected.robot, "clock", topic.name, "bad", f"{text}; at most {limit:g} s are taken",
-            remedy, f"robots.{expected.robot}.adapter.sensors.max_offset",
-        )  # fmt: skip
+        if topic.role in (*_REFUSED, "scan") and found is not None and found.offset is not None:
+            yield topic.name, topic.role in _REFUSED, found.offset, 0.0
+
+
+def _clock(
+    expected: Expected, facts: Facts, what: str, refused: bool, age: float, ahead: float
+) -> Finding:
+    """Compare the least age of what has stamps with what the adapter takes."""
+    limits = ClockLimits(ahead=expected.max_offset)
+    how = "behind" if age > 0 else "ahead of"
+    clock = "/clock" if facts.clock else "this computer's clock"
+    text = f"stamps are {abs(age):.3f} s {how} {clock}"
+    where = f"robots.{expected.robot}.adapter.sensors.max_offset" if age < 0.0 else ""
+
+    def finding(state: State, text: str, remedy: str = "") -> Finding:
+        return Finding(expected.robot, "clock", what, state, text, remedy, where)
+
+    if -(limits.ahead + ahead) <= age <= limits.ahead:
+        return finding("good", text + (", as localization means it" if -age > limits.ahead else ""))
+    remedy = "synchronize the clocks (chrony), or look why its messages come so late"
+    if abs(age) > 1e6:
+        remedy = "its stamps are simulated or zero: set world.use_sim_time, or stamp messages"
+    if limits.ahead < age <= limits.behind:
+        text += "; they are taken, but a clock that is late puts things in wrong places"
+        return finding("note", text, remedy)
+    most = limits.behind if age > 0.0 else limits.ahead + ahead
+    return finding("bad" if refused else "note", f"{text}; at most {most:g} s are taken", remedy)
 
 
 def _server(expected: Expected, server: ExpectedServer, facts: Facts) -> Finding:
@@ -301,6 +359,8 @@ def _server(expected: Expected, server: ExpectedServer, facts: Facts) -> Finding
     if server.type not in kinds:
         text = f"is of type {' and '.join(kinds) or 'unknown'}; expected {server.type}"
         return finding("bad", text, f"correct {server.field}")
+    if strangers := facts.strangers.get(server.name):
+        return finding("bad", *_another(strangers, server.type))
     if server.lifecycle and (active := facts.active.get(server.name)) is not True:
         if active is None:
             return finding("bad", "does not answer", "look at the log of the lifecycle manager")
@@ -322,6 +382,8 @@ def _listener(
         stamped = any(kind.endswith("TwistStamped") for kind in kinds)
         remedy = f"set navigation.stamped_velocity: {str(stamped).lower()}"
         return "bad", text, remedy if "Twist" in kinds[0] else f"correct {server.field}"
+    if strangers := facts.strangers.get(server.name):
+        return "bad", *_another(strangers, server.type)
     return "good", "the base's driver listens", ""
 
 

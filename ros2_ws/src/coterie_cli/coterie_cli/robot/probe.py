@@ -22,10 +22,12 @@ from rclpy.qos import (
     ReliabilityPolicy,
     qos_check_compatible,
 )
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import Trigger
 
-from coterie_cli.robot.expected import Expected, ExpectedTopic
+from coterie_cli.robot.definitions import installed_hashes
+from coterie_cli.robot.expected import Expected, ExpectedServer, ExpectedTopic
 from coterie_cli.robot.facts import Facts, FrameLink, Source, TopicFacts
 from coterie_ros.executors import make_executor
 from coterie_ros.qos import profile
@@ -73,6 +75,7 @@ class Probe:
         self._executor.add_node(self._node)
         self._heard: dict[tuple[str, str], float] = {}
         self._asked: dict[str, tuple[Any, Any]] = {}
+        self._hashes: dict[str, frozenset[str]] = {}
         self._sim = use_sim_time
         self._clock: float | None = None
         if use_sim_time:
@@ -151,6 +154,7 @@ class Probe:
                     kinds = services.get(server.name, ())
                 if there:
                     facts.servers[server.name] = kinds
+                    facts.strangers[server.name] = self._strangers(server)
                 else:
                     facts.servers.pop(server.name, None)
                 if there and server.lifecycle and server.type in kinds:
@@ -163,15 +167,40 @@ class Probe:
         sources = []
         offered: list[QoSProfile] = []
         for end in self._node.get_publishers_info_by_topic(topic.name):
-            name = f"{end.node_namespace.rstrip('/')}/{end.node_name}"
             fits, why = qos_check_compatible(end.qos_profile, wanted)
             trouble = "" if fits != QoSCompatibility.ERROR else _qos_words(end.qos_profile, why)
-            sources.append(Source(name, end.topic_type, trouble))
+            differs = end.topic_type == topic.type and self._differs(topic.type, end)
+            sources.append(Source(_node_of(end), end.topic_type, trouble, differs))
             if end.topic_type == topic.type:
                 offered.append(end.qos_profile)
         known.sources = sources
         if offered and (robot, topic.name) not in self._heard:
             self._hear(robot, topic, known, offered)
+
+    def _strangers(self, server: ExpectedServer) -> tuple[str, ...]:
+        """Return the nodes that serve it by another definition of its type than the one here."""
+        publishers = self._node.get_publishers_info_by_topic
+        subscriptions = self._node.get_subscriptions_info_by_topic
+        name, ends = server.name, []
+        if server.kind == "listener":
+            ends = [end for end in subscriptions(name) if end.topic_type == server.type]
+        elif server.kind == "service":
+            ends = [*subscriptions(f"rq{name}Request", True), *publishers(f"rr{name}Reply", True)]
+        else:
+            # Goal, result and feedback have a hash each; the first two are services', by DDS name.
+            ends = [
+                *publishers(f"{name}/_action/feedback"),
+                *subscriptions(f"rq{name}/_action/send_goalRequest", True),
+                *publishers(f"rr{name}/_action/get_resultReply", True),
+            ]
+        return tuple(sorted({_node_of(end) for end in ends if self._differs(server.type, end)}))
+
+    def _differs(self, kind: str, end: TopicEndpointInfo) -> bool:
+        """Whether an end's definition of its type is known to be another than the one here."""
+        if kind not in self._hashes:
+            self._hashes[kind] = installed_hashes(kind)
+        known, told = self._hashes[kind], end.topic_type_hash
+        return bool(known) and any(told.value) and str(told) not in known | {"INVALID"}
 
     def _hear(
         self, robot: str, topic: ExpectedTopic, known: TopicFacts, offered: list[QoSProfile]
@@ -239,21 +268,20 @@ class Probe:
         header = getattr(message, "header", None)
         if header is not None:
             known.frame = str(header.frame_id)
-            self._stamped(known, header.stamp)
+            if (age := self._age(header.stamp)) is not None:
+                known.offsets = [*known.offsets[-200:], age]
         if role == "depth":
             _take_image(known, message)
         elif role in ("info", "detections.info"):
             known.size = (int(message.width), int(message.height))
             known.focal = (float(message.k[0]), float(message.k[4]))
+            known.distorted = any(message.d)
         elif role == "battery":
             known.charge = float(message.percentage)
 
-    def _stamped(self, known: TopicFacts, stamp: Any) -> float | None:
+    def _age(self, stamp: Any) -> float | None:
         now = self._now()
-        if now is None:
-            return None
-        known.offsets = [*known.offsets[-200:], now - _seconds(stamp)]
-        return known.offsets[-1]
+        return None if now is None else now - _seconds(stamp)
 
     def _on_tf(self, robot: str, known: TopicFacts, fixed: bool, message: Any) -> None:
         known.count += 1
@@ -262,7 +290,7 @@ class Probe:
             link = self.facts[robot].links.setdefault(child, FrameLink())
             link.parents.add(str(transform.header.frame_id).lstrip("/"))
             link.fixed = fixed
-            if not fixed and (age := self._stamped(known, transform.header.stamp)) is not None:
+            if not fixed and (age := self._age(transform.header.stamp)) is not None:
                 link.age = age if link.age is None else min(link.age, age)
 
 
@@ -280,6 +308,10 @@ def _take_image(known: TopicFacts, message: Any) -> None:
             int.from_bytes(data[at + 20 : at + 24], "big"),
         )
     known.encoding = str(message.format).split(";")[0].strip()
+
+
+def _node_of(end: TopicEndpointInfo) -> str:
+    return f"{end.node_namespace.rstrip('/')}/{end.node_name}"
 
 
 def _seconds(stamp: Any) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+AHEAD_OF_ODOMETRY = 1.5
+"""How far localization may stamp its transform of the odometry frame ahead [s]: amcl does."""
 _LEAST = 3
 """Messages that must all be late before a clock is said to be behind."""
 
