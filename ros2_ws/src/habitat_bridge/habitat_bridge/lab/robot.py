@@ -22,7 +22,7 @@ from habitat_bridge.lab.faults import Fault
 from habitat_bridge.lab.localization import Localization
 from habitat_bridge.lab.plant import Plant
 from habitat_bridge.lab.settings import LabRobot
-from habitat_bridge.links import posed_links, values_at_rest
+from habitat_bridge.links import Link, posed_links, values_at_rest
 from habitat_bridge.simulator import RobotState
 from tf2_msgs.msg import TFMessage
 
@@ -70,6 +70,10 @@ class LabRobotNode:
         self.state = state
         self.urdf = urdf
         self._tree = tree
+        self._moves = {
+            frozenset((joint.parent, joint.child)): joint.axial for joint in tree.joints.values()
+        }
+        self._posed: tuple[dict[str, float], list[Link]] = ({}, posed_links(tree, {}))
         self._rest = values_at_rest(tree)
         self._laser = laser_of(tree)
         topic, own = settings.topic, settings.tf == "own"
@@ -305,12 +309,10 @@ class LabRobotNode:
     def _links(self, values: Mapping[str, float], *, moving: bool) -> list[TransformStamped]:
         """Return the transforms of the robot's links: those that move, or those that do not."""
         stamp, frame = self.stamp, self.settings.frame
-        moves = {
-            frozenset((joint.parent, joint.child)): joint.axial
-            for joint in self._tree.joints.values()
-        }
+        if values != self._posed[0]:  # joints rest most of the time
+            self._posed = dict(values), posed_links(self._tree, values)
         return [
             conversions.rigid_to_msg(frame(parent), frame(child), position, rotation, stamp)
-            for parent, child, position, rotation in posed_links(self._tree, values)
-            if moves[frozenset((parent, child))] is moving
+            for parent, child, position, rotation in self._posed[1]
+            if self._moves[frozenset((parent, child))] is moving
         ]
