@@ -99,10 +99,20 @@ def test_types_that_another_distribution_defines_otherwise(ros, here):
     assert info.remedy == "install the same version of sensor_msgs on both computers"
 
 
-def test_an_action_of_which_one_part_alone_is_another(ros, here):
-    for action, part in (("Spin", "GetResult_Response"), ("NavigateToPose", "SendGoal_Request")):
-        here(f"nav2_msgs/action/{action}", but=part)
-    assert differing(found(ros)) == {"/ada/spin", "/ada/navigate_to_pose"}
+@pytest.mark.parametrize(
+    ("spin", "drive", "active"),
+    [
+        ("GetResult_Response", "SendGoal_Request", "Request"),
+        ("FeedbackMessage", "GetResult_Response", "Response"),
+    ],
+)
+def test_servers_of_which_one_part_alone_is_another(ros, here, spin, drive, active):
+    here("nav2_msgs/action/Spin", but=spin)
+    here("nav2_msgs/action/NavigateToPose", but=drive)
+    here("std_srvs/srv/Trigger", but=active)
+    assert differing(found(ros)) == {
+        "/ada/spin", "/ada/navigate_to_pose", "/ada/lifecycle_manager_navigation/is_active"
+    }  # fmt: skip
 
 
 def test_velocities_that_another_distribution_defines_otherwise(ros, here):
