@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 
 from robot_adapters.settings_motion import BatterySettings
 
+_CHARGING = {1: True, 2: False, 4: True}
+"""What power_supply_status of sensor_msgs/BatteryState tells of charging: 1 it charges, 2 it
+discharges, 4 it is full. Other values tell nothing: a dock may pause charging, too."""
+
 
 @dataclass(slots=True)
 class Battery:
@@ -15,17 +19,24 @@ class Battery:
     Attributes:
         charge: Fraction of the charge, 0 to 1; NaN: not known.
         low: Whether new work is refused. Once low it stays so up to `settings.enough`.
+        charging: Whether it charges or is full; None: it has told neither that nor the contrary.
     """
 
     settings: BatterySettings = field(default_factory=BatterySettings)
     charge: float = math.nan
     low: bool = False
+    charging: bool | None = None
 
-    def update(self, charge: float) -> bool:
+    def update(self, charge: float, status: int = 0) -> bool:
         """Take a charge (0 to 1); tell whether it has become low by this.
+
+        Args:
+            charge: Fraction of the charge.
+            status: The message's power_supply_status.
 
         Drivers that do not know it send NaN; some send percent, against the message's definition.
         """
+        self.charging = _CHARGING.get(status, self.charging)
         if math.isfinite(charge) and 1.0 < charge <= 100.0:
             charge /= 100.0
         if not (math.isfinite(charge) and 0.0 <= charge <= 1.0):

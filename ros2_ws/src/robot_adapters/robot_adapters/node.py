@@ -15,8 +15,8 @@ from std_srvs.srv import Trigger
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.guard import Guard, RobotLimits
+from coterie_core.guard.limits import DOCK
 from coterie_core.permits import RobotPermits
-from coterie_core.permits.touched import DOCK
 from coterie_core.skills import (
     POSITION_TOLERANCE,
     Detect,
@@ -42,6 +42,7 @@ from coterie_ros.stopping import STOP, StopServer
 from robot_adapters.backends import arm_of, navigation_of
 from robot_adapters.backends.base import Feedback, Progress, spared
 from robot_adapters.battery import Battery
+from robot_adapters.docking import Docking
 from robot_adapters.job import Jobs
 from robot_adapters.parameters import ADAPTER_PARAMETERS
 from robot_adapters.permission import Permission, Permitted
@@ -88,11 +89,10 @@ class AdapterNode(AgentNode):
         self.battery = Battery(self.settings.battery)
         self._step = 0
         self._trouble = ""
-        self._docked = False
         self._topics = ObservationPublishers(self, self.robot, self.body, "")
         self.serve_action(NavigateTo, "navigate_to", self._navigate)
         self.serve_action(Manipulate, "manipulate", self._manipulate)
-        self.serve(Trigger, "dock", self._dock_asked)
+        self.serve(Trigger, "dock", self._dock)
 
     def on_start(self) -> None:
         """Connect to the robot's drivers and sensors; say what the robot is."""
@@ -123,9 +123,17 @@ class AdapterNode(AgentNode):
         check, where = self._check_path, self.sensors
         self.navigation = navigation_of(self, settings, self.body, where, check, matters)
         self.arm = arm_of(self, settings, where, urdf, folder)
+        self.docking = Docking(
+            self.battery,
+            settings.navigation.dock,
+            self.navigation,
+            allow=self._allow_docking,
+            permit=lambda: self.permission.get(DOCK, self._position(), self.body.linear_speed),
+            run=self._run,
+            problem=self.problem,
+            now=self.now,
+        )
         self._topics.describe(urdf, self.now(), with_resume=self.parameters["resume"])
-        if settings.sensors.battery:
-            self.subscribe(BatteryState, settings.sensors.battery, "sensor_data", self._on_battery)
         if self.guard.speed is not None and self.navigation is not None:
             self.navigation.limit_speed(self.guard.speed)
         self.diagnostics.add_source("robot", self._figures)
@@ -145,6 +153,9 @@ class AdapterNode(AgentNode):
             lambda robot, kind, body: self.gate.note(kind, body),
         )
         self.every(_HOLD_PERIOD, self._hold, "hold")
+        if settings.sensors.battery:
+            self.subscribe(BatteryState, settings.sensors.battery, "sensor_data", self._on_battery)
+        self.every(_REPEAT_PERIOD, lambda: self.docking.tick(self.jobs.busy), "docking")
 
     # -- goals, in the loop's thread -----------------------------------------------------------
 
@@ -238,10 +249,17 @@ class AdapterNode(AgentNode):
         Raises:
             SkillRefused: It must not run now.
         """
-        for why in (self.stops.refusal(self.robot), self.battery.trouble, self.link.trouble):
-            if why:
-                raise SkillRefused(Outcome.REFUSED, why)
+        self._refuse_for(self.stops.refusal(self.robot), self.battery.trouble, self.link.trouble)
         self.guard.check(skill, self.body)
+
+    def _allow_docking(self) -> None:
+        self._refuse_for(self.stops.refusal(self.robot), self.link.trouble)
+        self.guard.check_docking(self.body)
+
+    @staticmethod
+    def _refuse_for(*troubles: str) -> None:
+        for why in filter(None, troubles):
+            raise SkillRefused(Outcome.REFUSED, why)
 
     def _check_path(self, points: Sequence[Vec3]) -> None:
         self.guard.check_path(points)
@@ -264,6 +282,7 @@ class AdapterNode(AgentNode):
             if backend is not None:
                 backend.halt()
         self.loop.call(self.jobs.end, reasons[self.robot])
+        self.loop.call(self.docking.forget)
 
     def _hold(self) -> None:
         """While it is stopped: cancel what was on its way when the stop came, whoever sent it."""
@@ -283,11 +302,9 @@ class AdapterNode(AgentNode):
         assert target is not None  # the guard refuses what has none
         if why := self.sensors.floor_trouble(target):
             return SkillResult(Outcome.UNREACHABLE, why)
-        if self._docked:
-            result = await base.undock()
-            if not result.ok:
-                return result
-            self._docked = False
+        result = await self.docking.leave()
+        if not result.ok:
+            return result
         result = await base.navigate(skill, Pose(target, skill.yaw or 0.0), feedback)
         if not result.ok:
             return result
@@ -408,29 +425,13 @@ class AdapterNode(AgentNode):
     # -- battery -------------------------------------------------------------------------------
 
     def _on_battery(self, message: BatteryState) -> None:
-        if self.battery.update(float(message.percentage)):
+        low = self.battery.update(float(message.percentage), int(message.power_supply_status))
+        if low:
             self.problem(self.battery.trouble)
-            settings = self.settings
-            if settings.battery.dock and settings.navigation.dock and not self.jobs.busy:
-                self.run(self._dock(), "docking")
+        self.docking.heard(low and not self.stops.refusal(self.robot))
 
-    async def _dock(self) -> SkillResult:
-        base = self.navigation
-        if base is None:
-            return SkillResult(Outcome.UNSUPPORTED, "navigation.backend is none: it cannot drive")
-        try:
-            permitted = await self.permission.get(DOCK, self._position(), self.body.linear_speed)
-        except SkillRefused as refused:
-            result = refused.result
-        else:
-            result = await self._run("Dock", base.dock, permitted)
-        self._docked = self._docked or result.ok
-        if not result.ok:
-            self.problem(f"docking: {result.reason}")
-        return result
-
-    async def _dock_asked(self, request: Trigger.Request) -> Trigger.Response:
-        result = await self._dock()
+    async def _dock(self, request: Trigger.Request) -> Trigger.Response:
+        result = await self.docking.dock()
         return Trigger.Response(success=result.ok, message=result.reason)
 
 

@@ -19,74 +19,19 @@ from std_srvs.srv import SetBool, Trigger
 
 from coterie_core.guard import Fences
 from coterie_core.skills import NavigateTo, Outcome
+from coterie_fixtures.adapter_rig import AdapterRig, outcome
 from coterie_fixtures.nav2_base import Nav2Base
-from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
-from coterie_msgs.msg import Observation
 from coterie_ros import conversions
 from coterie_ros.qos import profile
 from robot_adapters.codes import DOCK, NAVIGATE, PLANNER, SPIN
-from robot_adapters.node import AdapterNode
 
 pytestmark = pytest.mark.ros
-
-ANYWHERE = '{"team": {"area": "anywhere"}}'
-
-
-class Rig:
-    """A base, its adapter, and a client of the adapter."""
-
-    def __init__(self, ros, **parameters):
-        self.ros = ros
-        given = {
-            "permits": '{"team": {"otherwise": "allow"}}',
-            "limits": ANYWHERE,
-            "sensors.settle": 0.05,
-            "navigation.look_on_arrival": False,
-            "navigation.server_timeout": 2.0,
-            "navigation.stall_timeout": 20.0,
-            **parameters,
-        }
-        tf = given.get("frames.tf", "/tf")
-        self.base = ros.add(Nav2Base(namespace="/porter", context=ros.context, tf=tf))
-        self.adapter = ros.add(
-            AdapterNode(namespace="/porter", context=ros.context, parameters=given)
-        )
-        node = ros.node()
-        self.drive = RclpyActionClient(node, NavigateToAction, "/porter/navigate_to")
-        self.act = RclpyActionClient(node, Manipulate, "/porter/manipulate")
-        self.seen: list = []
-        node.create_subscription(Observation, "/porter/observation", self.seen.append, 50)
-        self.node = node
-        ros.spin_until(lambda: self.adapter.state_label == "active" and self.seen)
-        ros.spin_until(self.drive.server_is_ready)
-        ros.spin_until(lambda: self.adapter.navigation.ready() == "")
-
-    def send(self, client, goal):
-        handle = self.ros.result(client.send_goal_async(goal))
-        assert handle.accepted
-        return handle
-
-    def go(self, x, y, yaw=None, tolerance=0.25):
-        skill = NavigateTo(position=(x, y, 0.0), yaw=yaw, tolerance=tolerance)
-        return self.finish(self.send(self.drive, conversions.navigate_to_msg(skill)))
-
-    def finish(self, handle):
-        answer = self.ros.result(handle.get_result_async())
-        return answer.status, answer.result
-
-    def look(self):
-        goal = Manipulate.Goal(skill=Manipulate.Goal.LOOK_AROUND)
-        return self.finish(self.send(self.act, goal))[1].result
-
-
-def outcome(result):
-    return Outcome(result.result.outcome), result.result.reason
 
 
 @pytest.fixture
 def rig(ros):
-    return Rig(ros)
+    return AdapterRig(ros)
 
 
 def test_it_drives_says_where_it_is_and_observes(rig):
@@ -140,7 +85,7 @@ def test_every_code_of_a_drive_and_of_planning_has_its_outcome(rig):
 
 
 def test_every_code_of_turning_and_docking_has_its_outcome(ros):
-    rig = Rig(ros, **{"navigation.dock": "home"})
+    rig = AdapterRig(ros, **{"navigation.dock": "home"})
     for number, code in SPIN.items():
         rig.base.faults = {"spin": number}
         result = rig.look()
@@ -162,7 +107,7 @@ def test_every_code_of_turning_and_docking_has_its_outcome(ros):
 
 
 def test_rejected_lying_and_hanging_servers(ros):
-    rig = Rig(ros, **{"navigation.stall_timeout": 1.0})
+    rig = AdapterRig(ros, **{"navigation.stall_timeout": 1.0})
     rig.base.faults = {"navigate_to_pose": "reject"}
     name, reason = outcome(rig.go(2.0, 1.0)[1])
     assert name is Outcome.FAULT and "rejected" in reason
@@ -203,7 +148,7 @@ def test_an_inactive_nav2_is_named(rig):
 
 
 def test_a_person_takes_over(ros):
-    rig = Rig(ros, **{"navigation.paused": "paused"})
+    rig = AdapterRig(ros, **{"navigation.paused": "paused"})
     rig.base.faults = {"navigate_to_pose": "slow"}
     goal = conversions.navigate_to_msg(NavigateTo(position=(6.0, 1.0, 0.0)))
 
@@ -275,10 +220,10 @@ def test_a_server_that_dies_and_one_that_returns(rig):
 
 
 def test_a_low_battery_refuses_work_and_docks(ros):
-    rig = Rig(ros, **{"navigation.dock": "home"})
+    rig = AdapterRig(ros, **{"navigation.dock": "home"})
     rig.ros.spin_until(lambda: (rig.base.say_battery(0.1), rig.adapter.battery.low)[1])
     rig.ros.spin_until(lambda: "dock_robot" in rig.base.goals)
-    rig.ros.spin_until(lambda: rig.adapter._docked)
+    rig.ros.spin_until(lambda: rig.adapter.docking.docked)
     name, reason = outcome(rig.go(2.0, 1.0)[1])
     assert name is Outcome.REFUSED and "battery is low: 10 %" in reason
     told = {one.key: one.value for one in rig.adapter.diagnostics.status().values}
@@ -291,7 +236,7 @@ def test_a_low_battery_refuses_work_and_docks(ros):
 
 def test_limits_hold_and_nav2_is_told_the_speed(ros):
     area = '{"team": {"area": [[[0, 0], [5, 0], [5, 6], [0, 6]]], "speed": 0.3}}'
-    rig = Rig(ros, limits=area)
+    rig = AdapterRig(ros, limits=area)
     name, reason = outcome(rig.go(6.0, 1.0)[1])
     assert name is Outcome.REFUSED, reason
     assert rig.go(2.0, 1.0)[0] == GoalStatus.STATUS_SUCCEEDED
@@ -300,7 +245,7 @@ def test_limits_hold_and_nav2_is_told_the_speed(ros):
 
 def test_a_path_through_what_is_kept_out_of_is_not_driven(ros):
     limits = {"area": "anywhere", "keep_out": [{"polygon": [[3, 0], [4, 0], [4, 2], [3, 2]]}]}
-    rig = Rig(ros, limits=json.dumps({"team": limits}))
+    rig = AdapterRig(ros, limits=json.dumps({"team": limits}))
     told: list = []
     rig.node.create_subscription(
         String,
@@ -323,7 +268,7 @@ def test_a_path_through_what_is_kept_out_of_is_not_driven(ros):
 
 def test_a_robot_that_strays_from_its_planned_path_is_stopped(ros):
     limits = {"area": "anywhere", "keep_out": [{"polygon": [[3, 0], [4, 0], [4, 2], [3, 2]]}]}
-    rig = Rig(ros, limits=json.dumps({"team": limits}))
+    rig = AdapterRig(ros, limits=json.dumps({"team": limits}))
     rig.base.detour = [(1.0, 3.0), (6.0, 3.0)]  # as planned; what is driven is another way
     rig.base.faults = {"navigate_to_pose": "slow"}
     name, reason = outcome(rig.go(6.0, 1.0)[1])
@@ -339,7 +284,7 @@ def test_a_robot_that_strays_from_its_planned_path_is_stopped(ros):
 
 
 def test_without_limits_it_does_not_move(ros):
-    rig = Rig(ros, limits="")
+    rig = AdapterRig(ros, limits="")
     name, reason = outcome(rig.go(2.0, 1.0)[1])
     assert name is Outcome.REFUSED and "no area is allowed" in reason
     assert "navigate_to_pose" not in rig.base.goals
