@@ -17,7 +17,8 @@ GOAL_FAULTS: Mapping[str, str] = {
     "navigate_rejected": "NavigateToPose rejects the goal",
     "navigate_aborted": "NavigateToPose aborts on the way with `code`",
     "navigate_hangs": "NavigateToPose accepts and never ends; the robot stands",
-    "navigate_preempted": "another client's goal takes the place of the goal on the way",
+    "navigate_preempted": "another client's goal, to a place far away, takes the place of the goal "
+    "on the way",
     "path_aborted": "ComputePathToPose aborts with `code`",
     "spin_aborted": "Spin aborts with `code`",
     "dock_aborted": "DockRobot aborts with `code`",

@@ -17,9 +17,11 @@ from coterie_core.geometry import Pose, Vec3
 from coterie_core.skills import NavigateTo as Drive
 from coterie_core.skills import Outcome, SkillResult
 from coterie_ros import conversions
+from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.conversions import Checks, ConversionError
 from coterie_ros.safe_publisher import RCLError
 from coterie_ros.serving import GoalContext
+from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.driving import Velocity
 from habitat_bridge.lab.faults import Fault
 from habitat_bridge.lab.navigation import (
@@ -43,6 +45,7 @@ _DOCK_NOT_IN_DB, _DOCK_FAILED_TO_STAGE, _DOCK_UNKNOWN = 901, 903, 999
 _SPIN_TIMEOUT = 701
 _STAGING = 0.6  # [m] before the dock
 _WAYPOINT = 0.1  # [m] between the poses of a path
+_STOREY = 0.5  # [m] that two points of one floor differ in height at most
 
 
 class BadGoal(ValueError):
@@ -74,6 +77,8 @@ class Nav2Servers:
         ]
         self._typed: Any = NavigateToPose
         self._next: Fault | None = None
+        self._other: ActionClient | None = None
+        self._theirs: NavigateToPose.Goal | None = None
         node.serve(Trigger, topic("lifecycle_manager_navigation/is_active"), self._is_active)
         stamped = robot.settings.stamped_velocity
         kind = TwistStamped if stamped else Twist
@@ -116,6 +121,9 @@ class Nav2Servers:
         return "Nav2 is not active" if self.robot.suffers("navigation_inactive") else ""
 
     def _refused(self, request: Any) -> str:
+        if request == self._theirs:  # what a fault sent is struck by none
+            self._next = None
+            return self._inactive(request)
         self._next = self.robot.strike("navigate")
         if self._next is not None and self._next.kind == "navigate_rejected":
             return "a fault of the lab"
@@ -171,7 +179,9 @@ class Nav2Servers:
         if ended is None:
             assert fault is not None
             if fault.kind == "navigate_preempted":
-                return goal.abort(result)
+                # Their goal ends this one, as every newer goal does, but not the sending of it.
+                await asyncio.shield(robot.node.loop.spawn(self._another_goal(), "another client"))
+                return goal.abort(result)  # theirs was not accepted
             code = FAILED_TO_MAKE_PROGRESS if fault.code is None else fault.code
             return goal.abort(_coded(result, code, "a fault of the lab"))
         if ended.ok:
@@ -194,6 +204,23 @@ class Nav2Servers:
                     raise NoPath(PLANNER_TF_ERROR, "robot pose is not available")
         finally:
             drive.cancel()
+
+    async def _another_goal(self) -> None:
+        """Send the robot far away as another client of Nav2 does, a person at RViz for example."""
+        robot = self.robot
+        if self._other is None:
+            name = robot.settings.topic("navigate_to_pose")
+            self._other = await robot.node.in_executor(
+                lambda: ActionClient(robot.node, NavigateToPose, name)
+            )
+        there = await robot.in_world(lambda: _farthest(robot.body))
+        pose = robot.pose_stamped(robot.localization.believed(Pose(there)))
+        self._theirs = NavigateToPose.Goal(pose=pose)
+        try:
+            if await self._other.wait():
+                await self._other.run(self._theirs)
+        except (GoalRejected, NoAnswer) as error:
+            robot.node.problem(f"{robot.name}: the goal of another client: {error}")
 
     async def _go(self, target: Pose, feedback: Any) -> SkillResult:
         skill = Drive(position=target.position, yaw=target.yaw, tolerance=GOAL_TOLERANCE)
@@ -385,6 +412,18 @@ class Nav2Servers:
 def _coded(result: Any, code: int, message: str) -> Any:
     result.error_code, result.error_msg = code, message
     return result
+
+
+def _farthest(body: Body) -> Vec3:
+    """Return where on its floor a body can drive to and is farthest from now; for the world."""
+    here, places = body.pose.position, body.places
+    spots = [spot for name in places.map.places if (spot := places.stand(name)) is not None]
+    reached = [
+        spot
+        for spot in spots
+        if abs(spot[2] - here[2]) < _STOREY and places.space.connected(here, spot)
+    ]
+    return max(reached, key=lambda spot: math.dist(spot, here), default=here)
 
 
 def _spaced(points: tuple[Vec3, ...]) -> list[Vec3]:
