@@ -225,6 +225,42 @@ def test_a_shelf_over_a_thing_lets_the_hand_come_from_the_side_and_back_the_same
     assert max(_point(goal.request)[2] for goal in rig.arm.goals[MOVE][-2:]) <= 0.62
 
 
+def test_a_move_group_that_comes_back_is_told_the_scene_anew(ros):
+    rig = Rig(ros)
+    assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
+    assert rig.arm.world == {"coterie/o2"} and rig.arm.attached == {"coterie_held"}
+    ros.remove(rig.arm)
+    ros.spin_until(lambda: rig.adapter.arm.ready() != "")
+    assert rig.do(MoveArmTo((1.5, 1.0, 0.6)))[0] is Outcome.FAULT
+    rig.arm = ros.add(ArmRobot(namespace="/porter", context=ros.context))
+    rig.arm.full = True  # the hand has held on
+    ros.spin_until(lambda: rig.adapter.arm.ready() == "")
+    assert rig.do(MoveArmTo((1.5, 1.0, 0.6))) == (Outcome.SUCCEEDED, "", "cup")
+    assert rig.arm.attached == {"coterie_held"}
+    assert rig.do(Place(Target("table", (1.7, 0.9, 0.4)))) == (Outcome.SUCCEEDED, "", "")
+    rig.arm.full = False
+    assert rig.do(MoveArmTo((1.5, 1.0, 0.6)))[0] is Outcome.SUCCEEDED
+    assert not rig.arm.attached and "coterie_held" not in rig.arm.world
+
+
+def test_a_scene_that_somebody_cleared_does_not_end_the_arms_work(ros):
+    rig = Rig(ros)
+    assert rig.do(MoveArmTo((1.5, 1.0, 0.6)))[0] is Outcome.SUCCEEDED
+    assert rig.arm.world == {"coterie/o1", "coterie/o2"}
+    rig.arm.world = {"crate"}
+    assert rig.do(Pick(CUP)) == (Outcome.SUCCEEDED, "", "cup")  # removes the cup from the scene
+    assert rig.arm.world == {"crate", "coterie/o2"}
+
+
+def test_what_an_older_adapter_left_in_the_scene_goes(ros):
+    rig = Rig(ros)
+    rig.arm.world = {"coterie/o77", "crate"}
+    rig.arm.attached = {"coterie_held", "tool"}
+    assert rig.do(MoveArmTo((1.5, 1.0, 0.6)))[0] is Outcome.SUCCEEDED
+    assert rig.arm.world == {"coterie/o1", "coterie/o2", "crate"}
+    assert rig.arm.attached == {"tool"}
+
+
 def test_arms_that_hang_are_given_up(ros):
     rig = Rig(ros, **{"arm.timeout": 1.0})
     rig.arm.faults = {MOVE: "hang"}

@@ -16,9 +16,10 @@ from moveit_msgs.msg import (
     MoveItErrorCodes,
     OrientationConstraint,
     PlanningScene,
+    PlanningSceneComponents,
     PositionConstraint,
 )
-from moveit_msgs.srv import ApplyPlanningScene
+from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 from scipy.spatial.transform import Rotation
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
@@ -65,11 +66,17 @@ class MoveItMover:
             if settings.scene
             else None
         )
+        self._told: ServiceClient | None = None
+        if settings.scene:  # MoveIt offers both services side by side
+            beside = settings.scene.rpartition("/")
+            name = joined(settings.namespace, f"{beside[0]}{beside[1]}get_planning_scene")
+            self._told = ServiceClient(node, GetPlanningScene, name)
         # What MoveIt is executing ends by this at once, whoever planned it.
         self._event = node.publisher(
             String, joined(settings.namespace, "trajectory_execution_event"), "messages"
         )
-        self._known: set[str] = set()
+        # What MoveIt's scene has of ours; None: not asked yet, and older than this process.
+        self._known: set[str] | None = None
         self._attached = False
 
     def halt(self) -> None:
@@ -87,7 +94,7 @@ class MoveItMover:
         """Return figures for the diagnostics."""
         return {
             "move_group": "there" if self._action.there else "missing",
-            "obstacles": len(self._known),
+            "obstacles": len(self._known or ()),
         }
 
     async def move(self, point: Vec3, direction: Vec3 | None) -> None:
@@ -115,36 +122,77 @@ class MoveItMover:
         raise Ended(result.outcome, result.reason)
 
     async def see(self, boxes: list[tuple[str, Box]], held: Box | None) -> None:
-        """Replace the obstacles in MoveIt's planning scene."""
+        """Replace the obstacles in MoveIt's planning scene.
+
+        What MoveIt has of ours is asked for at first, since an older adapter may have put it there,
+        and where MoveIt refuses: it does so when told to remove what it has not, as after a restart
+        of move_group or after somebody has cleared the scene.
+        """
         if self._scene is None:
             return
+        if self._known is None:
+            await self._recall()
+        if await self._apply(self._scene, boxes, held):
+            return
+        if not await self._recall() or not await self._apply(self._scene, boxes, held):
+            raise Ended(Outcome.FAULT, f"{self._scene.name}: MoveIt did not take the obstacles")
+
+    async def _recall(self) -> bool:
+        """Ask MoveIt which of our objects its scene has; False where it does not tell."""
+        assert self._told is not None
+        parts = PlanningSceneComponents(
+            components=PlanningSceneComponents.WORLD_OBJECT_NAMES
+            | PlanningSceneComponents.ROBOT_STATE_ATTACHED_OBJECTS
+        )
+        try:
+            answer = await self._told.call(
+                GetPlanningScene.Request(components=parts),
+                timeout=self._settings.server_timeout,
+                attempts=1,
+            )
+        except NoAnswer:
+            return False
+        names = {str(one.id) for one in answer.scene.world.collision_objects}
+        self._known = {name for name in names if name.startswith(_PREFIX) or name == _HELD}
+        held = answer.scene.robot_state.attached_collision_objects
+        self._attached = any(one.object.id == _HELD for one in held)
+        return True
+
+    async def _apply(
+        self, service: ServiceClient, boxes: list[tuple[str, Box]], held: Box | None
+    ) -> bool:
+        """Send the change from what is known to obstacles and what is held; whether it was taken.
+
+        Raises:
+            Ended: MoveIt does not answer.
+        """
         scene = PlanningScene(is_diff=True)
         scene.robot_state.is_diff = True
         names = {f"{_PREFIX}{name}" for name, _ in boxes}
-        for gone in sorted(self._known - names):
-            scene.world.collision_objects.append(self._object(gone, None, CollisionObject.REMOVE))
-        for name, box in boxes:
-            scene.world.collision_objects.append(
-                self._object(f"{_PREFIX}{name}", box, CollisionObject.ADD)
-            )
-        if (held is not None) != self._attached:
+        gone = (self._known or set()) - names
+        # What is held is told each time: MoveIt replaces it, or has lost it in a restart.
+        if held is not None or self._attached:
             scene.robot_state.attached_collision_objects = [self._attachment(held)]
-            if held is None:
-                # What is let go becomes an obstacle of the world; it is one of the map's already.
-                scene.world.collision_objects.append(
-                    self._object(_HELD, None, CollisionObject.REMOVE)
-                )
+        if held is not None:
+            gone.discard(_HELD)  # attaching takes it out of the world
+        elif self._attached:
+            # What is let go becomes an obstacle of the world; it is one of the map's already.
+            gone.add(_HELD)
+        scene.world.collision_objects = [
+            *(self._object(name, None, CollisionObject.REMOVE) for name in sorted(gone)),
+            *(self._object(f"{_PREFIX}{name}", box, CollisionObject.ADD) for name, box in boxes),
+        ]
         try:
-            answer = await self._scene.call(
+            answer = await service.call(
                 ApplyPlanningScene.Request(scene=scene),
                 timeout=self._settings.server_timeout,
                 attempts=1,
             )
         except NoAnswer as error:
             raise Ended(Outcome.FAULT, str(error)) from None
-        if not answer.success:
-            raise Ended(Outcome.FAULT, f"{self._scene.name}: MoveIt did not take the obstacles")
-        self._known, self._attached = names, held is not None
+        if answer.success:
+            self._known, self._attached = names, held is not None
+        return bool(answer.success)
 
     def _constraints(self, point: Vec3, direction: Vec3 | None) -> Constraints:
         head, hand = conversions.header(0.0, self._frame), self._hand
