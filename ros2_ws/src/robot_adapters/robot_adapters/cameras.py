@@ -134,7 +134,8 @@ class Cameras:
         # Read when it is used, if it is: most images of a fast camera are not.
         read = partial(conversions.depth_from_msg, message, camera.depth)
         image = DepthImage(read, self._frame(camera, message.header.frame_id), stamp)
-        self._relay.depth(camera, image)
+        if self._sensors.steady:
+            self._relay.depth(camera, image)
         if camera.name in self._models:
             for callback in self.on_depth:
                 callback(camera.name, image, self._models[camera.name])
@@ -167,7 +168,8 @@ class Cameras:
         topic = camera.detections.topic
         if self._sensors.trusted(topic, found.time):
             found = replace(found, frame=self._frame(camera, found.frame))
-            self._relay.boxes(camera, found)
+            if self._sensors.steady:
+                self._relay.boxes(camera, found)
             items = Boxes(found.boxes, found.frame, found.time)
             add, now = self._sensors.observer.add_boxes, self._node.now()
             work = partial(add, camera.name, items, now)

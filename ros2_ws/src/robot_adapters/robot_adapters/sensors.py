@@ -25,7 +25,7 @@ from robot_adapters.placing import hear_pose
 from robot_adapters.reading import read_grid
 from robot_adapters.relay import Relay
 from robot_adapters.sensing.camera import CameraModel, DepthImage
-from robot_adapters.sensing.clocks import ClockCheck, ClockLimits
+from robot_adapters.sensing.clocks import AHEAD_OF_ODOMETRY, ClockCheck, ClockLimits
 from robot_adapters.sensing.frames import FrameNames
 from robot_adapters.sensing.grid_space import GridData, GridSpace
 from robot_adapters.sensing.map_file import read_map_file
@@ -48,12 +48,12 @@ _REST = 4.0
 """A map that took some time to use is used again only after so many times that time."""
 _FROM_NEAR = 1.5
 """A robot that saw a thing from no farther knows better than the map where it is [m]."""
-_DETECTOR_PATIENCE = 5.0
-"""How long a detector may take for an image that is waited for [s]."""
+_DETECTOR_PATIENCE = 10.0
+"""How long a detector may take for images that are waited for [s]."""
+_UNSTEADY = 2.0
+"""How long after a jump of localization the team gets no images [s]."""
 _MAPS_KEPT = 1
 """Maps of a topic that wait for the Observer's thread; the oldest go."""
-_AHEAD_OF_ODOMETRY = 1.5
-"""How far localization may stamp its transform ahead, as amcl does on purpose [s]."""
 
 
 class Sensors:
@@ -155,7 +155,7 @@ class Sensors:
             raise self._because(error) from None
 
     async def in_view(self) -> set[str] | None:
-        """Return labels that the images of the next moment show; None: no detections come."""
+        """Return labels that the next images show; None: no detections come, or too seldom."""
         since = self._node.now()
         end = time.monotonic() + _DETECTOR_PATIENCE
         await asyncio.sleep(self._settings.sensors.settle)
@@ -344,6 +344,12 @@ class Sensors:
         for callback in (self._place, *self._on_map):
             self._node.loop.call(callback)
 
+    @property
+    def steady(self) -> bool:
+        """Whether localization has not jumped of late: else others would map things displaced."""
+        jump = self.observer.last_jump
+        return jump is None or self._node.now() - jump.time > _UNSTEADY
+
     def trusted(self, topic: str, stamp: float, ahead: float = 0.0) -> bool:
         """Whether a stamp [s] fits to this computer's clock; says once where it does not."""
         now = self._node.now()
@@ -357,7 +363,8 @@ class Sensors:
 
     def _on_transforms(self, transforms: Any) -> None:
         frames = self._settings.frames
-        own = {frames.odom.lstrip("/"): _AHEAD_OF_ODOMETRY, frames.base.lstrip("/"): 0.0}
+        own = {frames.odom.lstrip("/"): AHEAD_OF_ODOMETRY, frames.base.lstrip("/"): 0.0}
+        passed = []
         for transform in transforms:
             parent, child, _, _, stamp = transform
             # Of a tf that all robots share only this one's own clock matters here.
@@ -365,7 +372,8 @@ class Sensors:
             if name in own and not self.trusted(f"tf {parent} -> {child}", stamp, own[name]):
                 continue
             self.transforms.add(*transform)
-        self._relay.transforms(transforms, fixed=False)
+            passed.append(transform)
+        self._relay.transforms(passed, fixed=False)
 
     def on_fixed(self, transforms: Any, *, ours: bool = False) -> None:
         """Take transforms that hold at all times; ours: which the robot itself does not tell."""

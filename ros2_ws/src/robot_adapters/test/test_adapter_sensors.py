@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 
@@ -174,6 +175,20 @@ def test_what_was_seen_before_is_not_in_view_now(ros):
     assert rig.adapter.sensors.observer.objects.items
     other = rig.detect("cup", looking=True)
     assert other.outcome == SkillResult.NOT_VISIBLE and "'cup'" in other.reason
+
+
+def test_the_team_gets_no_images_just_after_localization_jumped(ros):
+    rig = Rig(ros)
+    got = rig.relayed["depth"]
+    ros.spin_until(lambda: (rig.look(), len(got) > 2)[1], what="images for the team")
+    rig.base.correct(2.0)
+    sensors = rig.adapter.sensors
+    ros.spin_until(lambda: (rig.look(), not sensors.steady)[1], what="the jump to be noticed")
+    ros.spin_until(lambda: (rig.look(), sensors.steady)[1], what="localization to be steady")
+    before = len(got)
+    ros.spin_until(lambda: (rig.look(), len(got) > before + 2)[1], what="images again")
+    times = [conversions.time_from_msg(one.header.stamp) for one in got]
+    assert max(b - a for a, b in itertools.pairwise(times)) > 1.5
 
 
 def test_colors_and_boxes_in_space_reach_the_team(ros):
