@@ -91,6 +91,7 @@ def _robot(team: Team, robot: RobotSpec, index: int, seed: int) -> dict[str, Any
         names[usual] = below(arm.namespace, arm.action or usual)
     if arm.scene:
         names["apply_planning_scene"] = below(arm.namespace, arm.scene)
+        names["get_planning_scene"] = below(arm.namespace, arm.scene_told)
     names["gripper_controller/gripper_cmd"] = below(arm.namespace, arm.gripper.action)
     for one, own in zip(sensors.all_cameras(), found["embodiment"]["cameras"], strict=False):
         camera = own["name"]

@@ -14,6 +14,7 @@ from control_msgs.action import FollowJointTrajectory, GripperCommand
 from geometry_msgs.msg import Pose as PoseMsg
 from moveit_msgs.action import MoveGroup
 from moveit_msgs.msg import (
+    AttachedCollisionObject,
     BoundingVolume,
     CollisionObject,
     Constraints,
@@ -22,7 +23,7 @@ from moveit_msgs.msg import (
     PlanningScene,
     PositionConstraint,
 )
-from moveit_msgs.srv import ApplyPlanningScene
+from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 from shape_msgs.msg import SolidPrimitive
 from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -31,6 +32,7 @@ from coterie_fixtures.lab_clients import ActionUser
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_ros import conversions
 from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.lab.faults import parse_fault
 from habitat_bridge.lab.node import LabNode
 
 pytestmark = pytest.mark.ros
@@ -159,6 +161,47 @@ def test_objects_of_the_planning_scene_are_not_reached_into(ros):
     assert user.code(reach(MUG)) == MoveItErrorCodes.GOAL_IN_COLLISION
     apply(allowed=["crate"])
     assert user.code(reach(MUG)) == MoveItErrorCodes.SUCCESS
+
+
+def test_a_planning_scene_keeps_what_is_attached_and_refuses_to_remove_what_it_has_not(ros):
+    lab = start_lab(ros)
+    node = ros.node("scene")
+    change = node.create_client(ApplyPlanningScene, "r1/apply_planning_scene")
+    ask = node.create_client(GetPlanningScene, "r1/get_planning_scene")
+    ros.wait_for_matched(change)
+    ros.wait_for_matched(ask)
+
+    def thing(name, operation):
+        one = CollisionObject(id=name, operation=operation)
+        one.header.frame_id = "hand_link"
+        one.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.1, 0.1, 0.1])]
+        one.primitive_poses = [PoseMsg()]
+        return one
+
+    def apply(world=(), held=()):
+        scene = PlanningScene(is_diff=True)
+        scene.robot_state.is_diff = True
+        scene.world.collision_objects = list(world)
+        scene.robot_state.attached_collision_objects = [
+            AttachedCollisionObject(link_name="hand_link", object=one) for one in held
+        ]
+        return ros.result(change.call_async(ApplyPlanningScene.Request(scene=scene))).success
+
+    def told():
+        scene = ros.result(ask.call_async(GetPlanningScene.Request())).scene
+        held = scene.robot_state.attached_collision_objects
+        return {o.id for o in scene.world.collision_objects}, {o.object.id for o in held}
+
+    add, remove = CollisionObject.ADD, CollisionObject.REMOVE
+    assert apply([thing("crate", add), thing("mug", add)])
+    assert apply(held=[thing("mug", add)]) and told() == ({"crate"}, {"mug"})
+    assert not apply([thing("chair", remove), thing("stool", add)])
+    assert told() == ({"crate", "stool"}, {"mug"})
+    assert apply(held=[thing("mug", remove)]) and told() == ({"crate", "stool", "mug"}, set())
+    assert apply(held=[thing("mug", add)])
+    # MoveIt that was started again knows nothing of it.
+    lab.faults.add([parse_fault("arm_dies")], lab.plant.world.time)
+    ros.spin_until(lambda: told() == (set(), set()))
 
 
 def test_a_handle_that_is_pulled_opens_its_container_and_pushed_closes_it(ros):

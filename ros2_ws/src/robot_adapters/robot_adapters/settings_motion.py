@@ -229,6 +229,12 @@ class ArmSettings(Settings):
         GripperSettings(), description="Settings of what opens and closes the hand."
     )
 
+    @property
+    def scene_told(self) -> str:
+        """Name of the service that tells what is in MoveIt's scene: it lies beside `scene`."""
+        before, slash, _ = self.scene.rpartition("/")
+        return f"{before}{slash}get_planning_scene"
+
 
 class BatterySettings(Settings):
     """When the battery is low."""

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
 from moveit_msgs.action import MoveGroup
-from moveit_msgs.msg import CollisionObject, Constraints, MoveItErrorCodes, PlanningScene
-from moveit_msgs.srv import ApplyPlanningScene
+from moveit_msgs.msg import Constraints, MoveItErrorCodes, PlanningScene
+from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from coterie_core.geometry import Box, Pose, Quaternion, quaternion_to_yaw
+from coterie_core.geometry import Pose, Quaternion
 from coterie_core.kinematics.arm import OutOfReach
 from coterie_ros import conversions
 from coterie_ros.conversions import Checks, ConversionError
 from coterie_ros.serving import GoalContext
 from habitat_bridge.lab.faults import Fault
 from habitat_bridge.lab.gripper_server import gripper_server
+from habitat_bridge.lab.planning_scene import LabPlanningScene, NoFrame
 from habitat_bridge.lab.plant import Manipulator, matrix_of
 from habitat_bridge.lab.servers import MortalServer
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 _CLOSE = 0.003  # [m] that counts as there
 _FULL = 6  # joints of an arm that can take any attitude
 _FAULT_AFTER = 0.4  # [s]
-_INSIDE = 0.01  # [m] that a hand must be inside of an object to collide with it
 _SHORTEST = 0.1  # [s] of a motion
 _TOLERANCE = 0.02  # [m] at the end of a trajectory
 
@@ -51,9 +51,9 @@ class ArmServers:
 
     def __init__(self, robot: LabRobotNode) -> None:
         self.robot = robot
-        self.scene: dict[str, Box] = {}
-        self._allowed: set[str] = set()
+        self.scene = LabPlanningScene(self._in_house)
         self._struck: Fault | None = None
+        self._dead = False
         node, settings = robot.node, robot.settings
         group = settings.arm_group
         self._servers = [
@@ -72,6 +72,7 @@ class ArmServers:
                 )
             )
             node.serve(ApplyPlanningScene, settings.topic("apply_planning_scene"), self._apply)
+            node.serve(GetPlanningScene, settings.topic("get_planning_scene"), self._tell)
             node.subscribe(
                 PlanningScene, settings.topic("planning_scene"), "commands", self._hear_scene
             )
@@ -84,7 +85,12 @@ class ArmServers:
 
     def look(self) -> None:
         """Let servers die and come back as the faults say; for the executor's thread."""
-        gone = self.robot.suffers("arm_dies") or self.robot.suffers("link_cut")
+        dead = self.robot.suffers("arm_dies") is not None
+        if dead and not self._dead:
+            # What comes back is another process, which knows no scene; the loop's thread has it.
+            self.robot.node.loop.call(self.scene.clear)
+        self._dead = dead
+        gone = dead or self.robot.suffers("link_cut")
         for server in self._servers:
             if gone and server.alive:
                 server.end()
@@ -277,66 +283,31 @@ class ArmServers:
     def _check_collision(self, hand: np.ndarray) -> None:
         """Refuse a goal whose hand is inside of an object of the planning scene."""
         x, y, z = hand.tolist()
-        for name, box in self.scene.items():
-            if name not in self._allowed and box.contains((x, y, z), -_INSIDE):
-                raise Refused(
-                    MoveItErrorCodes.GOAL_IN_COLLISION, f"the hand would be inside of {name}"
-                )
+        if name := self.scene.collision((x, y, z)):
+            raise Refused(MoveItErrorCodes.GOAL_IN_COLLISION, f"the hand would be inside of {name}")
 
     # -- planning scene ----------------------------------------------------------------------------
 
     async def _apply(self, request: ApplyPlanningScene.Request) -> ApplyPlanningScene.Response:
-        return ApplyPlanningScene.Response(success=self._apply_scene(request.scene))
+        return ApplyPlanningScene.Response(success=self.scene.apply(request.scene))
+
+    async def _tell(self, request: GetPlanningScene.Request) -> GetPlanningScene.Response:
+        scene = self.scene.parts(int(request.components.components))
+        return GetPlanningScene.Response(scene=scene)
 
     def _hear_scene(self, scene: PlanningScene) -> None:
-        self._apply_scene(scene)
+        self.scene.apply(scene)
 
-    def _apply_scene(self, scene: PlanningScene) -> bool:
-        good = True
-        if not scene.is_diff:
-            self.scene.clear()
-            self._allowed.clear()
-        for attached in scene.robot_state.attached_collision_objects:
-            self.scene.pop(attached.object.id, None)
-        for one in scene.world.collision_objects:
-            good &= self._object(one)
-        matrix = scene.allowed_collision_matrix
-        for name, value in zip(
-            matrix.default_entry_names, matrix.default_entry_values, strict=False
-        ):
-            (self._allowed.add if value else self._allowed.discard)(name)
-        for name, entry in zip(matrix.entry_names, matrix.entry_values, strict=False):
-            if any(entry.enabled):
-                self._allowed.add(name)
-        return good
+    def _in_house(self, frame: str) -> np.ndarray:
+        """Return the pose (4, 4) of a frame in the house.
 
-    def _object(self, one: CollisionObject) -> bool:
-        """Add or take away an object; False for one that cannot be used."""
-        operation = one.operation[0] if isinstance(one.operation, bytes) else int(one.operation)
-        if operation == CollisionObject.REMOVE[0]:
-            if one.id:
-                self.scene.pop(one.id, None)
-            else:
-                self.scene.clear()
-            return True
-        if not one.primitives:
-            return False
+        Raises:
+            NoFrame: There is no such frame.
+        """
         try:
-            frame = self._in_base(one.header.frame_id)
-        except Refused:
-            return False
-        local = one.primitive_poses[0] if one.primitive_poses else one.pose
-        p, dimensions = local.position, [float(d) for d in one.primitives[0].dimensions]
-        if one.primitive_poses:
-            q = one.pose.position
-            p.x, p.y, p.z = p.x + q.x, p.y + q.y, p.z + q.z
-        size = (dimensions + dimensions[-1:] * 3)[:3] if dimensions else [0.0] * 3
-        house = matrix_of(self.robot.state.pose) @ frame
-        x, y, z = (house @ np.array([p.x, p.y, p.z, 1.0]))[:3].tolist()
-        o = local.orientation
-        yaw = math.atan2(house[1, 0], house[0, 0]) + quaternion_to_yaw((o.x, o.y, o.z, o.w))
-        self.scene[one.id] = Box((x, y, z), (size[0], size[1], size[2]), yaw)
-        return True
+            return np.asarray(matrix_of(self.robot.state.pose) @ self._in_base(frame))
+        except Refused as refused:
+            raise NoFrame(str(refused)) from None
 
     # -- trajectories ------------------------------------------------------------------------------
 

@@ -67,9 +67,8 @@ class MoveItMover:
             else None
         )
         self._told: ServiceClient | None = None
-        if settings.scene:  # MoveIt offers both services side by side
-            beside = settings.scene.rpartition("/")
-            name = joined(settings.namespace, f"{beside[0]}{beside[1]}get_planning_scene")
+        if settings.scene:
+            name = joined(settings.namespace, settings.scene_told)
             self._told = ServiceClient(node, GetPlanningScene, name)
         # What MoveIt is executing ends by this at once, whoever planned it.
         self._event = node.publisher(
