@@ -63,7 +63,7 @@ class Size:
         asked: Questions, and as many requests for things.
         errands: Tasks for a leader, and goals that robots share.
         max_time: Simulated time that each of these may take [s].
-        pace: Simulated seconds per second, both ways.
+        pace: Simulated seconds per second in the lab, and of robots that explore directly.
     """
 
     rooms: int
@@ -132,8 +132,10 @@ class Session:
                 return LabNode(world=world, namespace=namespace, context=context, parameters=given)
         else:
             (spec,) = (spec for spec in run.specs if spec.name == "bridge")
-            # No faster than the lab: the mapper would lose images that it has no time for.
-            values = {**spec.parameters["bridge"], "pace": self.size.pace}
+            values = dict(spec.parameters["bridge"])
+            if self.role == "explorer":
+                # No faster than the lab: the mapper would lose images that it has no time for.
+                values["pace"] = self.size.pace
 
             def make(context: Any) -> BridgeNode:
                 return BridgeNode(
