@@ -149,7 +149,7 @@ def test_a_hand_that_closed_on_nothing_reaches_again_where_the_thing_turns_out_t
 
     def grasp(goal):
         closed.append(goal)
-        if len(closed) == 2:  # opened, then closed at the place that the map has
+        if len(closed) == 3:  # felt, opened, then closed at the place that the map has
             sighted(rig, (1.66, 1.1, 0.55), rig.adapter.now() - 0.5)
             return "miss"
         return None
@@ -259,6 +259,38 @@ def test_what_an_older_adapter_left_in_the_scene_goes(ros):
     assert rig.do(MoveArmTo((1.5, 1.0, 0.6)))[0] is Outcome.SUCCEEDED
     assert rig.arm.world == {"coterie/o1", "coterie/o2", "crate"}
     assert rig.arm.attached == {"tool"}
+
+
+def test_a_thing_that_lies_there_is_put_down_also_where_the_hand_does_not_get_away(ros):
+    rig = Rig(ros)
+    assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
+    moves = []
+
+    def after_two(goal):
+        moves.append(goal)
+        return -31 if len(moves) > 2 else None
+
+    rig.arm.faults = {MOVE: after_two}
+    outcome, reason, holding = rig.do(Place(Target("table", (1.7, 0.9, 0.4))))
+    assert outcome is Outcome.SUCCEEDED and holding == ""
+    assert reason.startswith("put down, but the hand did not get away from it: ")
+    assert "NO_IK_SOLUTION" in reason and len(moves) == 5
+    rig.arm.faults = {}
+    assert rig.do(Pick(CUP)) == (Outcome.SUCCEEDED, "", "cup")
+
+
+def test_what_a_hand_held_before_its_adapter_started_is_not_dropped(ros):
+    rig = Rig(ros)
+    rig.arm.full = True
+    opened = []
+    rig.arm.faults = {GRIP: lambda goal: opened.append(goal.command.position > 0.01)}
+    outcome, reason, holding = rig.do(Pick(CUP))
+    assert outcome is Outcome.HAND_FULL and holding == "something"
+    assert "put it down first" in reason and opened == [False]
+    assert rig.do(MoveArmTo((1.5, 1.0, 0.6)))[0] is Outcome.SUCCEEDED
+    assert rig.arm.attached == {"coterie_held"}
+    assert rig.do(Place(Target("table", (1.7, 0.9, 0.4)))) == (Outcome.SUCCEEDED, "", "")
+    assert rig.do(Pick(CUP)) == (Outcome.SUCCEEDED, "", "cup")
 
 
 def test_arms_that_hang_are_given_up(ros):

@@ -42,6 +42,8 @@ _CLEARANCE = 0.02
 """Height above a surface at which things are let go [m]."""
 _ANOTHER_WAY = (Outcome.OUT_OF_REACH, Outcome.BLOCKED)
 """How a motion fails that may succeed another way."""
+_FOUND = "something"
+"""What the hand holds when nobody here knows what: an adapter that ended has picked it up."""
 _SIDES = ((0.0, 0.0), (0.0, 45.0), (45.0, 45.0), (-45.0, 45.0), (60.0, 0.0), (-60.0, 0.0))
 """Ways to a thing beside that from above: turned from straight ahead, and down [degrees]."""
 
@@ -98,6 +100,7 @@ class GraspingArm:
         self._settings, self._mover, self._gripper, self._where = settings, mover, gripper, where
         self._holding = ""
         self._held: Box | None = None
+        self._felt = False
 
     # -- what every backend does ---------------------------------------------------------------
 
@@ -121,7 +124,11 @@ class GraspingArm:
         return {**self._mover.describe(), "holding": self._holding or "nothing"}
 
     async def manipulate(self, skill: Skill, feedback: Feedback) -> SkillResult:
-        """Do MoveArmTo, Pick or Place; positions are in the team's map."""
+        """Do MoveArmTo, Pick or Place; positions are in the team's map.
+
+        What went wrong after the work was done is the reason of a success.
+        """
+        trouble = ""
         try:
             if isinstance(skill, MoveArmTo):
                 await self._see(None)
@@ -129,7 +136,7 @@ class GraspingArm:
             elif isinstance(skill, Pick):
                 await self._pick(skill.target, feedback)
             elif isinstance(skill, Place):
-                await self._place(skill.receptacle, feedback)
+                trouble = await self._place(skill.receptacle, feedback)
             elif isinstance(skill, (Open, Close)):
                 raise Ended(
                     Outcome.UNSUPPORTED,
@@ -142,12 +149,13 @@ class GraspingArm:
             return end.result
         except RuntimeError as error:
             return SkillResult(Outcome.FAULT, str(error))
-        return SkillResult(Outcome.SUCCEEDED)
+        return SkillResult(Outcome.SUCCEEDED, trouble)
 
     # -- pick and place ------------------------------------------------------------------------
 
     async def _pick(self, target: Target, feedback: Feedback) -> None:
         gripper = self._need_gripper()
+        await self._feel(gripper)
         if self._holding:
             raise Ended(Outcome.HAND_FULL, f"the hand holds {self._holding!r}; put it down first")
         thing = self._thing(target)
@@ -221,8 +229,27 @@ class GraspingArm:
         assert first is not None
         raise first
 
-    async def _place(self, receptacle: Target, feedback: Feedback) -> None:
+    async def _feel(self, gripper: GripperClient) -> None:
+        """Find out at the first use whether the hand holds something from before this process.
+
+        Opening it would drop that. So it is closed once, which changes nothing for what is held.
+
+        Raises:
+            Ended: The gripper does not answer.
+        """
+        if self._felt:
+            return
+        grip = await gripper.close()
+        if gripper.holds(grip):
+            # Of a size that nobody knows, and from nowhere on the map.
+            nowhere = (math.inf, math.inf, math.inf)
+            self._holding, self._held = _FOUND, Box(nowhere, (_EDGE, _EDGE, _EDGE))
+        self._felt = True
+
+    async def _place(self, receptacle: Target, feedback: Feedback) -> str:
+        """Put down what the hand holds; return why the hand did not get away from it then ("")."""
         gripper = self._need_gripper()
+        await self._feel(gripper)
         if not self._holding:
             raise Ended(Outcome.HAND_EMPTY, "the hand holds nothing that it could put down")
         grip = await gripper.close()
@@ -252,7 +279,13 @@ class GraspingArm:
         feedback(Progress(0.7))
         await gripper.open()
         self._holding, self._held = "", None
-        await self._mover.move(above, DOWN)
+        try:
+            # As it came, else with the hand turned as it likes, or straight up.
+            await self._first([(above, DOWN), (above, None), (_up(point, self._settings), None)])
+        except Ended as end:
+            # It lies there: whoever is told that it does not would look for it in the hand.
+            return f"put down, but the hand did not get away from it: {end.result.reason}"
+        return ""
 
     async def _above(self, point: Vec3) -> Vec3:
         """Bring the hand over a point, lower where something is above; return where that is.
@@ -267,8 +300,7 @@ class GraspingArm:
 
     async def _retreat(self, point: Vec3, start: Vec3) -> None:
         """Bring the hand up from a point, or back to where it came from."""
-        up = (point[0], point[1], point[2] + self._settings.approach)
-        await self._first([(up, None), (start, None)])
+        await self._first([(_up(point, self._settings), None), (start, None)])
 
     # -- where things are ----------------------------------------------------------------------
 
@@ -327,6 +359,10 @@ class GraspingArm:
                 continue
             boxes.append((name, Box(self._local(box.center), box.size, box.yaw - here.yaw)))
         await self._mover.see(boxes, self._held)
+
+
+def _up(point: Vec3, settings: ArmSettings) -> Vec3:
+    return (point[0], point[1], point[2] + settings.approach)
 
 
 def _ways(ahead: float) -> Iterator[Vec3]:
