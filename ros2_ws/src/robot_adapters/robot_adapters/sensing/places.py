@@ -306,10 +306,6 @@ def passages(regions: Labels, reachable: Mask, space: GridSpace) -> list[tuple[i
         graph.add_edges_from(cKDTree(points).query_pairs(2.0))
         for group in nx.connected_components(graph):
             member = points[sorted(group)]
-            # A border that bends has its middle beside itself, and its nearest point at a wall.
-            sides = (tuple(f(member).astype(np.int64).T) for f in (np.floor, np.ceil))
-            clear = np.minimum(*(space.clearance[side] for side in sides))
-            member = member[clear >= clear.max() - space.cell]
             middle = member[np.argmin(np.hypot(*(member - member.mean(axis=0)).T))]
             out.append((low, high, space.point_of(middle)))
     return out
