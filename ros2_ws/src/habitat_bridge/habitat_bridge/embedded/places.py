@@ -208,6 +208,8 @@ class _Builder:
 
     def _drop_pockets(self, graph: nx.Graph, ends: dict[str, tuple[int, int]]) -> None:
         """Leave out spots that furniture cuts off from the rest of the house."""
+        if not self.spots:
+            return  # nobody can stand anywhere
         whole = graph.copy()
         whole.add_edges_from(ends.values())
         largest = max(nx.connected_components(whole), key=lambda part: (len(part), -min(part)))

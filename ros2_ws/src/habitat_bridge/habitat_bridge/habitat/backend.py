@@ -19,6 +19,7 @@ from habitat_bridge.simulator import WorldError
 
 _LOG = logging.getLogger(__name__)
 _TRIES = 6  # workers that one question may use up: several may die of something else
+_OPENINGS = 3  # workers that may be lost over opening a scene: the scene itself may be at fault
 _STARTS = 30  # attempts to start a new worker, while there is time for them
 _WINDOW, _MOST = 60.0, 60  # [s], restarts within it before the backend gives up
 
@@ -132,10 +133,17 @@ class HabitatBackend:
         Raises:
             WorldError: The scene cannot be opened.
         """
-        self._story = _Story(
-            scene={"scene": scene, "dataset": dataset, "seed": seed & 0x7FFFFFFF, "gpu": gpu}
-        )
-        return self.ask("open", self.timeouts.open, **self._story.scene)
+        told: dict[str, Any] = {
+            "scene": scene,
+            "dataset": dataset,
+            "seed": seed & 0x7FFFFFFF,
+            "gpu": gpu,
+        }
+        # On the record only when it is open: a scene that kills one worker kills the next as well.
+        self._story = _Story()
+        reply = self.ask("open", self.timeouts.open, tries=_OPENINGS, **told)
+        self._story.scene = told
+        return reply
 
     def spawn(self, name: str, config: Path, semantic: int) -> None:
         """Add an object of a template file, out of sight until it is placed."""
@@ -289,7 +297,13 @@ class HabitatBackend:
             self._worker.quit()
 
     def ask(
-        self, op: str, timeout: float | None = None, *, needs: int = 0, **fields: Any
+        self,
+        op: str,
+        timeout: float | None = None,
+        *,
+        needs: int = 0,
+        tries: int = _TRIES,
+        **fields: Any,
     ) -> dict[str, Any]:
         """Ask the worker, with a new one where the old one is lost.
 
@@ -297,6 +311,7 @@ class HabitatBackend:
             op: What for.
             timeout: How long it may take [s]; None: as for most questions.
             needs: Shared memory that the answer needs [bytes].
+            tries: How many workers may be lost over it.
             **fields: The rest of the question.
 
         Raises:
@@ -305,7 +320,7 @@ class HabitatBackend:
         if self._closed:
             raise WorldError(f"{op}: the habitat worker has been closed")
         limit = self.timeouts.call if timeout is None else timeout
-        for _ in range(_TRIES):
+        for _ in range(tries):
             try:
                 if needs:
                     self._worker.share(needs)
@@ -317,7 +332,7 @@ class HabitatBackend:
             except WorkerLost as lost:
                 self._replace(str(lost))
         raise WorldError(
-            f"habitat worker: {_TRIES} workers in a row were lost over {op}: {self.trouble}"
+            f"habitat worker: {tries} workers in a row were lost over {op}: {self.trouble}"
         )
 
     def _replace(self, why: str) -> None:

@@ -17,12 +17,13 @@ from scipy import ndimage
 from coterie_core.frames import yup_to_zup, zup_to_yup
 from coterie_core.free_space.partition import RegionSettings
 from coterie_core.geometry import Vec3
-from coterie_core.scene import SceneObject
+from coterie_core.scene import SceneGraph, SceneObject
 from habitat_bridge.embedded.occupancy import CELL, BodyKey
 from habitat_bridge.embedded.places import WALKER
 from habitat_bridge.habitat.backend import HabitatBackend, Timeouts
 from habitat_bridge.habitat.complete import with_regions
 from habitat_bridge.habitat.description import ObjectDescription, SceneDescription
+from habitat_bridge.habitat.progress import Progress
 from habitat_bridge.habitat.scenes import load_scene
 from habitat_bridge.habitat.sensors import Hinges
 from habitat_bridge.habitat.space import VOXEL, NavOccupancy
@@ -33,6 +34,8 @@ from habitat_bridge.simulator import WorldError
 _LOG = logging.getLogger(__name__)
 _SURVEY = "survey"
 _CEILING = 2.6  # [m] where a data set tells no height of storeys
+_WIDEST = 20_000.0  # [m2] of a scene's box seen from above; the largest data sets have a tenth
+_OFF_FLOOR = 0.3  # [m] that the navmesh may lie from a storey's height
 _MATCH = 0.1  # [m] between where a data set says that an object is and where habitat has it
 _TURN = 1.6  # [m or rad] a joint without limits opens as far
 _BAND = 0.05  # [m] between the heights at which a drone's free space is looked for
@@ -109,25 +112,41 @@ def open_scene(
     Raises:
         WorldError: The worker cannot be started, the scene not be read, or nobody can stand in it.
     """
+    with Progress(f"scene {scene!r}") as steps:
+        world = _opened(python, scene, dataset, steps, timeouts, gpu, options)
+    for note in world.notes:
+        _LOG.info("scene %s: %s", scene, note)
+    return world
+
+
+def _opened(
+    python: str | Path,
+    scene: str,
+    dataset: Path | None,
+    steps: Progress,
+    timeouts: Timeouts | None,
+    gpu: int,
+    options: dict[str, Any],
+) -> HabitatWorld:
+    steps.at("reading its files")
     description = load_scene(dataset, scene)
+    steps.at("starting habitat-sim")
     backend = HabitatBackend(python, timeouts)
     try:
+        steps.at("habitat-sim opens it")
         told = backend.open(
             scene, "" if dataset is None else str(dataset), int(options.get("seed", 0)), gpu
         )
-        backend.navmesh(
-            _SURVEY,
-            radius=WALKER.radius,
-            height=WALKER.height,
-            climb=WALKER.step_height,
-            cell=0.05,
-            rise=VOXEL,
-        )
+        _refuse_wide(scene, told["bounds"])
+        steps.at("computing where a slim walker can be")
+        _survey(scene, description, backend)
         ground = yup_to_zup(backend.triangles(_SURVEY))
+        steps.at("finding its rooms")
         try:
             known = with_regions(description, ground, RegionSettings(agent_radius=WALKER.radius))
         except ValueError as error:
             raise WorldError(f"scene {scene!r}: no rooms can be found: {error}") from None
+        known.notes += settle_floors(known.graph, ground)
         house = _house(known, backend)
         handles = match_objects(known.objects, told["objects"])
         rooms = {room.id for room in house.rooms}
@@ -137,6 +156,7 @@ def open_scene(
             if way.kind != "stairs" and {way.room_a, way.room_b} <= rooms
         ]
         marks = _marks(house.objects, {entry.handle for entry in known.objects})
+        steps.at("laying out places in its rooms")
         world = HabitatWorld(
             house,
             python,
@@ -152,14 +172,98 @@ def open_scene(
             ),
             **options,
         )
+        if not world.place_map.places:
+            raise WorldError(
+                f"scene {scene!r}: nobody can stand in its rooms: where the navmesh has floor, "
+                "the data set has no room"
+            )
     except BaseException:
         backend.close()
         raise
     world.name = f"habitat-{Path(known.name).name}"
     world.notes = tuple(known.notes)
-    for note in known.notes:
-        _LOG.info("scene %s: %s", known.name, note)
     return world
+
+
+def _refuse_wide(scene: str, bounds: Sequence[Sequence[float]]) -> None:
+    """Refuse what is no house: laying out rooms and places takes time and memory by its area.
+
+    Args:
+        scene: Its name.
+        bounds: Its lowest and highest corner, y up [m].
+
+    Raises:
+        WorldError: It is too wide.
+    """
+    across, _, along = (high - low for low, high in zip(*bounds, strict=True))
+    if across * along > _WIDEST:
+        raise WorldError(
+            f"scene {scene!r}: it is {across:.0f} m x {along:.0f} m; worlds of up to {_WIDEST:g} "
+            "m2 can be opened: give a smaller scene, or the right units_to_meters and scale"
+        )
+
+
+def _survey(scene: str, description: SceneDescription, backend: HabitatBackend) -> None:
+    """Have the navmesh of a slim walker made, by which rooms and places are laid out.
+
+    Raises:
+        WorldError: There is none.
+    """
+    try:
+        backend.navmesh(
+            _SURVEY,
+            radius=WALKER.radius,
+            height=WALKER.height,
+            climb=WALKER.step_height,
+            cell=0.05,
+            rise=VOXEL,
+        )
+    except WorldError as error:
+        bare = "; its file alone counts as z up: give it a stage config with up and front"
+        hint = bare if description.stage_config is None else ""
+        raise WorldError(f"scene {scene!r}: nobody can stand in it: {error}{hint}") from None
+
+
+def settle_floors(graph: SceneGraph, ground: npt.NDArray[np.floating]) -> list[str]:
+    """Put storeys where the navmesh has floor; return what was changed.
+
+    Some annotations tell the lower end of a room's volume where they should tell its floor. A
+    storey below whose height nobody can stand goes to the height at which most floor of its rooms
+    lies, between there and its ceiling.
+
+    Args:
+        graph: The scene; elevations of its floors may change.
+        ground: (n, 3, 3) corners of the navmesh's triangles in the z-up map frame [m].
+    """
+    sides = ground[:, 1:] - ground[:, :1]
+    areas = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1) / 2.0
+    centers = ground.mean(axis=1)
+    notes = []
+    for floor in graph.floors.values():
+        outlines = [
+            shapely.Polygon(room.polygon)
+            for room in graph.rooms.values()
+            if room.floor == floor.id and len(room.polygon) >= 3
+        ]
+        inside = np.zeros(len(ground), dtype=bool)
+        for outline in outlines:
+            inside |= shapely.intersects_xy(outline, centers[:, 0], centers[:, 1])
+        heights = centers[:, 2] - floor.elevation
+        reach = inside & (np.abs(heights) <= _OFF_FLOOR)
+        above = inside & (heights > _OFF_FLOOR) & (heights < (floor.ceiling_height or _CEILING))
+        if reach.any() or not above.any():
+            continue
+        steps = np.round(heights[above] / _OFF_FLOOR).astype(int)
+        most = int(np.argmax(np.bincount(steps, weights=areas[above])))
+        told, floor.elevation = (
+            floor.elevation,
+            round(float(np.median(centers[above, 2][steps == most])), 3),
+        )
+        notes.append(
+            f"storey {floor.id!r} is annotated at {told:g} m, where nobody can stand; its floor is "
+            f"taken to be at {floor.elevation:g} m, where the navmesh has it"
+        )
+    return notes
 
 
 def match_objects(
