@@ -1,34 +1,48 @@
 """How long a stop takes: ten robots under way, from the message to goals that ended and no motion.
 
-python benchmarks/bench_stop.py [--robots 10] [--rounds 20] [--seed 0]
+python benchmarks/bench_stop.py [--robots 10] [--rounds 20] [--seed 0] [--adapters]
 
 The bridge and an echo run in processes of their own. In each round all robots drive, one message
 stops the team, and each robot's goal and odometry are waited for. A bare message there and back
 through the echo, in the same round, tells what the machine takes for that alone.
+
+With --adapters the robots are real ones: each has an adapter in a process of its own, as a team
+starts them, and a stand-in of Nav2. What is timed is when each base is sent zero velocity, when
+its server's goal is cancelled, and when the client has the skill's result.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import os
 import random
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from geometry_msgs.msg import Twist
 from nav_msgs.msg import Odometry
 from rclpy.task import Future
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 
+from coterie_core.skills import NavigateTo as Drive
 from coterie_msgs.action import NavigateTo
 from coterie_msgs.msg import Observation
+from coterie_ros import conversions
+from coterie_ros.main import run_nodes
 from coterie_ros.qos import profile
 from coterie_ros.testing import RosHarness, take_domain
 from coterie_ros.waitables import SurvivingActionClient
 from habitat_bridge.robots import load_embodiment
+
+FIXTURES = Path(__file__).resolve().parents[1] / "tests" / "fixtures"
+sys.path.insert(0, str(FIXTURES))
 
 ECHO = """
 import rclpy
@@ -160,6 +174,166 @@ class Watcher:
         self.ros.spin(0.1)
 
 
+ENDS = ((1.0, 1.0), (1.0, 5.0), (7.0, 1.0), (7.0, 5.0))
+"""Where robots with adapters are sent to [m]."""
+TIMES = "stand_in_times"
+"""Topic on which the stand-ins of Nav2 tell when something reached them."""
+
+
+def serve_bases(robots: list[str]) -> int:
+    """Be the Nav2 of all robots, each of which tells when a stop reaches it, on this clock."""
+    from coterie_fixtures.nav2_base import Nav2Base
+
+    class TimedBase(Nav2Base):
+        """A base that tells when it is sent zero velocity, and when its goal is cancelled."""
+
+        def on_start(self) -> None:
+            super().on_start()
+            self._times = self.publisher(String, f"/{TIMES}", "messages")
+            self.faults["navigate_to_pose"] = "slow"
+            self.subscribe(Twist, "cmd_vel", "odometry", lambda message: self._note("zero"))
+
+        def _note(self, what: str) -> None:
+            robot = self.get_namespace().strip("/")
+            self._times.publish(String(data=f"{robot} {what} {time.monotonic()}"))
+
+        async def _navigate(self, goal: Any, result: Any) -> None:
+            try:
+                await super()._navigate(goal, result)
+            except asyncio.CancelledError:
+                self._note("cancelled")
+                raise
+
+    return run_nodes(
+        lambda options: [
+            TimedBase(namespace=f"/{robot}", context=options.context, tf="tf", light=True)
+            for robot in robots
+        ],
+        [sys.argv[0]],
+    )
+
+
+class AdapterWatcher:
+    """Sends robots with adapters about, stops them, and takes the times.
+
+    Args:
+        ros: What spins.
+        robots: Names of the robots.
+        seed: Of the places that they are sent to.
+    """
+
+    def __init__(self, ros: RosHarness, robots: list[str], seed: int) -> None:
+        self.ros, self.robots, self.random = ros, robots, random.Random(seed)
+        node = ros.node("watcher")
+        node.stopping = False
+        self.at: dict[str, tuple[float, float]] = {}
+        self.heard: dict[str, dict[str, float]] = {"zero": {}, "cancelled": {}}
+        self.moves: dict[str, float] = {}
+        self.pong_at = 0.0
+        self.ping = node.create_publisher(String, "ping", profile("messages"))
+        node.create_subscription(String, "pong", self._on_pong, profile("messages"))
+        node.create_subscription(String, TIMES, self._on_time, profile("messages"))
+        self.stop = node.create_publisher(String, "stop", profile("messages"))
+        self.go, self.call = {}, {}
+        for robot in robots:
+            node.create_subscription(
+                Observation,
+                f"{robot}/observation",
+                lambda m, r=robot: self.at.__setitem__(r, (m.pose.position.x, m.pose.position.y)),
+                profile("observations"),
+            )
+            self.go[robot] = SurvivingActionClient(node, NavigateTo, f"{robot}/navigate_to")
+            self.call[robot] = node.create_client(SetBool, f"{robot}/stop")
+        ends = (self.ping, *self.go.values(), *self.call.values())
+        ros.wait_for_matched(*ends, timeout=180.0)
+        ros.wait_for_matched(self.stop, count=len(robots), timeout=180.0)
+        ros.spin_until(lambda: len(self.at) == len(robots), timeout=180.0, what="observations")
+
+    def _on_pong(self, message: String) -> None:
+        self.pong_at = time.monotonic()
+
+    def _on_time(self, message: String) -> None:
+        robot, what, when = message.data.split()
+        self.heard[what].setdefault(robot, float(when))
+
+    def round(self) -> dict[str, list[float]]:
+        """Return the times [s] from one stop to what it does, of all robots, and of the echo."""
+        ended: dict[str, float] = {}
+        self.moves.clear()
+        for robot in self.robots:
+            here = self.at[robot]
+            x, y = self.random.choice(
+                [end for end in ENDS if np.hypot(*np.subtract(end, here)) > 2]
+            )
+            goal = conversions.navigate_to_msg(Drive(position=(x, y, 0.0)))
+            handle = self.ros.result(
+                self.go[robot].send_goal_async(
+                    goal,
+                    feedback_callback=lambda m, r=robot: self.moves.setdefault(
+                        r, m.feedback.distance_remaining
+                    ),
+                )
+            )
+            handle.get_result_async().add_done_callback(
+                lambda _, r=robot: ended.setdefault(r, time.monotonic())
+            )
+        self.ros.spin_until(lambda: len(self.moves) == len(self.robots), what="drives")
+        if ended:
+            raise RuntimeError(f"{sorted(ended)}: the drive ended before the stop")
+        begin = time.monotonic()
+        self.ping.publish(String(data="ping"))
+        self.ros.spin_until(lambda: self.pong_at > begin)
+        echo = self.pong_at - begin
+        for times in self.heard.values():
+            times.clear()
+        begin = time.monotonic()
+        self.stop.publish(String(data="bench"))
+        books = {**self.heard, "result": ended}
+        self.ros.spin_until(
+            lambda: all(len(book) == len(self.robots) for book in books.values()),
+            what="zero velocities, cancelled goals and results",
+        )
+        times = {name: [book[r] - begin for r in self.robots] for name, book in books.items()}
+        for robot in self.robots:
+            self.ros.result(self.call[robot].call_async(SetBool.Request(data=False)))
+        return {**times, "echo": [echo]}
+
+
+def measure_adapters(ros: RosHarness, robots: list[str], rounds: int, seed: int) -> dict[str, Any]:
+    """Return the figures of robots with adapters."""
+    begun = os.getloadavg()[0]
+    ros.start_process([sys.executable, str(Path(__file__)), "--bases", *robots])
+    ros.start_process([sys.executable, "-c", ECHO])
+    folder = tempfile.mkdtemp(prefix="bench_stop_")
+    for robot in robots:
+        adapter = [sys.executable, "-m", "robot_adapters.node", "--robots", robot, "--ros-args"]
+        for key, value in {
+            "permits": json.dumps({"team": {"otherwise": "allow"}}),
+            "limits": json.dumps({"team": {"area": "anywhere"}}),
+            "navigation.look_on_arrival": False,
+            "frames.tf": "tf",
+            "stop_directory": folder,
+            "log_directory": f"{folder}/{robot}",
+        }.items():
+            adapter += ["-p", f"{key}:={json.dumps(value)}"]
+        ros.start_process(adapter)
+    watcher = AdapterWatcher(ros, robots, seed)
+    watcher.round()  # the first one loads what later ones have
+    found: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        for name, times in watcher.round().items():
+            found.setdefault(name, []).extend(times)
+    stands = [max(pair) for pair in zip(found["zero"], found["cancelled"], strict=True)]
+    return {
+        **{
+            name: {f"p{p}_ms": round(1e3 * float(np.percentile(v, p)), 2) for p in (50, 99)}
+            for name, v in {**found, "zero_and_cancelled": stands}.items()
+        },
+        "adapters": len(robots), "stops": len(stands), "rounds": rounds,
+        "load_before": round(begun, 1), "load_after": round(os.getloadavg()[0], 1),
+    }  # fmt: skip
+
+
 def main() -> int:
     """Measure, and print the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -167,8 +341,22 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument(
+        "--adapters", action="store_true", help="measure adapters of real robots, not the bridge"
+    )
+    parser.add_argument("--bases", nargs="+", default=[], help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.bases:
+        return serve_bases(options.bases)
     robots = [f"r{k}" for k in range(options.robots)]
+    if options.adapters:
+        domain, _lock = take_domain()
+        ros = RosHarness(domain)
+        try:
+            figures = measure_adapters(ros, robots, options.rounds, options.seed)
+        finally:
+            ros.close()
+        return report(figures, options.out)
     body = load_embodiment("wheels").model_copy(update={"linear_speed": 0.2, "radius": 0.15})
     specs = [{"name": robot, "embodiment": body.model_dump(mode="json")} for robot in robots]
     world = {
@@ -201,7 +389,7 @@ def main() -> int:
     finally:
         ros.close()
     both = {"goal_ended": goals, "motion_ended": still, "echo": echoes}
-    figures: dict[str, object] = {
+    figures = {
         name: {f"p{p}_ms": round(1e3 * float(np.percentile(values, p)), 2) for p in (50, 99)}
         for name, values in both.items()
     }
@@ -213,10 +401,15 @@ def main() -> int:
         "stop_p99_over_echo_p50": round(float(np.percentile(slower, 99)) / echo, 2),
         "robots": len(robots), "stops": len(slower), "rounds": len(echoes), "skipped": skipped,
     }  # fmt: skip
+    return report(figures, options.out)
+
+
+def report(figures: dict[str, Any], out: Path | None) -> int:
+    """Print the figures, and write them to a file where one is named."""
     text = json.dumps(figures, indent=1)
     print(text)
-    if options.out is not None:
-        options.out.write_text(text + "\n", encoding="utf-8")
+    if out is not None:
+        out.write_text(text + "\n", encoding="utf-8")
     return 0
 
 

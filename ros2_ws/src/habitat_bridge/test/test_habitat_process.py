@@ -117,6 +117,23 @@ def test_an_unfit_worker_is_refused(tmp_path: Path, hello: dict[str, object], tr
         WorkerProcess(program, 20.0)
 
 
+def test_a_scene_that_ends_every_worker_is_given_up_soon(tmp_path: Path) -> None:
+    program = _program(
+        tmp_path,
+        "import msgpack\n"
+        "s = socket.socket(fileno=int(sys.argv[2])); s.recv(999)\n"
+        "b = msgpack.packb({'id': 1, 'ok': True, 'protocol': 1, 'habitat': '0.3.3', 'pid': 1})\n"
+        "s.sendall(struct.pack('>I', len(b)) + b); s.recv(999); sys.exit('broken mesh')",
+    )
+    backend = backend_module.HabitatBackend(program)
+    try:
+        with pytest.raises(WorldError, match=r"3 workers in a row.*during open: broken mesh"):
+            backend.open("broken.glb")
+        assert backend.restarts == 3
+    finally:
+        backend.close()
+
+
 # -- with habitat-sim --------------------------------------------------------------------------
 
 

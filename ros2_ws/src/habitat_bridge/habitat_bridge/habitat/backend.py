@@ -302,7 +302,7 @@ class HabitatBackend:
         timeout: float | None = None,
         *,
         needs: int = 0,
-        tries: int = _TRIES,
+        tries: int | None = None,
         **fields: Any,
     ) -> dict[str, Any]:
         """Ask the worker, with a new one where the old one is lost.
@@ -311,7 +311,7 @@ class HabitatBackend:
             op: What for.
             timeout: How long it may take [s]; None: as for most questions.
             needs: Shared memory that the answer needs [bytes].
-            tries: How many workers may be lost over it.
+            tries: How many workers may be lost over it; None: as over most questions.
             **fields: The rest of the question.
 
         Raises:
@@ -320,7 +320,8 @@ class HabitatBackend:
         if self._closed:
             raise WorldError(f"{op}: the habitat worker has been closed")
         limit = self.timeouts.call if timeout is None else timeout
-        for _ in range(tries):
+        most = _TRIES if tries is None else tries
+        for _ in range(most):
             try:
                 if needs:
                     self._worker.share(needs)
@@ -332,7 +333,7 @@ class HabitatBackend:
             except WorkerLost as lost:
                 self._replace(str(lost))
         raise WorldError(
-            f"habitat worker: {tries} workers in a row were lost over {op}: {self.trouble}"
+            f"habitat worker: {most} workers in a row were lost over {op}: {self.trouble}"
         )
 
     def _replace(self, why: str) -> None:
