@@ -129,8 +129,11 @@ class Plan:
             layout: Where things are.
             installation: Where ROS comes from.
             python_version: Of the interpreter that makes the environment, e.g. ``3.11``.
-            more: Groups beside those that everybody needs.
+            more: Groups beside those that everybody needs. Interfaces of real robots that were
+                asked for once are among them: they change with the repository.
         """
+        if ROBOTS not in more and layout.group_stamp(ROBOTS).exists():
+            more = (*more, ROBOTS)
         tools = layout.root / "tools"
         # The root is part of it: neither environments nor builds can be moved.
         facts = [RECIPE, str(layout.root), python_version, installation.name]

@@ -103,3 +103,43 @@ def test_its_own_node_does_the_skills_in_its_own_map(ros):
     assert outcome is Outcome.CLOSED and reason == "driver/manipulate: it is locked"
     outcome, reason, _ = run(drive, goal)
     assert outcome is Outcome.CLOSED and "driver/navigate_to: it is locked" in reason
+
+
+@pytest.mark.parametrize("map_topic", ["map", ""], ids=["with a map", "without"])
+def test_its_own_node_is_not_sent_through_what_is_kept_out(ros, map_topic):
+    base = ros.add(Nav2Base(namespace="/porter", context=ros.context))
+    driver = ros.add(Driver(base, namespace="/porter", context=ros.context))
+    x, y, _ = base.pose.position
+    fence = {
+        "polygon": [[x + 0.6, y - 0.3], [x + 1.2, y - 0.3], [x + 1.2, y + 0.3], [x + 0.6, y + 0.3]]
+    }
+    adapter = ros.add(
+        AdapterNode(
+            namespace="/porter",
+            context=ros.context,
+            parameters={
+                "permits": '{"team": {"otherwise": "allow"}}',
+                "limits": json.dumps({"team": {"area": "anywhere", "keep_out": [fence]}}),
+                "navigation.backend": "skills",
+                "sensors.settle": 0.0,
+                "sensors.map": map_topic,
+            },
+        )
+    )
+    drive = ActionClient(ros.node(), NavigateToAction, "/porter/navigate_to")
+    ros.spin_until(lambda: drive.server_is_ready() and adapter._step)
+    if map_topic:
+        ros.spin_until(lambda: adapter.sensors.space_at(base.pose.position) is not None)
+
+    def outcome(to):
+        goal = conversions.navigate_to_msg(NavigateTo(position=(*to, 0.0)))
+        handle = ros.result(drive.send_goal_async(goal))
+        result = ros.result(handle.get_result_async()).result.result
+        return Outcome(result.outcome), result.reason
+
+    ended, reason = outcome((x + 2.0, y))  # the fence lies across the way
+    assert ended is Outcome.REFUSED and not driver.asked, reason
+    assert "keep_out" in reason
+    ended, reason = outcome((x, y + 0.5))
+    assert ended is (Outcome.SUCCEEDED if map_topic else Outcome.REFUSED), reason
+    assert any(isinstance(one, NavigateTo) for one in driver.asked) is bool(map_topic)

@@ -47,7 +47,7 @@ def navigation_of(
     if kind == "skills":
         from robot_adapters.backends.skills import SkillsNavigation
 
-        return SkillsNavigation(node, settings.navigation, where)
+        return SkillsNavigation(node, settings.navigation, where, allow, must_plan)
     return None
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from coterie_core.geometry import Pose
+from coterie_core.geometry import Pose, Vec3
 from coterie_core.skills import (
     Close,
     LookAround,
@@ -17,6 +19,7 @@ from coterie_core.skills import (
     Pick,
     Place,
     Skill,
+    SkillRefused,
     SkillResult,
     Target,
 )
@@ -28,6 +31,7 @@ from robot_adapters.backends.goals import Ended, RobotAction, joined
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
+    from robot_adapters.backends.obstacles import Ground
     from robot_adapters.settings_motion import ArmSettings, NavigationSettings
 
 LOOK_TIMEOUT = 120.0
@@ -51,10 +55,21 @@ class SkillsNavigation:
         node: Whose clients it has; made in its `on_start`.
         settings: Names and time-outs.
         where: Where the robot and its map are.
+        allow: Takes a path, in the team's map; raises SkillRefused where it must not be driven.
+        must_plan: Nothing may be driven of which no path is known: rooms are kept out of. Which
+            way its own node takes nobody knows; the shortest over the robot's map stands for it.
     """
 
-    def __init__(self, node: AgentNode, settings: NavigationSettings, where: Whereabouts) -> None:
+    def __init__(
+        self,
+        node: AgentNode,
+        settings: NavigationSettings,
+        where: Ground,
+        allow: Callable[[Sequence[Vec3]], None] = lambda points: None,
+        must_plan: bool = False,
+    ) -> None:
         self._settings, self._where = settings, where
+        self._allow, self._must_plan = allow, must_plan
         space, wait = settings.namespace, settings.server_timeout
         name = settings.action or "driver/navigate_to"
         self._drive = RobotAction(node, NavigateToAction, joined(space, name), wait)
@@ -86,6 +101,8 @@ class SkillsNavigation:
 
         try:
             own = self._where.to_robot_map(goal)
+            if self._must_plan:
+                await self._check_path(own)
             asked = NavigateTo(
                 position=own.position,
                 yaw=None if skill.yaw is None else own.yaw,
@@ -97,11 +114,33 @@ class SkillsNavigation:
                 timeout=self._settings.timeout,
                 on_feedback=tell,
             )
-        except Ended as ended:
+        except (Ended, SkillRefused) as ended:
             return ended.result
         except RuntimeError as error:
             return SkillResult(Outcome.FAULT, str(error))
         return _result(self._drive, end.result)
+
+    async def _check_path(self, goal: Pose) -> None:
+        """Let the shortest way to a goal of the robot's map pass.
+
+        Raises:
+            Ended: There is none, or no map.
+            SkillRefused: It must not be driven.
+        """
+        here, target = self._where.to_robot_map(self._where.pose()).position, goal.position
+        space = self._where.space_at(target)
+        if space is None:
+            raise Ended(
+                Outcome.REFUSED,
+                "limits.keep_out: no map tells which way the robot would take, so that it must not "
+                "drive: name sensors.map or sensors.map_file",
+            )
+        path = await asyncio.to_thread(space.path, here, target, ())
+        if path is None:
+            x, y, _ = self._where.to_team_map(target)
+            raise Ended(Outcome.UNREACHABLE, f"no way over the map to ({x:.2f}, {y:.2f})")
+        points = (here[:2], *path)
+        self._allow([self._where.to_team_map((x, y, target[2])) for x, y in points])
 
     async def look_around(self, feedback: Feedback) -> SkillResult:
         """Turn once about the own axis."""
