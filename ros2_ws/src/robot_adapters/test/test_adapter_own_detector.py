@@ -68,7 +68,9 @@ def test_a_robot_without_map_topic_depth_or_tf_of_its_own(ros, tmp_path):
     seen, maps, boxes = [], [], []
     node.create_subscription(Observation, "/sym/observation", seen.append, 10)
     node.create_subscription(SemanticMap, "/sym/prior_map", maps.append, profile("latched"))
-    node.create_subscription(Detection3DArray, "/sym/team/camera/boxes", boxes.append, profile("detections"))
+    node.create_subscription(
+        Detection3DArray, "/sym/team/camera/boxes", boxes.append, profile("detections")
+    )
     adapter = ros.add(AdapterNode(namespace="/sym", context=ros.context, parameters=parameters))
     ros.wait_active(adapter)
     ros.spin_until(lambda: seen and maps, what="what the robot perceives")
