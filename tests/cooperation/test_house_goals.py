@@ -172,7 +172,7 @@ async def test_a_hand_that_always_slips_ends_out_of_time(team):
 async def test_hands_that_open_nothing_leave_containers_alone_after_one_try(team):
     """Arms of MoveIt open nothing: each robot finds out once, and claims nothing of the inside."""
     two = team()
-    tries = {name: 0 for name in two.drivers}
+    tries = dict.fromkeys(two.drivers, 0)
     for name, driver in two.drivers.items():
         skill = driver.skill
 

@@ -157,7 +157,7 @@ class RevecaNode(AgentNode):
         self.keeper.save()
 
     def _on_map(self) -> None:
-        # What is known beforehand; what comes later is others' seeing. Real robots' rooms come late.
+        # Known beforehand is the first map with rooms; what comes later is others' seeing.
         if self._scene is None or not (self._scene.rooms or self.body):
             self._scene = self.keeper.memory.scene()
             self._came.set()
