@@ -329,6 +329,8 @@ class HouseBody:
             self.motions.note_failed(action.target)
             if result.outcome is Outcome.BLOCKED:
                 reason = "full"
+        if result.outcome is Outcome.OUT_OF_REACH and (at := self._handled(action)) is not None:
+            self.motions.note_short(at, self.spot)
         if isinstance(action, Grab):
             if result.outcome is Outcome.UNKNOWN_TARGET:
                 self._happened("gone", action.item)
@@ -338,6 +340,13 @@ class HouseBody:
         if result.outcome is Outcome.HAND_EMPTY:
             self.holding = ""
         self._result = Result(False, False, reason, result.reason)
+
+    def _handled(self, action: Action) -> Vec3 | None:
+        """Return where the hand had to get for an action [m]; None for one without a hand."""
+        if isinstance(action, Put):
+            return self.motions.aim(action.target)
+        thing = self.map.thing(action.item) if isinstance(action, Grab) else None
+        return thing.box.center if thing is not None else None
 
     def about_to_put(self) -> None:
         """Take in that the hand lets go next: what is seen first from now on may be that."""

@@ -30,6 +30,8 @@ INWARD = 0.08
 """How far from the edge nearest to free floor things are put [m]."""
 ELSEWHERE = 0.25
 """Where a thing could not be put, the next try is at least so far away [m]."""
+NEARER = 0.1
+"""Where the hand was too short, the next stand is nearer by at least so much [m]."""
 TRIES = 6
 """Spots on a piece of furniture that did not do and are remembered."""
 
@@ -64,6 +66,7 @@ class Motions:
         self.house, self.search = house, search
         self._aims: dict[str, Vec3] = {}
         self._failed: dict[str, deque[Vec3]] = {}
+        self._short = math.inf
 
     def of(self, action: Action, here: Spot, holding: str) -> Motion | Result:
         """Return what an action is for the body; a result where it cannot be done at all.
@@ -119,6 +122,11 @@ class Motions:
         """Take in that a thing could not be put where it was to be put: it is tried elsewhere."""
         if target in self._aims:
             self._failed.setdefault(target, deque(maxlen=TRIES)).append(self._aims[target])
+
+    def note_short(self, target: Vec3, here: Spot) -> None:
+        """Take in that the hand did not get from here to a point [m]: others are handled nearer."""
+        away = math.dist(target[:2], here.position[:2])
+        self._short = min(self._short, max(away, self.house.shape.radius + NEARER))
 
     def aim(self, target: str) -> Vec3 | None:
         """Return where on or in a piece of furniture a thing was last to be put [m]."""
@@ -232,6 +240,8 @@ class Motions:
         near = [spot for spot in spots if floor.gap(box, spot) <= shape.reach + NEARLY]
         if here.room == room_id and floor.gap(box, here.position) <= 0.8 * shape.reach:
             near = [here.position, *near]
+        most = self._short - NEARER
+        near = [s for s in near if math.dist(s[:2], target.position[:2]) <= most] or near
         if not near:
             return _failed("no_way", f"no floor to stand on within reach of the {target.label}")
         return Motion(tuple(near), skill, target.position)

@@ -364,6 +364,22 @@ def test_a_thing_is_put_where_there_is_room_for_it(body, eyes):
     assert body.map.scene.objects["rover-mug-1"].box.contains(put.then.receptacle.position, 0.06)
 
 
+def test_where_the_hand_was_too_short_it_stands_nearer_next_time(body, eyes):
+    eyes.see(MUG)
+    mug = body.map.thing("rover-mug-1").box.center
+    away = [math.dist(s[:2], mug[:2]) for s in body.motion(Grab("rover-mug-1")).stands]
+    far, near = max(away), min(away)
+    assert far - near > 0.15
+    body.spot = Spot("kitchen", (mug[0], mug[1] + far, 0.0))
+    body.ended(Grab("rover-mug-1"), SkillResult(Outcome.OUT_OF_REACH, "0.08 m short", 1.0))
+    again = [math.dist(s[:2], mug[:2]) for s in body.motion(Grab("rover-mug-1")).stands]
+    assert again and max(again) <= far - 0.1 + 1e-6
+    # Where there is no nearer stand, it is tried from where one can stand.
+    body.spot = Spot("kitchen", (mug[0], mug[1] + near, 0.0))
+    body.ended(Grab("rover-mug-1"), SkillResult(Outcome.OUT_OF_REACH, "0.08 m short", 1.0))
+    assert body.motion(Grab("rover-mug-1")).stands
+
+
 @pytest.mark.parametrize("outcome", [Outcome.OUT_OF_REACH, Outcome.BLOCKED])
 def test_where_a_thing_could_not_be_put_it_is_put_elsewhere(body, eyes, outcome):
     eyes.see(MUG)
