@@ -272,7 +272,11 @@ class AdapterNode(AgentNode):
         permitted: Permitted | None,
     ) -> SkillResult:
         result = await self.jobs.run(what, work, permitted)
-        if self.active:
+        if self.active and self.stops.refusal(
+            self.robot
+        ):  # who stops a robot hears at once that it stands
+            self.run(self._observe(), "observation")
+        elif self.active:
             await self._observe()
         return result
 
@@ -372,8 +376,7 @@ class AdapterNode(AgentNode):
 
     async def _observe(self) -> bool:
         """Publish what the robot perceives now; False where it is not known where it is."""
-        if self.settings.sensors.settle > 0.0:
-            await asyncio.sleep(self.settings.sensors.settle)
+        await asyncio.sleep(self.settings.sensors.settle)
         try:
             observation = await self.sensors.observation(self.robot, self._step)
         except SensingError as error:
