@@ -272,9 +272,7 @@ class AdapterNode(AgentNode):
         permitted: Permitted | None,
     ) -> SkillResult:
         result = await self.jobs.run(what, work, permitted)
-        if self.active and self.stops.refusal(
-            self.robot
-        ):  # who stops a robot hears at once that it stands
+        if self.active and self.stops.refusal(self.robot):  # who stops it hears so at once
             self.run(self._observe(), "observation")
         elif self.active:
             await self._observe()
@@ -364,8 +362,7 @@ class AdapterNode(AgentNode):
             return _NOWHERE
 
     def _position(self) -> Vec3 | None:
-        here = self._here()
-        return None if here is _NOWHERE else here.position
+        return None if (here := self._here()) is _NOWHERE else here.position
 
     def _located_trouble(self) -> str:
         try:
