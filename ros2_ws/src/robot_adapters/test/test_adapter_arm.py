@@ -79,6 +79,8 @@ class Rig:
         ros.spin_until(lambda: self.adapter.sensors.objects(9.0))
 
     def do(self, skill):
+        # Nothing is spun between two skills: on a busy machine transforms are old by then.
+        self.ros.spin_until(lambda: not self.adapter._located_trouble(), what="transforms")
         handle = self.ros.result(self.client.send_goal_async(conversions.manipulate_to_msg(skill)))
         result = self.ros.result(handle.get_result_async()).result
         return Outcome(result.result.outcome), result.result.reason, result.holding
