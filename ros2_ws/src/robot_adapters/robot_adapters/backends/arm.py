@@ -101,6 +101,8 @@ class GraspingArm:
         self._holding = ""
         self._held: Box | None = None
         self._felt = False
+        # Read now: it holds up the loop, whose transforms would be old in the first Place.
+        load_household()
 
     # -- what every backend does ---------------------------------------------------------------
 
