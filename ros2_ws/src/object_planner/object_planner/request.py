@@ -144,7 +144,7 @@ def parse(words: str, known: tuple[str, ...] = ()) -> Request:
     if head and head not in wording.strange and any(want.kind == "use" for want in wants):
         unknown, head = (*unknown, head), ""  # "a contraption to boil water": the use is known
     # A word that the tables have no thing for may be one of the map's all the same.
-    if (named := head or ("" if wants else asked)) in known:
+    if (named := head or ("" if wants else asked)) and named in known:
         wants, head = (Want(kind="thing", name=named),), ""
     sizes = () if stated else _measures(whole)
     strange = tuple(word for word in (*wording.strange, *sizes) if word not in (*known, head))

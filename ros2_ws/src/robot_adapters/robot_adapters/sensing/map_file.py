@@ -102,7 +102,9 @@ def _pixels(path: Path) -> npt.NDArray[np.int16]:
             if image.has_transparency_data:
                 shades[np.asarray(image.convert("RGBA"))[..., 3] < 255] = -1
             return shades
-    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+    except MapFileError:
+        raise
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise MapFileError(f"{path}: cannot be read ({error}); {expected}") from None
 
 
