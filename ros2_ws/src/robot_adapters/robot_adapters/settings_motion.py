@@ -133,8 +133,8 @@ class GripperSettings(Settings):
     )
     joint: str = Field(
         "",
-        description="Name of the gripper's joint, which parallel_gripper needs; empty: none, as with "
-        "gripper_command.",
+        description="Name of the gripper's joint, which parallel_gripper needs; empty: none, as "
+        "with gripper_command.",
     )
     open: float = Field(
         0.08, ge=-10.0, le=10.0, description="Position of the open gripper [m] or [rad]."
