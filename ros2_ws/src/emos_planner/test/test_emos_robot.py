@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 
 import pytest
@@ -15,6 +16,7 @@ from coterie_core.skills import (
     Detect,
     LookAround,
     NavigateTo,
+    Open,
     Outcome,
     Pick,
     Place,
@@ -549,6 +551,32 @@ def test_a_surface_that_turns_out_to_be_full_is_said_to_be_full():
     run(agent, lambda skill: full if isinstance(skill, Place) else OK)
     place = next(one for one in agent.report().sub_tasks if one.id == "place-1")
     assert place.state is FAILED and place.reason.startswith(Obstacle.NO_ROOM.value), place
+
+
+@pytest.mark.parametrize(("outcome", "tries"), [("UNSUPPORTED", 1), ("BLOCKED", 2)])
+def test_a_search_with_an_arm_that_opens_nothing_tries_one_container_once(outcome, tries):
+    """Arms of MoveIt say UNSUPPORTED; a door that is stuck today is tried again."""
+    house = small_house()
+    for name in ("refrigerator-1", "refrigerator-2"):
+        if name not in house.objects:
+            other = copy.deepcopy(house.objects["refrigerator-1"])
+            other.id, (x, y, z) = name, other.box.center
+            other.box = Box((x - 1.2, y, z), other.box.size, other.box.yaw)
+            house.add_object(other)
+        house.objects[name].is_open = False
+    agent = agent_of(house=house)
+    del agent.map.scene.objects["mug-1"]
+    search = SubTask(
+        id="s", kind="search", object=Thing(label="mug"), rooms=("kitchen",), robot="rover"
+    )
+    agent.assign("t", "find all mugs", (search,))
+
+    def shut(skill):
+        ended = Outcome[outcome] if isinstance(skill, Open) else Outcome.SUCCEEDED
+        return SkillResult(ended, "as it is")
+
+    opened = [name for name, _ in run(agent, shut) if name == "Open"]
+    assert len(opened) == 1 if tries == 1 else len(opened) >= tries
 
 
 def test_search_ends_when_the_leader_says_so():

@@ -92,6 +92,8 @@ def _containers(now: Situation, room: str, left: float) -> list[tuple[float, str
     cover = now.coverage
     assert cover is not None
     found: list[tuple[float, str, Option]] = []
+    if any(a.skill == "Open" and a.outcome is Outcome.UNSUPPORTED for a in now.attempts):
+        return found  # this arm opens nothing, as those of MoveIt
     for gain, name in cover.shut(now.tools, room):
         if gain < WORTH * left or len(found) == VIEWS:
             break
