@@ -348,7 +348,8 @@ class AdapterNode(AgentNode):
     async def _detect(self, label: str) -> SkillResult:
         seen = await self.sensors.in_view()
         if seen is None:
-            return SkillResult(Outcome.FAULT, "no detections come: does the detector run?")
+            why = self._located_trouble() or "no detections come: does the detector run?"
+            return SkillResult(Outcome.FAULT, why)
         if not label or label in seen:
             return SkillResult(Outcome.SUCCEEDED)
         return SkillResult(Outcome.NOT_VISIBLE, f"no {label!r} in view from here; look elsewhere")
