@@ -17,6 +17,8 @@ SAME = 0.6
 """Sightings of one label nearer than this are of one thing [m]."""
 MOVED = 1.0
 """A thing with a known id that is farther from where it was has been moved [m]."""
+WHERE_PUT = 0.2
+"""What is seen nearer than this to where it was put is on what it was put on [m]."""
 _SIZE = (0.1, 0.1, 0.1)
 _ON = 0.35
 _FLOOR = 0.15

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from coterie_core.geometry import Box, Vec3, distance, iou, spanning
+from coterie_core.detection_matches import known_things
+from coterie_core.geometry import Box, Vec3, distance, spanning
 from coterie_core.household import load_household
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Detection, Observation
@@ -20,6 +21,8 @@ from coterie_core.scene import (
     associate,
 )
 from coterie_core.sightings import (
+    SAME,
+    WHERE_PUT,
     as_thing,
     is_solid,
     kind_of,
@@ -33,21 +36,11 @@ from coterie_core.sizes import oversize, plausible_size
 from coterie_core.surfaces import hollow_bottom
 from coterie_core.tasks import Thing
 
-SAME = 0.6
-"""Sightings of one label nearer than this are of one thing [m]."""
-SAME_VOLUME = 0.4
-"""Boxes of solid furniture that overlap more than this (IoU, 0..1) are of one piece."""
-SAME_ITEM = 0.1
-"""Boxes of items that overlap more than this (IoU, 0..1) are of one item, where labels allow it."""
-TWICE = 0.15
-"""Two sightings of one label in one look nearer than this are of one thing [m]."""
 ERROR_PER_M = 0.03
 """Error of a detected place, per metre of distance from the camera (standard deviation) [m/m]."""
 _NEAREST = 0.3  # [m] from nearer than which places get no better
 _GATE = 2.0  # standard deviations within which two places are one
 _GIVEN_FROM = 1.0  # [m] from where items of a given map are taken to have been seen
-WHERE_PUT = 0.2
-"""What is seen nearer than this to where it was put is on what it was put on [m]."""
 MOST_THINGS = 5000
 """How many things to remember."""
 
@@ -76,6 +69,7 @@ class TeamMap:
         self._numbers: dict[str, int] = {}
         self._reserved: set[str] = set()
         self._carried: dict[str, str] = {}
+        self._before: dict[str, frozenset[str]] = {}  # what was known when a thing was taken
         self._put: dict[str, _Put] = {}
         self._made: set[str] = set()
         self._variances: dict[str, float] = {}  # of places of items that were seen [m^2]
@@ -108,9 +102,8 @@ class TeamMap:
             Sighting(observation.time, observation.robot),
         )
         household = load_household()
-        looks = list(
-            zip(observation.detections, self._matches(observation.detections), strict=True)
-        )
+        seen = observation.detections
+        looks = list(zip(seen, known_things(self.scene, seen, self._was_put_there), strict=True))
         ids = [""] * len(looks)
         # What carries things comes before what stands on it.
         for k in sorted(
@@ -210,28 +203,63 @@ class TeamMap:
         if thing is not None:
             thing.support = thing.container = ""
             self._put.pop(id_, None)
+            self._before.setdefault(id_, frozenset(self.scene.objects))
             self.version += 1
 
-    def put(self, id_: str, owner: str, position: tuple[float, float, float]) -> None:
+    def about_to_put(self, id_: str) -> None:
+        """Take down that a thing is put down next: what is seen first from now on may be that."""
+        self._before[id_] = frozenset(self.scene.objects)
+
+    def put(self, id_: str, owner: str, position: tuple[float, float, float]) -> str:
         """Take down that a thing now stands on or in another, at a position [m].
 
-        Where on it is known only roughly: the next thing of its kind seen there is this one.
+        Where on it is known only roughly: the next thing of its kind seen there is this one, and so
+        is what was first seen there before it was known that the hand has let go.
+
+        Returns:
+            The id that it went by when it was seen there first ("": it was not); that is forgotten.
         """
         thing = self.scene.objects.get(id_)
         if thing is None:
-            return
+            return ""
         x, y, z = position
         holder = self.scene.objects.get(owner)
         if holder is not None and not holder.receptacles:
             bottom = hollow_bottom(holder.label.top, holder.box)
             z = min(z, bottom) if bottom is not None else z  # it falls into a tub or a basket
         thing.box = Box((x, y, z + thing.box.size[2] / 2.0), thing.box.size, thing.box.yaw)
+        twin = self._seen_first(thing, owner)
+        put = _Put("", thing.box.center)
+        if twin is not None:
+            thing.box = self.scene.objects.pop(twin).box
         thing.room = holder.room if holder else room_at(self.scene, thing.box.center)
         self.rest(thing)
         if holder is not None and not thing.container:
             thing.support = owner
-        self._put[thing.id] = _Put(thing.container or thing.support, thing.box.center)
+        put.holder = thing.container or thing.support
+        self._put[thing.id] = put
         self.version += 1
+        return twin or ""
+
+    def put_on(self, id_: str) -> str:
+        """Return what a thing was put on or into, as far as it has not left it since ("": none)."""
+        put = self._put.get(id_)
+        return put.holder if put is not None else ""
+
+    def _seen_first(self, thing: SceneObject, owner: str) -> str | None:
+        """Return what is the thing that was put down, by another name."""
+        before = self._before.pop(thing.id, None)
+        if before is None:
+            return None
+        kind = kind_of(thing.label.top)
+        near: list[tuple[float, str]] = []
+        for id_, one in self.scene.objects.items():
+            if id_ in before or id_ not in self._made or kind_of(one.label.top) != kind:
+                continue
+            away = distance(one.box.center, thing.box.center)
+            if away <= SAME or (owner and owner in (one.support, one.container)):
+                near.append((away, id_))
+        return min(near)[1] if near else None
 
     def set_open(self, id_: str, is_open: bool) -> None:
         """Take down that a container stands open or is closed."""
@@ -240,76 +268,12 @@ class TeamMap:
             thing.is_open = is_open
             self.version += 1
 
-    def _matches(self, detections: Sequence[Detection]) -> list[str]:
-        """Return the known thing that each detection of one look shows ("" for a new one).
-
-        Nearest pairs first, each thing once: two plates side by side are two. What is reported a
-        second time at the same spot is the same thing. What fills the volume of something else is
-        that, misnamed, for no two things are in one place: any furniture of other furniture, and
-        an item of another one that it may be as well, as far as its labels tell.
-        """
-        household = load_household()
-        kinds = {household.canonical(one.label) for one in detections if one.box is not None}
-        known: dict[str, list[SceneObject]] = {}
-        items: list[SceneObject] = []
-        for thing in self.scene.objects.values():
-            kind = household.canonical(thing.label.top)
-            if kind in kinds:
-                known.setdefault(kind, []).append(thing)
-            if thing.kind == "item":
-                items.append(thing)
-        pairs: list[tuple[float, int, str]] = []
-        for k, one in enumerate(detections):
-            if one.box is None or not one.label:
-                continue
-            for thing in known.get(household.canonical(one.label), ()):
-                away = distance(thing.box.center, one.box.center)
-                near = max(SAME, 0.5 * max(thing.box.size)) if thing.kind != "item" else SAME
-                if one.instance and thing.id == one.instance:
-                    away = -1.0
-                if away <= near or self._was_put_there(thing, one.box):
-                    pairs.append((away, k, thing.id))
-        solid = [thing for thing in self.scene.objects.values() if is_solid(thing.label.top)]
-        for k, one in enumerate(detections):
-            if one.box is None or not one.label or not is_solid(one.label):
-                continue
-            for thing in solid:
-                away = distance(thing.box.center, one.box.center)
-                if away <= SAME and iou(thing.box, one.box) > SAME_VOLUME:
-                    pairs.append((away, k, thing.id))
-        for k, one in enumerate(detections):
-            if one.box is None or household.kind(one.label) != "item":
-                continue
-            for thing in items:
-                away = distance(thing.box.center, one.box.center)
-                if away <= SAME and _may_be(thing, one) and iou(thing.box, one.box) > SAME_ITEM:
-                    pairs.append((away, k, thing.id))
-        found = [""] * len(detections)
-        taken: dict[str, int] = {}
-        for _, k, id_ in sorted(pairs):
-            if found[k]:
-                continue
-            if id_ not in taken or self._twice(detections, taken[id_], k):
-                found[k] = id_
-                taken.setdefault(id_, k)
-        return found
-
     def _was_put_there(self, thing: SceneObject, box: Box) -> bool:
         """Tell whether a box lies on or in what a thing was put on or into, unseen since."""
         put = self._put.get(thing.id)
         if put is None or put.seen or not put.holder:
             return False
         return support_at(self.scene, box.center, box.bottom)[0] == put.holder
-
-    def _twice(self, detections: Sequence[Detection], first: int, second: int) -> bool:
-        """Tell whether two detections of one look are of one thing."""
-        a, b = detections[first].box, detections[second].box
-        if a is None or b is None:
-            return False
-        fixed = load_household().category(detections[first].label)
-        if fixed is not None and fixed.kind != "item":
-            return True  # large things are reported in parts
-        return distance(a.center, b.center) <= TWICE
 
     def _note(self, detection: Detection, known: str, observation: Observation) -> str:
         if detection.box is None or not detection.label:
@@ -436,14 +400,6 @@ def _with_more(thing: SceneObject, seen: Box) -> Box:
         return both
     likelier = plausible_size(label, seen.size) > plausible_size(label, thing.box.size)
     return seen if likelier else thing.box
-
-
-def _may_be(thing: SceneObject, one: Detection) -> bool:
-    """Whether a thing and a detection may be the same, by any of the labels that either has."""
-    labels = {kind_of(label) for label in (one.label, *one.scores)}
-    return kind_of(thing.label.top) in labels or kind_of(one.label) in {
-        kind_of(label) for label in thing.label.weights
-    }
 
 
 def _seen_since(thing: SceneObject, event: ObjectEvent) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from coterie_core.detection_matches import SAME, TWICE
 from coterie_core.geometry import Box, Pose, Vec3
+from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Detection, Observation
 from coterie_core.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, SceneObject
 from coterie_core.sightings import put_down
 from coterie_core.surfaces import hollow_bottom
 from coterie_core.tasks import Thing
-from coterie_core.team_map import SAME, TWICE, TeamMap
+from coterie_core.team_map import TeamMap
 
 
 @pytest.fixture
@@ -154,12 +156,7 @@ def test_what_was_put_on_a_counter_is_not_the_one_on_the_floor(known: TeamMap) -
 def test_what_is_seen_where_it_was_put_rests_on_what_it_was_put_on(known: TeamMap) -> None:
     """A smaller thing is taken to lie across the table: else what lies in both boxes is on it."""
     scene = known.scene
-    for name, label, size in (
-        ("t-1", "table", (1.6, 0.9, 0.75)),
-        ("d-1", "desk", (0.9, 0.5, 0.75)),
-    ):
-        box = Box((4.0, 3.0, size[2] / 2.0), size)
-        scene.add_object(SceneObject(name, LabelBelief.of(label), box, kind="furniture"))
+    overlapping(scene)
     (mug,) = look(known, at("mug", 0.7), time=1.0)
     known.take(mug)
     known.put(mug, "t-1", (4.1, 3.0, 0.75))
@@ -168,6 +165,60 @@ def test_what_is_seen_where_it_was_put_rests_on_what_it_was_put_on(known: TeamMa
         assert scene.objects[mug].support == "t-1"
     assert look(known, at("mug", 3.7, 3.0, 0.8), time=4.0) == [mug]
     assert scene.objects[mug].support == "d-1", "it has been moved"
+
+
+def overlapping(scene: SceneGraph) -> None:
+    """Put a table into a scene, and a desk that is none across it."""
+    for name, label, size in (
+        ("t-1", "table", (1.6, 0.9, 0.75)),
+        ("d-1", "desk", (0.9, 0.5, 0.75)),
+    ):
+        box = Box((4.0, 3.0, size[2] / 2.0), size)
+        scene.add_object(SceneObject(name, LabelBelief.of(label), box, kind="furniture"))
+
+
+def mugs(known: TeamMap) -> dict[str, float]:
+    return {o.id: o.box.center[0] for o in known.scene.objects.values() if o.label.top == "mug"}
+
+
+def test_what_is_seen_before_the_hand_tells_that_it_let_go_is_what_was_put_down(
+    known: TeamMap,
+) -> None:
+    overlapping(known.scene)
+    (mug,) = look(known, at("mug", 0.7), time=1.0)
+    known.take(mug)
+    known.about_to_put(mug)
+    (twin,) = look(known, at("mug", 4.12, 3.0, 0.8), time=2.0)
+    assert twin != mug and known.scene.objects[twin].support == "d-1"
+    assert known.put(mug, "t-1", (4.1, 3.0, 0.75)) == twin
+    assert mugs(known) == {mug: 4.12}, "its place is where it was seen"
+    assert look(known, at("mug", 4.13, 3.0, 0.8), time=3.0) == [mug]
+    assert known.scene.objects[mug].support == "t-1"
+
+
+def test_what_stood_there_before_is_not_what_was_put_down(known: TeamMap) -> None:
+    overlapping(known.scene)
+    (mug,) = look(known, at("mug", 0.7), time=1.0)
+    known.take(mug)
+    (other,) = look(known, at("mug", 4.3, 3.0, 0.8), time=2.0)  # seen on the way there
+    known.about_to_put(mug)
+    assert known.put(mug, "t-1", (4.1, 3.0, 0.75)) == ""
+    assert mugs(known) == {mug: 4.1, other: 4.3}
+
+
+def test_what_another_robot_put_down_and_was_seen_doing_so_is_one_thing(known: TeamMap) -> None:
+    overlapping(known.scene)
+    (mug,) = look(known, at("mug", 0.7), time=1.0)
+    told = {"robot": "slim", "object": "slim-mug-1", "label": "mug", "time": 2.0}
+    known.note(ObjectEvent(id="1", kind="picked", position=(0.7, 0.3, 0.95), **told))
+    look(known, at("mug", 4.12, 3.0, 0.8), time=3.0)
+    known.note(
+        ObjectEvent(
+            id="2", kind="placed", holder="t-1", position=(4.1, 3.0, 0.75), **{**told, "time": 4.0}
+        )
+    )
+    assert mugs(known) == {mug: 4.12}
+    assert known.scene.objects[mug].support == "t-1"
 
 
 def box_of(label: str, x: float, *size: float) -> Detection:

@@ -131,6 +131,48 @@ def test_an_old_map_does_not_bring_back_what_was_moved_and_a_newer_sighting_does
     assert "study" in vases(memory).values()
 
 
+def seen_at(id_: str, x: float, time: float) -> SceneObject:
+    return thing(id_, "vase", x, room="", last_seen=Sighting(time, "camera"))
+
+
+def test_what_a_map_shows_before_it_is_told_that_it_was_put_down_is_no_second_one() -> None:
+    """A camera sees the vase on the desk before the hand says that it let go."""
+    memory = TeamMemory()
+    memory.adopt(house(seen_at("o-1", 1.0, 5.0)))
+    memory.note(did("picked", "vase", 1.0, 10.0, object="o-1", from_room="study"))
+    memory.adopt(house(seen_at("o-1", 1.0, 9.0), seen_at("o-2", 6.1, 19.5)))
+    put = did("placed", "vase", 6.0, 20.0, object="o-1", to_room="pantry", holder="desk-pantry")
+    memory.note(put)
+    assert set(vases(memory)) == {"o-1"}
+    memory.adopt(house(seen_at("o-1", 1.0, 9.0), seen_at("o-2", 6.05, 30.0)))
+    known = memory.scene().objects
+    assert set(vases(memory)) == {"o-1"} and known["o-1"].box.center[0] == 6.05
+    assert known["o-1"].support == "desk-pantry"
+    # What is seen where it was is another one, and so it stays.
+    for x in (6.05, 6.04):
+        memory.adopt(house(seen_at("o-1", 1.0, 40.0), seen_at("o-2", x, 30.0)))
+        known = memory.scene().objects
+        assert known["o-1"].box.center[0] == 6.05
+        (other,) = set(vases(memory)) - {"o-1"}
+        assert known[other].box.center[0] == 1.0
+
+
+def test_what_a_mapper_sees_where_it_was_put_rests_there_though_boxes_overlap() -> None:
+    memory = TeamMemory()
+    shelf = thing("shelf", "bookshelf", 6.0)
+    shelf.box, shelf.kind, shelf.room = Box((6.0, 0.5, 0.4), (0.9, 0.5, 0.8)), "furniture", ""
+    vase = seen_at("o-1", 1.0, 5.0)
+    memory.adopt(house(vase, shelf))
+    memory.note(did("picked", "vase", 1.0, 10.0, object="o-1"))
+    memory.note(did("placed", "vase", 6.0, 20.0, object="o-1", holder="desk-pantry"))
+    for x, holder in ((6.1, "desk-pantry"), (6.4, "shelf")):
+        again = seen_at("o-1", x, 30.0 + x)
+        again.box = Box((x, 1.0, 0.83), (0.1, 0.1, 0.06))
+        again.support = "shelf"
+        memory.adopt(house(again, shelf))
+        assert memory.scene().objects["o-1"].support == holder
+
+
 def test_two_of_three_taken_the_third_still_counts() -> None:
     memory = TeamMemory()
     memory.adopt(house(*(thing(f"vase-{k}", "vase", 0.5 + k) for k in range(3))))

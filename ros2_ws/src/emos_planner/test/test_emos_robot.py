@@ -10,6 +10,7 @@ import pytest
 
 from coterie_core.geometry import Box, Pose
 from coterie_core.language import Decider, ModelProfile, RulesModel, build_model
+from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Detection, Observation
 from coterie_core.scene import LabelBelief, SceneObject
 from coterie_core.skills import (
@@ -168,9 +169,13 @@ def test_near_the_spot_is_not_on_it():
     assert done[0][0] == "NavigateTo", done
 
 
+@pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize(("x", "seen"), [(0.05, True), (0.4, False)])
-def test_what_is_seen_where_it_was_put_is_there_whatever_lies_across(x, seen):
-    """A basin that is none is taken to lie on the counter, and the mug in it."""
+def test_what_is_seen_where_it_was_put_is_there_whatever_lies_across(x, seen, early):
+    """A basin that is none is taken to lie on the counter, and the mug in it.
+
+    It is there from the moment the hand has let go, which is told only after what is seen then.
+    """
     house = small_house()
     agent = agent_of(house=house)
     agent.assign("t", "bring the mug", bring())
@@ -183,17 +188,44 @@ def test_what_is_seen_where_it_was_put_is_there_whatever_lies_across(x, seen):
             made = SceneObject("basin", LabelBelief.of("sink"), ghost, "kitchen", "fixture")
             agent.map.scene.add_object(made)
             agent.map.scene.objects["counter-1"].receptacles = []
+            if early:
+                here, step = agent.report().position, agent.witness.step + 1
+                agent.observe(seen_from(here, mug(), robot="rover", step=step))
         return OK
 
-    def sees(skill):
-        if not where or not isinstance(skill, (Detect, NavigateTo)):
-            return []
+    def mug():
         at = (where[0][0] + x, where[0][1], where[0][2] + 0.05)
-        return [Detection("mug", 0.9, box=Box(at, (0.1, 0.1, 0.1)))]
+        return Detection("mug", 0.9, box=Box(at, (0.1, 0.1, 0.1)))
+
+    def sees(skill):
+        return [mug()] if where and isinstance(skill, (Detect, NavigateTo)) else []
 
     run(agent, world, sees=sees)
     place = next(one for one in agent.report().sub_tasks if one.kind == "place")
     assert place.state is DONE and place.seen is seen
+
+
+def test_where_another_robot_says_that_it_put_a_thing_it_is_seen_to_be():
+    """A table that is none is taken to stand across the counter's end, and to bear the mug."""
+    agent = agent_of("walker")
+    told = {"robot": "rover", "object": "mug-1", "label": "mug"}
+    was = agent.map.thing("mug-1").box.center
+    agent.hear(ObjectEvent(id="1", kind="picked", time=1.0, position=was, **told))
+    at = (0.7, 3.7, 0.9)
+    agent.hear(
+        ObjectEvent(id="2", kind="placed", time=2.0, position=at, holder="counter-1", **told)
+    )
+    ghost = Box((0.7, 3.7, 0.45), (0.6, 0.5, 0.9))
+    agent.map.scene.add_object(
+        SceneObject("table-9", LabelBelief.of("table"), ghost, "kitchen", "furniture")
+    )
+    agent.map.scene.objects["counter-1"].receptacles = []
+    pick, place = (one.model_copy(update={"state": DONE}) for one in bring("rover"))
+    check = SubTask(id="check", kind="detect", object=MUG, receptacle=COUNTER, robot="walker")
+    agent.assign("t", "bring the mug", (pick, place, check))
+    there = Detection("mug", 0.9, box=Box((0.7, 3.7, 0.95), (0.1, 0.1, 0.1)))
+    run(agent, lambda skill: OK, sees=lambda skill: [there])
+    assert states(agent)["check"] is DONE
 
 
 def test_what_was_put_down_and_is_not_seen_there_is_not_said_to_be_seen():

@@ -33,9 +33,8 @@ from coterie_core.household import load_household
 from coterie_core.object_events import EventKind, ObjectEvent, event_of
 from coterie_core.observation import Observation
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
-from coterie_core.sightings import room_at
+from coterie_core.sightings import SAME, room_at
 from coterie_core.skills import Outcome, Place, SkillResult
-from coterie_core.team_map import SAME
 from reveca_agent.house_map import HouseMap, Shape
 from reveca_agent.memory import Memory
 from reveca_agent.motions import Motion, Motions
@@ -94,7 +93,6 @@ class HouseBody:
         self._misses: dict[str, int] = {}
         self._lost: dict[str, SceneObject] = {}
         self._put: set[str] = set()
-        self._known: set[str] = set()
         self._mates: dict[str, tuple[float, Teammate]] = {}
         self._result: Result | None = None
         self._told_all = False
@@ -349,8 +347,8 @@ class HouseBody:
         return thing.box.center if thing is not None else None
 
     def about_to_put(self) -> None:
-        """Take in that the hand lets go next: what is seen first from now on may be that."""
-        self._known = set(self.map.scene.objects)
+        """Take in that the hand lets go next."""
+        self.map.about_to_put(self.holding)
 
     def settled(self, result: Result) -> None:
         """Take in that an action could not be done at all, or needs no motion."""
@@ -376,12 +374,12 @@ class HouseBody:
 
     def _placed(self, owner_id: str, position: Vec3, inside: bool) -> None:
         held, self.holding = self.holding, ""
-        self.map.put(held, owner_id, position)
+        twin = self.map.put(held, owner_id, position)
+        if twin:
+            self.names.same(twin, held)
         thing, owner = self.map.thing(held), self.map.thing(owner_id)
-        if thing is not None and owner is not None:
-            self._is_what_appeared(thing, owner)
-            if inside:
-                thing.container = owner.id
+        if thing is not None and owner is not None and inside:
+            thing.container = owner.id
         self._happened("placed", held)
         self._misses.pop(held, None)
         self._put.add(held)
@@ -390,27 +388,6 @@ class HouseBody:
         thing = self.map.thing(id_)
         if thing is not None and thing.label.top:
             self.events.append(event_of(kind, thing, self.name, self.time))
-
-    def _is_what_appeared(self, thing: SceneObject, owner: SceneObject) -> None:
-        """What is seen for the first time where one just put a thing is that thing.
-
-        The robot looked again before it was told that putting it down had worked.
-        """
-        objects = self.map.scene.objects
-        kind = load_household().canonical(thing.label.top)
-        new = [
-            other
-            for id_, other in objects.items()
-            if id_ not in self._known
-            and other.kind == "item"
-            and owner.id in (other.support, other.container)
-            and load_household().canonical(other.label.top) == kind
-        ]
-        if new:
-            twin = min(new, key=lambda o: (math.dist(o.box.center, thing.box.center), o.id))
-            thing.box = twin.box
-            self.map.remove(twin.id)
-            self.names.same(twin.id, thing.id)
 
     def _shut(self, item: str) -> None:
         """An item cannot be taken because something around it is closed: take that down."""

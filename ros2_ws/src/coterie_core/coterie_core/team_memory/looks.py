@@ -139,7 +139,8 @@ def _add(store: Store, guest: SceneObject) -> None:
     store.rest(guest)
     store.graph.add_object(guest)
     assert guest.last_seen is not None
-    store.beliefs[guest.id] = Belief(guest.last_seen.time, reach=_reach(store, guest))
+    seen = guest.last_seen.time
+    store.beliefs[guest.id] = Belief(seen, reach=_reach(store, guest), added=store.time)
     store.version += 1
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 
-from coterie_core.geometry import Box
+from coterie_core.geometry import Box, distance
 from coterie_core.scene import MergeRule, Room, SceneGraph, SceneObject, associate
 from coterie_core.scene.room_overlap import is_region, same_region
 from coterie_core.sightings import kind_of
-from coterie_core.team_memory.store import NEVER, UNSIZED, Belief, Store
+from coterie_core.team_memory.store import NEVER, UNSIZED, Belief, Store, alike
 
 RULE = MergeRule(distance=0.5)
 """When a thing that is seen, or on a map, is one that is remembered."""
@@ -46,6 +46,7 @@ def adopt(store: Store, given: SceneGraph) -> None:
     for source, (support, container) in stands.items():
         mine = store.graph.objects[renamed[source]]
         mine.support, mine.container = renamed.get(support, ""), renamed.get(container, "")
+        store.rest_where_put(mine)
     for source, id_ in list(store.sources.items()):
         if source in renamed:
             continue
@@ -90,6 +91,7 @@ def _matches(store: Store, things: Sequence[SceneObject]) -> dict[str, str]:
             or kind_of(objects[known].label.top) == kind_of(thing.label.top)
         ):
             same[thing.id] = known
+    _follow_moved(store, things, same)
     taken = {*same.values(), *store.sources.values()}
     free = [t for t in objects.values() if t.id not in taken and not store.beliefs[t.id].held_by]
     for mine, theirs in associate(free, [t for t in things if t.id not in same], RULE):
@@ -98,25 +100,62 @@ def _matches(store: Store, things: Sequence[SceneObject]) -> dict[str, str]:
     for thing in things:
         if thing.id in same or thing.kind != "item":
             continue
-        seen = thing.last_seen.time if thing.last_seen is not None else NEVER
-        trace = store.left_from(thing.label.top, thing.box.center, seen, but=taken)
+        trace = store.left_from(thing.label.top, thing.box.center, _seen(thing), but=taken)
         if trace is not None:
             same[thing.id] = trace.object if trace.object in objects else ""
             taken.add(trace.object)
     return same
 
 
+def _follow_moved(store: Store, things: Sequence[SceneObject], same: dict[str, str]) -> None:
+    """Know what robots moved by what the map shows where they put it, in `same`.
+
+    A mapper that sees it there calls it something new; what it still has at the old place is not
+    that thing: it has gone, or is another one, if it was seen there since.
+    """
+    for id_, belief in store.beliefs.items():
+        if belief.moved == NEVER or belief.held_by:
+            continue
+        mine = store.graph.objects[id_]
+        here: list[tuple[float, str]] = []
+        elsewhere: list[SceneObject] = []
+        for thing in things:
+            known = same.get(thing.id)
+            if known not in (None, id_) or not alike(thing.label.top, mine.label.top):
+                continue
+            away = distance(thing.box.center, mine.box.center)
+            if away <= RULE.distance:
+                here.append((away, thing.id))
+            elif known == id_:
+                elsewhere.append(thing)
+        if not here:
+            continue
+        for thing in elsewhere:
+            if _seen(thing) <= belief.moved:
+                same[thing.id] = ""
+            else:
+                del same[thing.id]
+                store.sources.pop(thing.id, None)
+        if id_ not in same.values():
+            same[min(here)[1]] = id_
+
+
+def _seen(thing: SceneObject) -> float:
+    return thing.last_seen.time if thing.last_seen is not None else NEVER
+
+
 def _adopt(store: Store, thing: SceneObject, known: str | None) -> tuple[str, bool]:
     """Take in a thing of a map; return its id here ("": it has gone), and whether it is news."""
     if known == "":
         return "", False
-    seen = thing.last_seen.time if thing.last_seen is not None else NEVER
+    seen = _seen(thing)
     store.time = max(store.time, seen)
     if known is None:
         since = seen if thing.last_seen is not None else store.time
         source, thing.id = thing.id, store.free(thing.id)
         store.graph.add_object(thing)
-        store.beliefs[thing.id] = Belief(since, max(thing.observations, 1) + 1, source=source)
+        sightings = max(thing.observations, 1) + 1
+        store.beliefs[thing.id] = Belief(since, sightings, source=source, added=store.time)
         store.sources[source] = thing.id
         return thing.id, True
     store.sources[thing.id] = known

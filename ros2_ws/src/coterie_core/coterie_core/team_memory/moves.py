@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from coterie_core.geometry import Box
+from coterie_core.geometry import Box, distance
 from coterie_core.household import load_household
 from coterie_core.object_events import ObjectEvent
 from coterie_core.scene import LabelBelief, SceneObject, Sighting
 from coterie_core.sightings import room_at
-from coterie_core.team_memory.store import UNSIZED, Belief, Store, Trace, alike
+from coterie_core.team_memory.store import (
+    ASSOCIATION_RADIUS_M,
+    UNSIZED,
+    Belief,
+    Store,
+    Trace,
+    alike,
+)
 
 DOUBTFUL = 2
 """A thing of at most so many sightings that a second look does not confirm was a phantom."""
@@ -66,6 +73,7 @@ def _picked(store: Store, event: ObjectEvent) -> None:
             other.held_by = ""
     belief.held_by, belief.since, belief.moved = event.robot, event.time, event.time
     belief.misses, belief.sightings = 0.0, belief.sightings + 2
+    belief.holder, belief.put_at = "", None
 
 
 def _placed(store: Store, event: ObjectEvent) -> None:
@@ -91,15 +99,40 @@ def _placed(store: Store, event: ObjectEvent) -> None:
     size = thing.box.size
     thing.box = Box((x, y, z + size[2] / 2.0), size, thing.box.yaw)
     thing.room = room
+    if belief.held_by:
+        _seen_too_early(store, thing, since=belief.moved)
     store.rest(thing)
     if event.holder in store.graph.objects and not thing.container:
         thing.support = event.holder
+    belief.holder, belief.put_at = event.holder, event.position
     thing.last_seen = Sighting(event.time, event.robot)
     thing.properties["moved_by"] = event.robot
     belief.held_by, belief.since, belief.moved, belief.misses = "", event.time, event.time, 0.0
     trace = _arrived(store, event, thing, room, thing.id)
     if trace is not None:
         thing.properties["moved_from"] = trace.from_room
+
+
+def _seen_too_early(store: Store, thing: SceneObject, since: float) -> None:
+    """Know what was seen where a thing was put, before that was told, as that thing.
+
+    Args:
+        store: The memory.
+        thing: What was put down, where it is now.
+        since: When it was taken [s]; what was known by then is something else.
+    """
+    twins = [
+        other.id
+        for other in store.graph.objects.values()
+        if other is not thing
+        and alike(other.label.top, thing.label.top)
+        and store.beliefs[other.id].added >= since
+        and distance(other.box.center, thing.box.center) <= ASSOCIATION_RADIUS_M
+    ]
+    for twin in twins:
+        sources = [source for source, own in store.sources.items() if own == twin]
+        store.drop(twin)
+        store.sources.update(dict.fromkeys(sources, thing.id))
 
 
 def _arrived(
@@ -131,5 +164,5 @@ def _from(store: Store, event: ObjectEvent) -> SceneObject:
         last_seen=Sighting(event.time, event.robot),
     )
     store.graph.add_object(thing)
-    store.beliefs[thing.id] = Belief(event.time)
+    store.beliefs[thing.id] = Belief(event.time, added=store.time)
     return thing

@@ -10,7 +10,7 @@ from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import RoomView
 from coterie_core.permanence import confidence
 from coterie_core.scene import Room, SceneGraph, SceneObject
-from coterie_core.sightings import kind_of, resting_on
+from coterie_core.sightings import WHERE_PUT, kind_of, resting_on
 
 ASSOCIATION_RADIUS_M = 0.6
 """An event is about a thing of its label within this distance [m]."""
@@ -59,7 +59,8 @@ class Belief:
     `since` [s]: when it was last known to be where it is; `sightings` and `misses` as in
     `permanence`, `missed_by` who looked last, `reach` [m]: how far from a robot it was reported at
     most; `moved`: when an event put it where it is; `held_by` a robot; `source` its id in the map
-    that it came from.
+    that it came from; `added` [s]: when it was first known; `holder`, `put_at` [m]: what a robot
+    put it on or into last, and where.
     """
 
     since: float
@@ -70,6 +71,9 @@ class Belief:
     moved: float = NEVER
     held_by: str = ""
     source: str = ""
+    added: float = NEVER
+    holder: str = ""
+    put_at: Vec3 | None = None
 
 
 def alike(a: str, b: str) -> bool:
@@ -180,6 +184,17 @@ class Store:
         """Find out what a thing stands on or in, by where it is."""
         holder, inside = resting_on(self.graph, thing)
         thing.support, thing.container = holder, holder if inside else ""
+        self.rest_where_put(thing)
+
+    def rest_where_put(self, thing: SceneObject) -> None:
+        """Have what is where a robot put it rest there, though its box lies in other ones too."""
+        belief = self.beliefs.get(thing.id)
+        if belief is None or belief.put_at is None or belief.holder not in self.graph.objects:
+            return
+        low = (*thing.box.center[:2], thing.box.bottom)
+        if distance(low, belief.put_at) <= WHERE_PUT:
+            if belief.holder not in (thing.support, thing.container):
+                thing.support, thing.container = belief.holder, ""
 
     def free(self, wanted: str) -> str:
         """Return an id that no thing has."""
@@ -215,6 +230,7 @@ class Store:
                 sighting.time = max(sighting.time + by, 0.0)
         for belief in self.beliefs.values():
             belief.since, belief.moved = belief.since + by, belief.moved + by
+            belief.added += by
         self.traces = [
             replace(trace, left=trace.left + by, time=trace.time + by) for trace in self.traces
         ]

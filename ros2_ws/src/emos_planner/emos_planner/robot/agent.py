@@ -31,14 +31,7 @@ from coterie_core.skills import (
     Wait,
 )
 from coterie_core.stop import is_stop
-from coterie_core.tasks import (
-    Obstacle,
-    Proposal,
-    Reflection,
-    RobotReport,
-    SubTask,
-    SubTaskState,
-)
+from coterie_core.tasks import Obstacle, Proposal, Reflection, RobotReport, SubTask, SubTaskState
 from coterie_core.team_map import TeamMap
 from coterie_core.why import belong, follow
 from emos_planner.geometry.things import FLOOR
@@ -99,7 +92,7 @@ class RobotAgent:
         self._clearing = HandClearing(robot, team_map)
         self._chosen: Option | None = None
         self._doing = ""
-        self._time = 0.0
+        self._time = self._began = 0.0
         self._position: Vec3 | None = None
         self._room = ""
         self._others = OthersWork(team_map, self.witness)
@@ -150,9 +143,7 @@ class RobotAgent:
         self.share.take(sub_tasks)
         if not (self.holding or self.history):  # it may have begun anew with something in its hand
             self.holding = self.share.in_hand(self.map)
-        for one in sub_tasks:
-            if one.robot != self.robot:
-                self._others.note(one)
+        self._others.note([one for one in sub_tasks if one.robot != self.robot])
 
     def _learn(self, one: SubTask) -> None:
         """Take over what an own sub-task says of the house, and of what others have searched."""
@@ -221,10 +212,16 @@ class RobotAgent:
                 self.talk.say(work.sub_task, said.words, said.to)
                 words = f"said to {said.to or 'all'}: {inline_data(said.words, limit=200)}"
                 option = replace(option, words=words, skill=Wait(ANSWER_WAIT))
-            self._chosen, self._doing = option, type(option.skill).__name__
             self.talk.spoken_to = False
-            return option.skill
+            return self._begin(option)
         return None
+
+    def _begin(self, option: Option) -> Skill | None:
+        self._chosen, self._doing = option, type(option.skill).__name__
+        self._began = self._time
+        if isinstance(option.skill, Place):
+            self.map.about_to_put(self.holding)
+        return option.skill
 
     def _pick_work(self) -> Work | None:
         """The sub-task in work, else the best one that may begin."""
@@ -325,8 +322,7 @@ class RobotAgent:
         if option is None:
             return None
         keep_option(self.robot, option)
-        self._chosen, self._doing = option, type(option.skill).__name__
-        return option.skill
+        return self._begin(option)
 
     def skill_ended(self, skill: Skill, result: SkillResult) -> None:
         """Take in how a skill went: the true outcome, and the reason."""
@@ -344,6 +340,7 @@ class RobotAgent:
         if option is not None and option.id == "put down":
             self._clearing.ended(skill, result, self.holding, self._room)
         if result.ok:
+            self.witness.passed(self._began + result.duration)
             self._changed(skill, work)
         elif result.outcome is Outcome.HAND_EMPTY:
             self.holding = ""
@@ -375,12 +372,11 @@ class RobotAgent:
             self.witness.happened("picked", self.map.thing(self.holding))
             self.map.take(self.holding)
         elif isinstance(skill, Place):
-            owner = skill.receptacle.instance
-            self.map.put(self.holding, owner, skill.receptacle.position)
+            self.map.put(self.holding, skill.receptacle.instance, skill.receptacle.position)
             self.witness.happened("placed", self.map.thing(self.holding))
             self.holding = ""
         elif hasattr(skill, "target"):
-            is_open = type(skill).__name__ == "Open"
+            is_open = isinstance(skill, Open)
             self.map.set_open(skill.target.instance, is_open)
             thing = self.map.thing(skill.target.instance)
             self.witness.happened("opened" if is_open else "closed", thing)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from coterie_core.tasks import SubTask, SubTaskState, Thing
 from coterie_core.team_map import TeamMap
 from emos_planner.robot.witness import Witness
@@ -36,17 +38,31 @@ class OthersWork:
             x, y, z = thing.position
             self.map.put(known.id, "", (x, y, z - known.box.size[2] / 2.0))
 
-    def note(self, other: SubTask) -> None:
-        """Take over another robot's sub-task, if it is done."""
-        if other.object is not None:
-            self._named.add(other.object.id)
-        if other.state is not SubTaskState.DONE or other.object is None or other.id in self._noted:
-            return
-        self._noted.add(other.id)
-        thing = self.map.resolve(other.object)
+    def note(self, others: Sequence[SubTask]) -> None:
+        """Take over what is done of other robots' sub-tasks.
+
+        Where a robot put a thing it tells itself, more exactly: that is not overwritten.
+        """
+        told = {
+            one.object.id
+            for one in others
+            if one.kind == "place" and one.object is not None and one.receptacle is not None
+            if one.state is SubTaskState.DONE
+            if self.map.put_on(one.object.id) == one.receptacle.id
+        }
+        self._named.update(one.object.id for one in others if one.object is not None)
+        for one in others:
+            if one.object is None or one.state is not SubTaskState.DONE or one.id in self._noted:
+                continue
+            self._noted.add(one.id)
+            if one.kind not in ("pick", "place") or one.object.id not in told:
+                self._note(one, one.object)
+
+    def _note(self, other: SubTask, meant: Thing) -> None:
+        thing = self.map.resolve(meant)
         if thing is None:
             return
-        if other.kind in ("pick", "place") and other.object.id != thing.id in self._named:
+        if other.kind in ("pick", "place") and meant.id != thing.id in self._named:
             return  # another one near it, which the leader tells from this one
         if other.kind in ("open", "close"):
             self.map.set_open(thing.id, other.kind == "open")

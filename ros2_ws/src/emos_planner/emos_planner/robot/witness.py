@@ -64,6 +64,10 @@ class Witness:
             if searched and self._glimpsed_kind(id_) == searched:
                 self._glimpsed.setdefault(id_, (0, observation.pose.position))
 
+    def passed(self, time: float) -> None:
+        """Take in that it is as late as this [s], though nothing has been seen since."""
+        self._time = max(self._time, time)
+
     def _glimpsed_kind(self, id: str) -> str:
         """Return the kind of a thing that one look alone has shown; "" of any other."""
         thing = self.map.thing(id)
