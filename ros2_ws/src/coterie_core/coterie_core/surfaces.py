@@ -54,6 +54,12 @@ def usual_top(label: str, box: Box) -> float:
     return min(box.top, box.bottom + (_MATTRESS_M if name == "bed" else _SEAT_M))
 
 
+def bears_at_top_only(label: str) -> bool:
+    """Whether nothing but the top of a thing's box bears things: a toilet does on its tank."""
+    category = load_household().category(label)
+    return category is not None and category.shape == "toilet"
+
+
 def hollow_bottom(label: str, box: Box) -> float | None:
     """Return the height [m] of the bottom of a hollow thing that is known as a box only.
 

@@ -290,13 +290,23 @@ class Sensors:
         off, box = min(near, key=lambda item: item[0], default=(math.inf, None))
         return None if box is None or off > within else self._map_pose.box_to_team(box)
 
-    def level_spot(self, point: Vec3, box: Box, radius: float) -> Vec3 | None:
+    def level_spot(
+        self, point: Vec3, box: Box, radius: float, *, at_its_height: bool = False
+    ) -> Vec3 | None:
         """Return where furniture was seen to be level, nearest to a point; None: nowhere."""
         where = self._map_pose
-        spot = self.observer.relief.level_spot(
-            where.to_robot(point), where.box_to_robot(box), radius
-        )
+        own, own_box = where.to_robot(point), where.box_to_robot(box)
+        here = where.to_robot(self.pose().position)
+        relief = self.observer.relief
+        spot = relief.level_spot(own, own_box, radius, here, at_its_height=at_its_height)
         return None if spot is None else where.to_team(spot)
+
+    def height(self, point: Vec3, box: Box, radius: float) -> float | None:
+        """Return how high furniture was seen to be around a point [m]; None: it was not seen."""
+        where = self._map_pose
+        own = where.to_robot(point)
+        seen = self.observer.relief.height(own, where.box_to_robot(box), radius)
+        return None if seen is None else where.to_team((*own[:2], seen))[2]
 
     # -- in the loop's thread ------------------------------------------------------------------
 

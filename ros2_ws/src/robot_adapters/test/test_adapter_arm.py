@@ -23,6 +23,7 @@ from coterie_core.geometry import Box
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_core.skills import MoveArmTo, Open, Outcome, Pick, Place, Target
 from coterie_fixtures.arm_servers import ARM_URDF, ArmRobot
+from coterie_fixtures.drawn_scenes import pitched, view
 from coterie_fixtures.nav2_base import Nav2Base
 from coterie_msgs.action import Manipulate
 from coterie_msgs.msg import Observation, SemanticMap
@@ -205,6 +206,30 @@ def test_things_are_put_onto_seats_and_boards_and_not_onto_backs(ros, label, box
     down = _point(rig.arm.goals[MOVE][-2].request)
     # Half of the small thing that is taken where no size is known, and 2 cm above the surface.
     assert down == pytest.approx((0.7, -0.1, height + 0.03 + 0.02), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("label", "heights"), [("toilet", (0.42,)), ("table", tuple(0.2 + 0.05 * k for k in range(8)))]
+)
+def test_nothing_is_let_go_where_the_robot_sees_that_nothing_bears_it(ros, label, heights):
+    """Of a toilet the seat alone is in view, and what is taken for a table is a slope."""
+    rig = Rig(ros, **{"arm.scene_radius": 0.0})
+    box = Box((1.8, 1.0, 0.4), (0.7, 0.4, 0.8))
+    scene = SceneGraph()
+    scene.objects["o9"] = SceneObject("o9", LabelBelief.of(label), box, kind="furniture")
+    rig.map.publish(conversions.scene_to_msg(scene, time=1.0))
+    ros.spin_until(lambda: [one[0] for one in rig.adapter.sensors.objects(9.0)] == ["o9"])
+    assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
+    drawn = {"floor": ((-5.0, -5.0, -0.1), (5.0, 5.0, 0.0))}
+    for k, high in zip(range(8), itertools.cycle(heights), strict=False):
+        drawn[f"part#{k}"] = ((1.5, 0.8 + 0.05 * k, 0.0), (2.1, 0.85 + 0.05 * k, high))
+    frame, _ = view(drawn, pitched(1.0, 1.0, 1.2, 0.0, 0.7), time=rig.adapter.now())
+    rig.adapter.sensors.observer.relief.add(frame)
+    moves = len(rig.arm.goals[MOVE])
+    outcome, reason, holding = rig.do(Place(Target(label, (1.7, 0.95, 0.8))))
+    assert (outcome, holding) == (Outcome.NOT_VISIBLE, "cup"), reason
+    assert "0.80 m were expected; look at it from another side" in reason
+    assert len(rig.arm.goals[MOVE]) == moves, "the hand did not move"
 
 
 def _point(request):

@@ -14,13 +14,15 @@ from robot_adapters.sensing.relief import Relief
 
 TABLE = Box((1.0, 0.0, 0.375), (1.2, 1.2, 0.75))  # as it was taken to be: 0.3 m too wide
 FLOOR = ((-5.0, -5.0, -0.1), (5.0, 5.0, 0.0))
+HERE = (0.0, 0.0, 0.0)
 REAL = Box((1.15, 0.0, 0.35), (0.9, 0.6, 0.7))
 
 
-def seen(*boxes: Box, time: float = 1.0) -> RgbdFrame:
-    """Return what a camera 1.2 m above the floor at x = 0 shows of boxes."""
+def seen(*boxes: Box, time: float = 1.0, behind: bool = False) -> RgbdFrame:
+    """Return what a camera 1.2 m above the floor at x = 0 (behind: 2.4) shows of boxes."""
     drawn = {f"box#{k}": box.axis_aligned() for k, box in enumerate(boxes)}
-    frame, _ = view({"floor": FLOOR, **drawn}, pitched(0.0, 0.0, 1.2, 0.0, 0.7), time=time)
+    at = (2.4, 0.0, 1.2, math.pi) if behind else (0.0, 0.0, 1.2, 0.0)
+    frame, _ = view({"floor": FLOOR, **drawn}, pitched(*at, 0.7), time=time)
     return frame
 
 
@@ -31,7 +33,7 @@ def relief(*boxes: Box) -> Relief:
 
 
 def test_a_thing_goes_onto_the_table_and_not_into_its_box_beside_it() -> None:
-    spot = relief(REAL).level_spot((1.2, 0.45, 0.75), TABLE, 0.05)
+    spot = relief(REAL).level_spot((1.2, 0.45, 0.75), TABLE, 0.05, HERE)
     assert spot is not None
     x, y, z = spot
     assert z == pytest.approx(0.7, abs=0.02), "as high as was seen, and not as the box has it"
@@ -39,13 +41,13 @@ def test_a_thing_goes_onto_the_table_and_not_into_its_box_beside_it() -> None:
 
 
 def test_where_it_is_level_it_stays_where_it_was_meant() -> None:
-    spot = relief(REAL).level_spot((1.1, 0.1, 0.75), TABLE, 0.05)
+    spot = relief(REAL).level_spot((1.1, 0.1, 0.75), TABLE, 0.05, HERE)
     assert spot is not None and math.dist(spot[:2], (1.1, 0.1)) < 0.04
 
 
 def test_what_stands_there_is_not_level() -> None:
     vase = Box((1.1, 0.0, 0.8), (0.1, 0.1, 0.2))
-    spot = relief(REAL, vase).level_spot((1.1, 0.0, 0.75), TABLE, 0.05)
+    spot = relief(REAL, vase).level_spot((1.1, 0.0, 0.75), TABLE, 0.05, HERE)
     assert spot is not None and math.dist(spot[:2], (1.1, 0.0)) > 0.08
     assert spot[2] == pytest.approx(0.7, abs=0.02)
 
@@ -56,28 +58,47 @@ def test_of_two_heights_the_one_that_was_meant() -> None:
     tank = Box((1.25, 0.0, 0.4), (0.2, 0.4, 0.8))
     bowl = Box((0.9, 0.0, 0.2), (0.5, 0.4, 0.4))
     made = relief(tank, bowl)
-    on_tank = made.level_spot((0.95, 0.0, 0.8), toilet, 0.03)
+    on_tank = made.level_spot((0.95, 0.0, 0.8), toilet, 0.03, HERE)
     assert on_tank is not None
     assert on_tank[2] == pytest.approx(0.8, abs=0.02) and on_tank[0] > 1.15
-    on_seat = made.level_spot((0.95, 0.0, 0.4), toilet, 0.03)
+    on_seat = made.level_spot((0.95, 0.0, 0.4), toilet, 0.03, HERE)
     assert on_seat is not None and on_seat[2] == pytest.approx(0.4, abs=0.02)
+
+
+def test_a_seat_alone_in_view_bears_nothing_where_only_the_top_does() -> None:
+    toilet = Box((1.0, 0.0, 0.4), (0.7, 0.4, 0.8))
+    made = relief(Box((0.9, 0.0, 0.2), (0.5, 0.4, 0.4)))  # the tank is not in view
+    at = (0.95, 0.0, 0.8)
+    assert made.level_spot(at, toilet, 0.03, HERE) is not None
+    assert made.level_spot(at, toilet, 0.03, HERE, at_its_height=True) is None
+    assert made.height(at, toilet, 0.03) == pytest.approx(0.4, abs=0.02)
+    assert made.height((1.25, 0.0, 0.8), toilet, 0.03) is None, "nothing was seen there"
+
+
+@pytest.mark.parametrize("robot", [(0.0, 0.0, 0.0), (2.4, 0.0, 0.0)])
+def test_of_spots_as_far_away_the_one_nearer_to_the_robot(robot: tuple[float, ...]) -> None:
+    vase = Box((1.2, 0.0, 0.8), (0.04, 0.3, 0.2))
+    made = relief(REAL, vase)
+    made.add(seen(REAL, vase, behind=True))
+    spot = made.level_spot((1.2, 0.0, 0.75), TABLE, 0.05, robot)
+    assert spot is not None and (spot[0] < 1.2) is (robot[0] < 1.2)
 
 
 @pytest.mark.parametrize("radius", [0.05, 0.6])
 def test_where_nothing_was_seen_nothing_is_known(radius: float) -> None:
-    assert Relief().level_spot((1.0, 0.0, 0.75), TABLE, radius) is None
+    assert Relief().level_spot((1.0, 0.0, 0.75), TABLE, radius, HERE) is None
     far = Box((1.0, 3.0, 0.375), (1.2, 1.2, 0.75))
-    assert relief(REAL).level_spot((1.0, 3.0, 0.75), far, radius) is None
-    assert relief(REAL).level_spot((1.0, 0.0, 0.75), TABLE, 0.6) is None, "it is too large"
+    assert relief(REAL).level_spot((1.0, 3.0, 0.75), far, radius, HERE) is None
+    assert relief(REAL).level_spot((1.0, 0.0, 0.75), TABLE, 0.6, HERE) is None, "it is too large"
 
 
 def test_what_is_long_ago_is_forgotten() -> None:
     made = relief(REAL)
     made.add(seen(time=2.0))
     made.forget(before=1.5)
-    assert made.level_spot((1.1, 0.1, 0.75), TABLE, 0.05) is None
+    assert made.level_spot((1.1, 0.1, 0.75), TABLE, 0.05, HERE) is None
     made.forget()
-    assert made.level_spot((1.1, 0.1, 0.75), TABLE, 0.05) is None
+    assert made.level_spot((1.1, 0.1, 0.75), TABLE, 0.05, HERE) is None
 
 
 def test_numbers_that_are_none_show_nothing() -> None:
@@ -85,4 +106,4 @@ def test_numbers_that_are_none_show_nothing() -> None:
     frame.depth[:] = np.nan
     made = Relief()
     made.add(frame)
-    assert made.level_spot((1.1, 0.1, 0.75), TABLE, 0.05) is None
+    assert made.level_spot((1.1, 0.1, 0.75), TABLE, 0.05, HERE) is None

@@ -19,7 +19,7 @@ from coterie_core.skills import (
     SkillResult,
     Target,
 )
-from coterie_core.surfaces import hollow_bottom, usual_top
+from coterie_core.surfaces import bears_at_top_only, hollow_bottom, usual_top
 from robot_adapters.backends.base import Feedback, Progress, Whereabouts
 from robot_adapters.backends.goals import Ended
 from robot_adapters.backends.gripper import GripperClient
@@ -40,6 +40,8 @@ _EDGE = 0.06
 """Edge of a thing whose size nobody knows [m]."""
 _CLEARANCE = 0.02
 """Height above a surface at which things are let go [m]."""
+_STEP = 0.1
+"""Furniture seen so much higher or lower than expected is not put on by guess [m]."""
 _ANOTHER_WAY = (Outcome.OUT_OF_REACH, Outcome.BLOCKED)
 """How a motion fails that may succeed another way."""
 _FOUND = "something"
@@ -258,19 +260,7 @@ class GraspingArm:
         if not gripper.holds(grip):
             lost, self._holding, self._held = self._holding, "", None
             raise Ended(Outcome.HAND_EMPTY, f"{lost} slipped on the way: {gripper.empty(grip)}")
-        surface = self._known(receptacle)
-        x, y, z = receptacle.position
-        category = load_household().category(receptacle.label)
-        if surface is not None and not (category is not None and category.boards):
-            # A point of its box means what carries things there; a shelf has several boards.
-            top = usual_top(receptacle.label, surface)
-            if surface.bottom - _CLEARANCE <= z <= top:
-                z = top
-            if hollow_bottom(receptacle.label, surface) is None:
-                # What was seen counts more than the box, which may be too large or mostly air.
-                size = self._held.size if self._held is not None else (_EDGE, _EDGE, _EDGE)
-                seen = self._where.level_spot((x, y, z), surface, max(size[:2]) / 2.0)
-                x, y, z = seen or (x, y, z)
+        x, y, z = self._bears(receptacle)
         height = self._held.size[2] / 2.0 if self._held is not None else _EDGE / 2.0
         spot = (x, y, z + height + _CLEARANCE)
         point = self._local(spot)
@@ -288,6 +278,38 @@ class GraspingArm:
             # It lies there: whoever is told that it does not would look for it in the hand.
             return f"put down, but the hand did not get away from it: {end.result.reason}"
         return ""
+
+    def _bears(self, receptacle: Target) -> Vec3:
+        """Return the point of a receptacle that is to bear what the hand holds, team's map [m].
+
+        Raises:
+            Ended: What the robot sees there bears nothing.
+        """
+        surface, label = self._known(receptacle), receptacle.label
+        x, y, z = receptacle.position
+        category = load_household().category(label)
+        if surface is None or (category is not None and category.boards):
+            return receptacle.position
+        # A point of its box means what carries things there; a shelf has several boards.
+        top = usual_top(label, surface)
+        if surface.bottom - _CLEARANCE <= z <= top:
+            z = top
+        if hollow_bottom(label, surface) is not None:
+            return x, y, z
+        # What was seen counts more than the box, which may be too large or mostly air.
+        size = self._held.size if self._held is not None else (_EDGE, _EDGE, _EDGE)
+        radius, exact = max(size[:2]) / 2.0, bears_at_top_only(label)
+        spot = self._where.level_spot((x, y, z), surface, radius, at_its_height=exact)
+        if spot is not None:
+            return spot
+        seen = self._where.height((x, y, z), surface, radius)
+        if seen is not None and abs(seen - z) > _STEP:
+            raise Ended(
+                Outcome.NOT_VISIBLE,
+                f"no level spot of the {label} is in view from here: it is {seen:.2f} m high where "
+                f"{z:.2f} m were expected; look at it from another side",
+            )
+        return x, y, z
 
     async def _above(self, point: Vec3) -> Vec3:
         """Bring the hand over a point, lower where something is above; return where that is.

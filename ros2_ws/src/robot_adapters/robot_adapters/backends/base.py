@@ -108,16 +108,26 @@ class Whereabouts(Protocol):
         """Forget having seen a thing at a point of the team's map [m]: the hand holds it now."""
         ...
 
-    def level_spot(self, point: Vec3, box: Box, radius: float) -> Vec3 | None:
+    def level_spot(
+        self, point: Vec3, box: Box, radius: float, *, at_its_height: bool = False
+    ) -> Vec3 | None:
         """Return the spot of furniture nearest to a point that was seen to be level.
 
         Args:
             point: Where a thing is to stand, team's map [m].
             box: The furniture, team's map.
             radius: Of the thing [m].
+            at_its_height: Whether other surfaces than the one at the point's height bear nothing.
 
         Returns:
             Where its foot may stand, team's map [m]; None: the robot saw no such spot of late.
+        """
+        ...
+
+    def height(self, point: Vec3, box: Box, radius: float) -> float | None:
+        """Return how high furniture was seen to be around a point, team's map [m].
+
+        None: the robot did not see it of late.
         """
         ...
 

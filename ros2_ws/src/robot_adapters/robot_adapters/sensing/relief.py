@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 import numpy as np
@@ -62,7 +63,9 @@ class Relief:
         while self._frames and self._frames[0][0] < before:
             self._frames.popleft()
 
-    def level_spot(self, point: Vec3, box: Box, radius: float) -> Vec3 | None:
+    def level_spot(
+        self, point: Vec3, box: Box, radius: float, robot: Vec3, *, at_its_height: bool = False
+    ) -> Vec3 | None:
         """Return the spot of furniture nearest to a point that would bear a thing.
 
         There all that was seen under the thing is of one height. Where boxes of furniture are too
@@ -72,6 +75,8 @@ class Relief:
             point: Where the thing is to stand [m]; a spot at about its height goes before others.
             box: The furniture.
             radius: Of the thing, about [m].
+            robot: Where the robot stands [m]; its hand gets to the point, and may not get farther.
+            at_its_height: Whether other surfaces than the one at the point's height bear nothing.
 
         Returns:
             The middle of the thing's foot, at the height that was seen [m]; None: no spot is known.
@@ -92,6 +97,8 @@ class Relief:
         with np.errstate(invalid="ignore"):  # nothing is known around
             level = known & (share >= _KNOWN) & (highest - lowest <= _LEVEL)
         level &= heights >= box.bottom + min(_LOW, box.size[2] / 2.0)
+        if at_its_height:
+            level &= np.abs(heights - point[2]) <= _AS_EXPECTED
         i, j = np.nonzero(level)
         spots = low + (np.stack([i, j], axis=1) + 0.5) * _CELL
         middles = np.column_stack([spots, np.full(len(spots), box.center[2])])
@@ -99,10 +106,19 @@ class Relief:
         if not within.any():
             return None
         spots, tops = spots[within], heights[i, j][within]
-        away = np.hypot(*(spots - np.array(point[:2])).T)
+        away = np.hypot(*(spots - point[:2]).T)
+        away += (np.hypot(*(spots - robot[:2]).T) - math.dist(point[:2], robot[:2])).clip(0.0)
         away += _OTHER_SURFACE * (np.abs(tops - point[2]) > _AS_EXPECTED)
         best = int(away.argmin())
         return (float(spots[best, 0]), float(spots[best, 1]), float(tops[best]))
+
+    def height(self, point: Vec3, box: Box, radius: float) -> float | None:
+        """Return how high furniture was seen to be around a point [m]; None: it was not seen."""
+        cells = 2 * int(np.ceil(radius / _CELL)) + 1
+        low = np.array(point[:2]) - cells * _CELL / 2.0
+        heights = self._heights(low, (cells, cells), box)
+        known = np.isfinite(heights)
+        return float(np.median(heights[known])) if known.mean() >= _KNOWN else None
 
     def _heights(self, low: Array, cells: tuple[int, int], box: Box) -> Array:
         """Heights of cells: the highest point of an image, the median over images; NaN: unseen."""
