@@ -209,7 +209,7 @@ def test_things_are_put_onto_seats_and_boards_and_not_onto_backs(ros, label, box
 
 
 @pytest.mark.parametrize(
-    ("label", "heights"), [("toilet", (0.42,)), ("table", tuple(0.2 + 0.05 * k for k in range(8)))]
+    ("label", "heights"), [("toilet", (0.42,)), ("table", tuple(0.1 + 0.05 * k for k in range(12)))]
 )
 def test_nothing_is_let_go_where_the_robot_sees_that_nothing_bears_it(ros, label, heights):
     """Of a toilet the seat alone is in view, and what is taken for a table is a slope."""
@@ -221,8 +221,8 @@ def test_nothing_is_let_go_where_the_robot_sees_that_nothing_bears_it(ros, label
     ros.spin_until(lambda: [one[0] for one in rig.adapter.sensors.objects(9.0)] == ["o9"])
     assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
     drawn = {"floor": ((-5.0, -5.0, -0.1), (5.0, 5.0, 0.0))}
-    for k, high in zip(range(8), itertools.cycle(heights), strict=False):
-        drawn[f"part#{k}"] = ((1.5, 0.8 + 0.05 * k, 0.0), (2.1, 0.85 + 0.05 * k, high))
+    for k, high in zip(range(12), itertools.cycle(heights), strict=False):
+        drawn[f"part#{k}"] = ((1.5, 0.7 + 0.05 * k, 0.0), (2.1, 0.75 + 0.05 * k, high))
     frame, _ = view(drawn, pitched(1.0, 1.0, 1.2, 0.0, 0.7), time=rig.adapter.now())
     rig.adapter.sensors.observer.relief.add(frame)
     moves = len(rig.arm.goals[MOVE])
