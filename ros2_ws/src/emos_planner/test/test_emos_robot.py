@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+import math
 
 import pytest
 
@@ -203,6 +204,40 @@ def test_what_is_seen_where_it_was_put_is_there_whatever_lies_across(x, seen, ea
     run(agent, world, sees=sees)
     place = next(one for one in agent.report().sub_tasks if one.kind == "place")
     assert place.state is DONE and place.seen is seen
+
+
+def test_where_no_way_leads_it_goes_to_another_spot_at_once():
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    went = []
+
+    def world(skill):
+        if isinstance(skill, NavigateTo):
+            went.append(skill.position)
+            if len(went) == 1:
+                return SkillResult(Outcome.UNREACHABLE, "no way leads there")
+        return OK
+
+    done = run(agent, world)
+    assert [name for name, _ in done[:3]] == ["NavigateTo", "NavigateTo", "Pick"], done
+    assert math.dist(went[0][:2], went[1][:2]) > 0.35
+
+
+def test_a_hand_that_closed_on_nothing_tries_from_another_side():
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    picks = []
+
+    def world(skill):
+        if isinstance(skill, Pick):
+            picks.append(agent.report().position)
+            if len(picks) == 1:
+                return SkillResult(Outcome.HAND_EMPTY, "it closed on nothing")
+        return OK
+
+    done = [name for name, _ in run(agent, world)]
+    assert done[:4] == ["NavigateTo", "Pick", "NavigateTo", "Pick"], done
+    assert math.dist(picks[0][:2], picks[1][:2]) > 0.35
 
 
 def test_where_another_robot_says_that_it_put_a_thing_it_is_seen_to_be():

@@ -171,6 +171,13 @@ def _go(now: Situation, spot: Vec3 | None, towards: Vec3 | None, words: str) -> 
     yaw = None
     if towards is not None and math.dist(spot[:2], towards[:2]) > 0.05:
         yaw = math.atan2(towards[1] - spot[1], towards[0] - spot[0])
+    goal = now.receptacle if now.sub_task.kind == "place" else now.thing
+    last = now.last if now.last is not None and now.last.skill == "NavigateTo" else None
+    if last is not None and last.outcome is Outcome.UNREACHABLE and goal is not None:
+        # No way leads to that spot, now or later: one to another spot may.
+        sides = _other_sides(now, goal) if now.sub_task.kind in ARM_KINDS else []
+        for k, side in enumerate(sides):
+            yield Option(f"go {failures}.{k}", f"{words}, to another spot", skill=side)
     yield Option("go", words, skill=NavigateTo.near(spot, yaw=yaw))
     if failures and towards is not None:
         yield Option("go near", f"{words}, as near as it gets", skill=NavigateTo.near(towards))
@@ -240,7 +247,6 @@ def _another_view(now: Situation, thing: SceneObject, looks: int) -> Iterator[Op
 
     Where on furniture it lies is not known for sure: all of that is looked over.
     """
-    x, y, _ = thing.box.center
     words = f"look at the {thing.label.top} from another side"
     for k, (spot, (on_x, on_y, _)) in enumerate(_other_views(now, thing)):
         yaw = math.atan2(on_y - spot[1], on_x - spot[0])
@@ -248,9 +254,8 @@ def _another_view(now: Situation, thing: SceneObject, looks: int) -> Iterator[Op
     if looks == 1:
         yield Option("near", f"go nearer to the {thing.label.top}", skill=_facing(now, thing))
         return
-    for k, spot in enumerate(_other_spots(now, thing)):
-        yaw = math.atan2(y - spot[1], x - spot[0])
-        yield Option(f"view {looks}.{k}", words, skill=NavigateTo.near(spot, yaw=yaw))
+    for k, side in enumerate(_other_sides(now, thing)):
+        yield Option(f"view {looks}.{k}", words, skill=side)
 
 
 def _other_views(now: Situation, thing: SceneObject) -> list[tuple[Vec3, Vec3]]:
@@ -385,15 +390,13 @@ def _retry(
     if last is not None and last.skill == name and not last.ok:
         if last.outcome in (Outcome.REFUSED, Outcome.UNSUPPORTED, Outcome.HAND_FULL):
             return
-        elsewhere = last.outcome in (Outcome.OUT_OF_REACH, Outcome.NOT_VISIBLE)
+        # A hand that closed on nothing reached for where the thing is not: seen anew, it is known.
+        closed = name == "Pick" and last.outcome is Outcome.HAND_EMPTY
+        elsewhere = last.outcome in (Outcome.OUT_OF_REACH, Outcome.NOT_VISIBLE) or closed
         if elsewhere and thing is not None:
-            for k, spot in enumerate(_other_spots(now, thing)):
-                yaw = math.atan2(thing.box.center[1] - spot[1], thing.box.center[0] - spot[0])
-                yield Option(
-                    f"side {failures}.{k}",
-                    f"go to another side of the {thing.label.top}",
-                    skill=NavigateTo.near(spot, yaw=yaw),
-                )
+            words = f"go to another side of the {thing.label.top}"
+            for k, side in enumerate(_other_sides(now, thing)):
+                yield Option(f"side {failures}.{k}", words, skill=side)
         if last.outcome in (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET):
             yield Option("look", "look around, it may lie elsewhere", skill=LookAround())
         if last.outcome is Outcome.BLOCKED:
@@ -401,25 +404,27 @@ def _retry(
     yield Option(f"again {failures}", f"{words}, once more", skill=skill)
 
 
-def _other_spots(now: Situation, thing: SceneObject) -> list[Vec3]:
-    """Spots from which the hand reaches a thing too, away from those it was tried from."""
+def _other_sides(now: Situation, thing: SceneObject) -> list[NavigateTo]:
+    """Ways to spots from which the hand reaches a thing too, away from those it was tried from."""
     tools, box = now.tools, thing.box
     kind = tools.kind(now.robot)
     floor = tools.plan.floor_index(box.bottom)
     parts = tools.parts_of(now.robot, now.position)
     height = now.estimate.target[2] if now.estimate.target is not None else box.center[2]
     found, _ = grips(kind.space, kind.body, box, height, floor, parts)
-    tried = [spot for spot in (now.position, now.estimate.spot) if spot is not None]
-    tried += now.stood
-    spots: list[Vec3] = []
+    tried = [spot for spot in (now.position, now.estimate.spot, *now.stood) if spot is not None]
+    tried += [a.goal for a in now.attempts if a.goal is not None and not a.ok]
+    ways: list[NavigateTo] = []
     for grip in found:
         for x, y in grip.spots[:FEW]:
-            spot = (float(x), float(y), tools.plan.elevation(floor))
-            if all(math.dist(spot[:2], other[:2]) > APART for other in (*tried, *spots)):
-                spots.append(spot)
-            if len(spots) == 2:
-                return spots
-    return spots
+            if all(math.dist((x, y), other[:2]) > APART for other in tried):
+                spot = (float(x), float(y), tools.plan.elevation(floor))
+                tried.append(spot)
+                yaw = math.atan2(box.center[1] - y, box.center[0] - x)
+                ways.append(NavigateTo.near(spot, yaw=yaw))
+            if len(ways) == 2:
+                return ways
+    return ways
 
 
 def _target(thing: SceneObject) -> Target:

@@ -36,6 +36,9 @@ _AS_EXPECTED = 0.1
 _OTHER_SURFACE = 0.5
 """A spot on another surface than was meant counts as if it were so much farther away [m]."""
 
+_FARTHER = 3.0
+"""A spot farther from the robot than the one that was meant counts as so much farther from that."""
+
 
 class Relief:
     """Heights that one robot's depth cameras showed of late, in its map.
@@ -107,7 +110,8 @@ class Relief:
             return None
         spots, tops = spots[within], heights[i, j][within]
         away = np.hypot(*(spots - point[:2]).T)
-        away += (np.hypot(*(spots - robot[:2]).T) - math.dist(point[:2], robot[:2])).clip(0.0)
+        farther = np.hypot(*(spots - robot[:2]).T) - math.dist(point[:2], robot[:2])
+        away += _FARTHER * farther.clip(0.0)
         away += _OTHER_SURFACE * (np.abs(tops - point[2]) > _AS_EXPECTED)
         best = int(away.argmin())
         return (float(spots[best, 0]), float(spots[best, 1]), float(tops[best]))
