@@ -33,7 +33,7 @@ _LOW = 0.15
 """Lower parts of furniture are feet, or the floor beside it [m]."""
 _AS_EXPECTED = 0.1
 """A height so near to the expected one is the surface that was meant [m]."""
-_OTHER_SURFACE = 0.5
+_OTHER_SURFACE = 2.0
 """A spot on another surface than was meant counts as if it were so much farther away [m]."""
 
 _FARTHER = 3.0
