@@ -41,6 +41,8 @@ ERROR_PER_M = 0.03
 _NEAREST = 0.3  # [m] from nearer than which places get no better
 _GATE = 2.0  # standard deviations within which two places are one
 _GIVEN_FROM = 1.0  # [m] from where items of a given map are taken to have been seen
+_STEP = 0.6  # [m] up to which the way between two observations is straight
+_TRAIL = 0.2  # [m] between spots of a trail that are told apart
 MOST_THINGS = 5000
 """How many things to remember."""
 
@@ -60,12 +62,18 @@ class TeamMap:
     Args:
         scene: What is known beforehand; a copy is kept.
         robot: Whose map it is: new things are named after it, so that names of two robots differ.
+
+    Attributes:
+        trail: Straight pieces of floor on which the robot itself has driven [m].
     """
 
     def __init__(self, scene: SceneGraph | None = None, robot: str = "") -> None:
         self.scene = copy.deepcopy(scene) if scene is not None else SceneGraph()
         self.robot = robot
         self.version = 0
+        self.trail: list[tuple[Vec3, Vec3]] = []
+        self._at: Vec3 | None = None
+        self._been: set[tuple[int, ...]] = set()
         self._numbers: dict[str, int] = {}
         self._reserved: set[str] = set()
         self._carried: dict[str, str] = {}
@@ -102,6 +110,8 @@ class TeamMap:
             Sighting(observation.time, observation.robot),
         )
         household = load_household()
+        if observation.robot == self.robot:
+            self.drove(observation.pose.position)
         seen = observation.detections
         looks = list(zip(seen, known_things(self.scene, seen, self._was_put_there), strict=True))
         ids = [""] * len(looks)
@@ -112,6 +122,16 @@ class TeamMap:
             ids[k] = self._note(*looks[k], observation)
         self.version += 1
         return [id_ for id_ in ids if id_]
+
+    def drove(self, to: Vec3 | None) -> None:
+        """Take down that the robot itself is at a point on its way [m]; each spot counts once."""
+        start, self._at = self._at, to
+        if start is None or to is None or distance(start, to) > _STEP:
+            return  # it was set down here, or the way between is not known
+        spots = {_spot(to), _spot(tuple((a + b) / 2.0 for a, b in zip(start, to, strict=True)))}
+        if spots - self._been and len(self.trail) < MOST_THINGS:
+            self._been |= spots
+            self.trail.append((start, to))
 
     def hear(self, things: Iterable[Thing], robot: str, time: float) -> None:
         """Take in things that another robot reports."""
@@ -400,6 +420,10 @@ def _with_more(thing: SceneObject, seen: Box) -> Box:
         return both
     likelier = plausible_size(label, seen.size) > plausible_size(label, thing.box.size)
     return seen if likelier else thing.box
+
+
+def _spot(point: Iterable[float]) -> tuple[int, ...]:
+    return tuple(round(value / _TRAIL) for value in point)
 
 
 def _seen_since(thing: SceneObject, event: ObjectEvent) -> bool:

@@ -235,6 +235,19 @@ def test_no_two_pieces_of_furniture_stand_in_one_place(known: TeamMap) -> None:
     assert look(known, box_of("shelf", 4.7), time=4.0) == ["rover-shelf-1"]
 
 
+def test_where_the_robot_drove_is_known_once_and_only_where_it_was_seen_to(known: TeamMap) -> None:
+    at = [(0.0, 0.0), (0.4, 0.0), (0.8, 0.0), (3.0, 0.0), (3.3, 0.0), (3.0, 0.0), (3.3, 0.0)]
+    for robot in ("rover", "slim"):
+        for k, (x, y) in enumerate(at):
+            known.observe(Observation(robot, k, float(k), Pose((x, y, 0.0)), "", None))
+    assert [(a[0], b[0]) for a, b in known.trail] == [
+        (0.0, 0.4),
+        (0.4, 0.8),
+        (3.0, 3.3),
+        (3.3, 3.0),
+    ]
+
+
 def test_the_given_map_names_its_furniture(known: TeamMap) -> None:
     misnamed = Detection("dresser", 0.9, Box((2.0, 0.3, 0.45), (2.9, 0.6, 0.9)))
     assert look(known, misnamed) == ["counter-1"]

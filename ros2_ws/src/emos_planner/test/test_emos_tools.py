@@ -26,6 +26,7 @@ from coterie_core.scene import (
 )
 from coterie_core.tasks import Obstacle, SubTask, Thing
 from emos_planner.geometry.bodies import UnknownRobot
+from emos_planner.geometry.floorplan import Driven
 from emos_planner.geometry.things import Meant, surfaces_of
 from emos_planner.geometry.toolbox import Toolbox
 
@@ -232,6 +233,27 @@ def test_boxes_that_a_detector_saw_do_not_close_ways_that_robots_know(robot, pas
         thing.last_seen = None
     closed = Toolbox(scene, resumes).path(robot, START, there)
     assert bent or closed.obstacle is Obstacle.NO_PATH
+
+
+def test_where_a_robot_has_driven_boxes_that_were_seen_leave_a_way():
+    """A sofa that is none closes the way that the robot came by."""
+    scene = house()
+    phantom = furniture("sofa-9", box(3.5, 2.0, 0.0, 0.8, 3.9, 0.9), 0.9)
+    phantom.last_seen = Sighting(1.0, "wheels")
+    scene.add_object(phantom)
+    scene.links.clear()
+    resumes, there = {"wheels": Resume.of_embodiment(BODIES["wheels"])}, (5.3, 2.0, 0.0)
+    tools = Toolbox(scene, resumes)
+    assert tools.path("wheels", START, there).obstacle is Obstacle.NO_PATH
+    way = tuple(((x / 2.0, 2.0, 0.0), ((x + 1) / 2.0, 2.0, 0.0)) for x in range(4, 10))
+    radius = BODIES["wheels"].radius
+    driven = tools.with_scene(scene, resumes, Driven(way, radius))
+    assert driven is not tools and driven.path("wheels", START, there).feasible
+    again = driven.with_scene(scene, resumes, Driven((*way, (START, START)), radius))
+    assert again.plan is driven.plan, "nothing new was driven through"
+    for thing in scene.objects.values():  # on a map that somebody made it is where it is
+        thing.last_seen = None
+    assert not Toolbox(scene, resumes, Driven(way, radius)).path("wheels", START, there).feasible
 
 
 def test_shelves_found_on_the_way_have_boards_below_their_top():

@@ -138,6 +138,7 @@ class HouseBody:
     def moved(self, position: Vec3, time: float) -> None:
         """Take in where the robot is now [m], on its way."""
         self.time = max(self.time, time)
+        self.map.drove(position)
         self._moved(position, "")
 
     def teammate(self, name: str, room: str, position: Vec3, holding: str) -> None:

@@ -55,7 +55,7 @@ class HouseMap(TeamMap):
     def __init__(self, scene: SceneGraph, robot: str, shape: Shape) -> None:
         super().__init__(scene, robot)
         self.shape = shape
-        self.floor = FreeFloor(self.scene, shape.radius)
+        self.floor = FreeFloor(self.scene, shape.radius, self.trail)
         self.ways = _ways(self.scene, self.floor)
         if not self.ways.rooms:
             raise ValueError(

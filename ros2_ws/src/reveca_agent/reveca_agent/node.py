@@ -344,12 +344,8 @@ class RevecaNode(AgentNode):
             await self._noted.wait()
 
     def _on_way(self, feedback: Any) -> None:
-        if self.body is not None:
-            try:
-                here = feedback.current_pose.pose.position
-                at = point_from_msg(here, Checks("navigate_to").at("current_pose"))
-            except ConversionError:
-                return
+        at = conversions.position_on_way(feedback)
+        if self.body is not None and at is not None:
             self.body.moved(at, self._time)
 
     async def _until(self, condition: Callable[[], bool]) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from shapely import MultiPolygon, Point, Polygon, distance
+from shapely import MultiLineString, MultiPolygon, Point, Polygon, distance
 from shapely import points as shapely_points
 from shapely.geometry.base import BaseGeometry
 from shapely.ops import nearest_points, unary_union
@@ -36,10 +37,13 @@ class FreeFloor:
     Args:
         scene: The map.
         radius: Of the robot's footprint [m].
+        trail: Straight pieces that the robot has driven [m]: there it fits, whatever the map says.
     """
 
-    def __init__(self, scene: SceneGraph, radius: float) -> None:
-        self._scene, self._radius = scene, radius + MARGIN
+    def __init__(
+        self, scene: SceneGraph, radius: float, trail: Sequence[tuple[Vec3, Vec3]] = ()
+    ) -> None:
+        self._scene, self._radius, self._trail = scene, radius + MARGIN, trail
         self._free = lru_cache(maxsize=None)(self._free_of)
 
     def elevation(self, room: Room) -> float:
@@ -127,6 +131,10 @@ class FreeFloor:
         free: BaseGeometry = Polygon(room.polygon).buffer(0).buffer(-self._radius)
         if blocked:
             free = free.difference(unary_union(blocked))
+        driven = [(a[:2], b[:2]) for a, b in self._trail if abs(a[2] - floor) < OVERHEAD]
+        if driven:
+            trail = MultiLineString(driven).buffer(MARGIN)
+            free = free.union(trail.intersection(Polygon(room.polygon).buffer(0)))
         parts = list(free.geoms) if isinstance(free, MultiPolygon) else [free]
         doors = [
             Point(way.position[:2]).buffer(self._radius + DOOR)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from geometry_msgs.msg import PoseStamped
 
-from coterie_core.geometry import Pose
+from coterie_core.geometry import Pose, Vec3
 from coterie_core.skills import (
     POSITION_TOLERANCE,
     YAW_TOLERANCE,
@@ -73,6 +73,15 @@ def with_why(goal: G, why: str) -> G:
 def why_from_msg(goal: NavigateToAction.Goal | Manipulate.Goal) -> str:
     """Return what a goal is for as one line of words, which are data; "": it does not say."""
     return one_line(str(getattr(goal, "why", "")))
+
+
+def position_on_way(feedback: NavigateToAction.Feedback) -> Vec3 | None:
+    """Return where a robot is on its way [m], from the feedback of a drive; None: nonsense."""
+    try:
+        at = feedback.current_pose.pose.position
+        return point_from_msg(at, Checks("navigate_to").at("current_pose"))
+    except ConversionError:
+        return None
 
 
 def navigate_to_msg(skill: NavigateTo) -> NavigateToAction.Goal:

@@ -11,7 +11,7 @@ from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
 from emos_planner.geometry.body import Body, Frame, body_key
 from emos_planner.geometry.configuration_space import ConfigurationSpace
-from emos_planner.geometry.floorplan import FloorPlan
+from emos_planner.geometry.floorplan import Driven, FloorPlan
 from emos_planner.geometry.line_of_sight import Sightlines
 from emos_planner.geometry.path_cost import Ways
 from emos_planner.geometry.results import Sight
@@ -46,15 +46,18 @@ class BodiesInScene:
         scene: What is known of the house. For another state of the house `with_scene` returns the
             same, which keeps what rests on rooms and furniture if they have not changed.
         resumes: Robot -> what its body can do.
+        driven: Where a robot has driven.
 
     Raises:
         ValueError: The rooms of the scene span no house in metres.
     """
 
-    def __init__(self, scene: SceneGraph, resumes: Mapping[str, Resume]) -> None:
+    def __init__(
+        self, scene: SceneGraph, resumes: Mapping[str, Resume], driven: Driven | None = None
+    ) -> None:
         self.scene = scene
         self.resumes = dict(resumes)
-        self.plan = FloorPlan(scene)
+        self.plan = FloorPlan(scene, driven)
         self.lines = Sightlines(scene, self.plan)
         self.catalog = Catalog(scene)
         self._structure = _structure(scene)
@@ -63,12 +66,17 @@ class BodiesInScene:
         self._spaces: dict[Frame, ConfigurationSpace] = {}
 
     def with_scene(
-        self: BodiesT, scene: SceneGraph, resumes: Mapping[str, Resume] | None = None
+        self: BodiesT,
+        scene: SceneGraph,
+        resumes: Mapping[str, Resume] | None = None,
+        driven: Driven | None = None,
     ) -> BodiesT:
         """Return the same for another state of the house, or for other robots."""
         robots = dict(self.resumes if resumes is None else resumes)
-        if _structure(scene) != self._structure:
-            return type(self)(scene, robots)
+        driven = driven or self.plan.driven
+        new = driven.ways[len(self.plan.driven.ways) :]
+        if _structure(scene) != self._structure or self.plan.closes(new):
+            return type(self)(scene, robots, driven)
         out = object.__new__(type(self))
         out.scene, out.resumes = scene, robots
         out.catalog = Catalog(scene)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import shapely
 from scipy import ndimage
+from shapely.geometry.base import BaseGeometry
 
 from coterie_core.geometry import Box, Vec2, Vec3
 from coterie_core.scene import Connection, Floor, Room, SceneGraph
@@ -49,6 +51,19 @@ class Flight:
     top: Vec3
 
 
+@dataclass(frozen=True, slots=True)
+class Driven:
+    """Floor that is known to be free, since a robot has driven there.
+
+    Attributes:
+        ways: Straight pieces, from where to where [m].
+        radius: Of the robot's footprint [m].
+    """
+
+    ways: tuple[tuple[Vec3, Vec3], ...] = ()
+    radius: float = 0.0
+
+
 @dataclass(slots=True)
 class _Layer:
     rows: slice
@@ -56,6 +71,11 @@ class _Layer:
     mask: Mask
     low: float
     high: float
+    seen: bool = False  # furniture that robots saw, whose box is rough
+
+    def has(self, row: int, col: int) -> bool:
+        inside = self.rows.start <= row < self.rows.stop and self.cols.start <= col < self.cols.stop
+        return inside and bool(self.mask[row - self.rows.start, col - self.cols.start])
 
 
 @dataclass(slots=True)
@@ -73,12 +93,14 @@ class FloorPlan:
 
     Args:
         scene: What is known of the house; rooms' outlines, doors, stairs and furniture count.
+        driven: Where a robot has driven: boxes of furniture that was seen only do not count there.
 
     Raises:
         ValueError: The rooms span an area that no raster can hold: positions are not in metres.
     """
 
-    def __init__(self, scene: SceneGraph) -> None:
+    def __init__(self, scene: SceneGraph, driven: Driven | None = None) -> None:
+        self.driven = driven or Driven()
         self.floors = floors_of(scene)
         self._elevations = np.array([floor.elevation for floor in self.floors])
         self.rooms = list(scene.rooms.values())
@@ -110,6 +132,16 @@ class FloorPlan:
         )
         self._storeys = [self._storey(k, scene) for k in range(len(self.floors))]
         self._clearance: dict[tuple[Frame, int], npt.NDArray[np.float32]] = {}
+
+    def closes(self, ways: Sequence[tuple[Vec3, Vec3]]) -> bool:
+        """Whether furniture that was seen stands where straight pieces of a way lead [m]."""
+        for (ax, ay, z), (bx, by, _) in ways:
+            seen = [one for one in self._storeys[self.floor_index(z)].furniture if one.seen]
+            for share in np.linspace(0.0, 1.0, int(math.dist((ax, ay), (bx, by)) / CELL) + 2):
+                at = self.cell(ax + share * (bx - ax), ay + share * (by - ay))
+                if any(layer.has(*at) for layer in seen):
+                    return True
+        return False
 
     def floor_index(self, z: float) -> int:
         """Return the index of the floor whose storey contains height `z` [m]."""
@@ -253,6 +285,7 @@ class FloorPlan:
                 low, high = thing.box.bottom - base, thing.box.top - base
                 layer = self._polygon(thing.box.footprint(), low, high)
                 if thing.last_seen is not None:
+                    layer.seen = True
                     layer.mask &= ~driven[layer.rows, layer.cols]
                 furniture.append(layer)
         for flight in self.flights:
@@ -263,12 +296,17 @@ class FloorPlan:
         return _Storey(rooms, furniture, walls)
 
     def _known_free(self, floor: int, scene: SceneGraph) -> Mask:
-        """Return the cells of a floor that are free by the clear widths of ways between places.
+        """Return the cells of a floor that are free: a robot drove there, or its grid tells.
 
-        These come from occupancy grids of robots; boxes of furniture that a detector saw are rough,
-        and close narrow ways that robots drive.
+        Grids tell by the clear widths of ways between places. Boxes of furniture that a detector
+        saw are rough, and close narrow ways that robots drive.
         """
         out = np.zeros(self.shape, dtype=bool)
+        pieces = [[a[:2], b[:2]] for a, b in self.driven.ways if self.floor_index(a[2]) == floor]
+        if pieces:
+            trail = shapely.MultiLineString(pieces).buffer(self.driven.radius + CELL)
+            layer = self._shape(trail)
+            out[layer.rows, layer.cols] |= layer.mask
         for link in (link for near in scene.links.values() for link in near.values()):
             a, b = scene.places[link.a].position, scene.places[link.b].position
             floors = {self.floor_index(a[2]), self.floor_index(b[2])}
@@ -278,22 +316,24 @@ class FloorPlan:
             straight = link.length <= math.dist(a, b) + CELL
             ends = shapely.MultiPoint([a[:2], b[:2]])
             shape = shapely.LineString([a[:2], b[:2]]) if straight else ends
-            for part in getattr(shape.buffer(reach), "geoms", [shape.buffer(reach)]):
-                layer = self._polygon(list(part.exterior.coords))
-                out[layer.rows, layer.cols] |= layer.mask
+            layer = self._shape(shape.buffer(reach))
+            out[layer.rows, layer.cols] |= layer.mask
         return out
 
     def _polygon(
         self, corners: tuple[Vec2, ...] | list[Vec2], low: float = -9.9, high: float = 9.9
     ) -> _Layer:
         """Return the cells whose centre lies within a polygon (x, y) [m]."""
-        xs, ys = [c[0] for c in corners], [c[1] for c in corners]
-        r0, c0 = self.cell(min(xs), min(ys))
-        r1, c1 = self.cell(max(xs), max(ys))
+        return self._shape(shapely.Polygon(corners), low, high)
+
+    def _shape(self, shape: BaseGeometry, low: float = -9.9, high: float = 9.9) -> _Layer:
+        x0, y0, x1, y1 = shape.bounds
+        r0, c0 = self.cell(x0, y0)
+        r1, c1 = self.cell(x1, y1)
         gx = self.origin[0] + (np.arange(c0, c1 + 1) + 0.5) * CELL
         gy = self.origin[1] + (np.arange(r0, r1 + 1) + 0.5) * CELL
         x, y = np.meshgrid(gx, gy)
-        mask = shapely.contains_xy(shapely.Polygon(corners), x.ravel(), y.ravel())
+        mask = shapely.contains_xy(shape, x.ravel(), y.ravel())
         return _Layer(slice(r0, r1 + 1), slice(c0, c1 + 1), mask.reshape(x.shape), low, high)
 
 

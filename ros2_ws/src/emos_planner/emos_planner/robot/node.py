@@ -61,11 +61,8 @@ from emos_planner.robot.limits import AgentLimits
 from emos_planner.robot.messages import HelpMessage, Kind
 from emos_planner.robot.parameters import ROBOT_PARAMETERS
 
-_HELP: dict[int, Kind] = {
-    TeamMessage.HELP: "ask",
-    TeamMessage.OFFER: "offer",
-    TeamMessage.TEXT: "say",
-}
+_HELP: dict[int, Kind] = {TeamMessage.HELP: "ask", TeamMessage.OFFER: "offer"}
+_HELP[TeamMessage.TEXT] = "say"
 REFLECT_PATIENCE = 20.0
 """How long a proposal waits for the robot's own resume and map [s of wall time]."""
 IDLE = 1.0
@@ -367,7 +364,7 @@ class RobotNode(AgentNode):
         try:
             if isinstance(skill, NavigateTo):
                 drive = conversions.with_why(conversions.navigate_to_msg(skill), why)
-                end = await self._navigate.run(drive, timeout=timeout)
+                end = await self._navigate.run(drive, timeout=timeout, on_feedback=self._on_way)
             else:
                 act = conversions.with_why(conversions.manipulate_to_msg(skill), why)
                 end = await self._manipulate.run(act, timeout=timeout)
@@ -376,6 +373,10 @@ class RobotNode(AgentNode):
         except ConversionError as error:
             return SkillResult(Outcome.UNSUPPORTED, str(error))
         return conversions.skill_result_from_msg(end.result.result)
+
+    def _on_way(self, feedback: Any) -> None:
+        if self.agent is not None:
+            self.agent.map.drove(conversions.position_on_way(feedback))
 
     async def _observation_after(self, seen: Observation | None) -> None:
         if await self._seen.after(seen) is None:

@@ -11,6 +11,7 @@ from coterie_core.resume import Resume
 from coterie_core.sightings import as_thing
 from coterie_core.tasks import SubTask
 from coterie_core.team_map import TeamMap
+from emos_planner.geometry.floorplan import Driven
 from emos_planner.geometry.results import Estimate
 from emos_planner.geometry.toolbox import Toolbox
 
@@ -39,10 +40,12 @@ class OwnTools:
         made_of = (self.map.version, self.resume)
         if self._toolbox is None or self._made_of != made_of:
             scene, resumes = copy.deepcopy(self.map.scene), {self.robot: self.resume}
+            mobility = self.resume.mobility
+            driven = Driven(tuple(self.map.trail), mobility.radius if mobility else 0.0)
             if self._toolbox is None:
-                self._toolbox = Toolbox(scene, resumes)
+                self._toolbox = Toolbox(scene, resumes, driven)
             else:
-                self._toolbox = self._toolbox.with_scene(scene, resumes)
+                self._toolbox = self._toolbox.with_scene(scene, resumes, driven)
             self._made_of = made_of
         return self._toolbox
 
