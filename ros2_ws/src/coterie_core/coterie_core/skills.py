@@ -143,13 +143,18 @@ class Outcome(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SkillResult:
-    """How a skill ended and why: `reason` names what was wrong and what to do ("" on success)."""
+    """How a skill ended and why: `reason` names what was wrong and what to do ("" on success).
+
+    `duration` is in simulated seconds, `distance` in metres; `put_at` is where a Place set down the
+    foot of the thing [m], None: where it was asked to.
+    """
 
     outcome: Outcome
     reason: str = ""
     duration: float = 0.0
     distance: float = 0.0
     details: dict[str, str] = field(default_factory=dict)
+    put_at: Vec3 | None = None
 
     @property
     def ok(self) -> bool:

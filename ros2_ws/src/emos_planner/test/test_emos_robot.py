@@ -206,6 +206,20 @@ def test_what_is_seen_where_it_was_put_is_there_whatever_lies_across(x, seen, ea
     assert place.state is DONE and place.seen is seen
 
 
+def test_a_thing_is_where_the_hand_says_that_it_put_it():
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    at = (0.9, 3.6, 0.9)
+
+    def world(skill):
+        return SkillResult(Outcome.SUCCEEDED, put_at=at if isinstance(skill, Place) else None)
+
+    run(agent, world)
+    mug = agent.map.thing("mug-1").box
+    assert (*mug.center[:2], mug.bottom) == pytest.approx(at)
+    assert agent.events()[-1].position == pytest.approx(at), "and so the others are told"
+
+
 def test_where_no_way_leads_it_goes_to_another_spot_at_once():
     agent = agent_of()
     agent.assign("t", "bring the mug", bring())
@@ -246,6 +260,8 @@ def test_where_another_robot_says_that_it_put_a_thing_it_is_seen_to_be():
     told = {"robot": "rover", "object": "mug-1", "label": "mug"}
     was = agent.map.thing("mug-1").box.center
     agent.hear(ObjectEvent(id="1", kind="picked", time=1.0, position=was, **told))
+    pick, place = (one.model_copy(update={"state": DONE}) for one in bring("rover"))
+    agent.assign("t", "bring the mug", (pick,))
     at = (0.7, 3.7, 0.9)
     agent.hear(
         ObjectEvent(id="2", kind="placed", time=2.0, position=at, holder="counter-1", **told)
@@ -255,8 +271,9 @@ def test_where_another_robot_says_that_it_put_a_thing_it_is_seen_to_be():
         SceneObject("table-9", LabelBelief.of("table"), ghost, "kitchen", "furniture")
     )
     agent.map.scene.objects["counter-1"].receptacles = []
-    pick, place = (one.model_copy(update={"state": DONE}) for one in bring("rover"))
-    check = SubTask(id="check", kind="detect", object=MUG, receptacle=COUNTER, robot="walker")
+    roughly = MUG.model_copy(update={"position": (1.5, 3.7, 0.95)})  # all that the leader knows
+    place = place.model_copy(update={"object": roughly})
+    check = SubTask(id="check", kind="detect", object=roughly, receptacle=COUNTER, robot="walker")
     agent.assign("t", "bring the mug", (pick, place, check))
     there = Detection("mug", 0.9, box=Box((0.7, 3.7, 0.95), (0.1, 0.1, 0.1)))
     run(agent, lambda skill: OK, sees=lambda skill: [there])

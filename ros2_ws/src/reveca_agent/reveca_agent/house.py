@@ -319,7 +319,7 @@ class HouseBody:
         """Take in how an action ended."""
         if result.ok:
             self._result = Result(True, True)
-            self._changed(action)
+            self._changed(action, result.put_at)
             return
         reason = _REASONS.get(result.outcome, "")
         if isinstance(action, Put) and result.outcome in (Outcome.BLOCKED, Outcome.OUT_OF_REACH):
@@ -359,14 +359,14 @@ class HouseBody:
         """Take in that the last action goes on."""
         self._result = Result(True, False)
 
-    def _changed(self, action: Action) -> None:
+    def _changed(self, action: Action, put_at: Vec3 | None) -> None:
         if isinstance(action, Grab):
             self.holding = action.item
             self._happened("picked", action.item)
             self.map.take(action.item)
             self._put.discard(action.item)
         elif isinstance(action, Put):
-            at = self.motions.aim(action.target) or self.spot.position
+            at = put_at or self.motions.aim(action.target) or self.spot.position
             self._placed(action.target, at, action.relation == "in")
         elif isinstance(action, (Open, Close)):
             self.map.set_open(action.container, isinstance(action, Open))

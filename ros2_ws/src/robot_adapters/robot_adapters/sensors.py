@@ -291,14 +291,26 @@ class Sensors:
         return None if box is None or off > within else self._map_pose.box_to_team(box)
 
     def level_spot(
-        self, point: Vec3, box: Box, radius: float, *, at_its_height: bool = False
+        self,
+        point: Vec3,
+        box: Box,
+        radius: float,
+        others: Sequence[Box] = (),
+        *,
+        at_its_height: bool = False,
     ) -> Vec3 | None:
         """Return where furniture was seen to be level, nearest to a point; None: nowhere."""
         where = self._map_pose
         own, own_box = where.to_robot(point), where.box_to_robot(box)
         here = where.to_robot(self.pose().position)
-        relief = self.observer.relief
-        spot = relief.level_spot(own, own_box, radius, here, at_its_height=at_its_height)
+        spot = self.observer.relief.level_spot(
+            own,
+            own_box,
+            radius,
+            here,
+            [where.box_to_robot(other) for other in others],
+            at_its_height=at_its_height,
+        )
         return None if spot is None else where.to_team(spot)
 
     def height(self, point: Vec3, box: Box, radius: float) -> float | None:

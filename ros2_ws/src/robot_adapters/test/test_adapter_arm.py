@@ -84,6 +84,7 @@ class Rig:
         self.ros.spin_until(lambda: not self.adapter._located_trouble(), what="transforms")
         handle = self.ros.result(self.client.send_goal_async(conversions.manipulate_to_msg(skill)))
         result = self.ros.result(handle.get_result_async()).result
+        self.put_at = [(point.x, point.y, point.z) for point in result.result.put_at]
         return Outcome(result.result.outcome), result.result.reason, result.holding
 
 
@@ -123,6 +124,7 @@ def test_moveit_picks_and_places_around_the_maps_boxes(ros):
     assert outcome is Outcome.HAND_FULL and holding == "cup"
     table = Target("table", (1.7, 0.9, 0.4))
     assert rig.do(Place(table)) == (Outcome.SUCCEEDED, "", "")
+    assert rig.put_at == [pytest.approx((1.7, 0.9, 0.5))]
     down = rig.arm.goals[MOVE][-2].request.goal_constraints[0].position_constraints[0]
     point = down.constraint_region.primitive_poses[0].position
     assert (point.x, point.y) == pytest.approx((0.7, -0.1), abs=0.02)
@@ -227,7 +229,7 @@ def test_nothing_is_let_go_where_the_robot_sees_that_nothing_bears_it(ros, label
     rig.adapter.sensors.observer.relief.add(frame)
     moves = len(rig.arm.goals[MOVE])
     outcome, reason, holding = rig.do(Place(Target(label, (1.7, 0.95, 0.8))))
-    assert (outcome, holding) == (Outcome.NOT_VISIBLE, "cup"), reason
+    assert (outcome, holding, rig.put_at) == (Outcome.NOT_VISIBLE, "cup", []), reason
     assert "0.80 m were expected; look at it from another side" in reason
     assert len(rig.arm.goals[MOVE]) == moves, "the hand did not move"
 

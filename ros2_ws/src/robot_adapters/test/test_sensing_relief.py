@@ -75,6 +75,17 @@ def test_a_seat_alone_in_view_bears_nothing_where_only_the_top_does() -> None:
     assert made.height((1.25, 0.0, 0.8), toilet, 0.03) is None, "nothing was seen there"
 
 
+def test_of_a_row_the_piece_that_is_meant() -> None:
+    """The table's box reaches into a second one of its height beside it."""
+    beside = Box((1.15, 0.5, 0.35), (0.9, 0.5, 0.7))
+    made = relief(REAL, beside)
+    at = (1.1, 0.35, 0.75)
+    spot = made.level_spot(at, TABLE, 0.05, HERE)
+    assert spot is not None and spot[1] > 0.25
+    spot = made.level_spot(at, TABLE, 0.05, HERE, [beside])
+    assert spot is not None and spot[1] < 0.25
+
+
 @pytest.mark.parametrize("robot", [(0.0, 0.0, 0.0), (2.4, 0.0, 0.0)])
 def test_of_spots_as_far_away_the_one_nearer_to_the_robot(robot: tuple[float, ...]) -> None:
     vase = Box((1.2, 0.0, 0.8), (0.04, 0.3, 0.2))

@@ -217,6 +217,7 @@ def skill_result_to_msg(result: SkillResult) -> SkillResultMsg:
         reason=result.reason,
         duration=duration_to_msg(result.duration),
         distance=float(result.distance),
+        put_at=[] if result.put_at is None else [point_to_msg(result.put_at)],
     )
 
 
@@ -224,15 +225,17 @@ def skill_result_from_msg(message: SkillResultMsg, where: str = "result") -> Ski
     """Return how a skill ended.
 
     Raises:
-        ConversionError: An unknown outcome, or a number that is negative or not finite.
+        ConversionError: An unknown outcome, or a number that is negative, too large or not finite.
     """
     checks = Checks(where)
     checks.choice("outcome", message.outcome, {o.value: o.name for o in Outcome})
+    put_at = [point_from_msg(point, checks, "put_at") for point in message.put_at]
     return SkillResult(
         Outcome(message.outcome),
         checks.text("reason", message.reason, SENTENCE),
         duration_from_msg(message.duration, checks),
         checks.number("distance", message.distance, 0.0, FAR),
+        put_at=put_at[0] if put_at else None,
     )
 
 

@@ -341,7 +341,7 @@ class RobotAgent:
             self._clearing.ended(skill, result, self.holding, self._room)
         if result.ok:
             self.witness.passed(self._began + result.duration)
-            self._changed(skill, work)
+            self._changed(skill, work, result.put_at)
         elif result.outcome is Outcome.HAND_EMPTY:
             self.holding = ""
         elif result.outcome is Outcome.UNKNOWN_TARGET and isinstance(skill, (Open, Close)):
@@ -365,14 +365,15 @@ class RobotAgent:
         if option is not None and option.id.startswith("room ") and result.ok:
             work.visited.append(option.id.removeprefix("room "))
 
-    def _changed(self, skill: Skill, work: Work | None) -> None:
+    def _changed(self, skill: Skill, work: Work | None, put_at: Vec3 | None) -> None:
         """What a skill that succeeded changes in hand and map."""
         if isinstance(skill, Pick):
             self.holding = skill.target.instance or (work.sub_task.id if work else "?")
             self.witness.happened("picked", self.map.thing(self.holding))
             self.map.take(self.holding)
         elif isinstance(skill, Place):
-            self.map.put(self.holding, skill.receptacle.instance, skill.receptacle.position)
+            target = skill.receptacle
+            self.map.put(self.holding, target.instance, put_at or target.position)
             self.witness.happened("placed", self.map.thing(self.holding))
             self.holding = ""
         elif hasattr(skill, "target"):

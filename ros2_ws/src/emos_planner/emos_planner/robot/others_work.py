@@ -34,6 +34,8 @@ class OthersWork:
         taken = self._taken.get(known.id) if known is not None else None
         if known is None or taken is None or self.witness.has_seen(known.id, taken):
             return
+        if self.map.put_on(known.id):
+            return  # whoever put it there has told where, which the leader knows roughly
         if thing.position is not None:
             x, y, z = thing.position
             self.map.put(known.id, "", (x, y, z - known.box.size[2] / 2.0))

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from coterie_core.geometry import Box, Pose, Vec3, relative
+from coterie_core.geometry import Box, Pose, Vec3, iou, relative
 from coterie_core.household import load_household
+from coterie_core.sightings import is_solid
 from coterie_core.skills import (
     Close,
     MoveArmTo,
@@ -132,7 +133,7 @@ class GraspingArm:
 
         What went wrong after the work was done is the reason of a success.
         """
-        trouble = ""
+        trouble, put_at = "", None
         try:
             if isinstance(skill, MoveArmTo):
                 await self._see(None)
@@ -140,7 +141,7 @@ class GraspingArm:
             elif isinstance(skill, Pick):
                 await self._pick(skill.target, feedback)
             elif isinstance(skill, Place):
-                trouble = await self._place(skill.receptacle, feedback)
+                trouble, put_at = await self._place(skill.receptacle, feedback)
             elif isinstance(skill, (Open, Close)):
                 raise Ended(
                     Outcome.UNSUPPORTED,
@@ -153,7 +154,7 @@ class GraspingArm:
             return end.result
         except RuntimeError as error:
             return SkillResult(Outcome.FAULT, str(error))
-        return SkillResult(Outcome.SUCCEEDED, trouble)
+        return SkillResult(Outcome.SUCCEEDED, trouble, put_at=put_at)
 
     # -- pick and place ------------------------------------------------------------------------
 
@@ -250,8 +251,12 @@ class GraspingArm:
             self._holding, self._held = _FOUND, Box(nowhere, (_EDGE, _EDGE, _EDGE))
         self._felt = True
 
-    async def _place(self, receptacle: Target, feedback: Feedback) -> str:
-        """Put down what the hand holds; return why the hand did not get away from it then ("")."""
+    async def _place(self, receptacle: Target, feedback: Feedback) -> tuple[str, Vec3]:
+        """Put down what the hand holds.
+
+        Returns:
+            Why the hand did not get away from it then ("": it did), and where the thing stands.
+        """
         gripper = self._need_gripper()
         await self._feel(gripper)
         if not self._holding:
@@ -276,8 +281,9 @@ class GraspingArm:
             await self._first([(above, DOWN), (above, None), (_up(point, self._settings), None)])
         except Ended as end:
             # It lies there: whoever is told that it does not would look for it in the hand.
-            return f"put down, but the hand did not get away from it: {end.result.reason}"
-        return ""
+            why = f"put down, but the hand did not get away from it: {end.result.reason}"
+            return why, (x, y, z)
+        return "", (x, y, z)
 
     def _bears(self, receptacle: Target) -> Vec3:
         """Return the point of a receptacle that is to bear what the hand holds, team's map [m].
@@ -299,7 +305,8 @@ class GraspingArm:
         # What was seen counts more than the box, which may be too large or mostly air.
         size = self._held.size if self._held is not None else (_EDGE, _EDGE, _EDGE)
         radius, exact = max(size[:2]) / 2.0, bears_at_top_only(label)
-        spot = self._where.level_spot((x, y, z), surface, radius, at_its_height=exact)
+        others = self._beside(label, surface)
+        spot = self._where.level_spot((x, y, z), surface, radius, others, at_its_height=exact)
         if spot is not None:
             return spot
         seen = self._where.height((x, y, z), surface, radius)
@@ -310,6 +317,19 @@ class GraspingArm:
                 f"{z:.2f} m were expected; look at it from another side",
             )
         return x, y, z
+
+    def _beside(self, label: str, surface: Box) -> list[Box]:
+        """Return the other furniture that forms one row of one height with a piece.
+
+        Cameras part such rows by what they are called only: boxes reach into one another.
+        """
+        return [
+            box
+            for _, other, box in self._where.objects(math.inf)
+            if other != label and is_solid(other)
+            if abs(usual_top(other, box) - usual_top(label, surface)) < _STEP
+            and iou(box, surface) > 0.0
+        ]
 
     async def _above(self, point: Vec3) -> Vec3:
         """Bring the hand over a point, lower where something is above; return where that is.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -109,7 +109,13 @@ class Whereabouts(Protocol):
         ...
 
     def level_spot(
-        self, point: Vec3, box: Box, radius: float, *, at_its_height: bool = False
+        self,
+        point: Vec3,
+        box: Box,
+        radius: float,
+        others: Sequence[Box] = (),
+        *,
+        at_its_height: bool = False,
     ) -> Vec3 | None:
         """Return the spot of furniture nearest to a point that was seen to be level.
 
@@ -117,6 +123,7 @@ class Whereabouts(Protocol):
             point: Where a thing is to stand, team's map [m].
             box: The furniture, team's map.
             radius: Of the thing [m].
+            others: Other furniture, team's map; what lies in its boxes as well is its.
             at_its_height: Whether other surfaces than the one at the point's height bear nothing.
 
         Returns:

@@ -216,6 +216,8 @@ class SkillsArm:
         result = _result(self._action, end.result)
         if isinstance(skill, Pick) and result.ok:
             self._where.taken(skill.target.label, skill.target.position)
+        if result.put_at is not None:
+            result = replace(result, put_at=self._where.to_team_map(result.put_at))
         return result
 
     def _own(self, skill: Skill) -> Skill:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,8 @@ _AS_EXPECTED = 0.1
 _OTHER_SURFACE = 2.0
 """A spot on another surface than was meant counts as if it were so much farther away [m]."""
 
+_OTHERS = 1.0
+"""A spot in another one's box as well counts as if it were so much farther away [m]."""
 _FARTHER = 3.0
 """A spot farther from the robot than the one that was meant counts as so much farther from that."""
 
@@ -67,7 +70,14 @@ class Relief:
             self._frames.popleft()
 
     def level_spot(
-        self, point: Vec3, box: Box, radius: float, robot: Vec3, *, at_its_height: bool = False
+        self,
+        point: Vec3,
+        box: Box,
+        radius: float,
+        robot: Vec3,
+        others: Sequence[Box] = (),
+        *,
+        at_its_height: bool = False,
     ) -> Vec3 | None:
         """Return the spot of furniture nearest to a point that would bear a thing.
 
@@ -79,6 +89,7 @@ class Relief:
             box: The furniture.
             radius: Of the thing, about [m].
             robot: Where the robot stands [m]; its hand gets to the point, and may not get farther.
+            others: Other furniture: what lies in its boxes as well is its rather than of this one.
             at_its_height: Whether other surfaces than the one at the point's height bear nothing.
 
         Returns:
@@ -113,6 +124,7 @@ class Relief:
         farther = np.hypot(*(spots - robot[:2]).T) - math.dist(point[:2], robot[:2])
         away += _FARTHER * farther.clip(0.0)
         away += _OTHER_SURFACE * (np.abs(tops - point[2]) > _AS_EXPECTED)
+        away += _OTHERS * containment(others, middles[within]).any(axis=1)
         best = int(away.argmin())
         return (float(spots[best, 0]), float(spots[best, 1]), float(tops[best]))
 
