@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import rclpy
 from geometry_msgs.msg import Point, PoseStamped, TransformStamped
@@ -165,8 +165,12 @@ class RobotDriver(Node):
         """Take a thing into the hand."""
         self._unsupported("pick")
 
-    def place(self, label: str, position: Position) -> None:
-        """Put what the hand holds onto or into the thing called `label`."""
+    def place(self, label: str, position: Position) -> Position | None:
+        """Put what the hand holds onto or into the thing called `label`.
+
+        Returns:
+            Where the foot of it stands then, in the robot's map [m]; None: about where asked.
+        """
         self._unsupported("place")
 
     def open(self, label: str, position: Position) -> None:
@@ -226,7 +230,7 @@ class RobotDriver(Node):
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _unsupported(self, skill: str) -> None:
+    def _unsupported(self, skill: str) -> NoReturn:
         raise Failed(SkillResult.UNSUPPORTED, f"{type(self).__name__} has no skill {skill}")
 
     def _tell_pose(self) -> None:
@@ -272,17 +276,22 @@ class RobotDriver(Node):
     def _manipulate(self, goal: Any) -> Any:
         asked = goal.request
         skill = _SKILLS.get(asked.skill, "")
+        put_at: list[Point] = []
 
         def work() -> None:
             if not skill:
                 self._unsupported(f"number {asked.skill}")
             at = (asked.position.x, asked.position.y, asked.position.z)
             arguments = () if skill == "look_around" else (asked.label, at)
-            getattr(self, skill)(*arguments)
+            got = getattr(self, skill)(*arguments)
+            if skill == "place" and got is not None:
+                x, y, z = map(float, got)
+                put_at.append(Point(x=x, y=y, z=z))
             if skill in ("pick", "place"):
                 self.holding = asked.label if skill == "pick" else ""
 
         result = self._run(goal, work)
+        result.put_at = put_at
         return Manipulate.Result(result=result, holding=self.holding)
 
     def _run(self, goal: Any, work: Callable[[], None]) -> SkillResult:

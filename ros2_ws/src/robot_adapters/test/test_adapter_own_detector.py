@@ -14,7 +14,7 @@ pytest.importorskip("coterie_msgs")
 from rclpy.action import ActionClient
 from vision_msgs.msg import Detection3DArray
 
-from coterie_core.skills import Detect, NavigateTo, Outcome
+from coterie_core.skills import Detect, NavigateTo, Outcome, Place, Target
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import Observation, SemanticMap
@@ -44,6 +44,29 @@ class Symbolic(RobotDriver):
 
     def look_around(self):
         self.wait(0.1)
+
+    def place(self, label, position):
+        x, y, z = position
+        return {"shelf": (x, y + 0.2, z), "table": None, "stool": "there"}[label]
+
+
+@pytest.mark.parametrize(
+    ("label", "outcome", "put_at"),
+    [
+        ("shelf", Outcome.SUCCEEDED, (1.0, 1.2, 0.5)),
+        ("table", Outcome.SUCCEEDED, None),
+        ("stool", Outcome.FAULT, None),
+    ],
+)
+def test_a_driver_may_tell_where_exactly_it_put_a_thing(ros, label, outcome, put_at):
+    ros.add(Symbolic(namespace="/sym", context=ros.context))
+    client = ActionClient(ros.node(), Manipulate, "/sym/driver/manipulate")
+    ros.spin_until(client.server_is_ready)
+    goal = conversions.manipulate_to_msg(Place(Target(label, (1.0, 1.0, 0.5))))
+    handle = ros.result(client.send_goal_async(goal))
+    told = conversions.skill_result_from_msg(ros.result(handle.get_result_async()).result.result)
+    assert told.outcome is outcome, told.reason
+    assert told.put_at == (None if put_at is None else pytest.approx(put_at))
 
 
 def test_a_robot_without_map_topic_depth_or_tf_of_its_own(ros, tmp_path):

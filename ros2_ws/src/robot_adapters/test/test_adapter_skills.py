@@ -15,7 +15,7 @@ from rclpy.action import ActionClient
 
 from coterie_core.embodiment import Arm, Embodiment
 from coterie_core.geometry import Pose
-from coterie_core.skills import NavigateTo, Open, Outcome, SkillResult, Target
+from coterie_core.skills import NavigateTo, Open, Outcome, Place, SkillResult, Target
 from coterie_fixtures.nav2_base import Nav2Base
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
@@ -96,6 +96,11 @@ def test_its_own_node_does_the_skills_in_its_own_map(ros):
     )
     assert outcome is Outcome.SUCCEEDED and result.holding == "drawer"
     assert driver.asked[-1].target.position == pytest.approx((4.0, 2.0, 0.5), abs=1e-6)
+    driver.end = SkillResult(Outcome.SUCCEEDED, put_at=(4.1, 2.0, 0.5))
+    place = conversions.manipulate_to_msg(Place(Target("shelf", (8.0, 4.0, 0.5))))
+    _, _, result = run(act, place)
+    told = conversions.skill_result_from_msg(result.result)
+    assert told.put_at == pytest.approx((8.0, 4.1, 0.5), abs=1e-6)
     driver.end = SkillResult(Outcome.CLOSED, "it is locked")
     outcome, reason, _ = run(
         act, conversions.manipulate_to_msg(Open(Target("drawer", (8.0, 4.0, 0.5))))
