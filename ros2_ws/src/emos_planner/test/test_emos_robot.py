@@ -220,6 +220,23 @@ def test_a_thing_is_where_the_hand_says_that_it_put_it():
     assert agent.events()[-1].position == pytest.approx(at), "and so the others are told"
 
 
+def test_what_a_hand_holds_that_nobody_knows_of_goes_down_first():
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    done = []
+
+    def world(skill):
+        done.append(skill)
+        if isinstance(skill, Pick) and not any(isinstance(one, Place) for one in done):
+            return SkillResult(Outcome.HAND_FULL, "the hand holds 'something'; put it down first")
+        return OK
+
+    run(agent, world)
+    names = [type(skill).__name__ for skill in done]
+    assert names[:4] == ["NavigateTo", "Pick", "Place", "Pick"], names
+    assert done[2].receptacle.label == "floor" and states(agent)["place-1"] is DONE
+
+
 def test_where_no_way_leads_it_goes_to_another_spot_at_once():
     agent = agent_of()
     agent.assign("t", "bring the mug", bring())

@@ -388,6 +388,11 @@ def _retry(
     if failures > 4:
         return
     if last is not None and last.skill == name and not last.ok:
+        if last.outcome is Outcome.HAND_FULL and not now.holding and now.position is not None:
+            # From before, or the fingers have closed on something beside: that goes down first.
+            x, y, z = now.position
+            down = Place(Target("floor", (x + 0.4, y, z)))
+            yield Option("empty hand", "put down what the hand holds already", skill=down)
         if last.outcome in (Outcome.REFUSED, Outcome.UNSUPPORTED, Outcome.HAND_FULL):
             return
         # A hand that closed on nothing reached for where the thing is not: seen anew, it is known.
