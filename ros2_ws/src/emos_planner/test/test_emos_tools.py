@@ -216,6 +216,19 @@ def test_whether_there_is_room_on_furniture_found_on_the_way_is_tried():
     assert answer.feasible and answer.target is not None, answer.reason
 
 
+def test_what_fits_on_a_seat_turned_only_is_tried_where_its_measures_are_a_guess():
+    scene = house()
+    stool = furniture("stool-1", box(4.6, 2.6, 0.0, 0.34, 0.42, 0.47), 0.47)
+    stool.label = LabelBelief.of("stool")
+    stool.receptacles = []
+    scene.add_object(stool)
+    scene.add_object(item("magazine-1", box(4.0, 0.8, 0.7, 0.4, 0.3, 0.02), support="table-1"))
+    tools = Toolbox(scene, {"wheels": Resume.of_embodiment(BODIES["wheels"])})
+    answer = tools.estimate("wheels", task("place", "magazine-1", on="stool-1"), START)
+    assert answer.feasible, answer.reason
+    assert answer.target[:2] == pytest.approx((4.6, 2.6))
+
+
 @pytest.mark.parametrize("bent", [False, True])
 @pytest.mark.parametrize(("robot", "passes"), [("wheels", True), ("wide", False)])
 def test_boxes_that_a_detector_saw_do_not_close_ways_that_robots_know(robot, passes, bent):

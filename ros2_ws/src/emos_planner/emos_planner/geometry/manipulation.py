@@ -160,8 +160,10 @@ def place(
         points = free_points(surface.box, thing, others)
         crowded = not len(points)
         if crowded and not surface.told:
-            # What was found on the way has other measures than is thought: trying tells.
+            # What was found on the way has other measures than is thought: trying tells. What
+            # fits turned only goes to the middle.
             points = free_points(surface.box, thing, [])
+            points = points if len(points) else np.array([surface.box.center[:2]])
         if not len(points):
             trouble = trouble or Estimate(
                 False, Obstacle.NO_ROOM, f"there is no room left on the {meant.name}", thing=name
