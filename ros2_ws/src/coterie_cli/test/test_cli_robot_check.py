@@ -186,6 +186,13 @@ def test_servers_that_are_missing_mistyped_or_not_active(ros):
     the(findings, "/ada/battery_state", "percentage is 820")
 
 
+@pytest.mark.parametrize(("scene", "asked"), [("apply_planning_scene", 2), ("", 0)])
+def test_both_services_of_moveits_scene_are_looked_for(scene, asked):
+    expected = with_settings(arm={"backend": "moveit", "scene": scene})
+    services = [one.name for one in expected.servers if "planning_scene" in one.name]
+    assert services == ["/ada/apply_planning_scene", "/ada/get_planning_scene"][:asked]
+
+
 def test_names_as_a_team_file_has_them():
     assert full_name("scan", "ada", "") == "/ada/scan"
     assert full_name("scan", "ada", "lab") == "/lab/ada/scan"

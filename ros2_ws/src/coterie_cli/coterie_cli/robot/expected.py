@@ -284,9 +284,9 @@ def _arm(settings: AdapterSettings, own: Own, place: str) -> list[ExpectedServer
     name, kind = usual[arm.backend]
     servers = [ExpectedServer(own(arm.action or name, arm.namespace), kind, "action", at)]
     if arm.backend == "moveit" and arm.scene:
-        scene = own(arm.scene, arm.namespace)
-        kind = "moveit_msgs/srv/ApplyPlanningScene"
-        servers.append(ExpectedServer(scene, kind, "service", f"{at}.scene", needed=False))
+        for scene, does in ((arm.scene, "Apply"), (arm.scene_told, "Get")):
+            name, kind = own(scene, arm.namespace), f"moveit_msgs/srv/{does}PlanningScene"
+            servers.append(ExpectedServer(name, kind, "service", f"{at}.scene", needed=False))
     hand = {
         "gripper_command": "control_msgs/action/GripperCommand",
         "parallel_gripper": "control_msgs/action/ParallelGripperCommand",
