@@ -184,6 +184,23 @@ async def test_no_answer_or_one_that_tells_nothing_guesses_nothing(
     assert "Which vase do you mean?" in told.judgement.line
 
 
+@pytest.mark.parametrize(("command", "weight"), [("ask", 0.6), ("do", 0.6), ("do", 20.0)])
+async def test_what_a_detector_saw_in_passing_is_not_asked_about(
+    command: str, weight: float, home: SceneGraph
+) -> None:
+    home.objects["vase-1"].label.weights = {"vase": weight, "lamp": 0.1}
+    home.objects["vase-2"].label.weights = {"vase": 65.0, "jar": 3.0}
+    words = {"ask": "What color is the vase?", "do": "Bring the vase to the study"}[command]
+    told = await answered(words, home, command, "")
+    assert told.judgement.kind == "ambiguous"
+    if weight > 6.5:
+        assert not told.go_on and told.chosen == ""
+        return
+    assert (told.go_on, told.chosen, told.left_out) == (True, "vase-2", ("vase-1",))
+    assert "is taken, which was seen far better" in told.judgement.line
+    assert told.words == (words.replace("the vase", "vase-2") if command == "do" else words)
+
+
 async def test_any_will_do_and_all_are_answers(home: SceneGraph) -> None:
     assert (await answered("the vase", home, "find", "any of them")).chosen == "vase-1"
     both = await answered("the vase", home, "find", "both")

@@ -210,6 +210,22 @@ def test_things_are_put_onto_seats_and_boards_and_not_onto_backs(ros, label, box
     assert down == pytest.approx((0.7, -0.1, height + 0.03 + 0.02), abs=0.01)
 
 
+def test_of_two_pieces_of_a_kind_the_one_that_the_point_lies_in(ros):
+    """The middle of a phantom is nearer to the point than that of the large table itself."""
+    rig = Rig(ros, **{"arm.scene_radius": 0.0})
+    scene = SceneGraph()
+    for name, box in (
+        ("o8", Box((1.5, 0.3, 0.2), (0.3, 0.1, 0.4))),
+        ("o9", Box((1.9, 1.4, 0.25), (1.2, 1.2, 0.5))),
+    ):
+        scene.objects[name] = SceneObject(name, LabelBelief.of("table"), box, kind="furniture")
+    rig.map.publish(conversions.scene_to_msg(scene, time=1.0))
+    ros.spin_until(lambda: len(rig.adapter.sensors.objects(9.0)) == 2)
+    assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
+    assert rig.do(Place(Target("table", (1.5, 0.9, 0.3))))[0] is Outcome.SUCCEEDED
+    assert rig.put_at == [pytest.approx((1.5, 0.9, 0.5))]
+
+
 @pytest.mark.parametrize(
     ("label", "heights"), [("toilet", (0.42,)), ("table", tuple(0.1 + 0.05 * k for k in range(12)))]
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from coterie_core.ask_back.decision import JudgeRequest, RequestReply, judgement_of
@@ -21,6 +21,8 @@ Person = Callable[[WordsQuestion], Awaitable[WordsAnswer]]
 """Puts a question to whoever gave the request; at once without an answer where nobody is there."""
 WITHIN = 60.0
 """How long a person is waited for [s of wall time]."""
+MUCH = 10.0
+"""Looks that say so many times more clearly that one candidate is of the kind leave no question."""
 _ASKS = ("ambiguous", "underspecified", "subjective", "false_premise")
 
 
@@ -89,6 +91,8 @@ async def _settled(
         told = Judgement(decided_by=told.decided_by, reason=told.reason)
     if told.clear:
         return Settled(told, state.words)
+    if told.kind == "ambiguous" and (best := _best_seen(state.scene, told.candidates)):
+        return _taken(state, told, best)
     searched = told.kind == "not_seen_yet" and told.slot == "anyway"
     if not told.question or (told.kind not in _ASKS and not searched):
         return Settled(told, state.words, go_on=False)
@@ -118,6 +122,30 @@ async def _settled(
     if one and state.command == "do" and words == state.words:
         words = _with_name(state, told.said, one)
     return Settled(kept, words, left_out, one)
+
+
+def _best_seen(scene: SceneGraph, candidates: Sequence[str]) -> str:
+    """Return the candidate that robots have seen far better than any other; "" for none.
+
+    The others are what a detector took for such a thing in passing; nobody means those.
+    """
+    seen = [
+        (thing.label.weights.get(thing.label.top, 0.0), id_)
+        for id_ in candidates
+        if (thing := scene.objects.get(id_)) is not None
+    ]
+    (most, best), *others = sorted(seen, reverse=True) or [(0.0, "")]
+    clear = len(seen) == len(candidates) and all(most >= MUCH * weight for weight, _ in others)
+    return best if clear and others else ""
+
+
+def _taken(state: RequestState, told: Judgement, best: str) -> Settled:
+    """Go on with the one candidate that was seen well, and say so."""
+    named = told.choices[told.candidates.index(best)] if told.choices else best
+    text = f"{told.text}; {named} is taken, which was seen far better"
+    words = _with_name(state, told.said, best) if state.command == "do" else state.words
+    others = tuple(id_ for id_ in told.candidates if id_ != best)
+    return Settled(replace(told, text=text, question="", settled=True), words, others, best)
 
 
 def _with_name(state: RequestState, said: str, id_: str) -> str:

@@ -365,16 +365,17 @@ class GraspingArm:
         return seen or known or Box(target.position, (_EDGE, _EDGE, _EDGE))
 
     def _known(self, target: Target) -> Box | None:
-        """Return the box of the thing meant, in the team's map; None where none is known."""
-        near = [
-            (math.dist(box.center, target.position), box)
-            for _, label, box in self._where.objects(math.inf)
+        """Return the box of the thing meant, in the team's map; None where none is known.
+
+        It is the one of that id, else the nearest one of that label that is there.
+        """
+        alike = [
+            (name != target.instance, math.dist(box.center, target.position), box)
+            for name, label, box in self._where.objects(math.inf)
             if label == target.label
         ]
-        off, box = min(near, key=lambda item: item[0], default=(math.inf, None))
-        if box is not None and (off <= _SAME or box.contains(target.position, 0.1)):
-            return box
-        return None
+        there = [one for one in alike if one[1] <= _SAME or one[2].contains(target.position, 0.1)]
+        return min(there, key=lambda one: one[:2])[2] if there else None
 
     def _local(self, point: Vec3) -> Vec3:
         """Return a point of the team's map in the base frame."""
