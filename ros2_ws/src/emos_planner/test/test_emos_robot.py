@@ -269,6 +269,7 @@ def test_a_hand_that_closed_on_nothing_tries_from_another_side():
     done = [name for name, _ in run(agent, world)]
     assert done[:4] == ["NavigateTo", "Pick", "NavigateTo", "Pick"], done
     assert math.dist(picks[0][:2], picks[1][:2]) > 0.35
+    assert "take the mug, once more" in [tried.words for tried in agent.history]
 
 
 def test_where_another_robot_says_that_it_put_a_thing_it_is_seen_to_be():

@@ -61,8 +61,9 @@ from emos_planner.robot.limits import AgentLimits
 from emos_planner.robot.messages import HelpMessage, Kind
 from emos_planner.robot.parameters import ROBOT_PARAMETERS
 
-_HELP: dict[int, Kind] = {TeamMessage.HELP: "ask", TeamMessage.OFFER: "offer"}
-_HELP[TeamMessage.TEXT] = "say"
+_HELP: dict[int, Kind] = {
+    TeamMessage.HELP: "ask", TeamMessage.OFFER: "offer", TeamMessage.TEXT: "say",
+}  # fmt: skip
 REFLECT_PATIENCE = 20.0
 """How long a proposal waits for the robot's own resume and map [s of wall time]."""
 IDLE = 1.0
@@ -109,9 +110,8 @@ class RobotNode(AgentNode):
         self._status = self.publisher(RobotStatus, "status", "latched")
         self._messages = self.publisher(TeamMessage, "message", "messages")
         self._takes_part = self.publisher(Bool, "takes_part", "latched")
-        self._discussion = self.publisher(
-            DiscussionTurn, team_name(namespace, "discussion"), "messages"
-        )
+        discussion = team_name(namespace, "discussion")
+        self._discussion = self.publisher(DiscussionTurn, discussion, "messages")
         self.keeper.announce(team_name(namespace, ""))
         serve_words(self, ROBOT, self._answer_in_words)
         self._navigate = ActionClient(self, NavigateToAction, "navigate_to")

@@ -399,9 +399,9 @@ def _retry(
         closed = name == "Pick" and last.outcome is Outcome.HAND_EMPTY
         elsewhere = last.outcome in (Outcome.OUT_OF_REACH, Outcome.NOT_VISIBLE) or closed
         if elsewhere and thing is not None:
-            words = f"go to another side of the {thing.label.top}"
+            other = f"go to another side of the {thing.label.top}"
             for k, side in enumerate(_other_sides(now, thing)):
-                yield Option(f"side {failures}.{k}", words, skill=side)
+                yield Option(f"side {failures}.{k}", other, skill=side)
         if last.outcome in (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET):
             yield Option("look", "look around, it may lie elsewhere", skill=LookAround())
         if last.outcome is Outcome.BLOCKED:
