@@ -58,6 +58,7 @@ class BodiesInScene:
         self.scene = scene
         self.resumes = dict(resumes)
         self.plan = FloorPlan(scene, driven)
+        self._driven = len(self.plan.driven.ways)  # so many pieces of it leave the plan as it is
         self.lines = Sightlines(scene, self.plan)
         self.catalog = Catalog(scene)
         self._structure = _structure(scene)
@@ -74,13 +75,13 @@ class BodiesInScene:
         """Return the same for another state of the house, or for other robots."""
         robots = dict(self.resumes if resumes is None else resumes)
         driven = driven or self.plan.driven
-        new = driven.ways[len(self.plan.driven.ways) :]
-        if _structure(scene) != self._structure or self.plan.closes(new):
+        if _structure(scene) != self._structure or self.plan.closes(driven.ways[self._driven :]):
             return type(self)(scene, robots, driven)
         out = object.__new__(type(self))
         out.scene, out.resumes = scene, robots
         out.catalog = Catalog(scene)
         out.plan, out._structure = self.plan, self._structure
+        out._driven = len(driven.ways)
         out.lines = Sightlines(scene, self.plan, self.lines.walls)
         out._kind_of = {
             robot: self._kind_of[robot] if self.resumes.get(robot) is resume else body_key(resume)
