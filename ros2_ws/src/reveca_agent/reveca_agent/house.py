@@ -52,6 +52,7 @@ MATE_KEPT = 5.0
 MOST_LOST = 500
 """Things no longer seen whose names are remembered."""
 
+_NO_ROOM = (Outcome.BLOCKED, Outcome.OUT_OF_REACH, Outcome.NOT_VISIBLE)
 _REASONS: dict[Outcome, Reason] = {
     Outcome.UNKNOWN_TARGET: "gone",
     Outcome.UNREACHABLE: "no_way",
@@ -322,9 +323,9 @@ class HouseBody:
             self._changed(action, result.put_at)
             return
         reason = _REASONS.get(result.outcome, "")
-        if isinstance(action, Put) and result.outcome in (Outcome.BLOCKED, Outcome.OUT_OF_REACH):
-            # Out of reach is what room is left, seen from where one stands: elsewhere there may be
-            # more.
+        if isinstance(action, Put) and result.outcome in _NO_ROOM:
+            # Out of reach is what room is left, or that it is seen from where one stands: elsewhere
+            # there may be more.
             self.motions.note_failed(action.target)
             if result.outcome is Outcome.BLOCKED:
                 reason = "full"
