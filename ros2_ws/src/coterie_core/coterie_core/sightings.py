@@ -23,6 +23,8 @@ _SIZE = (0.1, 0.1, 0.1)
 _ON = 0.35
 _FLOOR = 0.15
 """What lies lower than this above the floor lies on no table, seat or counter [m]."""
+_LOWEST = 0.4
+"""Nor does what lies lower than this share of their height: seats are at half of it."""
 
 _FLAT = ("hung", "window", "beside", "above", "ceiling", "none", "on")
 """Places (`Category.place`) of fixtures that fill no volume: windows, curtains, mirrors, walls."""
@@ -226,7 +228,7 @@ def lowest_on(owner: SceneObject) -> float:
         return box.bottom - 0.05
     if category.opens or category.depth > 0.0 or category.shape == "shelf":
         return box.bottom - 0.05
-    return box.bottom + _FLOOR
+    return box.bottom + max(_FLOOR, _LOWEST * box.size[2])
 
 
 def room_at(scene: SceneGraph, point: Vec3) -> str:

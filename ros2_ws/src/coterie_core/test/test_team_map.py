@@ -324,6 +324,16 @@ def test_a_tub_grows_as_furniture_does_and_things_fall_into_it(known: TeamMap) -
     assert known.scene.objects[toy].support == seen
 
 
+@pytest.mark.parametrize(("bottom", "on"), [(0.2, False), (0.33, True), (0.72, True)])
+def test_what_lies_low_in_the_box_of_a_desk_lies_beside_it(
+    known: TeamMap, bottom: float, on: bool
+) -> None:
+    """Its box is too wide, and what fell to the floor beside it is in it."""
+    (desk,) = look(known, Detection("desk", 0.9, Box((4.0, 3.0, 0.375), (1.6, 0.9, 0.75))))
+    (mug,) = look(known, at("mug", 4.0, 3.0, bottom + 0.05))
+    assert (known.scene.objects[mug].support == desk) is on
+
+
 @pytest.mark.parametrize(
     ("label", "size", "bottom"),
     [

@@ -226,6 +226,17 @@ def test_of_two_pieces_of_a_kind_the_one_that_the_point_lies_in(ros):
     assert rig.put_at == [pytest.approx((1.5, 0.9, 0.5))]
 
 
+def test_nothing_is_let_go_over_the_floor_where_the_map_has_no_such_furniture(ros):
+    rig = Rig(ros, **{"arm.scene_radius": 0.0})
+    assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
+    floor = {"floor": ((-5.0, -5.0, -0.1), (5.0, 5.0, 0.0))}
+    frame, _ = view(floor, pitched(1.0, 1.0, 1.2, 0.0, 0.7), time=rig.adapter.now())
+    rig.adapter.sensors.observer.relief.add(frame)
+    outcome, reason, holding = rig.do(Place(Target("desk", (1.8, 1.0, 0.75))))
+    assert (outcome, holding) == (Outcome.NOT_VISIBLE, "cup"), reason
+    assert rig.do(Place(Target("floor", (1.8, 1.0, 0.0))))[0] is Outcome.SUCCEEDED
+
+
 @pytest.mark.parametrize(
     ("label", "heights"), [("toilet", (0.42,)), ("table", tuple(0.1 + 0.05 * k for k in range(12)))]
 )

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 DOWN: Vec3 = (0.0, 0.0, -1.0)
 _SAME = 0.5
 """A thing of the label that lies farther from the target's position is another one [m]."""
+_BESIDE = 0.3
+"""A point so near to the box of furniture means that: boxes of two maps differ [m]."""
 _SIGHTED = 0.3
 """What the robot saw of a thing counts for its grasp up to here from where the map has it [m]."""
 _ELSEWHERE = 0.02
@@ -294,8 +296,15 @@ class GraspingArm:
         surface, label = self._known(receptacle), receptacle.label
         x, y, z = receptacle.position
         category = load_household().category(label)
-        if surface is None or (category is not None and category.boards):
-            return receptacle.position
+        size = self._held.size if self._held is not None else (_EDGE, _EDGE, _EDGE)
+        radius = max(size[:2]) / 2.0
+        if category is not None and category.boards:
+            return x, y, z
+        if surface is None:
+            if z > _STEP:
+                around = Box((x, y, z / 2.0), (2.0 * radius, 2.0 * radius, z))
+                self._check_height(label, (x, y, z), around, radius)
+            return x, y, z
         # A point of its box means what carries things there; a shelf has several boards.
         top = usual_top(label, surface)
         if surface.bottom - _CLEARANCE <= z <= top:
@@ -303,20 +312,26 @@ class GraspingArm:
         if hollow_bottom(label, surface) is not None:
             return x, y, z
         # What was seen counts more than the box, which may be too large or mostly air.
-        size = self._held.size if self._held is not None else (_EDGE, _EDGE, _EDGE)
-        radius, exact = max(size[:2]) / 2.0, bears_at_top_only(label)
-        others = self._beside(label, surface)
+        others, exact = self._beside(label, surface), bears_at_top_only(label)
         spot = self._where.level_spot((x, y, z), surface, radius, others, at_its_height=exact)
         if spot is not None:
             return spot
-        seen = self._where.height((x, y, z), surface, radius)
-        if seen is not None and abs(seen - z) > _STEP:
+        self._check_height(label, (x, y, z), surface, radius)
+        return x, y, z
+
+    def _check_height(self, label: str, point: Vec3, box: Box, radius: float) -> None:
+        """Check that furniture is not seen to be much higher or lower than a point [m] on it.
+
+        Raises:
+            Ended: It is: what is let go there would fall, or be pressed down.
+        """
+        seen = self._where.height(point, box, radius)
+        if seen is not None and abs(seen - point[2]) > _STEP:
             raise Ended(
                 Outcome.NOT_VISIBLE,
                 f"no level spot of the {label} is in view from here: it is {seen:.2f} m high where "
-                f"{z:.2f} m were expected; look at it from another side",
+                f"{point[2]:.2f} m were expected; look at it from another side",
             )
-        return x, y, z
 
     def _beside(self, label: str, surface: Box) -> list[Box]:
         """Return the other furniture that forms one row of one height with a piece.
@@ -374,7 +389,12 @@ class GraspingArm:
             for name, label, box in self._where.objects(math.inf)
             if label == target.label
         ]
-        there = [one for one in alike if one[1] <= _SAME or one[2].contains(target.position, 0.1)]
+        x, y, _ = target.position
+        there = [
+            one
+            for one in alike
+            if one[1] <= _SAME or one[2].contains((x, y, one[2].center[2]), _BESIDE)
+        ]
         return min(there, key=lambda one: one[:2])[2] if there else None
 
     def _local(self, point: Vec3) -> Vec3:
