@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 from coterie_core.geometry import Box, Vec2, Vec3, distance
@@ -19,6 +19,8 @@ MOVED = 1.0
 """A thing with a known id that is farther from where it was has been moved [m]."""
 WHERE_PUT = 0.2
 """What is seen nearer than this to where it was put is on what it was put on [m]."""
+MUCH = 10.0
+"""What looks call a thing so many times more clearly than another one makes that one doubtful."""
 _SIZE = (0.1, 0.1, 0.1)
 _ON = 0.35
 _FLOOR = 0.15
@@ -43,6 +45,16 @@ def is_solid(label: str) -> bool:
     if category is None or category.kind == "item" or category.place == "rug":
         return False
     return category.kind == "furniture" or category.place not in _FLAT
+
+
+def seen_in_passing(things: Iterable[SceneObject]) -> set[str]:
+    """Return the ids of things that were seen far less clearly to be such than another one.
+
+    They are what a detector took for such a thing in passing; people do not mean those.
+    """
+    seen = {thing.id: thing.label.weights.get(thing.label.top, 0.0) for thing in things}
+    most = max(seen.values(), default=0.0)
+    return {id_ for id_, weight in seen.items() if MUCH * weight <= most and weight < most}
 
 
 def as_thing(thing: SceneObject) -> Thing:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph
+from coterie_core.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph
 from coterie_core.tasks import Predicate, Thing
 from coterie_core.understanding import NotUnderstood
 from coterie_core.understanding.grounding import Resolver
@@ -325,6 +325,22 @@ def test_words_choose_among_things(sentence, meant) -> None:
     (wish,) = parse_task(sentence, Vocabulary.of(scene))
     found = Resolver(scene).things(wish.object)
     assert {thing.id for thing in found} == meant
+
+
+@pytest.mark.parametrize(("weight", "first"), [(5.0, "counter-1"), (20.0, "counter-9")])
+def test_what_a_detector_took_for_a_counter_in_passing_is_not_the_counter(weight, first) -> None:
+    """It is larger, and so it would come first."""
+    scene = small_house()
+    counter = scene.objects["counter-1"]
+    counter.label.weights = {"counter": 60.0}
+    phantom = copy.deepcopy(counter)
+    phantom.id, phantom.box = "counter-9", Box((6.0, 2.0, 0.5), (3.0, 1.0, 1.0))
+    phantom.label.weights = {"counter": weight, "table": 1.0}
+    phantom.receptacles = [Receptacle("counter-9/top", Box((6.0, 2.0, 1.0), (3.0, 1.0, 0.0)))]
+    scene.add_object(phantom)
+    (wish,) = parse_task("bring the mug to the counter", Vocabulary.of(scene))
+    found = Resolver(scene).targets(wish.target, "on", "mug")
+    assert found[0].id == first
 
 
 def test_an_ordinal_that_is_not_there_yet_is_looked_for() -> None:

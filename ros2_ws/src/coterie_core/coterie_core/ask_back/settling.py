@@ -15,14 +15,13 @@ from coterie_core.ask_back.state import RequestState
 from coterie_core.asking import NOBODY, WordsAnswer, WordsQuestion
 from coterie_core.language import Decider
 from coterie_core.scene import SceneGraph
+from coterie_core.sightings import seen_in_passing
 from coterie_core.why import note
 
 Person = Callable[[WordsQuestion], Awaitable[WordsAnswer]]
 """Puts a question to whoever gave the request; at once without an answer where nobody is there."""
 WITHIN = 60.0
 """How long a person is waited for [s of wall time]."""
-MUCH = 10.0
-"""Looks that say so many times more clearly that one candidate is of the kind leave no question."""
 _ASKS = ("ambiguous", "underspecified", "subjective", "false_premise")
 
 
@@ -125,18 +124,10 @@ async def _settled(
 
 
 def _best_seen(scene: SceneGraph, candidates: Sequence[str]) -> str:
-    """Return the candidate that robots have seen far better than any other; "" for none.
-
-    The others are what a detector took for such a thing in passing; nobody means those.
-    """
-    seen = [
-        (thing.label.weights.get(thing.label.top, 0.0), id_)
-        for id_ in candidates
-        if (thing := scene.objects.get(id_)) is not None
-    ]
-    (most, best), *others = sorted(seen, reverse=True) or [(0.0, "")]
-    clear = len(seen) == len(candidates) and all(most >= MUCH * weight for weight, _ in others)
-    return best if clear and others else ""
+    """Return the candidate that robots have seen far better than any other; "" for none."""
+    doubtful = seen_in_passing(scene.objects[id_] for id_ in candidates if id_ in scene.objects)
+    left = [id_ for id_ in candidates if id_ not in doubtful]
+    return left[0] if len(left) == 1 < len(candidates) else ""
 
 
 def _taken(state: RequestState, told: Judgement, best: str) -> Settled:

@@ -11,6 +11,7 @@ from coterie_core.geometry import distance
 from coterie_core.household import Household, load_household, normalized, singulars
 from coterie_core.relations import PAIRS, between
 from coterie_core.scene import Room, SceneGraph, SceneObject
+from coterie_core.sightings import seen_in_passing
 from coterie_core.sizes import SIZE_ORDERS
 from coterie_core.understanding import NotUnderstood, nearest
 from coterie_core.understanding.phrases import Phrase
@@ -278,7 +279,8 @@ class Resolver:
             supports = [t for t in held if t is not None and t.receptacles]
             if supports:
                 return supports
-        return sorted(found, key=lambda t: self._order(t, relation))
+        doubtful = seen_in_passing(found)
+        return sorted(found, key=lambda t: (t.id in doubtful, *self._order(t, relation)))
 
     def _usual(self, thing: SceneObject, usual: list[str]) -> int:
         label = self.household.canonical(thing.label.top)
