@@ -75,6 +75,17 @@ def test_a_seat_alone_in_view_bears_nothing_where_only_the_top_does() -> None:
     assert made.height((1.25, 0.0, 0.8), toilet, 0.03) is None, "nothing was seen there"
 
 
+def test_a_spot_far_beyond_the_one_that_was_meant_is_none() -> None:
+    """The table is full but for its far end, where the hand does not get to."""
+    full = Box((1.05, 0.0, 0.85), (0.7, 0.6, 0.3))
+    made = relief(REAL, full)
+    made.add(seen(REAL, full, behind=True))
+    near = (0.8, 0.0, 0.7)
+    assert made.level_spot(near, TABLE, 0.05, HERE, at_its_height=True) is None
+    there = made.level_spot(near, TABLE, 0.05, (2.2, 0.0, 0.0), at_its_height=True)
+    assert there is not None and there[0] > 1.4
+
+
 def test_of_a_row_the_piece_that_is_meant() -> None:
     """The table's box reaches into a second one of its height beside it."""
     beside = Box((1.15, 0.5, 0.35), (0.9, 0.5, 0.7))

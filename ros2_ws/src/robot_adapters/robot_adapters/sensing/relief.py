@@ -39,6 +39,8 @@ _OTHER_SURFACE = 2.0
 
 _OTHERS = 1.0
 """A spot in another one's box as well counts as if it were so much farther away [m]."""
+_BEYOND = 0.3
+"""A spot so much farther from the robot than the one that was meant is out of its reach [m]."""
 _FARTHER = 3.0
 """A spot farther from the robot than the one that was meant counts as so much farther from that."""
 
@@ -93,7 +95,8 @@ class Relief:
             at_its_height: Whether other surfaces than the one at the point's height bear nothing.
 
         Returns:
-            The middle of the thing's foot, at the height that was seen [m]; None: no spot is known.
+            The middle of the thing's foot, at the height that was seen [m]; None: no spot is known
+            that the robot may reach.
         """
         (x0, y0, _), (x1, y1, _) = box.axis_aligned()
         low = np.array([x0, y0]) - radius
@@ -116,13 +119,13 @@ class Relief:
         i, j = np.nonzero(level)
         spots = low + (np.stack([i, j], axis=1) + 0.5) * _CELL
         middles = np.column_stack([spots, np.full(len(spots), box.center[2])])
-        within = containment([box], middles)[:, 0] if len(spots) else np.zeros(0, dtype=bool)
+        farther = np.hypot(*(spots - robot[:2]).T) - math.dist(point[:2], robot[:2])
+        within = containment([box], middles)[:, 0] & (farther <= _BEYOND)
         if not within.any():
             return None
         spots, tops = spots[within], heights[i, j][within]
         away = np.hypot(*(spots - point[:2]).T)
-        farther = np.hypot(*(spots - robot[:2]).T) - math.dist(point[:2], robot[:2])
-        away += _FARTHER * farther.clip(0.0)
+        away += _FARTHER * farther[within].clip(0.0)
         away += _OTHER_SURFACE * (np.abs(tops - point[2]) > _AS_EXPECTED)
         away += _OTHERS * containment(others, middles[within]).any(axis=1)
         best = int(away.argmin())
