@@ -50,11 +50,16 @@ def is_solid(label: str) -> bool:
 def seen_in_passing(things: Iterable[SceneObject]) -> set[str]:
     """Return the ids of things that were seen far less clearly to be such than another one.
 
-    They are what a detector took for such a thing in passing; people do not mean those.
+    They are what a detector took for such a thing in passing; people do not mean those. What a map
+    that was given has, and nobody has seen yet, is not in doubt.
     """
-    seen = {thing.id: thing.label.weights.get(thing.label.top, 0.0) for thing in things}
-    most = max(seen.values(), default=0.0)
-    return {id_ for id_, weight in seen.items() if MUCH * weight <= most and weight < most}
+    things = list(things)
+    sure = [thing.label.weights.get(thing.label.top, 0.0) for thing in things]
+    return {
+        thing.id
+        for thing, weight in zip(things, sure, strict=True)
+        if thing.last_seen is not None and MUCH * weight <= max(sure) and weight < max(sure)
+    }
 
 
 def as_thing(thing: SceneObject) -> Thing:

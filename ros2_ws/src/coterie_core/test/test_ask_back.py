@@ -17,7 +17,7 @@ from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.geometry import Box, Pose
 from coterie_core.language import CheckFailed, Decider, ModelProfile, RulesModel, build_decider
 from coterie_core.observation import Observation, RoomView
-from coterie_core.scene import Floor, LabelBelief, Place, Room, SceneGraph, SceneObject
+from coterie_core.scene import Floor, LabelBelief, Place, Room, SceneGraph, SceneObject, Sighting
 from coterie_core.testing.endpoint import Endpoint
 
 RULES = Decider(RulesModel())
@@ -184,16 +184,20 @@ async def test_no_answer_or_one_that_tells_nothing_guesses_nothing(
     assert "Which vase do you mean?" in told.judgement.line
 
 
-@pytest.mark.parametrize(("command", "weight"), [("ask", 0.6), ("do", 0.6), ("do", 20.0)])
+@pytest.mark.parametrize(
+    ("command", "weight", "given"),
+    [("ask", 0.6, False), ("do", 0.6, False), ("do", 20.0, False), ("do", 0.6, True)],
+)
 async def test_what_a_detector_saw_in_passing_is_not_asked_about(
-    command: str, weight: float, home: SceneGraph
+    command: str, weight: float, given: bool, home: SceneGraph
 ) -> None:
     home.objects["vase-1"].label.weights = {"vase": weight, "lamp": 0.1}
+    home.objects["vase-1"].last_seen = Sighting(1.0, "ada") if not given else None
     home.objects["vase-2"].label.weights = {"vase": 65.0, "jar": 3.0}
     words = {"ask": "What color is the vase?", "do": "Bring the vase to the study"}[command]
     told = await answered(words, home, command, "")
     assert told.judgement.kind == "ambiguous"
-    if weight > 6.5:
+    if weight > 6.5 or given:
         assert not told.go_on and told.chosen == ""
         return
     assert (told.go_on, told.chosen, told.left_out) == (True, "vase-2", ("vase-1",))

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph
+from coterie_core.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, Sighting
 from coterie_core.tasks import Predicate, Thing
 from coterie_core.understanding import NotUnderstood
 from coterie_core.understanding.grounding import Resolver
@@ -336,6 +336,7 @@ def test_what_a_detector_took_for_a_counter_in_passing_is_not_the_counter(weight
     phantom = copy.deepcopy(counter)
     phantom.id, phantom.box = "counter-9", Box((6.0, 2.0, 0.5), (3.0, 1.0, 1.0))
     phantom.label.weights = {"counter": weight, "table": 1.0}
+    phantom.last_seen = Sighting(1.0, "rover")
     phantom.receptacles = [Receptacle("counter-9/top", Box((6.0, 2.0, 1.0), (3.0, 1.0, 0.0)))]
     scene.add_object(phantom)
     (wish,) = parse_task("bring the mug to the counter", Vocabulary.of(scene))
