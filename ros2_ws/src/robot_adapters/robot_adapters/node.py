@@ -122,7 +122,7 @@ class AdapterNode(AgentNode):
         urdf, folder = self.parameters["urdf"], self.parameters["urdf_folder"]
         check, where = self._check_path, self.sensors
         self.navigation = navigation_of(self, settings, self.body, where, check, matters)
-        self.arm = arm_of(self, settings, where, urdf, folder)
+        self.arm = arm_of(self, settings, self.body, where, urdf, folder)
         self.docking = Docking(
             self.battery,
             settings.navigation.dock,

@@ -297,6 +297,7 @@ class Sensors:
         radius: float,
         others: Sequence[Box] = (),
         *,
+        reach: float = math.inf,
         at_its_height: bool = False,
     ) -> Vec3 | None:
         """Return where furniture was seen to be level, nearest to a point; None: nowhere."""
@@ -309,6 +310,7 @@ class Sensors:
             radius,
             here,
             [where.box_to_robot(other) for other in others],
+            reach=reach,
             at_its_height=at_its_height,
         )
         return None if spot is None else where.to_team(spot)

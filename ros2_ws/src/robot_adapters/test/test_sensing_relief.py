@@ -86,6 +86,14 @@ def test_a_spot_far_beyond_the_one_that_was_meant_is_none() -> None:
     assert there is not None and there[0] > 1.4
 
 
+def test_of_a_large_table_the_part_that_the_hand_gets_to() -> None:
+    """The robot came to stand on another side than was meant."""
+    meant = (1.5, 0.0, 0.75)
+    near = relief(REAL).level_spot(meant, TABLE, 0.05, HERE, reach=0.9)
+    assert near is not None and 0.7 < near[0] <= 0.9
+    assert relief(REAL).level_spot(meant, TABLE, 0.05, HERE, reach=0.5) is None
+
+
 def test_of_a_row_the_piece_that_is_meant() -> None:
     """The table's box reaches into a second one of its height beside it."""
     beside = Box((1.15, 0.5, 0.35), (0.9, 0.5, 0.7))

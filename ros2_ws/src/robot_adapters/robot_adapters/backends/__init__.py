@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -52,13 +53,19 @@ def navigation_of(
 
 
 def arm_of(
-    node: AgentNode, settings: AdapterSettings, where: Whereabouts, urdf: str, urdf_folder: str
+    node: AgentNode,
+    settings: AdapterSettings,
+    body: Embodiment,
+    where: Whereabouts,
+    urdf: str,
+    urdf_folder: str,
 ) -> ArmBackend | None:
     """Return what moves a robot's arm; None where it has none.
 
     Args:
         node: The adapter's node.
         settings: How.
+        body: What its arm reaches.
         where: Where the robot and things are.
         urdf: Text of its URDF; empty: there is none.
         urdf_folder: Where the URDF's meshes may lie; empty: unknown.
@@ -98,4 +105,5 @@ def arm_of(
     gripper = None
     if arm.gripper.backend != "none":
         gripper = GripperClient(node, arm.gripper, arm.namespace, arm.server_timeout)
-    return GraspingArm(arm, mover, gripper, where)
+    reach = body.arm.reach if body.arm is not None else math.inf
+    return GraspingArm(arm, mover, gripper, where, reach)

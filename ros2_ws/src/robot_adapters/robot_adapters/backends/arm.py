@@ -93,6 +93,7 @@ class GraspingArm:
         mover: Moves the hand.
         gripper: Opens and closes it; None: there is none.
         where: Where the robot and things are.
+        reach: How far from the base's axis the hand gets, at most [m].
     """
 
     def __init__(
@@ -101,8 +102,10 @@ class GraspingArm:
         mover: Mover,
         gripper: GripperClient | None,
         where: Whereabouts,
+        reach: float = math.inf,
     ) -> None:
         self._settings, self._mover, self._gripper, self._where = settings, mover, gripper, where
+        self._reach = reach
         self._holding = ""
         self._held: Box | None = None
         self._felt = False
@@ -313,7 +316,9 @@ class GraspingArm:
             return x, y, z
         # What was seen counts more than the box, which may be too large or mostly air.
         others, exact = self._beside(label, surface), bears_at_top_only(label)
-        spot = self._where.level_spot((x, y, z), surface, radius, others, at_its_height=exact)
+        spot = self._where.level_spot(
+            (x, y, z), surface, radius, others, reach=self._reach, at_its_height=exact
+        )
         if spot is not None:
             return spot
         self._check_height(label, (x, y, z), surface, radius)

@@ -115,6 +115,7 @@ class Whereabouts(Protocol):
         radius: float,
         others: Sequence[Box] = (),
         *,
+        reach: float = math.inf,
         at_its_height: bool = False,
     ) -> Vec3 | None:
         """Return the spot of furniture nearest to a point that was seen to be level.
@@ -124,6 +125,7 @@ class Whereabouts(Protocol):
             box: The furniture, team's map.
             radius: Of the thing [m].
             others: Other furniture, team's map; what lies in its boxes as well is its.
+            reach: How far from the base's axis the hand gets [m].
             at_its_height: Whether other surfaces than the one at the point's height bear nothing.
 
         Returns:

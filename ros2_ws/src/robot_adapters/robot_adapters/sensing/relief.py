@@ -79,6 +79,7 @@ class Relief:
         robot: Vec3,
         others: Sequence[Box] = (),
         *,
+        reach: float = math.inf,
         at_its_height: bool = False,
     ) -> Vec3 | None:
         """Return the spot of furniture nearest to a point that would bear a thing.
@@ -90,8 +91,9 @@ class Relief:
             point: Where the thing is to stand [m]; a spot at about its height goes before others.
             box: The furniture.
             radius: Of the thing, about [m].
-            robot: Where the robot stands [m]; its hand gets to the point, and may not get farther.
+            robot: Where the robot stands [m]; farther than the point its hand may not get.
             others: Other furniture: what lies in its boxes as well is its rather than of this one.
+            reach: How far from there the hand gets, at most [m].
             at_its_height: Whether other surfaces than the one at the point's height bear nothing.
 
         Returns:
@@ -105,8 +107,8 @@ class Relief:
             return None
         heights = self._heights(low, (int(cells[0]), int(cells[1])), box)
         known = np.isfinite(heights)
-        reach = int(np.ceil(radius / _CELL))
-        span = np.arange(-reach, reach + 1) * _CELL
+        around = int(np.ceil(radius / _CELL))
+        span = np.arange(-around, around + 1) * _CELL
         foot = np.hypot(span[:, None], span[None, :]) <= radius + _CELL / 2.0
         highest = ndimage.maximum_filter(np.where(known, heights, -np.inf), footprint=foot)
         lowest = ndimage.minimum_filter(np.where(known, heights, np.inf), footprint=foot)
@@ -119,8 +121,9 @@ class Relief:
         i, j = np.nonzero(level)
         spots = low + (np.stack([i, j], axis=1) + 0.5) * _CELL
         middles = np.column_stack([spots, np.full(len(spots), box.center[2])])
-        farther = np.hypot(*(spots - robot[:2]).T) - math.dist(point[:2], robot[:2])
-        within = containment([box], middles)[:, 0] & (farther <= _BEYOND)
+        off = np.hypot(*(spots - robot[:2]).T)
+        farther = off - math.dist(point[:2], robot[:2])
+        within = containment([box], middles)[:, 0] & (farther <= _BEYOND) & (off <= reach)
         if not within.any():
             return None
         spots, tops = spots[within], heights[i, j][within]
