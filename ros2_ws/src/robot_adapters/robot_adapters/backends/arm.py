@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from coterie_core.geometry import Box, Pose, Vec3, iou, relative
@@ -23,12 +23,12 @@ from coterie_core.skills import (
 from coterie_core.surfaces import bears_at_top_only, hollow_bottom, usual_top
 from robot_adapters.backends.base import Feedback, Progress, Whereabouts
 from robot_adapters.backends.goals import Ended
+from robot_adapters.backends.grasps import DOWN, grip_point, ways
 from robot_adapters.backends.gripper import GripperClient
 
 if TYPE_CHECKING:
     from robot_adapters.settings_motion import ArmSettings
 
-DOWN: Vec3 = (0.0, 0.0, -1.0)
 _SAME = 0.5
 """A thing of the label that lies farther from the target's position is another one [m]."""
 _BESIDE = 0.3
@@ -49,8 +49,6 @@ _ANOTHER_WAY = (Outcome.OUT_OF_REACH, Outcome.BLOCKED)
 """How a motion fails that may succeed another way."""
 _FOUND = "something"
 """What the hand holds when nobody here knows what: an adapter that ended has picked it up."""
-_SIDES = ((0.0, 0.0), (0.0, 45.0), (45.0, 45.0), (-45.0, 45.0), (60.0, 0.0), (-60.0, 0.0))
-"""Ways to a thing beside that from above: turned from straight ahead, and down [degrees]."""
 
 
 class Mover(Protocol):
@@ -181,7 +179,7 @@ class GraspingArm:
         self, gripper: GripperClient, label: str, thing: Box, feedback: Feedback
     ) -> str:
         """Reach for a thing and come back; return why the hand does not hold it ("": it does)."""
-        point = self._local(thing.center)
+        point = grip_point(self._local(thing.center), thing.size, self._reach)
         await self._see(thing.center, label)
         await gripper.open()
         feedback(Progress(0.2))
@@ -213,7 +211,7 @@ class GraspingArm:
             Ended: No way is possible.
         """
         starts: list[tuple[Vec3, Vec3 | None]] = []
-        for way in _ways(math.atan2(point[1], point[0])):
+        for way in ways(math.atan2(point[1], point[0])):
             back = self._settings.approach + (thing.size[2] / 2.0 if way is DOWN else 0.0)
             x, y, z = (point[k] - back * way[k] for k in range(3))
             starts.append(((x, y, z), way))
@@ -433,15 +431,3 @@ class GraspingArm:
 
 def _up(point: Vec3, settings: ArmSettings) -> Vec3:
     return (point[0], point[1], point[2] + settings.approach)
-
-
-def _ways(ahead: float) -> Iterator[Vec3]:
-    """Return directions in which a hand may come to a thing, the usual ones first.
-
-    Args:
-        ahead: Direction of the thing from the robot [rad].
-    """
-    yield DOWN
-    for turn, drop in _SIDES:
-        a, d = ahead + math.radians(turn), math.radians(drop)
-        yield (math.cos(a) * math.cos(d), math.sin(a) * math.cos(d), -math.sin(d))
