@@ -174,6 +174,7 @@ class Sensors:
         """Forget having seen a thing at a point of the team's map: the robot has taken it."""
         own = self._map_pose.to_robot(position)
         self.feed("taken", 10, partial(self.observer.objects.drop, label, own))
+        self.feed("taken", 10, partial(self.observer.relief.clear, own))
 
     def pose(self) -> Pose:
         """Return where the robot is in the team's map.

@@ -122,6 +122,16 @@ def test_where_nothing_was_seen_nothing_is_known(radius: float) -> None:
     assert relief(REAL).level_spot((1.0, 0.0, 0.75), TABLE, 0.6, HERE) is None, "it is too large"
 
 
+def test_what_the_hand_has_taken_is_no_height_any_more() -> None:
+    made = relief(REAL, Box((1.1, 0.1, 0.8), (0.24, 0.24, 0.2)))
+    at = (1.1, 0.1, 0.7)
+    assert made.height(at, TABLE, 0.05) == pytest.approx(0.9, abs=0.03)
+    made.clear(at)
+    assert made.height(at, TABLE, 0.05) is None
+    spot = made.level_spot(at, TABLE, 0.05, HERE)
+    assert spot is not None and math.dist(spot[:2], at[:2]) < 0.4, "beside it it is level"
+
+
 def test_what_is_long_ago_is_forgotten() -> None:
     made = relief(REAL)
     made.add(seen(time=2.0))

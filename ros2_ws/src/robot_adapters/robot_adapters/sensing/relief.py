@@ -37,6 +37,8 @@ _AS_EXPECTED = 0.1
 _OTHER_SURFACE = 2.0
 """A spot on another surface than was meant counts as if it were so much farther away [m]."""
 
+_TAKEN = 0.15
+"""So far around what the hand has taken other heights are seen now [m]."""
 _OTHERS = 1.0
 """A spot in another one's box as well counts as if it were so much farther away [m]."""
 _BEYOND = 0.3
@@ -70,6 +72,14 @@ class Relief:
         """Drop images from before a time [s]."""
         while self._frames and self._frames[0][0] < before:
             self._frames.popleft()
+
+    def clear(self, point: Vec3) -> None:
+        """Forget what was seen around a point [m]: the hand has taken something away from there."""
+        frames = [
+            (time, points[np.hypot(*(points[:, :2] - point[:2]).T) > _TAKEN])
+            for time, points in self._frames
+        ]
+        self._frames = deque(frames, maxlen=_FRAMES)
 
     def level_spot(
         self,
