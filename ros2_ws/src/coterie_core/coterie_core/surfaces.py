@@ -15,6 +15,8 @@ _SEAT_M, _MATTRESS_M = 0.45, 0.55
 """Usual heights of seats and mattresses above the floor [m]."""
 _SEAT_SHARE = 0.6
 """Share of a seat's box, in both directions, that is surely neither arm nor back."""
+_TALLER = 1.2
+"""A box so many times as high as the highest of its kind is no box of that alone."""
 _EDGE_M = 0.08
 """Edge of other furniture's box on which nothing is put [m]."""
 HOLLOW_SIDE = 0.04
@@ -52,6 +54,20 @@ def usual_top(label: str, box: Box) -> float:
     if name not in home.members("seats"):
         return box.top
     return min(box.top, box.bottom + (_MATTRESS_M if name == "bed" else _SEAT_M))
+
+
+def usual_tops(label: str, box: Box) -> tuple[float, ...]:
+    """Return the heights [m] at which furniture that is known as a box only may carry things.
+
+    The likeliest comes first. A box that is much higher than its kind gets takes in what stands on
+    it or hangs above it.
+    """
+    top = usual_top(label, box)
+    category = load_household().category(label)
+    if category is None or category.size is None or category.boards:
+        return (top,)
+    highest = box.bottom + category.size[2][1]
+    return (top, highest) if top - box.bottom > _TALLER * category.size[2][1] else (top,)
 
 
 def bears_at_top_only(label: str) -> bool:

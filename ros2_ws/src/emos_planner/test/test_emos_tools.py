@@ -27,6 +27,7 @@ from coterie_core.scene import (
 from coterie_core.tasks import Obstacle, SubTask, Thing
 from emos_planner.geometry.bodies import UnknownRobot
 from emos_planner.geometry.floorplan import Driven
+from emos_planner.geometry.path_cost import TO_TRY
 from emos_planner.geometry.things import Meant, surfaces_of
 from emos_planner.geometry.toolbox import Toolbox
 
@@ -257,16 +258,40 @@ def test_where_a_robot_has_driven_boxes_that_were_seen_leave_a_way():
     scene.links.clear()
     resumes, there = {"wheels": Resume.of_embodiment(BODIES["wheels"])}, (5.3, 2.0, 0.0)
     tools = Toolbox(scene, resumes)
-    assert tools.path("wheels", START, there).obstacle is Obstacle.NO_PATH
+    assert "trying tells" in tools.path("wheels", START, there).reason
     way = tuple(((x / 2.0, 2.0, 0.0), ((x + 1) / 2.0, 2.0, 0.0)) for x in range(4, 10))
     radius = BODIES["wheels"].radius
     driven = tools.with_scene(scene, resumes, Driven(way, radius))
-    assert driven is not tools and driven.path("wheels", START, there).feasible
+    assert driven is not tools
+    known = driven.path("wheels", START, there)
+    assert known.feasible and "trying tells" not in known.reason
     again = driven.with_scene(scene, resumes, Driven((*way, (START, START)), radius))
     assert again.plan is driven.plan, "nothing new was driven through"
     for thing in scene.objects.values():  # on a map that somebody made it is where it is
         thing.last_seen = None
     assert not Toolbox(scene, resumes, Driven(way, radius)).path("wheels", START, there).feasible
+
+
+def test_what_furniture_that_was_seen_only_closes_is_tried_and_comes_last():
+    """Two boxes that were seen too large part the room; the map of another team has them so."""
+    scene = house()
+    phantom = furniture("sofa-9", box(3.5, 2.0, 0.0, 0.8, 3.9, 0.9), 0.9)
+    phantom.last_seen = Sighting(1.0, "wheels")
+    scene.add_object(phantom)
+    scene.links.clear()
+    beyond = item("vase-8", box(5.3, 1.0, 0.0, 0.1, 0.1, 0.2))
+    scene.add_object(beyond)
+    resumes = {"wheels": Resume.of_embodiment(BODIES["wheels"])}
+    tools = Toolbox(scene, resumes)
+    answer = tools.estimate("wheels", task("go_to", "vase-8"), START)
+    assert answer.feasible and "trying tells" in answer.reason
+    phantom.box = box(3.5, 2.0, 2.2, 0.8, 3.9, 0.2)  # above the robot's head: nothing is closed
+    free = Toolbox(scene, resumes).estimate("wheels", task("go_to", "vase-8"), START)
+    assert free.feasible and "trying" not in free.reason
+    assert answer.time == pytest.approx(free.time + TO_TRY, abs=15.0)
+    phantom.box, phantom.last_seen = box(3.5, 2.0, 0.0, 0.8, 3.9, 0.9), None
+    shut = Toolbox(scene, resumes).estimate("wheels", task("go_to", "vase-8"), START)
+    assert shut.obstacle is Obstacle.NO_PATH and "no way" in shut.reason
 
 
 def test_shelves_found_on_the_way_have_boards_below_their_top():
@@ -278,6 +303,21 @@ def test_shelves_found_on_the_way_have_boards_below_their_top():
     answer = tools.estimate("wheels", task("place", "vase-1", on="shelf-1"), START)
     assert answer.feasible and answer.target is not None, answer.reason
     assert 0.0 < answer.target[2] < 1.5, "the hand does not get to the top"
+
+
+def test_a_box_much_higher_than_its_kind_takes_in_what_stands_on_it():
+    """An oven 1.6 m high: with the hood above it, so that a hand gets on it all the same."""
+    scene = house()
+    oven = furniture("oven-1", box(3.0, 3.0, 0.0, 0.6, 0.6, 1.6), 1.6)
+    oven.receptacles, oven.label = [], LabelBelief.of("oven")
+    scene.add_object(oven)
+    resumes = {"wheels": Resume.of_embodiment(BODIES["wheels"])}
+    answer = Toolbox(scene, resumes).estimate("wheels", task("place", "vase-1", on="oven-1"), START)
+    assert answer.feasible and answer.target is not None, answer.reason
+    assert answer.target[2] == pytest.approx(0.9, abs=0.1)
+    oven.label = LabelBelief.of("gizmo")  # a kind of which nobody knows how high it gets
+    high = Toolbox(scene, resumes).estimate("wheels", task("place", "vase-1", on="oven-1"), START)
+    assert high.obstacle is Obstacle.TOO_HIGH
 
 
 def test_what_fills_the_very_place_of_a_thing_or_is_in_a_hand_does_not_hide_it():

@@ -101,6 +101,7 @@ class ConfigurationSpace:
             name: (spot, int(self._joined[part])) for name, (spot, part) in self._spots.items()
         }
         self._mains: frozenset[int] | None = None
+        self._beyond: dict[int, frozenset[int]] | None = None
         self._trouble: dict[tuple[str, str], str] = {}
 
     @property
@@ -122,6 +123,36 @@ class ConfigurationSpace:
     def places(self) -> dict[str, tuple[Vec3, int]]:
         """Place id -> where the body stands there [m], and the part it is in; what fits only."""
         return self._spots
+
+    def beyond_seen(self, parts: frozenset[int]) -> frozenset[int]:
+        """Return certain parts, and those that furniture separates from them that was seen only.
+
+        Boxes of seen furniture are rough, or there is none: only trying tells whether there is a
+        way. Where ways between two parts were measured, and are too narrow, there is none.
+        """
+        if not self.plan.rough:
+            return parts
+        if self._beyond is None:
+            self._beyond = self._without_seen()
+        return parts.union(*(self._beyond.get(part, frozenset()) for part in parts))
+
+    def _without_seen(self) -> dict[int, frozenset[int]]:
+        """Return part -> those that are one with it where seen furniture does not count."""
+        together: dict[int, set[int]] = {}
+        for floor, labels in enumerate(self._labels):
+            spare = self.plan.clearance(self.frame, floor, seen=False) - self.frame.radius
+            whole, found = ndimage.label(spare >= 0.0, _EVERYWHERE)
+            pairs = np.unique(np.stack([whole[labels >= 0], labels[labels >= 0]]), axis=1)
+            for number in range(1, found + 1):
+                group = {int(part) for part in pairs[1, pairs[0] == number]}
+                for part in group:
+                    together.setdefault(part, set()).update(group)
+        for name, (_, part) in self._spots.items():
+            for other, link in self._scene.neighbours(name).items():
+                # What was measured wide enough has joined them already.
+                if other in self._spots and link.width < 2.0 * self.frame.radius:
+                    together.get(part, set()).discard(self._spots[other][1])
+        return {part: frozenset(group) for part, group in together.items()}
 
     def part_at(self, point: Vec3) -> int:
         """Return the part that a robot at or near a point [m] is in, -1: nowhere it can be."""

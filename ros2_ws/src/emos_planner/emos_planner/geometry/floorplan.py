@@ -131,7 +131,7 @@ class FloorPlan:
             t.last_seen is not None and t.kind != "item" for t in scene.objects.values()
         )
         self._storeys = [self._storey(k, scene) for k in range(len(self.floors))]
-        self._clearance: dict[tuple[Frame, int], npt.NDArray[np.float32]] = {}
+        self._clearance: dict[tuple[Frame, int, bool], npt.NDArray[np.float32]] = {}
 
     def closes(self, ways: Sequence[tuple[Vec3, Vec3]]) -> bool:
         """Whether furniture that was seen stands where straight pieces of a way lead [m]."""
@@ -186,14 +186,20 @@ class FloorPlan:
         out: npt.NDArray[np.int16] = self._storeys[floor].rooms[rows, cols]
         return out
 
-    def clearance(self, frame: Frame, floor: int) -> npt.NDArray[np.float32]:
-        """Return the distance [m] of every cell to the nearest thing that hinders a body."""
-        key = (frame, floor)
+    def clearance(self, frame: Frame, floor: int, seen: bool = True) -> npt.NDArray[np.float32]:
+        """Return the distance [m] of every cell to the nearest thing that hinders a body.
+
+        Args:
+            frame: The body.
+            floor: Index of the floor.
+            seen: Whether furniture that robots saw, whose boxes are rough, hinders it.
+        """
+        key = (frame, floor, seen)
         if key not in self._clearance:
-            self._clearance[key] = self._distances(frame, floor)
+            self._clearance[key] = self._distances(frame, floor, seen)
         return self._clearance[key]
 
-    def _distances(self, frame: Frame, floor: int) -> npt.NDArray[np.float32]:
+    def _distances(self, frame: Frame, floor: int, seen: bool) -> npt.NDArray[np.float32]:
         storey = self._storeys[floor]
         free = storey.rooms >= 0
         ways = [door for door in self.doors if door.floor == floor]
@@ -202,7 +208,7 @@ class FloorPlan:
         for gap in gaps:
             free[gap.rows, gap.cols] |= gap.mask
         for layer in storey.furniture:
-            if layer.low < frame.high and layer.high > frame.low:
+            if layer.low < frame.high and layer.high > frame.low and (seen or not layer.seen):
                 free[layer.rows, layer.cols] &= ~layer.mask
         unwalled = _edt(free)
         for layer in storey.walls:

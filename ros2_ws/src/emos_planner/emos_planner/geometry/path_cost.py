@@ -19,6 +19,8 @@ _ENTRIES = 4  # places tried from where a robot stands
 _AROUND = 1.3  # a way around furniture is so much longer than the straight line
 _TURN_PER_METRE = 0.35  # [rad/m] that ways through rooms bend
 _FIRST_TURN = 1.2  # [rad] until a robot faces its way
+TO_TRY = 30.0
+"""Time [s] that a way counts for on top, of which only trying tells whether it is there."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -119,10 +121,20 @@ class Ways:
             [plan.room_number.get(plan.room_at(s), -1 - k) for k, s in enumerate(spots)]
         )
         floors = np.array([plan.floor_index(s[2]) for s in spots])
+        if not np.isfinite(out).all():
+            tried = self._only_trying_tells(spots) & (floors[:, None] == floors[None, :])
+            far = straight * _AROUND + TO_TRY * self.body.speed
+            out = np.where(tried, np.minimum(out, far), out)
         near = (rooms[:, None] == rooms[None, :]) | (
             (floors[:, None] == floors[None, :]) & (straight < 0.1)
         )
         return np.where(near, np.minimum(out, straight * 1.1), np.maximum(out, straight))
+
+    def _only_trying_tells(self, spots: Sequence[Vec3]) -> npt.NDArray[np.bool_]:
+        """Tell (n, n) which spots only furniture separates that was seen."""
+        parts = [self.space.part_at(spot) for spot in spots]
+        beyond = {part: self.space.beyond_seen(frozenset({part})) for part in set(parts)}
+        return np.array([[a != b and b in beyond[a] for b in parts] for a in parts], dtype=bool)
 
     def _enter(self, spot: Vec3) -> tuple[npt.NDArray[np.intp], Floats]:
         """Return the places nearest to a spot and the lengths [m] of the ways there."""

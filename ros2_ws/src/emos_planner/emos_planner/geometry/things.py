@@ -11,7 +11,7 @@ from coterie_core.geometry import Box, Vec3
 from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.search_belief import board_heights
-from coterie_core.surfaces import hollow_bottom, usual_surface, usual_top
+from coterie_core.surfaces import hollow_bottom, usual_surface, usual_tops
 from coterie_core.tasks import Thing
 
 FLOOR = "floor"
@@ -154,7 +154,8 @@ def surfaces_of(meant: Meant, item: Box | None) -> list[Surface]:
     """Return the surfaces of a receptacle that an item's box fits on, reachable ones first.
 
     What has no receptacles in the scene is taken to have those usual for it: its upper face, or
-    its seat, without the edges, since boxes are too wide at times; and boards if it is a shelf.
+    its seat, without the edges, since boxes are too wide at times; boards if it is a shelf; and
+    where its kind ends, if its box is much higher.
     """
     thing = meant.object
     if thing is None or not thing.receptacles:
@@ -165,7 +166,7 @@ def surfaces_of(meant: Meant, item: Box | None) -> list[Surface]:
         bottom = hollow_bottom(meant.name, meant.box)
         return [
             Surface(Box((x, y, z), (w, d, 0.0), meant.box.yaw), False, False, bottom)
-            for z in (usual_top(meant.name, meant.box), *boards)
+            for z in (*usual_tops(meant.name, meant.box), *boards)
         ]
     need = sorted(item.size[:2]) if item is not None else [0.0, 0.0]
     out = []

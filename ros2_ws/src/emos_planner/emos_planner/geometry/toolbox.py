@@ -11,8 +11,15 @@ from coterie_core.tasks import Obstacle, SubTask
 from emos_planner.geometry.bodies import BodiesInScene, Kind
 from emos_planner.geometry.estimates import estimate_for
 from emos_planner.geometry.grasp import grips, reach_of
+from emos_planner.geometry.path_cost import TO_TRY
 from emos_planner.geometry.results import Estimate, Path, Reach, Sight
 from emos_planner.geometry.things import Meant
+
+_DOUBT = "whether it gets past furniture that was seen only, trying tells"
+_FROM_ELSEWHERE = (
+    Obstacle.NO_PATH, Obstacle.TOO_FAR_IN, Obstacle.OCCLUDED, Obstacle.OUT_OF_VIEW,
+)  # fmt: skip
+"""What may be otherwise from a spot that the robot did not count on getting to."""
 
 
 class Toolbox(BodiesInScene):
@@ -126,12 +133,19 @@ class Toolbox(BodiesInScene):
         if holding is None:
             agent = self.scene.agents.get(robot)
             holding = agent.holding if agent is not None else ""
-        there = estimate_for(self, robot, sub_task, self.parts_of(robot, start), holding, opened)
-        if there.feasible or there.obstacle is not Obstacle.NO_PATH or there.spot is None:
+        parts, space = self.parts_of(robot, start), self.kind(robot).space
+        there = estimate_for(self, robot, sub_task, parts, holding, opened)
+        if there.feasible or there.obstacle not in _FROM_ELSEWHERE:
+            return there
+        more = space.beyond_seen(parts)
+        if more != parts:
+            tried = estimate_for(self, robot, sub_task, more, holding, opened)
+            if tried.feasible:
+                return replace(tried, reason=f"{tried.reason}; {_DOUBT}") if start else tried
+        if there.obstacle is not Obstacle.NO_PATH or there.spot is None:
             return there
         if start is not None:
-            why = self.kind(robot).space.why_not(start, there.spot)
-            there = replace(there, reason=f"no way there: {why}")
+            there = replace(there, reason=f"no way there: {space.why_not(start, there.spot)}")
         return replace(there, spot=None)
 
     def _path(self, kind: Kind, start: Vec3, goal: Vec3) -> Path:
@@ -148,17 +162,19 @@ class Toolbox(BodiesInScene):
         assert a is not None and b is not None
         if kind.body.frame.kind == "fixed" and math.dist(a, b) > 0.1:
             return Path(False, Obstacle.NO_PATH, "it is fixed to its place")
-        here, there = space.part_at(a), space.part_at(b)
-        if here != there:
-            near = space.stand(goal, parts=frozenset({here}))
-            if near is None:
+        own, there = frozenset({space.part_at(a)}), space.part_at(b)
+        doubt = ""
+        if there not in own:
+            near = space.stand(goal, parts=own)
+            if near is not None:
+                b = near
+            elif there in space.beyond_seen(own):
+                doubt = f"; {_DOUBT}"
+            else:
                 return Path(False, Obstacle.NO_PATH, space.why_not(a, b))
-            b = near
         length, rooms = kind.ways.length(a, b)
         if not math.isfinite(length):
             return Path(False, Obstacle.NO_PATH, space.why_not(a, b))
-        time = kind.ways.time(length)
-        return Path(
-            True, None, f"{length:.1f} m in {time:.0f} s through {len(rooms)} rooms", length, time,
-            rooms,
-        )  # fmt: skip
+        time = kind.ways.time(length) + (TO_TRY if doubt else 0.0)
+        words = f"{length:.1f} m in {time:.0f} s through {len(rooms)} rooms{doubt}"
+        return Path(True, None, words, length, time, rooms)

@@ -280,7 +280,11 @@ class Coverage:
 
     def _viewpoints(self, tools: Toolbox, room: str, parts: frozenset[int]) -> list[Vec3]:
         """Return spots all over the free floor of a room that the robot gets to, far apart."""
-        stands = tools.kind(self.robot).space.in_room(room).of_parts(parts)
+        space = tools.kind(self.robot).space
+        whole = space.in_room(room)
+        stands = whole.of_parts(parts)
+        if not len(stands):
+            stands = whole.of_parts(space.beyond_seen(parts))
         if not len(stands):
             return []
         z = tools.plan.elevation(tools.plan.room_floor(room))

@@ -417,6 +417,9 @@ def _other_sides(now: Situation, thing: SceneObject) -> list[NavigateTo]:
     parts = tools.parts_of(now.robot, now.position)
     height = now.estimate.target[2] if now.estimate.target is not None else box.center[2]
     found, _ = grips(kind.space, kind.body, box, height, floor, parts)
+    if not found:
+        more = kind.space.beyond_seen(parts)
+        found, _ = grips(kind.space, kind.body, box, height, floor, more)
     tried = [spot for spot in (now.position, now.estimate.spot, *now.stood) if spot is not None]
     tried += [a.goal for a in now.attempts if a.goal is not None and not a.ok]
     ways: list[NavigateTo] = []

@@ -20,7 +20,7 @@ from coterie_core.skills import (
     SkillResult,
     Target,
 )
-from coterie_core.surfaces import bears_at_top_only, hollow_bottom, usual_top
+from coterie_core.surfaces import bears_at_top_only, hollow_bottom, usual_top, usual_tops
 from robot_adapters.backends.base import Feedback, Progress, Whereabouts
 from robot_adapters.backends.goals import Ended
 from robot_adapters.backends.grasps import DOWN, grip_point, ways
@@ -307,9 +307,9 @@ class GraspingArm:
                 self._check_height(label, (x, y, z), around, radius)
             return x, y, z
         # A point of its box means what carries things there; a shelf has several boards.
-        top = usual_top(label, surface)
-        if surface.bottom - _CLEARANCE <= z <= top:
-            z = top
+        tops = usual_tops(label, surface)
+        if surface.bottom - _CLEARANCE <= z <= tops[0]:
+            z = min(tops, key=lambda top: abs(top - z))
         if hollow_bottom(label, surface) is not None:
             return x, y, z
         # What was seen counts more than the box, which may be too large or mostly air.
