@@ -19,6 +19,8 @@ MOVED = 1.0
 """A thing with a known id that is farther from where it was has been moved [m]."""
 WHERE_PUT = 0.2
 """What is seen nearer than this to where it was put is on what it was put on [m]."""
+_SLIVER = 0.2
+"""What has less than this share of its kind's least volume is a part of it, or something else."""
 MUCH = 10.0
 """What looks call a thing so many times more clearly than another one makes that one doubtful."""
 _SIZE = (0.1, 0.1, 0.1)
@@ -50,16 +52,26 @@ def is_solid(label: str) -> bool:
 def seen_in_passing(things: Iterable[SceneObject]) -> set[str]:
     """Return the ids of things that were seen far less clearly to be such than another one.
 
-    They are what a detector took for such a thing in passing; people do not mean those. What a map
-    that was given has, and nobody has seen yet, is not in doubt.
+    They are what a detector took for such a thing in passing; people do not mean those. A sliver of
+    what its kind takes up counts by so much less. What a map that was given has, and nobody has
+    seen yet, is not in doubt.
     """
     things = list(things)
-    sure = [thing.label.weights.get(thing.label.top, 0.0) for thing in things]
+    sure = [_fullness(thing) * thing.label.weights.get(thing.label.top, 0.0) for thing in things]
     return {
         thing.id
         for thing, weight in zip(things, sure, strict=True)
         if thing.last_seen is not None and MUCH * weight <= max(sure) and weight < max(sure)
     }
+
+
+def _fullness(thing: SceneObject) -> float:
+    """Return the share (0..1) of the least volume of its kind that a sliver has; 1 for all else."""
+    category = load_household().category(thing.label.top)
+    if category is None or category.size is None or not thing.box.volume:
+        return 1.0
+    share = thing.box.volume / math.prod(least for least, _ in category.size)
+    return share if share < _SLIVER else 1.0
 
 
 def as_thing(thing: SceneObject) -> Thing:
