@@ -205,6 +205,17 @@ def test_containers_are_opened_first(house) -> None:
     assert meant.sub_tasks[0].id in meant.sub_tasks[1].depends_on
 
 
+def test_what_was_found_on_the_way_is_not_opened_to_put_something_on_it() -> None:
+    """Nobody has told what an oven has inside and on top; its door is seen to be closed."""
+    scene = small_house()
+    oven = scene.objects["refrigerator-1"]
+    oven.label, oven.receptacles, oven.is_open = LabelBelief.of("oven"), [], False
+    oven.last_seen = Sighting(1.0, "rover")
+    meant = understand("bring the keys to the oven", scene)
+    assert kinds(meant) == ["detect", "pick", "place"]
+    assert "open" in kinds(understand("put the keys into the oven", scene))
+
+
 def test_unknown_things_are_searched_for_where_they_are_likely() -> None:
     meant = understand("bring a mug to the kitchen counter", small_house(items=False))
     assert set(kinds(meant)) == {"search"}

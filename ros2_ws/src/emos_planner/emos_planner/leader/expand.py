@@ -258,7 +258,9 @@ def _chain(
     if want.kind == "take":
         return (*seen, pick)
     target = targets[0]
-    inside = want.relation == "in" or not any(not r.inside for r in target.receptacles)
+    # Of what was found on the way nobody knows what it has inside; it has a top.
+    known = bool(target.receptacles)
+    inside = want.relation == "in" or (known and all(r.inside for r in target.receptacles))
     opening = board.opened(target, scene, "") if inside else ""
     where = "into" if inside and target.receptacles else "on"
     place = board.add(

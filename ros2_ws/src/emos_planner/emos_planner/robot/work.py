@@ -330,7 +330,7 @@ def _place(now: Situation) -> Iterator[Option]:
         return
     name = goal.label.top if goal is not None else "floor"
     spot, target = now.estimate.spot, now.estimate.target
-    if goal is not None and goal.is_open is False and (now.estimate.opens or not _has_top(goal)):
+    if goal is not None and goal.is_open is False and (now.estimate.opens or _is_hollow(goal)):
         yield from _go(now, spot, goal.box.center, f"go to the {name}")
         # A full hand can still pull a door: worlds and robots say so if theirs cannot.
         if now.failures("Open") < SAME_SPOT_TRIES:
@@ -439,5 +439,6 @@ def _target(thing: SceneObject) -> Target:
     return Target(thing.label.top, thing.box.center, thing.id)
 
 
-def _has_top(thing: SceneObject) -> bool:
-    return any(not receptacle.inside for receptacle in thing.receptacles)
+def _is_hollow(thing: SceneObject) -> bool:
+    """Whether things go inside only; what was found on the way is taken to have a top."""
+    return bool(thing.receptacles) and all(r.inside for r in thing.receptacles)
