@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
+from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import Box
+from coterie_core.resume import Resume
 from coterie_core.scene import LabelBelief, SceneObject
 from coterie_core.surfaces import hollow_bottom
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from emos_planner.geometry.things import Meant, surfaces_of
 from emos_planner.geometry.toolbox import Toolbox
-from emos_planner.geometry.viewpoints import eyes_toward
+from emos_planner.geometry.viewpoints import CLEAR_SHARE, eyes_toward
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.outcome import TaskState
 
@@ -66,6 +70,36 @@ def test_a_tub_hides_what_lies_in_it_up_to_its_rim(eye, clear) -> None:
     lines = tools_of(with_tub(x=2.0, y=2.1)).lines
     point = np.array([[2.0, 2.1, 0.16]])
     assert lines.clear(np.array([eye]), point, 0, ("toy-1", "tub-1"), "toy-1")[0, 0] == clear
+
+
+@pytest.mark.parametrize(("bottom", "hides"), [(0.01, True), (0.8, False)])
+def test_a_basket_on_the_floor_hides_what_lies_beside_and_in_it(bottom, hides) -> None:
+    """Baskets are no furniture; one in a hand is gone before anybody gets there."""
+    house = small_house(items=False)
+    basket = Box((2.0, 2.2, bottom + 0.24), (0.43, 0.37, 0.48))
+    house.add_object(SceneObject("tub-1", LabelBelief.of("laundry basket"), basket, "kitchen"))
+    lines = tools_of(house).lines
+    low, behind = (2.0, 2.2, bottom + 0.08), (2.0, 2.5, bottom + 0.1)
+    from_aside = np.array([[2.0, 1.0, bottom + 0.7]])
+    seen = lines.clear(from_aside, np.array([low]), 0, ("toy-1", "tub-1"), "toy-1")
+    assert bool(seen[0, 0]) is not hides
+    assert bool(lines.clear(from_aside, np.array([behind]), 0)[0, 0]) is not hides
+    above = np.array([[2.0, 2.2, bottom + 1.2]])
+    assert lines.clear(above, np.array([low]), 0, ("toy-1", "tub-1"), "toy-1")[0, 0]
+
+
+@pytest.mark.parametrize(("rows", "farther"), [(640, False), (300, True)])
+def test_what_goes_beyond_the_image_is_not_in_view(rows, farther) -> None:
+    """A flat image has all of a wardrobe in it from farther away only."""
+    house = small_house(items=False)
+    box = Box((1.0, 2.6, 1.0), (0.8, 0.4, 2.0))
+    high = SceneObject("w-1", LabelBelief.of("wardrobe"), box, "kitchen", "furniture")
+    house.add_object(high)
+    eye = Camera(width=640, height=rows, hfov=math.radians(60), mount_height=1.0, pitch=0.0)
+    body = Resume.of_embodiment(Embodiment(name="tall", radius=0.2, cameras=(eye,)))
+    sight = Toolbox(house, {"tall": body}).view("tall", Meant("wardrobe", box, high), None)
+    assert sight.feasible and sight.share > CLEAR_SHARE
+    assert (sight.distance > 2.0) is farther
 
 
 def test_what_is_let_go_over_a_tub_comes_to_lie_in_it() -> None:

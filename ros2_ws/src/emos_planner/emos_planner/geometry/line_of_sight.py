@@ -23,6 +23,7 @@ _BOARD = 0.02  # [m] that boards of shelves are thick
 _TABLE_TOP = 0.08  # [m] that the board of a table and its frame are thick
 _FLUSH = 0.015  # [m] from the side of a box within which a surface reaches it
 _WIDE, _TALL = 0.25, 0.3  # share of its size that a thing's points lie off its middle
+_ON_FLOOR = 0.1  # [m] off a floor at which a thing was seen that stands on it
 _DEEP = 0.1  # [m] that a surface lies below the top of its box if there is room above it
 
 
@@ -41,7 +42,8 @@ class Sightlines:
     basin, a mattress, a shelf. Where a thing looked at lies on such a surface, the line of sight
     has to come in there: from above if nothing is above it, and where the surface reaches the side
     of the box; into what can be opened, by its front (where its box looks along x, or else where
-    there is room). An item that rests on nothing known is in a hand or a mistake; it hides nothing.
+    there is room). An item that rests on nothing known is in a hand or a mistake; it hides nothing,
+    but for baskets and bins on the floor.
 
     Args:
         scene: The scene.
@@ -53,7 +55,8 @@ class Sightlines:
         things = [
             thing
             for thing in scene.objects.values()
-            if thing.box.volume > 0.0 and (thing.kind != "item" or thing.support or thing.container)
+            if thing.box.volume > 0.0
+            and (thing.kind != "item" or thing.support or thing.container or _stands(thing, plan))
         ]
         self._things = things
         self._row = {thing.id: k for k, thing in enumerate(things)}
@@ -286,6 +289,12 @@ def _by_boxes(
         )
     out: npt.NDArray[np.bool_] = np.any(met, axis=1)
     return out
+
+
+def _stands(thing: SceneObject, plan: FloorPlan) -> bool:
+    """Whether a thing is a hollow one that stands on a floor."""
+    off = thing.box.bottom - plan.elevation(plan.floor_index(thing.box.bottom))
+    return abs(off) < _ON_FLOOR and hollow_bottom(thing.label.top, thing.box) is not None
 
 
 def _hollow(thing: SceneObject) -> _Room | None:

@@ -141,7 +141,9 @@ def _look(
     share, found = 0.0, -1
     for some in tried:
         if share < LEAST_SHARE and len(some):
-            shares = _shares(lines, chosen, some, box, points, floor, eye_z, camera, through, own)
+            shares = _shares(
+                lines, chosen, some, box, points, floor, eye_z, axis[some], camera, through, own
+            )
             k = int(np.argmax(np.minimum(shares, 0.7) + 0.001 * score[some]))
             if found < 0 or shares[k] > share:
                 share, found = float(shares[k]), int(some[k])
@@ -180,13 +182,21 @@ def _shares(
     points: Floats,
     floor: int,
     eye_z: float,
+    axis: Floats,
     camera: ResumeCamera,
     through: Collection[str],
     own: str,
 ) -> Floats:
-    """Return the shares (0..1) of a thing's points in view from some of the spots."""
+    """Return the shares (0..1) of a thing's points in view from some of the spots.
+
+    What lies above or below the image, whose middle is pitched by `axis` [rad], is not in view.
+    """
     eyes = eyes_toward(camera, stands.x[some], stands.y[some], box.center, eye_z)
-    out: Floats = lines.clear(eyes, points, floor, through, own).mean(axis=1)
+    clear = lines.clear(eyes, points, floor, through, own)
+    away = np.hypot(*(points[None, :, :2] - eyes[:, None, :2]).transpose(2, 0, 1))
+    down = np.arctan2(eye_z - points[None, :, 2], np.maximum(away, 1e-3))
+    clear = clear & (np.abs(down - axis[:, None]) <= camera.vfov / 2.0)
+    out: Floats = clear.mean(axis=1)
     return out
 
 
