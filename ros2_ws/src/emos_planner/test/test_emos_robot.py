@@ -318,6 +318,27 @@ def test_a_thing_that_several_looks_do_not_show_is_not_there():
     assert [name for name, _ in done].count("Detect") >= 3
 
 
+def test_what_a_board_hides_from_near_by_is_looked_at_from_farther_away():
+    """A candle on the lowest board of a shelf, where the map shows nothing that hides it."""
+    house = small_house(items=False)
+    low = Box((2.0, 3.6, 0.15), (0.1, 0.1, 0.1))
+    house.add_object(SceneObject("candle-1", LabelBelief.of("candle"), low, "kitchen"))
+    agent = agent_of(house=house)
+    candle = Thing(label="candle", id="candle-1", position=low.center, room="kitchen")
+    look = SubTask(id="d", kind="detect", object=candle, robot="rover")
+    agent.assign("t", "find the candle", (look,))
+    went = [STARTS["rover"]]
+
+    def sees(skill):
+        if isinstance(skill, NavigateTo):
+            went.append(skill.position)
+        far = math.dist(went[-1][:2], low.center[:2]) > 2.0
+        return [Detection("candle", 0.9, box=low)] if far and len(went) > 1 else []
+
+    run(agent, lambda skill: OK, sees=sees)
+    assert states(agent)["d"] is DONE
+
+
 @pytest.mark.parametrize(
     ("y", "obstacle"),
     [(1.92, Obstacle.OCCLUDED), (2.4, Obstacle.NOT_THERE)],

@@ -16,7 +16,7 @@ from emos_planner.geometry.line_of_sight import Sightlines
 from emos_planner.geometry.path_cost import Ways
 from emos_planner.geometry.results import Sight
 from emos_planner.geometry.things import Catalog, Meant
-from emos_planner.geometry.viewpoints import sights
+from emos_planner.geometry.viewpoints import BEST_AWAY, sights
 
 BodiesT = TypeVar("BodiesT", bound="BodiesInScene")
 
@@ -136,10 +136,19 @@ class BodiesInScene:
         part = kind.space.part_at(start) if start is not None else -1
         return frozenset({part}) if part >= 0 else kind.space.main
 
-    def view(self, robot: str, meant: Meant, parts: frozenset[int] | None) -> Sight:
-        """Tell whether a camera gets a thing into view from parts of free space (None: all)."""
+    def view(
+        self, robot: str, meant: Meant, parts: frozenset[int] | None, away: float = BEST_AWAY
+    ) -> Sight:
+        """Tell whether a camera gets a thing into view from parts of free space (None: all).
+
+        Args:
+            robot: Its name.
+            meant: The thing.
+            parts: Of free space.
+            away: From how far to look best [m].
+        """
         kind = self.kind(robot)
-        key = ("sight", meant.key, parts)
+        key = ("sight", meant.key, parts, away)
         if key not in kind.answers:
             kind.answers[key] = sights(
                 kind.space,
@@ -150,6 +159,7 @@ class BodiesInScene:
                 parts,
                 self.catalog.around(meant),
                 meant.id,
+                away,
             )
         out: Sight = kind.answers[key]
         return out

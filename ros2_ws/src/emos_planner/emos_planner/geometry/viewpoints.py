@@ -28,7 +28,8 @@ LEAST_SHARE = 0.3
 CLEAR_SHARE = 0.6
 """A thing of which more of its points are in view is in clear view."""
 _COARSE = 4  # spots tried lie on every fourth row and column
-_BEST_AWAY = 1.2  # [m] from which one looks best
+BEST_AWAY, FAR_AWAY = 1.2, 2.5
+"""From so far one looks best; and from so far under what hides things from near by [m]."""
 _MORE = 120  # spots tried if a thing is hidden from the best of all directions
 _SAFE_ANGLE = math.radians(1.0)
 
@@ -42,6 +43,7 @@ def sights(
     parts: frozenset[int] | None,
     through: Collection[str] = (),
     own: str = "",
+    away: float = BEST_AWAY,
 ) -> Sight:
     """Return the best spot and camera posture from which a thing is seen, or why there is none.
 
@@ -58,6 +60,7 @@ def sights(
         parts: Parts of free space that count; None: all.
         through: Ids of furniture that the thing is in, which is open where its surfaces are.
         own: Id of the thing.
+        away: From how far to look best [m].
     """
     if not body.cameras:
         return Sight(False, Obstacle.NO_CAMERA, "it has no camera")
@@ -75,7 +78,7 @@ def sights(
             for candidates in (stands, near):
                 found = _look(
                     space, lines, candidates, box, points, floor, through, own, camera,
-                    eye_height + body.frame.base,
+                    eye_height + body.frame.base, away,
                 )  # fmt: skip
                 if found.feasible:
                     if best is None or found.share > best.share + 0.2:
@@ -108,8 +111,8 @@ def _look(
     own: str,
     camera: ResumeCamera,
     eye_height: float,
+    best_away: float,
 ) -> Sight:
-
     elevation = space.plan.elevation(floor)
     eye_z = elevation + eye_height
     away = np.hypot(stands.x - box.center[0], stands.y - box.center[1]) - camera.forward
@@ -134,7 +137,7 @@ def _look(
         return _out_of_view(camera, eye_height, box.center[2] - elevation, off, in_range, farthest)
     chosen = stands.where(ok)
     slant, axis, off = slant[ok], axis[ok], off[ok]
-    score = np.minimum(chosen.spare, 0.1) - 0.3 * np.abs(slant - _BEST_AWAY) - 0.2 * off
+    score = np.minimum(chosen.spare, 0.1) - 0.3 * np.abs(slant - best_away) - 0.2 * off
     best = spread(chosen, box, score, slant, 1)
     rest = np.setdiff1d(np.argsort(-score, kind="stable"), best, assume_unique=True)
     tried = (best, rest[:: max(1, len(rest) // _MORE)])

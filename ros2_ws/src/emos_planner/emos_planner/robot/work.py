@@ -25,13 +25,12 @@ from coterie_core.skills import (
     Wait,
 )
 from coterie_core.tasks import Obstacle
-from emos_planner.geometry.estimates import views_on
-from emos_planner.geometry.grasp import FEW, grips
 from emos_planner.geometry.things import Meant
 from emos_planner.geometry.viewpoints import CLEAR_SHARE
 from emos_planner.robot.choose import Option
 from emos_planner.robot.searching import search
 from emos_planner.robot.situation import Situation
+from emos_planner.robot.standpoints import APART, facing, from_afar, other_sides, other_views
 
 THERE = 0.1
 """A robot this near to a spot stands on it [m]."""
@@ -39,8 +38,6 @@ ANOTHER_SPOT = 0.5
 """A spot this far from where a robot went is another one [m]."""
 SAME_SPOT_TRIES = 2
 """How often the same thing is tried from the same spot."""
-APART = 0.35
-"""Spots nearer to one another than this are the same try [m]."""
 LOOKS = 4
 """How often a thing is looked at before it is said not to be there."""
 MOST_SAID = 3
@@ -175,7 +172,7 @@ def _go(now: Situation, spot: Vec3 | None, towards: Vec3 | None, words: str) -> 
     last = now.last if now.last is not None and now.last.skill == "NavigateTo" else None
     if last is not None and last.outcome is Outcome.UNREACHABLE and goal is not None:
         # No way leads to that spot, now or later: one to another spot may.
-        sides = _other_sides(now, goal) if now.sub_task.kind in ARM_KINDS else []
+        sides = other_sides(now, goal) if now.sub_task.kind in ARM_KINDS else []
         for k, side in enumerate(sides):
             yield Option(f"go {failures}.{k}", f"{words}, to another spot", skill=side)
     yield Option("go", words, skill=NavigateTo.near(spot, yaw=yaw))
@@ -248,41 +245,17 @@ def _another_view(now: Situation, thing: SceneObject, looks: int) -> Iterator[Op
     Where on furniture it lies is not known for sure: all of that is looked over.
     """
     words = f"look at the {thing.label.top} from another side"
-    for k, (spot, (on_x, on_y, _)) in enumerate(_other_views(now, thing)):
+    for k, (spot, (on_x, on_y, _)) in enumerate(other_views(now, thing)):
         yaw = math.atan2(on_y - spot[1], on_x - spot[0])
         yield Option(f"view {looks}.on.{k}", words, skill=NavigateTo.near(spot, yaw=yaw))
     if looks == 1:
-        yield Option("near", f"go nearer to the {thing.label.top}", skill=_facing(now, thing))
+        yield Option("near", f"go nearer to the {thing.label.top}", skill=facing(now, thing))
         return
-    for k, side in enumerate(_other_sides(now, thing)):
+    if looks == 2 and (far := from_afar(now, thing)) is not None:
+        words = f"look at the {thing.label.top} from farther away"
+        yield Option("view from afar", words, skill=far)
+    for k, side in enumerate(other_sides(now, thing)):
         yield Option(f"view {looks}.{k}", words, skill=side)
-
-
-def _other_views(now: Situation, thing: SceneObject) -> list[tuple[Vec3, Vec3]]:
-    """Return spots from which other parts of what a thing was put on are seen, and these parts."""
-    holder = now.sub_task.receptacle
-    if holder is None:
-        return []
-    meant = Meant(thing.label.top, thing.box, thing)
-    parts = now.tools.parts_of(now.robot, now.position)
-    stood = [spot for spot in (now.position, *now.stood) if spot is not None]
-    views: list[tuple[Vec3, Vec3]] = []
-    for look in views_on(now.tools, now.robot, meant, holder, parts):
-        if look.spot is None or look.target is None:
-            continue
-        others = (*stood, *(spot for spot, _ in views))
-        if all(math.dist(look.spot[:2], other[:2]) > APART for other in others):
-            views.append((look.spot, look.target))
-    return views
-
-
-def _facing(now: Situation, thing: SceneObject) -> NavigateTo:
-    """Go as near to a thing as one gets, and face it."""
-    if now.position is None:
-        return NavigateTo.near(thing.box.center)
-    x, y, _ = thing.box.center
-    yaw = math.atan2(y - now.position[1], x - now.position[0])
-    return NavigateTo.near(thing.box.center, yaw=yaw)
 
 
 def _not_there(now: Situation, looks: int) -> Option:
@@ -400,39 +373,13 @@ def _retry(
         elsewhere = last.outcome in (Outcome.OUT_OF_REACH, Outcome.NOT_VISIBLE) or closed
         if elsewhere and thing is not None:
             other = f"go to another side of the {thing.label.top}"
-            for k, side in enumerate(_other_sides(now, thing)):
+            for k, side in enumerate(other_sides(now, thing)):
                 yield Option(f"side {failures}.{k}", other, skill=side)
         if last.outcome in (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET):
             yield Option("look", "look around, it may lie elsewhere", skill=LookAround())
         if last.outcome is Outcome.BLOCKED:
             yield Option("wait", "wait until there is room", skill=Wait(2.0))
     yield Option(f"again {failures}", f"{words}, once more", skill=skill)
-
-
-def _other_sides(now: Situation, thing: SceneObject) -> list[NavigateTo]:
-    """Ways to spots from which the hand reaches a thing too, away from those it was tried from."""
-    tools, box = now.tools, thing.box
-    kind = tools.kind(now.robot)
-    floor = tools.plan.floor_index(box.bottom)
-    parts = tools.parts_of(now.robot, now.position)
-    height = now.estimate.target[2] if now.estimate.target is not None else box.center[2]
-    found, _ = grips(kind.space, kind.body, box, height, floor, parts)
-    if not found:
-        more = kind.space.beyond_seen(parts)
-        found, _ = grips(kind.space, kind.body, box, height, floor, more)
-    tried = [spot for spot in (now.position, now.estimate.spot, *now.stood) if spot is not None]
-    tried += [a.goal for a in now.attempts if a.goal is not None and not a.ok]
-    ways: list[NavigateTo] = []
-    for grip in found:
-        for x, y in grip.spots[:FEW]:
-            if all(math.dist((x, y), other[:2]) > APART for other in tried):
-                spot = (float(x), float(y), tools.plan.elevation(floor))
-                tried.append(spot)
-                yaw = math.atan2(box.center[1] - y, box.center[0] - x)
-                ways.append(NavigateTo.near(spot, yaw=yaw))
-            if len(ways) == 2:
-                return ways
-    return ways
 
 
 def _target(thing: SceneObject) -> Target:

@@ -1,0 +1,81 @@
+"""Where else a robot may go for a thing: spots from which it sees or reaches it otherwise."""
+
+from __future__ import annotations
+
+import math
+
+from coterie_core.geometry import Vec3
+from coterie_core.scene import SceneObject
+from coterie_core.skills import NavigateTo
+from emos_planner.geometry.estimates import views_on
+from emos_planner.geometry.grasp import FEW, grips
+from emos_planner.geometry.things import Meant
+from emos_planner.geometry.viewpoints import FAR_AWAY
+from emos_planner.robot.situation import Situation
+
+APART = 0.35
+"""Spots nearer to one another than this are the same try [m]."""
+
+
+def other_views(now: Situation, thing: SceneObject) -> list[tuple[Vec3, Vec3]]:
+    """Return spots from which other parts of what a thing was put on are seen, and these parts."""
+    holder = now.sub_task.receptacle
+    if holder is None:
+        return []
+    meant = Meant(thing.label.top, thing.box, thing)
+    parts = now.tools.parts_of(now.robot, now.position)
+    stood = [spot for spot in (now.position, *now.stood) if spot is not None]
+    views: list[tuple[Vec3, Vec3]] = []
+    for look in views_on(now.tools, now.robot, meant, holder, parts):
+        if look.spot is None or look.target is None:
+            continue
+        others = (*stood, *(spot for spot, _ in views))
+        if all(math.dist(look.spot[:2], other[:2]) > APART for other in others):
+            views.append((look.spot, look.target))
+    return views
+
+
+def from_afar(now: Situation, thing: SceneObject) -> NavigateTo | None:
+    """Go where one sees below what hides a thing from near by: the next board of a shelf."""
+    parts = now.tools.parts_of(now.robot, now.position)
+    meant = Meant(thing.label.top, thing.box, thing)
+    spot = now.tools.view(now.robot, meant, parts, FAR_AWAY).spot
+    if spot is None or any(math.dist(spot, other) <= APART for other in now.stood):
+        return None
+    x, y, _ = thing.box.center
+    return NavigateTo.near(spot, yaw=math.atan2(y - spot[1], x - spot[0]))
+
+
+def facing(now: Situation, thing: SceneObject) -> NavigateTo:
+    """Go as near to a thing as one gets, and face it."""
+    if now.position is None:
+        return NavigateTo.near(thing.box.center)
+    x, y, _ = thing.box.center
+    yaw = math.atan2(y - now.position[1], x - now.position[0])
+    return NavigateTo.near(thing.box.center, yaw=yaw)
+
+
+def other_sides(now: Situation, thing: SceneObject) -> list[NavigateTo]:
+    """Ways to spots from which the hand reaches a thing too, away from those it was tried from."""
+    tools, box = now.tools, thing.box
+    kind = tools.kind(now.robot)
+    floor = tools.plan.floor_index(box.bottom)
+    parts = tools.parts_of(now.robot, now.position)
+    height = now.estimate.target[2] if now.estimate.target is not None else box.center[2]
+    found, _ = grips(kind.space, kind.body, box, height, floor, parts)
+    if not found:
+        more = kind.space.beyond_seen(parts)
+        found, _ = grips(kind.space, kind.body, box, height, floor, more)
+    tried = [spot for spot in (now.position, now.estimate.spot, *now.stood) if spot is not None]
+    tried += [a.goal for a in now.attempts if a.goal is not None and not a.ok]
+    ways: list[NavigateTo] = []
+    for grip in found:
+        for x, y in grip.spots[:FEW]:
+            if all(math.dist((x, y), other[:2]) > APART for other in tried):
+                spot = (float(x), float(y), tools.plan.elevation(floor))
+                tried.append(spot)
+                yaw = math.atan2(box.center[1] - y, box.center[0] - x)
+                ways.append(NavigateTo.near(spot, yaw=yaw))
+            if len(ways) == 2:
+                return ways
+    return ways
