@@ -120,6 +120,7 @@ GRASP: Cells = {
     "battery_low": (Outcome.REFUSED, "battery"),
     "link_cut": (Outcome.FAULT, ""),
     "camera_silent detector_absent navigation_dies": None,
+    "hand_in_view": None,
 }
 
 # The same of a grasp without MoveIt: the adapter plans, and ros2_control follows.
@@ -342,6 +343,22 @@ def test_every_fault_of_a_grasp_ends_by_name_and_leaves_the_arm_standing(ros, ba
             if not put.ok:
                 found.append(f"{faults}: put back: {put.outcome.name}: {put.reason}")
     assert not found, "\n".join(found)
+
+
+def test_what_the_hand_holds_is_in_view_and_nowhere_in_the_house(ros):
+    rig = LabRig(ros, pace=4.0)
+    rig.wait_ready()
+    assert rig.end(NavigateTo(position=NEAR, yaw=math.pi)).ok
+    assert rig.end(PICK).ok
+    rig.fault("hand_in_view")
+    assert rig.end(NavigateTo(position=FAR)).ok
+    looked = rig.end(Detect("mug"))
+    assert looked.outcome is Outcome.NOT_VISIBLE, looked
+    assert not [t for t in rig.adapters["slim"].sensors.observer.objects.items if t.label == "mug"]
+    # Without an arm that tells what it holds, it is taken for a mug of that room.
+    rig.adapters["slim"].sensors.observer.in_hand.arm = None
+    taken_for_one = rig.end(Detect("mug"))
+    assert taken_for_one.ok, taken_for_one
 
 
 def test_what_slips_out_of_the_hand_is_noticed(ros):

@@ -27,6 +27,8 @@ _SIZE = (0.1, 0.1, 0.1)
 _ON = 0.35
 _FLOOR = 0.15
 """What lies lower than this above the floor lies on no table, seat or counter [m]."""
+_EDGE = 0.15
+"""So far in from its sides a box that a camera saw may be too wide [m]."""
 _LOWEST = 0.4
 """Nor does what lies lower than this share of their height: seats are at half of it."""
 
@@ -240,22 +242,31 @@ def _lies_in(owner: SceneObject, low: float, point: Vec2) -> bool:
     hollow = category is not None and category.depth > 0.0
     if owner.kind != "furniture" and not hollow and not is_solid(label):
         return False
-    if not lowest_on(owner) <= low <= owner.box.top + _ON:
+    middle = (*point, owner.box.center[2])
+    if not owner.box.contains(middle, 0.05):
         return False
-    return owner.box.contains((*point, owner.box.center[2]), 0.05)
+    at_edge = not owner.box.contains(middle, -edge_of(owner))
+    return lowest_on(owner, at_edge=at_edge) <= low <= owner.box.top + _ON
 
 
-def lowest_on(owner: SceneObject) -> float:
+def edge_of(owner: SceneObject) -> float:
+    """Return how far in from its sides [m] a box may show what is beside the thing."""
+    return min(_EDGE, min(owner.box.size[:2]) / 4.0)
+
+
+def lowest_on(owner: SceneObject, *, at_edge: bool = False) -> float:
     """Return how low the bottom of a thing may be [m] that lies on or in another's box.
 
     Boxes of cameras are too wide: what fell beside a table lies in its box, but not on it. On the
-    lowest board of a shelf, behind doors, in tubs and in baskets things do lie as low as the floor.
+    lowest board of a shelf, behind doors, in tubs and in baskets things do lie as low as the floor;
+    behind doors that are not known to be open not at the edge of the box (`edge_of`).
     """
     category = load_household().category(owner.label.top)
     box = owner.box
     if box.size[2] <= 2.0 * _FLOOR or category is None:
         return box.bottom - 0.05
-    if category.opens or category.depth > 0.0 or category.shape == "shelf":
+    behind_doors = category.opens and (owner.is_open is True or not at_edge)
+    if behind_doors or category.depth > 0.0 or category.shape == "shelf":
         return box.bottom - 0.05
     return box.bottom + max(_FLOOR, _LOWEST * box.size[2])
 

@@ -47,6 +47,7 @@ class Cameras:
         self._node, self._settings, self._sensors, self._relay = node, settings, sensors, relay
         self.on_depth: list[Callable[[str, DepthImage, CameraModel], object]] = []
         self._models: dict[str, CameraModel] = {}
+        self._detectors: dict[str, CameraModel] = {}  # of images that detectors see
         self._labels: dict[str, dict[str, str]] = {}
         self._mounted: set[str] = set()
         for camera in settings.sensors.all_cameras():
@@ -124,6 +125,8 @@ class Cameras:
             message.header.frame_id = self._frame(camera, message.header.frame_id)
             self._models[camera.name] = model
             self._relay.info(camera, message)
+        else:
+            self._detectors[camera.name] = model
         work = partial(self._sensors.observer.feed_info, camera.name, model, detector=detector)
         self._sensors.feed(f"{camera.name} info {detector}", 1, work)
 
@@ -155,9 +158,14 @@ class Cameras:
         topic, observer = camera.detections.topic, self._sensors.observer
         if not self._sensors.trusted(topic, found.time):
             return
-        found = replace(found, frame=self._frame(camera, found.frame))
+        frame, size = self._frame(camera, found.frame), (found.width, found.height)
+        model = self._detectors.get(camera.name, self._models.get(camera.name))
+        if model is not None and all(size):
+            model = model.scaled(size)
+        others = observer.in_hand.in_image(found.detections, frame, model)
+        found = replace(found, frame=frame, detections=others)
         self._relay.detections(camera, found)
-        items = Detections(found.detections, found.frame, found.time, (found.width, found.height))
+        items = Detections(others, frame, found.time, size)
         if camera.depth:
             work = partial(observer.add_detections, camera.name, items, self._node.now())
         else:
@@ -167,10 +175,12 @@ class Cameras:
     def _on_boxes(self, camera: CameraSettings, found: DetectedBoxes) -> None:
         topic = camera.detections.topic
         if self._sensors.trusted(topic, found.time):
-            found = replace(found, frame=self._frame(camera, found.frame))
+            frame = self._frame(camera, found.frame)
+            others = self._sensors.observer.in_hand.in_space(found.boxes, frame)
+            found = replace(found, frame=frame, boxes=others)
             if self._sensors.steady:
                 self._relay.boxes(camera, found)
-            items = Boxes(found.boxes, found.frame, found.time)
+            items = Boxes(others, frame, found.time)
             add, now = self._sensors.observer.add_boxes, self._node.now()
             work = partial(add, camera.name, items, now)
             self._sensors.feed(topic, _KEPT["detections"], work)

@@ -119,10 +119,10 @@ class AdapterNode(AgentNode):
         serve_permits(self, {self.robot: self.gate}, {self.robot: ""})
         self.sensors.on_map(self._map_changed)
         matters = any(limits.keep_out for _, limits in self.limits.layers) or self._policy.by_room
-        urdf, folder = self.parameters["urdf"], self.parameters["urdf_folder"]
-        check, where = self._check_path, self.sensors
-        self.navigation = navigation_of(self, settings, self.body, where, check, matters)
+        urdf, folder, where = self.parameters["urdf"], self.parameters["urdf_folder"], self.sensors
+        self.navigation = navigation_of(self, settings, self.body, where, self._check_path, matters)
         self.arm = arm_of(self, settings, self.body, where, urdf, folder)
+        where.observer.in_hand.arm = self.arm
         self.docking = Docking(
             self.battery,
             settings.navigation.dock,

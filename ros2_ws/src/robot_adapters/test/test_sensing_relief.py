@@ -52,6 +52,19 @@ def test_what_stands_there_is_not_level() -> None:
     assert spot[2] == pytest.approx(0.7, abs=0.02)
 
 
+def test_a_thing_goes_where_there_is_room_around_it_rather_than_into_a_narrow_strip() -> None:
+    """A television leaves 0.12 m before it: a hand that errs a little lets go beside that."""
+    television = Box((1.21, -0.15, 0.95), (0.78, 0.3, 0.5))
+    spot = relief(REAL, television).level_spot((0.76, -0.15, 0.7), TABLE, 0.05, HERE)
+    assert spot is not None
+    assert spot[2] == pytest.approx(0.7, abs=0.02)
+    assert spot[1] > 0.05 and spot[0] > 0.74, "beside it"
+    # Where there is no better one, the strip will do.
+    wide = Box((1.21, 0.0, 0.95), (0.78, 0.6, 0.5))
+    strip = relief(REAL, wide).level_spot((0.76, -0.15, 0.7), TABLE, 0.05, HERE)
+    assert strip is not None and strip[0] < 0.82 and strip[2] == pytest.approx(0.7, abs=0.02)
+
+
 def test_of_two_heights_the_one_that_was_meant() -> None:
     """A toilet: the box ends at the tank's top, and the point meant lies over the seat."""
     toilet = Box((1.0, 0.0, 0.4), (0.7, 0.4, 0.8))

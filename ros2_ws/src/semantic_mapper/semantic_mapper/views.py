@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from coterie_core.detections import RgbdFrame
 from coterie_core.scene import SceneGraph
-from coterie_core.sightings import carries_before, lowest_on
+from coterie_core.sightings import carries_before, edge_of, lowest_on
 
 
 def seen_through(
@@ -67,15 +67,18 @@ def set_supports(graph: SceneGraph, slack: float = 0.08) -> None:
         return
     lows = np.array([t.box.axis_aligned()[0] for t in things])
     highs = np.array([t.box.axis_aligned()[1] for t in things])
-    lowest = np.array([lowest_on(t) for t in things])
+    lowest = np.array([[lowest_on(t), lowest_on(t, at_edge=True)] for t in things])
+    edges = np.array([[edge_of(t)] for t in things])
     for k, thing in enumerate(things):
         middle = np.array(thing.box.center[:2])
         over = ((lows[:, :2] <= middle) & (highs[:, :2] >= middle)).all(axis=1)
         over &= np.arange(len(things)) > k  # only larger ones carry it
+        inner = (lows[:, :2] + edges <= middle) & (highs[:, :2] - edges >= middle)
+        deep = np.where(inner.all(axis=1), lowest[:, 0], lowest[:, 1])
         top = np.abs(highs[:, 2] - lows[k, 2]) <= slack
         within = (
             (lows[:, 2] - slack <= lows[k, 2])
-            & (lowest - slack <= lows[k, 2])
+            & (deep - slack <= lows[k, 2])
             & (highs[:, 2] + slack >= highs[k, 2])
         )
         carriers = np.flatnonzero(over & top)

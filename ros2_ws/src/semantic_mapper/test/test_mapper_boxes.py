@@ -213,6 +213,23 @@ def test_what_fell_beside_a_table_into_its_box_is_not_on_the_table():
     }
 
 
+@pytest.mark.parametrize("is_open", [None, False, True])
+def test_what_fell_before_a_cabinet_is_not_behind_its_doors(is_open):
+    """Its box is too deep; behind doors that stand open things do lie as low as that."""
+    known = SceneGraph()
+    stand = Box((2.0, 0.0, 0.39), (0.67, 1.58, 0.78))
+    known.add_object(
+        SceneObject("stand", LabelBelief.of("tv stand"), stand, kind="furniture", is_open=is_open)
+    )
+    for name, x in (("before", 2.33), ("behind", 2.05)):
+        mug = Box((x, 0.3, 0.07), (0.08, 0.12, 0.07))
+        known.add_object(SceneObject(name, LabelBelief.of("mug"), mug))
+    rests = {id: resting_on(known, known.objects[id])[0] for id in ("before", "behind")}
+    set_supports(known)
+    carried = {id: t.support or t.container for id, t in known.objects.items() if id in rests}
+    assert carried == rests == {"before": "stand" if is_open else "", "behind": "stand"}
+
+
 def test_what_lies_in_a_bathtub_or_in_a_basket_on_a_shelf_is_in_it():
     known = SceneGraph()
     for label, kind, box in (

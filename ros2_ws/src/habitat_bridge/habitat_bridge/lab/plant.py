@@ -18,7 +18,8 @@ from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.goal_scheduler import Step
 from habitat_bridge.lab.arm import LabArm
 from habitat_bridge.lab.hands import Grip, Hands
-from habitat_bridge.simulator import RobotState
+from habitat_bridge.lab.held import with_held
+from habitat_bridge.simulator import Frame, RobotState
 
 Ended = Callable[[SkillResult], object]
 
@@ -168,6 +169,15 @@ class Plant:
         """Return where the point between a robot's fingers is, in the house [m]."""
         x, y, z = self.hand_pose(robot)[:3, 3].tolist()
         return (x, y, z)
+
+    def with_held(self, robot: str, frame: Frame) -> Frame:
+        """Return an image of a robot's camera in which what its gripper holds is to be seen."""
+        manipulator = self.manipulators.get(robot)
+        if manipulator is None or not manipulator.grip.thing:
+            return frame
+        things, name = self.world.contents, manipulator.grip.thing
+        number = things.first_instance + things.rows[name]
+        return with_held(frame, things.things[name].box.size, self.hand(robot), number)
 
     def move(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from coterie_core.embodiment import Embodiment
@@ -88,13 +89,13 @@ def arm_of(
     # Frames of one /tf for all robots have the robot's name in front; links of a URDF do not.
     plain = base.rpartition("/")[2]
     kinematics = arm_of_urdf(urdf, plain, arm.tip, urdf_folder) if urdf else None
+    hand = Hand.of(kinematics) if kinematics is not None else Hand(arm.tip)
     mover: Mover
     if kind == "moveit":
         from robot_adapters.backends.moveit import MoveItMover
 
         if kinematics is None and not arm.tip:
             raise ValueError("arm.tip: name the link that grasps, or give the robot's urdf")
-        hand = Hand.of(kinematics) if kinematics is not None else Hand(arm.tip)
         mover = MoveItMover(node, arm, hand.pointing(arm.points), base)
     else:
         from robot_adapters.backends.trajectory import TrajectoryMover
@@ -106,4 +107,5 @@ def arm_of(
     if arm.gripper.backend != "none":
         gripper = GripperClient(node, arm.gripper, arm.namespace, arm.server_timeout)
     reach = body.arm.reach if body.arm is not None else math.inf
-    return GraspingArm(arm, mover, gripper, where, reach)
+    hand = replace(hand, link=base.removesuffix(plain) + hand.link)
+    return GraspingArm(arm, mover, gripper, where, reach, hand)

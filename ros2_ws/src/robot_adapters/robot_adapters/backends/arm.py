@@ -25,6 +25,8 @@ from robot_adapters.backends.base import Feedback, Progress, Whereabouts
 from robot_adapters.backends.goals import Ended
 from robot_adapters.backends.grasps import DOWN, grip_point, ways
 from robot_adapters.backends.gripper import GripperClient
+from robot_adapters.kinematics import Hand
+from robot_adapters.sensing.in_hand import Grasped
 
 if TYPE_CHECKING:
     from robot_adapters.settings_motion import ArmSettings
@@ -92,6 +94,7 @@ class GraspingArm:
         gripper: Opens and closes it; None: there is none.
         where: Where the robot and things are.
         reach: How far from the base's axis the hand gets, at most [m].
+        hand: Where it grasps, in frames of the robot's tf; None: nobody tells.
     """
 
     def __init__(
@@ -101,9 +104,10 @@ class GraspingArm:
         gripper: GripperClient | None,
         where: Whereabouts,
         reach: float = math.inf,
+        hand: Hand | None = None,
     ) -> None:
         self._settings, self._mover, self._gripper, self._where = settings, mover, gripper, where
-        self._reach = reach
+        self._reach, self._hand = reach, hand
         self._holding = ""
         self._held: Box | None = None
         self._felt = False
@@ -116,6 +120,13 @@ class GraspingArm:
     def holding(self) -> str:
         """Label of what the hand holds; empty: nothing."""
         return self._holding
+
+    @property
+    def grasped(self) -> Grasped | None:
+        """What the hand holds, and where on the robot; None: nothing, or nobody tells where."""
+        if self._held is None or self._hand is None:
+            return None
+        return Grasped(self._held.size, self._hand.link, self._hand.point)
 
     def halt(self) -> None:
         """Cancel all goals of the arm. The gripper keeps what it holds."""

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.skills import NavigateTo, Skill, SkillResult
+from robot_adapters.sensing.in_hand import Grasped
 
 _FEEDBACK_PERIOD = 0.2
 """Shortest time between two pieces of feedback that are passed on [s]."""
@@ -199,6 +200,11 @@ class ArmBackend(Backend, Protocol):
     @property
     def holding(self) -> str:
         """Label of what the hand holds; empty: nothing."""
+        ...
+
+    @property
+    def grasped(self) -> Grasped | None:
+        """What the hand holds, and where on the robot; None: nothing, or nobody tells where."""
         ...
 
     async def manipulate(self, skill: Skill, feedback: Feedback) -> SkillResult:

@@ -28,12 +28,15 @@ from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_ros import conversions
 from robot_adapters.backends.base import Feedback, Progress, Whereabouts
 from robot_adapters.backends.goals import Ended, RobotAction, joined
+from robot_adapters.sensing.in_hand import Grasped
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
     from robot_adapters.backends.obstacles import Ground
     from robot_adapters.settings_motion import ArmSettings, NavigationSettings
 
+_SIZE = (0.1, 0.1, 0.1)
+"""Size that what the hand holds is taken to have [m]; the robot's own node does not tell."""
 LOOK_TIMEOUT = 120.0
 """Longest time that a robot's own node may look around for [s]."""
 
@@ -182,6 +185,12 @@ class SkillsArm:
     def holding(self) -> str:
         """Label of what the hand holds; empty: nothing."""
         return self._holding
+
+    @property
+    def grasped(self) -> Grasped | None:
+        """What the hand holds, of a size that nobody tells; None: nothing, or no `arm.tip`."""
+        tip = self._settings.tip
+        return Grasped(_SIZE, tip) if self._holding and tip else None
 
     def halt(self) -> None:
         """Cancel all goals."""

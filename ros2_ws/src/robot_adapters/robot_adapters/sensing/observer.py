@@ -25,6 +25,7 @@ from robot_adapters.sensing.camera import (
 from robot_adapters.sensing.finder import MapFinder
 from robot_adapters.sensing.frames import FrameNames, Jump, Localization
 from robot_adapters.sensing.grid_space import GridData
+from robot_adapters.sensing.in_hand import InHand
 from robot_adapters.sensing.mapped import MappedFurniture
 from robot_adapters.sensing.objects import FoundBox, Track, Tracks, WaitingBoxes, boxes_of
 from robot_adapters.sensing.places import PlaceSpacing
@@ -90,6 +91,7 @@ class Observer:
         objects: Objects that were seen of late, in the robot's map.
         relief: Heights that were seen of late, in the robot's map.
         furniture: That of the team's map.
+        in_hand: What its hand holds, which is no object of the house.
         jumps: How often localization has jumped.
         last_jump: The latest jump.
     """
@@ -102,6 +104,7 @@ class Observer:
         self.map.storeys = settings.storeys
         self.objects = Tracks(settings.sight, settings.min_views)
         self.relief = Relief()
+        self.in_hand = InHand(transforms)
         self.furniture = MappedFurniture()
         self.finder = MapFinder(settings.sight) if settings.map_pose is None else None
         self.jumps = 0
@@ -326,13 +329,12 @@ class Observer:
 
     def _camera(self, name: str) -> CameraFeed:
         if name not in self._cameras:
-            settings = self.settings
             self._cameras[name] = CameraFeed(
                 name,
                 self._transforms,
-                settings.names.map,
-                settings.patience,
-                still_period=settings.still_period,
+                self.settings.names.map,
+                self.settings.patience,
+                still_period=self.settings.still_period,
             )
         return self._cameras[name]
 
@@ -340,7 +342,7 @@ class Observer:
         frame = ready.frame
         if ready.new_view:
             self._look(frame)
-            self.relief.add(frame)
+            self.relief.add(frame, self.in_hand.sphere(self.settings.names.map))
         if ready.detections is None:
             return
         options = LiftOptions(near=self.settings.sight.near, far=self.settings.sight.far)
@@ -368,10 +370,9 @@ class Observer:
         if state is None:
             return
         spots = {name: state.position(name) for name in state.places.spots}
-        oldest = frame.time - self.settings.memory
         for name, quality in places_seen(frame, spots, base, sight).items():
             when, best = self._seen.get(name, (-math.inf, 0.0))
-            if when < oldest or quality >= best:
+            if when < frame.time - self.settings.memory or quality >= best:
                 self._seen[name] = (frame.time, quality)
         state.seen |= cells_seen(frame, state.space, sight)
 
@@ -413,8 +414,7 @@ class Observer:
     def _here(self) -> Vec3 | None:
         names = self.settings.names
         try:
-            newest = self._transforms.latest(names.map, names.base)
-            return self._where.pose_at(newest).position
+            return self._where.pose_at(self._transforms.latest(names.map, names.base)).position
         except TransformError:
             return None
 
@@ -424,8 +424,8 @@ class Observer:
         if known is not None:  # a view shows a part of it, and may misname it
             box, scores, label = known.box, known.label.distribution(), known.label.top
         room, score = self.map.room_at(where.to_robot(box.center)), min(1.0, scores[label])
-        more = ("", dict(scores), track.embeddings)
-        return Detection(label, score, box, room, track.distance, *more)
+        told = dict(scores)
+        return Detection(label, score, box, room, track.distance, "", told, track.embeddings)
 
     def _neighbors(
         self,

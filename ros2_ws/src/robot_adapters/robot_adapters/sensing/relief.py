@@ -30,6 +30,10 @@ _LEVEL = 0.04
 """Heights under a thing may differ so far [m]."""
 _KNOWN = 0.8
 """Share of the cells under a thing whose height must have been seen."""
+_SPARE = 0.04
+"""Hands err so far: a thing had better have as much level room around it [m]."""
+_NARROW = 0.6
+"""A spot without that counts as if it were so much farther away [m]."""
 _LOW = 0.15
 """Lower parts of furniture are feet, or the floor beside it [m]."""
 _AS_EXPECTED = 0.1
@@ -56,8 +60,13 @@ class Relief:
     def __init__(self) -> None:
         self._frames: deque[tuple[float, Array]] = deque(maxlen=_FRAMES)
 
-    def add(self, frame: RgbdFrame) -> None:
-        """Take what an image shows from near by."""
+    def add(self, frame: RgbdFrame, held: tuple[Vec3, float] | None = None) -> None:
+        """Take what an image shows from near by.
+
+        Args:
+            frame: The image.
+            held: Middle and radius [m] of what the robot's own hand holds, which does not count.
+        """
         depth = frame.depth
         v, u = np.nonzero((depth > 0.0) & (depth <= _NEAR))  # False for NaN
         if not len(v):
@@ -66,6 +75,8 @@ class Relief:
         v, u = v[::step], u[::step]
         local = deprojected(u, v, depth[v, u], frame.intrinsics)
         points = local @ frame.camera_to_map[:3, :3].T + frame.camera_to_map[:3, 3]
+        if held is not None:
+            points = points[np.linalg.norm(points - np.array(held[0]), axis=1) > held[1]]
         self._frames.append((frame.time, points))
 
     def forget(self, before: float = np.inf) -> None:
@@ -116,19 +127,11 @@ class Relief:
         if cells.max() > _MOST_CELLS:
             return None
         heights = self._heights(low, (int(cells[0]), int(cells[1])), box)
-        known = np.isfinite(heights)
-        around = int(np.ceil(radius / _CELL))
-        span = np.arange(-around, around + 1) * _CELL
-        foot = np.hypot(span[:, None], span[None, :]) <= radius + _CELL / 2.0
-        highest = ndimage.maximum_filter(np.where(known, heights, -np.inf), footprint=foot)
-        lowest = ndimage.minimum_filter(np.where(known, heights, np.inf), footprint=foot)
-        share = ndimage.convolve(known.astype(float), foot / foot.sum(), mode="constant")
-        with np.errstate(invalid="ignore"):  # nothing is known around
-            level = known & (share >= _KNOWN) & (highest - lowest <= _LEVEL)
-        level &= heights >= box.bottom + min(_LOW, box.size[2] / 2.0)
+        bears = heights >= box.bottom + min(_LOW, box.size[2] / 2.0)
         if at_its_height:
-            level &= np.abs(heights - point[2]) <= _AS_EXPECTED
-        i, j = np.nonzero(level)
+            bears &= np.abs(heights - point[2]) <= _AS_EXPECTED
+        i, j = np.nonzero(_level(heights, radius) & bears)
+        roomy = _level(heights, radius + _SPARE)[i, j]
         spots = low + (np.stack([i, j], axis=1) + 0.5) * _CELL
         middles = np.column_stack([spots, np.full(len(spots), box.center[2])])
         off = np.hypot(*(spots - robot[:2]).T)
@@ -141,6 +144,7 @@ class Relief:
         away += _FARTHER * farther[within].clip(0.0)
         away += _OTHER_SURFACE * (np.abs(tops - point[2]) > _AS_EXPECTED)
         away += _OTHERS * containment(others, middles[within]).any(axis=1)
+        away += _NARROW * ~roomy[within]
         best = int(away.argmin())
         return (float(spots[best, 0]), float(spots[best, 1]), float(tops[best]))
 
@@ -169,3 +173,17 @@ class Relief:
         out = np.full(cells, np.nan)
         out[seen] = np.nanmedian(stack[:, seen], axis=0)
         return out
+
+
+def _level(heights: Array, radius: float) -> npt.NDArray[np.bool_]:
+    """Tell of which cells all that is known within a radius [m] is of one height."""
+    known = np.isfinite(heights)
+    around = int(np.ceil(radius / _CELL))
+    span = np.arange(-around, around + 1) * _CELL
+    foot = np.hypot(span[:, None], span[None, :]) <= radius + _CELL / 2.0
+    highest = ndimage.maximum_filter(np.where(known, heights, -np.inf), footprint=foot)
+    lowest = ndimage.minimum_filter(np.where(known, heights, np.inf), footprint=foot)
+    share = ndimage.convolve(known.astype(float), foot / foot.sum(), mode="constant")
+    with np.errstate(invalid="ignore"):  # nothing is known around
+        out: npt.NDArray[np.bool_] = known & (share >= _KNOWN) & (highest - lowest <= _LEVEL)
+    return out

@@ -1,0 +1,117 @@
+"""What a robot's own hand holds, told from what is in the house by where tf has the hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
+from coterie_core.geometry import Box
+from coterie_core.transforms import TransformBuffer
+from robot_adapters.sensing.camera import CameraModel
+from robot_adapters.sensing.in_hand import Grasped, InHand
+from robot_adapters.sensing.relief import Relief
+
+LEVEL = (0.0, 0.0, 0.0, 1.0)
+EYE = (-0.5, 0.5, -0.5, 0.5)  # optical frame: z ahead, x right, y down
+# 0.6 m ahead of and 0.6 m below the camera is row 240 + 500.
+MODEL = CameraModel((640, 1280), (500.0, 500.0, 320.0, 240.0))
+HELD = (320.0, 740.0)
+MUG = (0.08, 0.08, 0.1)
+
+
+class Arm:
+    """An arm that holds something, or nothing."""
+
+    def __init__(self, grasped: Grasped | None) -> None:
+        self.grasped = grasped
+
+
+def in_hand(grasped: Grasped | None = None, link: str = "hand") -> InHand:
+    """Return that of a robot whose camera is 1 m high, the hand 0.6 m ahead of and below it."""
+    transforms = TransformBuffer()
+    for time in (4.0, 5.0):
+        transforms.add("map", "base", (3.0, 2.0, 0.0), LEVEL, time)
+    transforms.add("base", "camera", (0.0, 0.0, 1.0), EYE, 0.0, fixed=True)
+    transforms.add("base", link, (0.6, 0.0, 0.4), LEVEL, 4.9)
+    out = InHand(transforms)
+    out.arm = Arm(grasped)
+    return out
+
+
+def boxed(u: float, v: float, width: int, height: int, label: str = "mug") -> ImageDetection:
+    return ImageDetection(
+        (round(u - width / 2), round(v - height / 2), width, height), {label: 0.9}
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "stays"),
+    [
+        (boxed(*HELD, 70, 90), False),
+        (boxed(340.0, 760.0, 60, 90, "cup"), False),  # under another name, not quite there
+        (boxed(*HELD, 70, 90, "table"), True),  # hands hold no furniture
+        (boxed(*HELD, 600, 500, "box"), True),  # far larger than what is held
+        (boxed(320.0, 300.0, 70, 90), True),  # another mug
+    ],
+)
+def test_what_is_held_is_left_out_of_an_image(one: ImageDetection, stays: bool) -> None:
+    hand = in_hand(Grasped(MUG, "hand"))
+    assert (one in hand.in_image([one], "camera", MODEL)) is stays
+
+
+@pytest.mark.parametrize(
+    "hand",
+    [in_hand(None), in_hand(Grasped(MUG, "hand"), link="gripper")],
+    ids=["empty", "nobody tells where it is"],
+)
+def test_an_empty_hand_and_one_that_tf_does_not_have_leave_all_there(hand: InHand) -> None:
+    one = boxed(*HELD, 70, 90)
+    assert hand.in_image([one], "camera", MODEL) == (one,)
+    solid = BoxDetection((0.0, 0.6, 0.6), LEVEL, MUG, {"mug": 0.9})
+    assert hand.in_space([solid], "camera") == (solid,)
+
+
+def test_without_a_camera_model_nothing_is_left_out_and_nothing_behind_the_camera() -> None:
+    one = boxed(*HELD, 70, 90)
+    hand = in_hand(Grasped(MUG, "hand"))
+    assert hand.in_image([one], "camera", None) == (one,)
+    behind = in_hand(Grasped(MUG, "hand", (-2.0, 0.0, 0.0)))
+    assert behind.in_image([one], "camera", MODEL) == (one,)
+
+
+@pytest.mark.parametrize(
+    ("center", "size", "label", "stays"),
+    [
+        ((0.0, 0.6, 0.6), MUG, "mug", False),
+        ((0.05, 0.55, 0.6), MUG, "cup", False),
+        ((0.0, 0.6, 0.6), (0.9, 0.5, 0.5), "box", True),
+        ((0.0, 0.6, 0.6), MUG, "table", True),
+        ((0.0, 0.6, 1.0), MUG, "mug", True),
+    ],
+)
+def test_what_is_held_is_left_out_in_space(center, size, label, stays) -> None:
+    one = BoxDetection(center, LEVEL, size, {label: 0.9})
+    found = in_hand(Grasped(MUG, "hand")).in_space([one], "camera")
+    assert (one in found) is stays
+
+
+def test_what_is_held_over_a_table_is_no_part_of_its_relief() -> None:
+    hand = in_hand(Grasped(MUG, "hand"))
+    middle, radius = hand.sphere("map")
+    assert middle == pytest.approx((3.6, 2.0, 0.4))
+    assert radius == pytest.approx(math.hypot(*MUG) / 2.0 + 0.08)
+    # A camera straight above sees a table 0.3 m high, and the mug over its middle.
+    depth = np.full((100, 100), 0.9, dtype=np.float32)
+    depth[40:60, 40:60] = 0.8
+    pose = np.array([[1, 0, 0, 3.6], [0, -1, 0, 2.0], [0, 0, -1, 1.2], [0, 0, 0, 1.0]], dtype=float)
+    frame = RgbdFrame(depth, (100.0, 100.0, 50.0, 50.0), pose, time=1.0)
+    table = Box((3.6, 2.0, 0.15), (0.8, 0.8, 0.3))
+    with_it, without = Relief(), Relief()
+    with_it.add(frame)
+    without.add(frame, (middle, radius))
+    assert with_it.height((3.6, 2.0, 0.3), table, 0.04) == pytest.approx(0.4, abs=0.02)
+    assert without.height((3.6, 2.0, 0.3), table, 0.04) is None, "nobody sees what is below it"
+    assert without.height((3.9, 2.0, 0.3), table, 0.04) == pytest.approx(0.3, abs=0.02)
