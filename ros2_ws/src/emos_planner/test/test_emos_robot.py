@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import itertools
 import json
 import math
 
@@ -316,6 +317,45 @@ def test_a_thing_that_several_looks_do_not_show_is_not_there():
     (told,) = agent.report().sub_tasks
     assert told.state is FAILED and told.reason.startswith(Obstacle.NOT_THERE.value), told
     assert [name for name, _ in done].count("Detect") >= 3
+
+
+def test_a_hand_is_not_stretched_out_for_what_no_way_led_to():
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+
+    def world(skill):
+        if agent.holding and isinstance(skill, NavigateTo):
+            return SkillResult(Outcome.UNREACHABLE, "something stands at the goal")
+        return SkillResult(Outcome.OUT_OF_REACH, "") if isinstance(skill, Place) else OK
+
+    done = [name for name, _ in run(agent, world)]
+    assert done.count("Place") == 0 and done.count("NavigateTo") >= 3, done
+    place = agent.report().sub_tasks[1]
+    assert place.state is FAILED and place.reason.startswith(Obstacle.NO_PATH.value), place
+
+
+def test_a_hand_that_is_a_little_short_is_tried_from_as_near_as_the_robot_gets():
+    house = small_house()
+    for k, (x, y, w, d) in enumerate([(0.35, 3.7, 0.2, 1.4), (2.85, 3.7, 0.2, 1.4)]):
+        wall = Box((x, y, 1.0), (w, d, 2.0))  # the counter is got at from one side alone
+        name = f"screen-{k}"
+        house.add_object(
+            SceneObject(name, LabelBelief.of("wardrobe"), wall, "kitchen", "furniture")
+        )
+    agent = agent_of(house=house)
+    agent.assign("t", "bring the mug", bring())
+    places = []
+
+    def world(skill):
+        if isinstance(skill, Place):
+            places.append(skill)
+            return SkillResult(Outcome.OUT_OF_REACH, "it stays 0.04 m away")
+        return OK
+
+    done = [name for name, _ in run(agent, world)]
+    assert "NavigateTo" in done[done.index("Place") :], "it goes elsewhere before it tries again"
+    again = [a == b == "Place" for a, b in itertools.pairwise(done)]
+    assert not any(again), "from the same spot the hand does not get there another time either"
 
 
 def test_what_a_board_hides_from_near_by_is_looked_at_from_farther_away():

@@ -38,6 +38,10 @@ ANOTHER_SPOT = 0.5
 """A spot this far from where a robot went is another one [m]."""
 SAME_SPOT_TRIES = 2
 """How often the same thing is tried from the same spot."""
+GO_TRIES = 3
+"""How often a way may fail until the robot goes nowhere any more for a sub-task."""
+NEAR_ENOUGH = 1.0
+"""Beyond its reach a thing may be so far away for the hand to be tried all the same [m]."""
 LOOKS = 4
 """How often a thing is looked at before it is said not to be there."""
 MOST_SAID = 3
@@ -163,7 +167,7 @@ def _go(now: Situation, spot: Vec3 | None, towards: Vec3 | None, words: str) -> 
     if spot is None:
         return
     failures = now.failures("NavigateTo")
-    if _stands_at(now, spot) or failures >= 3:
+    if _stands_at(now, spot) or failures >= GO_TRIES:
         return
     yaw = None
     if towards is not None and math.dist(spot[:2], towards[:2]) > 0.05:
@@ -350,11 +354,20 @@ def _swing(now: Situation) -> Iterator[Option]:
     yield from _retry(now, name, f"{now.sub_task.kind} the {label}", skill, thing)
 
 
+def _no_way(now: Situation) -> int:
+    """Return to how many spots no way has led."""
+    return sum(a.outcome is Outcome.UNREACHABLE for a in now.attempts if a.skill == "NavigateTo")
+
+
 def _retry(
     now: Situation, name: str, words: str, skill: Skill, thing: SceneObject | None
 ) -> Iterator[Option]:
     """Do it; after a failure do what may help: another spot, look again, wait; and once more."""
     last, failures = now.last, now.failures(name)
+    at = now.estimate.target or (thing.box.center if thing is not None else None)
+    if at is not None and now.position is not None and _no_way(now) >= GO_TRIES:
+        if math.dist(now.position[:2], at[:2]) > _far(now) + NEAR_ENOUGH:
+            return  # no hand gets to it from here
     if failures == 0:
         yield Option("do", words, skill=skill)
         return
@@ -373,8 +386,14 @@ def _retry(
         elsewhere = last.outcome in (Outcome.OUT_OF_REACH, Outcome.NOT_VISIBLE) or closed
         if elsewhere and thing is not None:
             other = f"go to another side of the {thing.label.top}"
-            for k, side in enumerate(other_sides(now, thing)):
+            sides = other_sides(now, thing)
+            for k, side in enumerate(sides):
                 yield Option(f"side {failures}.{k}", other, skill=side)
+            if last.outcome is Outcome.OUT_OF_REACH:
+                if not sides and at is not None and now.failures(name) == 1:
+                    nearer = f"go as near to the {thing.label.top} as it gets"
+                    yield Option("nearer", nearer, skill=NavigateTo.near(at))
+                return  # from here the hand does not get there another time either
         if last.outcome in (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET):
             yield Option("look", "look around, it may lie elsewhere", skill=LookAround())
         if last.outcome is Outcome.BLOCKED:
