@@ -120,7 +120,6 @@ GRASP: Cells = {
     "battery_low": (Outcome.REFUSED, "battery"),
     "link_cut": (Outcome.FAULT, ""),
     "camera_silent detector_absent navigation_dies": None,
-    "hand_in_view": None,
 }
 
 # The same of a grasp without MoveIt: the adapter plans, and ros2_control follows.
@@ -350,7 +349,6 @@ def test_what_the_hand_holds_is_in_view_and_nowhere_in_the_house(ros):
     rig.wait_ready()
     assert rig.end(NavigateTo(position=NEAR, yaw=math.pi)).ok
     assert rig.end(PICK).ok
-    rig.fault("hand_in_view")
     assert rig.end(NavigateTo(position=FAR)).ok
     looked = rig.end(Detect("mug"))
     assert looked.outcome is Outcome.NOT_VISIBLE, looked

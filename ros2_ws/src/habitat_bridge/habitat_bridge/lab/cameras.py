@@ -88,8 +88,7 @@ class LabCamera:
     def publish(self, frame: Frame, detector: ImageDetector | None) -> None:
         """Publish an image, and what the detector finds in it; a flooding camera repeats itself."""
         head = self.robot.header(self._frame)
-        if self.robot.suffers("hand_in_view"):
-            frame = self.robot.plant.with_held(self.robot.name, frame)
+        frame = self.robot.plant.with_held(self.robot.name, frame)
         flood = self.robot.suffers("camera_flooding")
         copies = max(int(flood.size), 1) if flood is not None else 1
         for publisher, make in self._messages(frame, detector, head):

@@ -44,7 +44,6 @@ STATE_FAULTS: Mapping[str, str] = {
     "clock_off": "stamps are wrong by `value` [s]",
     "camera_silent": "no images come",
     "camera_flooding": "images come `value` times as often",
-    "hand_in_view": "the camera sees what the gripper holds, as most cameras do",
     "detector_wrong": "the detector reports wrong labels",
     "detector_absent": "the detector reports nothing",
     "battery_low": "the battery is at `value`, 0 to 1",
