@@ -255,7 +255,7 @@ def test_where_no_way_leads_it_goes_to_another_spot_at_once():
     assert math.dist(went[0][:2], went[1][:2]) > 0.35
 
 
-def test_a_hand_that_closed_on_nothing_tries_from_another_side():
+def test_a_hand_that_closed_on_nothing_looks_where_it_is_and_then_tries_from_another_side():
     agent = agent_of()
     agent.assign("t", "bring the mug", bring())
     picks = []
@@ -263,13 +263,72 @@ def test_a_hand_that_closed_on_nothing_tries_from_another_side():
     def world(skill):
         if isinstance(skill, Pick):
             picks.append(agent.report().position)
-            if len(picks) == 1:
+            if len(picks) <= 2:
                 return SkillResult(Outcome.HAND_EMPTY, "it closed on nothing")
         return OK
 
     done = [name for name, _ in run(agent, world)]
-    assert done[:4] == ["NavigateTo", "Pick", "NavigateTo", "Pick"], done
-    assert math.dist(picks[0][:2], picks[1][:2]) > 0.35
+    looked = ["NavigateTo", "NavigateTo", "Pick"]  # to where it is in view, and back
+    assert done[:7] == ["NavigateTo", "Pick", *looked, "NavigateTo", "Pick"], done
+    assert math.dist(picks[0][:2], picks[1][:2]) < 0.35 < math.dist(picks[1][:2], picks[2][:2])
+
+
+def test_what_a_look_shows_after_a_miss_is_where_the_hand_goes_next():
+    """It was put down 0.2 m from where the robot was told."""
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    x, y, z = agent.map.scene.objects["mug-1"].box.center
+    there = Detection("mug", 0.9, box=Box((x + 0.2, y, z), (0.1, 0.1, 0.1)), distance=1.2)
+    targets = []
+
+    def world(skill):
+        if isinstance(skill, Pick):
+            targets.append(skill.target.position)
+            if len(targets) == 1:
+                return SkillResult(Outcome.HAND_EMPTY, "it closed on nothing")
+        return OK
+
+    def sees(skill):
+        return [there] if isinstance(skill, NavigateTo) and len(targets) == 1 else []
+
+    run(agent, world, sees=sees)
+    assert math.dist(targets[0], (x, y, z)) < 0.01
+    assert targets[1][0] == pytest.approx(x + 0.2, abs=0.05)
+
+
+def test_what_is_to_lie_on_the_floor_is_put_before_the_robot_where_the_spot_is_out_of_reach():
+    agent = agent_of("walker")
+    pick, place = bring("walker")
+    spot = Thing(label="floor", position=(9.0, 2.5, 0.0))
+    agent.assign("t", "", (pick, place.model_copy(update={"receptacle": spot})))
+    puts = []
+
+    def world(skill):
+        if isinstance(skill, Place):
+            puts.append((agent.report().position, skill.receptacle.position))
+            if len(puts) == 1:
+                return SkillResult(Outcome.OUT_OF_REACH, "it stays 0.35 m away")
+        return OK
+
+    run(agent, world)
+    (_, first), (here, second) = puts[:2]
+    assert first[:2] == pytest.approx((9.0, 2.5))
+    assert math.dist(here[:2], second[:2]) == pytest.approx(0.4)
+
+
+def test_what_was_taken_at_the_second_try_is_in_the_history():
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    picks = []
+
+    def world(skill):
+        if isinstance(skill, Pick):
+            picks.append(skill)
+            if len(picks) == 1:
+                return SkillResult(Outcome.HAND_EMPTY, "it closed on nothing")
+        return OK
+
+    run(agent, world)
     assert "take the mug, once more" in [tried.words for tried in agent.history]
 
 

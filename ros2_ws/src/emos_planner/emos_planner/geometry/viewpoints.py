@@ -27,6 +27,7 @@ LEAST_SHARE = 0.3
 """Least share of a thing's points that must be in view (0..1)."""
 CLEAR_SHARE = 0.6
 """A thing of which more of its points are in view is in clear view."""
+_MIDDLE, _EDGE_COST = 0.7, 0.6  # what lies beyond so much of half the field may be cut off
 _COARSE = 4  # spots tried lie on every fourth row and column
 BEST_AWAY, FAR_AWAY = 1.2, 2.5
 """From so far one looks best; and from so far under what hides things from near by [m]."""
@@ -138,6 +139,7 @@ def _look(
     chosen = stands.where(ok)
     slant, axis, off = slant[ok], axis[ok], off[ok]
     score = np.minimum(chosen.spare, 0.1) - 0.3 * np.abs(slant - best_away) - 0.2 * off
+    score -= _EDGE_COST * np.maximum(off - _MIDDLE * half, 0.0)
     best = spread(chosen, box, score, slant, 1)
     rest = np.setdiff1d(np.argsort(-score, kind="stable"), best, assume_unique=True)
     tried = (best, rest[:: max(1, len(rest) // _MORE)])

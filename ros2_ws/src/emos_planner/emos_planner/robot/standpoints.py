@@ -6,7 +6,7 @@ import math
 
 from coterie_core.geometry import Vec3
 from coterie_core.scene import SceneObject
-from coterie_core.skills import NavigateTo
+from coterie_core.skills import NavigateTo, Target
 from emos_planner.geometry.estimates import views_on
 from emos_planner.geometry.grasp import FEW, grips
 from emos_planner.geometry.things import Meant
@@ -15,6 +15,8 @@ from emos_planner.robot.situation import Situation
 
 APART = 0.35
 """Spots nearer to one another than this are the same try [m]."""
+_BEFORE = 0.4
+"""A hand gets to the floor so far from the robot's middle [m]."""
 
 
 def other_views(now: Situation, thing: SceneObject) -> list[tuple[Vec3, Vec3]]:
@@ -44,6 +46,26 @@ def from_afar(now: Situation, thing: SceneObject) -> NavigateTo | None:
         return None
     x, y, _ = thing.box.center
     return NavigateTo.near(spot, yaw=math.atan2(y - spot[1], x - spot[0]))
+
+
+def in_view(now: Situation, thing: SceneObject) -> NavigateTo | None:
+    """Go where a thing is well in view, if one is not there: where a hand reaches it may be not."""
+    parts = now.tools.parts_of(now.robot, now.position)
+    spot = now.tools.view(now.robot, Meant(thing.label.top, thing.box, thing), parts).spot
+    if spot is None or now.position is None or math.dist(spot[:2], now.position[:2]) <= APART:
+        return None
+    x, y, _ = thing.box.center
+    return NavigateTo.near(spot, yaw=math.atan2(y - spot[1], x - spot[0]))
+
+
+def floor_before(position: Vec3, toward: Vec3 | None = None) -> Target:
+    """Return the floor before a robot [m], on the side of a point."""
+    x, y, z = position
+    away = math.dist(position[:2], toward[:2]) if toward is not None else 0.0
+    if toward is None or away < _BEFORE:
+        return Target("floor", (x + _BEFORE, y, z))
+    share = _BEFORE / away
+    return Target("floor", (x + share * (toward[0] - x), y + share * (toward[1] - y), z))
 
 
 def facing(now: Situation, thing: SceneObject) -> NavigateTo:

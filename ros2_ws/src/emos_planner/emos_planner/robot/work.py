@@ -30,7 +30,15 @@ from emos_planner.geometry.viewpoints import CLEAR_SHARE
 from emos_planner.robot.choose import Option
 from emos_planner.robot.searching import search
 from emos_planner.robot.situation import Situation
-from emos_planner.robot.standpoints import APART, facing, from_afar, other_sides, other_views
+from emos_planner.robot.standpoints import (
+    APART,
+    facing,
+    floor_before,
+    from_afar,
+    in_view,
+    other_sides,
+    other_views,
+)
 
 THERE = 0.1
 """A robot this near to a spot stands on it [m]."""
@@ -191,7 +199,8 @@ def _stands_at(now: Situation, spot: Vec3) -> bool:
     went = [a for a in now.attempts if a.skill == "NavigateTo"]
     # Where the way ended after a successful hop is where this spot is, whatever the map says,
     # unless what was seen since says that another spot is better.
-    arrived = bool(went) and went[-1].ok and not went[-1].option.startswith("room ")
+    looking = ("room ", "view ")  # where one sees and does not reach
+    arrived = bool(went) and went[-1].ok and not went[-1].option.startswith(looking)
     if arrived and went[-1].option == "go" and went[-1].goal is not None:
         arrived = math.dist(went[-1].goal, spot) <= ANOTHER_SPOT
     return arrived or (math.dist(here[:2], spot[:2]) <= THERE and abs(here[2] - spot[2]) < 1.0)
@@ -376,13 +385,16 @@ def _retry(
     if last is not None and last.skill == name and not last.ok:
         if last.outcome is Outcome.HAND_FULL and not now.holding and now.position is not None:
             # From before, or the fingers have closed on something beside: that goes down first.
-            x, y, z = now.position
-            down = Place(Target("floor", (x + 0.4, y, z)))
+            down = Place(floor_before(now.position))
             yield Option("empty hand", "put down what the hand holds already", skill=down)
         if last.outcome in (Outcome.REFUSED, Outcome.UNSUPPORTED, Outcome.HAND_FULL):
             return
         # A hand that closed on nothing reached for where the thing is not: seen anew, it is known.
         closed = name == "Pick" and last.outcome is Outcome.HAND_EMPTY
+        looks = closed and thing is not None and failures % 2 == 1
+        if looks and thing is not None and (spot := in_view(now, thing)) is not None:
+            see = f"look where the {thing.label.top} is from where it is in view"
+            yield Option(f"view again {failures}", see, skill=spot)
         elsewhere = last.outcome in (Outcome.OUT_OF_REACH, Outcome.NOT_VISIBLE) or closed
         if elsewhere and thing is not None:
             other = f"go to another side of the {thing.label.top}"
@@ -394,6 +406,10 @@ def _retry(
                     nearer = f"go as near to the {thing.label.top} as it gets"
                     yield Option("nearer", nearer, skill=NavigateTo.near(at))
                 return  # from here the hand does not get there another time either
+        if thing is None and last.outcome is Outcome.OUT_OF_REACH and now.position is not None:
+            # On the floor one spot is as good as another one.
+            yield Option("here", f"{words}, before it", skill=Place(floor_before(now.position, at)))
+            return
         if last.outcome in (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET):
             yield Option("look", "look around, it may lie elsewhere", skill=LookAround())
         if last.outcome is Outcome.BLOCKED:
