@@ -238,6 +238,35 @@ def test_nothing_is_let_go_over_the_floor_where_the_map_has_no_such_furniture(ro
 
 
 @pytest.mark.parametrize(
+    ("asked", "lies"),
+    [
+        ((1.75, 1.0, 1.1), None),  # before the shelf, in its box
+        ((2.1, 1.0, 0.62), (2.1, 1.0, 0.55)),  # the board is a little lower than is usual
+        ((1.9, 1.0, 0.62), (2.0, 1.0, 0.55)),  # and does not come so far forward
+    ],
+)
+def test_things_are_put_onto_the_boards_that_are_seen_and_not_before_a_shelf(ros, asked, lies):
+    rig = Rig(ros, **{"arm.scene_radius": 0.0})
+    box = Box((2.0, 1.0, 0.55), (0.7, 0.9, 1.1))
+    scene = SceneGraph()
+    scene.objects["o9"] = SceneObject("o9", LabelBelief.of("shelf"), box, kind="furniture")
+    rig.map.publish(conversions.scene_to_msg(scene, time=1.0))
+    ros.spin_until(lambda: [one[0] for one in rig.adapter.sensors.objects(9.0)] == ["o9"])
+    assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
+    drawn = {"floor": ((-5.0, -5.0, -0.1), (5.0, 5.0, 0.0))}
+    for k, high in enumerate((0.1, 0.55, 1.1)):
+        drawn[f"board#{k}"] = ((1.95, 0.55, high - 0.02), (2.35, 1.45, high))
+    frame, _ = view(drawn, pitched(1.0, 1.0, 1.2, 0.0, 0.5), time=rig.adapter.now())
+    rig.adapter.sensors.observer.relief.add(frame)
+    outcome, reason, holding = rig.do(Place(Target("shelf", asked)))
+    if lies is None:
+        assert (outcome, holding, rig.put_at) == (Outcome.NOT_VISIBLE, "cup", []), reason
+    else:
+        assert outcome is Outcome.SUCCEEDED, reason
+        assert rig.put_at == [pytest.approx(lies, abs=0.06)]
+
+
+@pytest.mark.parametrize(
     ("label", "heights"), [("toilet", (0.42,)), ("table", tuple(0.1 + 0.05 * k for k in range(12)))]
 )
 def test_nothing_is_let_go_where_the_robot_sees_that_nothing_bears_it(ros, label, heights):

@@ -44,8 +44,7 @@ def from_afar(now: Situation, thing: SceneObject) -> NavigateTo | None:
     spot = now.tools.view(now.robot, meant, parts, FAR_AWAY).spot
     if spot is None or any(math.dist(spot, other) <= APART for other in now.stood):
         return None
-    x, y, _ = thing.box.center
-    return NavigateTo.near(spot, yaw=math.atan2(y - spot[1], x - spot[0]))
+    return _facing_from(spot, thing)
 
 
 def in_view(now: Situation, thing: SceneObject) -> NavigateTo | None:
@@ -54,8 +53,7 @@ def in_view(now: Situation, thing: SceneObject) -> NavigateTo | None:
     spot = now.tools.view(now.robot, Meant(thing.label.top, thing.box, thing), parts).spot
     if spot is None or now.position is None or math.dist(spot[:2], now.position[:2]) <= APART:
         return None
-    x, y, _ = thing.box.center
-    return NavigateTo.near(spot, yaw=math.atan2(y - spot[1], x - spot[0]))
+    return _facing_from(spot, thing)
 
 
 def floor_before(position: Vec3, toward: Vec3 | None = None) -> Target:
@@ -96,8 +94,12 @@ def other_sides(now: Situation, thing: SceneObject) -> list[NavigateTo]:
             if all(math.dist((x, y), other[:2]) > APART for other in tried):
                 spot = (float(x), float(y), tools.plan.elevation(floor))
                 tried.append(spot)
-                yaw = math.atan2(box.center[1] - y, box.center[0] - x)
-                ways.append(NavigateTo.near(spot, yaw=yaw))
+                ways.append(_facing_from(spot, thing))
             if len(ways) == 2:
                 return ways
     return ways
+
+
+def _facing_from(spot: Vec3, thing: SceneObject) -> NavigateTo:
+    x, y, _ = thing.box.center
+    return NavigateTo.near(spot, yaw=math.atan2(y - spot[1], x - spot[0]))

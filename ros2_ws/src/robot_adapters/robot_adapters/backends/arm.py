@@ -308,10 +308,7 @@ class GraspingArm:
         surface, label = self._known(receptacle), receptacle.label
         x, y, z = receptacle.position
         category = load_household().category(label)
-        size = self._held.size if self._held is not None else (_EDGE, _EDGE, _EDGE)
-        radius = max(size[:2]) / 2.0
-        if category is not None and category.boards:
-            return x, y, z
+        radius = max(self._held.size[:2] if self._held is not None else (_EDGE,)) / 2.0
         if surface is None:
             if z > _STEP:
                 around = Box((x, y, z / 2.0), (2.0 * radius, 2.0 * radius, z))
@@ -319,7 +316,9 @@ class GraspingArm:
             return x, y, z
         # A point of its box means what carries things there; a shelf has several boards.
         tops = usual_tops(label, surface)
-        if surface.bottom - _CLEARANCE <= z <= tops[0]:
+        if category is not None and category.boards:
+            surface = _below(surface, z)
+        elif surface.bottom - _CLEARANCE <= z <= tops[0]:
             z = min(tops, key=lambda top: abs(top - z))
         if hollow_bottom(label, surface) is not None:
             return x, y, z
@@ -442,3 +441,10 @@ class GraspingArm:
 
 def _up(point: Vec3, settings: ArmSettings) -> Vec3:
     return (point[0], point[1], point[2] + settings.approach)
+
+
+def _below(box: Box, top: float) -> Box:
+    """Return what of a box lies below a height [m], where that is not below the box."""
+    (x, y, _), (wide, deep, _) = box.center, box.size
+    high = max(min(top, box.top) - _CLEARANCE, box.bottom + _CLEARANCE)
+    return Box((x, y, (box.bottom + high) / 2.0), (wide, deep, high - box.bottom), box.yaw)
