@@ -305,6 +305,20 @@ def test_shelves_found_on_the_way_have_boards_below_their_top():
     assert 0.0 < answer.target[2] < 1.5, "the hand does not get to the top"
 
 
+def test_what_was_seen_far_too_large_for_its_kind_is_no_load_for_a_giant():
+    """Two looks made one bottle of 0.8 m: nobody would ever take it."""
+    scene = house()
+    bottle = scene.objects["mug-1"]
+    x, y, z = bottle.box.center
+    bottle.label, bottle.box = LabelBelief.of("water bottle"), Box((x, y, z), (0.82, 0.1, 0.22))
+    resumes = {"wheels": Resume.of_embodiment(BODIES["wheels"])}
+    given = Toolbox(scene, resumes).estimate("wheels", task("pick", "mug-1"), START)
+    assert given.obstacle is Obstacle.TOO_HEAVY, "a map that was given has it so large"
+    bottle.last_seen = Sighting(1.0, "wheels")
+    seen = Toolbox(scene, resumes).estimate("wheels", task("pick", "mug-1"), START)
+    assert seen.feasible and seen.target[:2] == pytest.approx((x, y)), seen.reason
+
+
 def test_a_box_much_higher_than_its_kind_takes_in_what_stands_on_it():
     """An oven 1.6 m high: with the hood above it, so that a hand gets on it all the same."""
     scene = house()

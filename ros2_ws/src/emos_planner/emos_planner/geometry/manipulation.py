@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.guard.mass import object_mass
+from coterie_core.sizes import oversize
 from coterie_core.surfaces import free_points
 from coterie_core.tasks import Obstacle, Thing
 from emos_planner.geometry.bodies import BodiesInScene
@@ -38,6 +39,12 @@ def pick(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Estima
     name = thing.id if thing is not None else ""
     if not kind.body.hands:
         return Estimate(False, Obstacle.NO_ARM, "it has no arm", thing=name)
+    if thing is not None and thing.kind == "item" and thing.last_seen is not None:
+        if oversize(meant.name, box.size) > 1.0:
+            # Its box is wrong, not the thing: a hand goes to its middle, and trying tells.
+            w, d, h = (min(edge, _SMALL) for edge in box.size)
+            box = Box(box.center, (w, d, h), box.yaw)
+            meant = replace(meant, box=box)
     if thing is not None and (thing.kind != "item" or max(box.size) > LARGEST):
         return Estimate(
             False,
