@@ -78,6 +78,17 @@ def test_of_two_heights_the_one_that_was_meant() -> None:
     assert on_seat is not None and on_seat[2] == pytest.approx(0.4, abs=0.02)
 
 
+def test_a_narrow_tank_goes_before_the_wide_basket_beside_it_that_its_box_takes_in() -> None:
+    toilet = Box((1.0, 0.1, 0.35), (0.7, 0.7, 0.7))  # 0.3 m too wide
+    tank = Box((1.25, 0.0, 0.375), (0.14, 0.4, 0.75))
+    bowl = Box((0.9, 0.0, 0.2), (0.5, 0.4, 0.4))
+    lid = Box((1.1, 0.45, 0.31), (0.4, 0.4, 0.62))
+    spot = relief(tank, bowl, lid).level_spot(
+        (1.2, 0.15, 0.7), toilet, 0.05, HERE, at_its_height=True
+    )
+    assert spot is not None and spot[2] == pytest.approx(0.75, abs=0.02), spot
+
+
 def test_a_seat_alone_in_view_bears_nothing_where_only_the_top_does() -> None:
     toilet = Box((1.0, 0.0, 0.4), (0.7, 0.4, 0.8))
     made = relief(Box((0.9, 0.0, 0.2), (0.5, 0.4, 0.4)))  # the tank is not in view

@@ -125,4 +125,4 @@ class InHand:
 def _others(found: Sequence[Found], held: Callable[[Found], bool]) -> tuple[Found, ...]:
     """Return what is not held: that is none of the furniture."""
     household = load_household()
-    return tuple(one for one in found if household.kind(one.label) != "item" or not held(one))
+    return tuple(one for one in found if household.kind(one.label) == "furniture" or not held(one))

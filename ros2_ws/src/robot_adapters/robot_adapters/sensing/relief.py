@@ -65,7 +65,8 @@ class Relief:
 
         Args:
             frame: The image.
-            held: Middle and radius [m] of what the robot's own hand holds, which does not count.
+            held: Middle and radius [m] of what the robot's own hand holds. Below and above it
+                nothing counts: what is next to it would look lower than it is.
         """
         depth = frame.depth
         v, u = np.nonzero((depth > 0.0) & (depth <= _NEAR))  # False for NaN
@@ -76,7 +77,7 @@ class Relief:
         local = deprojected(u, v, depth[v, u], frame.intrinsics)
         points = local @ frame.camera_to_map[:3, :3].T + frame.camera_to_map[:3, 3]
         if held is not None:
-            points = points[np.linalg.norm(points - np.array(held[0]), axis=1) > held[1]]
+            points = points[np.hypot(*(points[:, :2] - held[0][:2]).T) > held[1]]
         self._frames.append((frame.time, points))
 
     def forget(self, before: float = np.inf) -> None:
@@ -144,7 +145,8 @@ class Relief:
         away += _FARTHER * farther[within].clip(0.0)
         away += _OTHER_SURFACE * (np.abs(tops - point[2]) > _AS_EXPECTED)
         away += _OTHERS * containment(others, middles[within]).any(axis=1)
-        away += _NARROW * ~roomy[within]
+        if not at_its_height:  # what bears at its top alone, as a tank does, is narrow
+            away += _NARROW * ~roomy[within]
         best = int(away.argmin())
         return (float(spots[best, 0]), float(spots[best, 1]), float(tops[best]))
 
