@@ -294,6 +294,26 @@ def test_what_furniture_that_was_seen_only_closes_is_tried_and_comes_last():
     assert shut.obstacle is Obstacle.NO_PATH and "no way" in shut.reason
 
 
+def test_what_seen_furniture_surrounds_is_gone_near_to_and_comes_last():
+    """A sofa whose box takes in all floor around the table: no spot is left to stand on."""
+    scene = house()
+    spot = scene.objects["mug-1"].box.center
+    wide = furniture("sofa-9", box(spot[0], spot[1], 0.0, 3.6, 3.6, 0.7), 0.7)
+    wide.receptacles, wide.last_seen = [], Sighting(1.0, "wheels")
+    scene.add_object(wide)
+    resumes = {"wheels": Resume.of_embodiment(BODIES["wheels"])}
+    tools = Toolbox(scene, resumes)
+    answer = tools.estimate("wheels", task("pick", "mug-1"), START)
+    assert answer.feasible and "trying tells" in answer.reason, answer.reason
+    plain = Toolbox(house(), resumes).estimate("wheels", task("pick", "mug-1"), START)
+    assert "trying" not in plain.reason and answer.time > plain.time + TO_TRY / 2.0
+    again = tools.with_scene(scene, resumes).estimate("wheels", task("pick", "mug-1"), START)
+    assert again == answer
+    wide.last_seen = None  # on a map that somebody made there is no floor there
+    shut = Toolbox(scene, resumes).estimate("wheels", task("pick", "mug-1"), START)
+    assert not shut.feasible
+
+
 def test_shelves_found_on_the_way_have_boards_below_their_top():
     scene = house()
     shelf = furniture("shelf-1", box(3.0, 3.0, 0.0, 0.8, 0.3, 1.8), 1.8)

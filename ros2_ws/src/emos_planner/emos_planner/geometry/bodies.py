@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -65,6 +66,19 @@ class BodiesInScene:
         self._kind_of = {robot: body_key(resume) for robot, resume in self.resumes.items()}
         self._kinds: dict[str, Kind] = {}
         self._spaces: dict[Frame, ConfigurationSpace] = {}
+        self._bare: tuple[FloorPlan, dict[Frame, ConfigurationSpace]] | None = None
+
+    def without_seen(self: BodiesT) -> BodiesT:
+        """Return the same where furniture that robots only saw is in nobody's way; it hides things.
+
+        Where their boxes cover all floor around a thing, this tells from where it would be reached.
+        """
+        if self._bare is None:
+            self._bare = (FloorPlan(self.scene, self.plan.driven, seen=False), {})
+        out = copy.copy(self)
+        out.plan, out._spaces = self._bare
+        out._kinds = {}
+        return out
 
     def with_scene(
         self: BodiesT,
@@ -90,7 +104,7 @@ class BodiesInScene:
         out._kinds = {
             key: Kind(kind.body, kind.space, kind.ways) for key, kind in self._kinds.items()
         }
-        out._spaces = self._spaces
+        out._spaces, out._bare = self._spaces, self._bare
         return out
 
     @property

@@ -94,12 +94,15 @@ class FloorPlan:
     Args:
         scene: What is known of the house; rooms' outlines, doors, stairs and furniture count.
         driven: Where a robot has driven: boxes of furniture that was seen only do not count there.
+        seen: Whether such boxes count elsewhere.
 
     Raises:
         ValueError: The rooms span an area that no raster can hold: positions are not in metres.
     """
 
-    def __init__(self, scene: SceneGraph, driven: Driven | None = None) -> None:
+    def __init__(
+        self, scene: SceneGraph, driven: Driven | None = None, *, seen: bool = True
+    ) -> None:
         self.driven = driven or Driven()
         self.floors = floors_of(scene)
         self._elevations = np.array([floor.elevation for floor in self.floors])
@@ -127,9 +130,10 @@ class FloorPlan:
                 self.flights.append(self._flight(scene, way, low, high))
             else:
                 self.doors.append(self._doorway(scene, way, low))
-        self.rough = any(
+        self.rough = seen and any(
             t.last_seen is not None and t.kind != "item" for t in scene.objects.values()
         )
+        self._seen = seen
         self._storeys = [self._storey(k, scene) for k in range(len(self.floors))]
         self._clearance: dict[tuple[Frame, int, bool], npt.NDArray[np.float32]] = {}
 
@@ -208,7 +212,8 @@ class FloorPlan:
         for gap in gaps:
             free[gap.rows, gap.cols] |= gap.mask
         for layer in storey.furniture:
-            if layer.low < frame.high and layer.high > frame.low and (seen or not layer.seen):
+            counts = (seen and self._seen) or not layer.seen
+            if layer.low < frame.high and layer.high > frame.low and counts:
                 free[layer.rows, layer.cols] &= ~layer.mask
         unwalled = _edt(free)
         for layer in storey.walls:

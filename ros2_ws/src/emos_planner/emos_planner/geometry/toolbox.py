@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.tasks import Obstacle, SubTask
-from emos_planner.geometry.bodies import BodiesInScene, Kind
+from emos_planner.geometry.bodies import BodiesInScene
 from emos_planner.geometry.estimates import estimate_for
 from emos_planner.geometry.grasp import grips, reach_of
 from emos_planner.geometry.path_cost import TO_TRY
@@ -22,8 +22,14 @@ _FROM_ELSEWHERE = (
 """What may be otherwise from a spot that the robot did not count on getting to."""
 
 
+_REACHED = ("pick", "place", "open", "close")
+"""What a robot goes near to for its hand: as near as its own map of the floor lets it."""
+
+
 class Toolbox(BodiesInScene):
     """Typed answers about robots in a scene."""
+
+    _without_seen: Toolbox | None = None
 
     def reach(
         self, robot: str, point: Vec3, *, radius: float = 0.0, start: Vec3 | None = None
@@ -78,7 +84,7 @@ class Toolbox(BodiesInScene):
         kind = self.kind(robot)
         key = ("path", start, goal)
         if key not in kind.answers:
-            kind.answers[key] = self._path(kind, start, goal)
+            kind.answers[key] = self._path(robot, start, goal)
         out: Path = kind.answers[key]
         return out
 
@@ -142,15 +148,32 @@ class Toolbox(BodiesInScene):
             tried = estimate_for(self, robot, sub_task, more, holding, opened)
             if tried.feasible:
                 return replace(tried, reason=f"{tried.reason}; {_DOUBT}") if start else tried
+        if self.plan.rough and sub_task.kind in _REACHED:
+            bare = self._bare_tools()
+            where = bare.parts_of(robot, start)
+            tried = estimate_for(bare, robot, sub_task, where, holding, opened)
+            if tried.feasible:
+                time, work = tried.time + TO_TRY, tried.work + TO_TRY
+                return replace(tried, reason=f"{tried.reason}; {_DOUBT}", time=time, work=work)
         if there.obstacle is not Obstacle.NO_PATH or there.spot is None:
             return there
         if start is not None:
             there = replace(there, reason=f"no way there: {space.why_not(start, there.spot)}")
         return replace(there, spot=None)
 
-    def _path(self, kind: Kind, start: Vec3, goal: Vec3) -> Path:
+    def _bare_tools(self) -> Toolbox:
+        """Return the tools where seen furniture is in nobody's way, for what nothing else gets."""
+        self._without_seen = self._without_seen or self.without_seen()
+        return self._without_seen
+
+    def _path(self, robot: str, start: Vec3, goal: Vec3) -> Path:
+        kind = self.kind(robot)
         space = kind.space
         a, b = space.stand(start), space.stand(goal)
+        if None in (a, b) and self.plan.rough:
+            way = self._bare_tools().path(robot, start, goal)
+            if way.feasible:
+                return replace(way, reason=f"{way.reason}; {_DOUBT}", time=way.time + TO_TRY)
         for spot, wanted in ((a, start), (b, goal)):
             if spot is None:
                 return Path(
