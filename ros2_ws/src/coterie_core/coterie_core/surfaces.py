@@ -33,15 +33,21 @@ def usual_surface(label: str, box: Box, item: Box | None) -> Vec2:
     Edges are left out, since boxes that cameras give are too wide at times, and of seats what arms
     and back take; where an item does not fit on what is left, the whole box counts.
     """
-    home = load_household()
-    seat = home.canonical(label) in home.members("seats")
-    length, width = (
-        edge * _SEAT_SHARE if seat else max(edge - 2.0 * _EDGE_M, edge / 2.0)
-        for edge in box.size[:2]
-    )
+    length, width = between_arms(label, box).size[:2]
+    if (length, width) == box.size[:2]:
+        length, width = (max(edge - 2.0 * _EDGE_M, edge / 2.0) for edge in box.size[:2])
     need = sorted(item.size[:2]) if item is not None else [0.0, 0.0]
     least, most = sorted((length, width))
     return (length, width) if need[0] <= least and need[1] <= most else box.size[:2]
+
+
+def between_arms(label: str, box: Box) -> Box:
+    """Return of a seat's box what is surely neither arm nor back, and of any other box all."""
+    home = load_household()
+    if home.canonical(label) not in home.members("seats"):
+        return box
+    wide, deep, high = box.size
+    return Box(box.center, (_SEAT_SHARE * wide, _SEAT_SHARE * deep, high), box.yaw)
 
 
 def usual_top(label: str, box: Box) -> float:

@@ -266,6 +266,27 @@ def test_things_are_put_onto_the_boards_that_are_seen_and_not_before_a_shelf(ros
         assert rig.put_at == [pytest.approx(lies, abs=0.06)]
 
 
+def test_things_are_put_onto_a_seat_and_not_onto_its_arm(ros):
+    """The arm is level, hardly higher, and nearer to what was meant than all that is in view."""
+    rig = Rig(ros, **{"arm.scene_radius": 0.0})
+    scene = SceneGraph()
+    box = Box((1.9, 1.0, 0.4), (0.8, 0.9, 0.8))
+    scene.objects["o9"] = SceneObject("o9", LabelBelief.of("armchair"), box, kind="furniture")
+    rig.map.publish(conversions.scene_to_msg(scene, time=1.0))
+    ros.spin_until(lambda: [one[0] for one in rig.adapter.sensors.objects(9.0)] == ["o9"])
+    assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
+    drawn = {
+        "floor": ((-5.0, -5.0, -0.1), (5.0, 5.0, 0.0)),
+        "seat#0": ((1.5, 0.7, 0.0), (2.1, 1.3, 0.43)),
+        "arm#0": ((1.5, 0.55, 0.0), (2.2, 0.7, 0.52)),
+    }
+    frame, _ = view(drawn, pitched(1.0, 1.0, 1.2, 0.0, 0.7), time=rig.adapter.now())
+    rig.adapter.sensors.observer.relief.add(frame)
+    assert rig.do(Place(Target("armchair", (1.8, 0.66, 0.45))))[0] is Outcome.SUCCEEDED
+    (x, y, z) = rig.put_at[0]
+    assert 0.7 < y < 1.3 and z == pytest.approx(0.43, abs=0.02), (x, y, z)
+
+
 @pytest.mark.parametrize(
     ("label", "heights"), [("toilet", (0.42,)), ("table", tuple(0.1 + 0.05 * k for k in range(12)))]
 )

@@ -20,8 +20,8 @@ from coterie_core.skills import (
     SkillResult,
     Target,
 )
-from coterie_core.surfaces import bears_at_top_only, hollow_bottom, usual_top, usual_tops
-from robot_adapters.backends.base import Feedback, Progress, Whereabouts
+from coterie_core.surfaces import bears_at_top_only, between_arms, hollow_bottom, usual_tops
+from robot_adapters.backends.base import Feedback, Progress, Whereabouts, below
 from robot_adapters.backends.goals import Ended
 from robot_adapters.backends.grasps import DOWN, grip_point, ways
 from robot_adapters.backends.gripper import GripperClient
@@ -317,15 +317,16 @@ class GraspingArm:
         # A point of its box means what carries things there; a shelf has several boards.
         tops = usual_tops(label, surface)
         if category is not None and category.boards:
-            surface = _below(surface, z)
+            surface = below(surface, z - _CLEARANCE)
         elif surface.bottom - _CLEARANCE <= z <= tops[0]:
             z = min(tops, key=lambda top: abs(top - z))
         if hollow_bottom(label, surface) is not None:
             return x, y, z
         # What was seen counts more than the box, which may be too large or mostly air.
         others, exact = self._beside(label, surface), bears_at_top_only(label)
+        middle = between_arms(label, surface)
         spot = self._where.level_spot(
-            (x, y, z), surface, radius, others, reach=self._reach, at_its_height=exact
+            (x, y, z), middle, radius, others, reach=self._reach, at_its_height=exact
         )
         if spot is not None:
             return spot
@@ -355,7 +356,7 @@ class GraspingArm:
             box
             for _, other, box in self._where.objects(math.inf)
             if other != label and is_solid(other)
-            if abs(usual_top(other, box) - usual_top(label, surface)) < _STEP
+            if abs(usual_tops(other, box)[0] - usual_tops(label, surface)[0]) < _STEP
             and iou(box, surface) > 0.0
         ]
 
@@ -441,10 +442,3 @@ class GraspingArm:
 
 def _up(point: Vec3, settings: ArmSettings) -> Vec3:
     return (point[0], point[1], point[2] + settings.approach)
-
-
-def _below(box: Box, top: float) -> Box:
-    """Return what of a box lies below a height [m], where that is not below the box."""
-    (x, y, _), (wide, deep, _) = box.center, box.size
-    high = max(min(top, box.top) - _CLEARANCE, box.bottom + _CLEARANCE)
-    return Box((x, y, (box.bottom + high) / 2.0), (wide, deep, high - box.bottom), box.yaw)

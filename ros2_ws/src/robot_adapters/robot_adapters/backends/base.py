@@ -44,6 +44,13 @@ def tight(box: Box) -> Box:
     return replace(box, size=(a, b, c))
 
 
+def below(box: Box, top: float) -> Box:
+    """Return what of a box lies below a height [m]; at least a thin piece of it."""
+    high = max(min(top, box.top), box.bottom + _THINNEST)
+    (x, y, _), (wide, deep, _) = box.center, box.size
+    return Box((x, y, (box.bottom + high) / 2.0), (wide, deep, high - box.bottom), box.yaw)
+
+
 class Whereabouts(Protocol):
     """Where the robot and things are: in the team's map for Coterie, in its own for its drivers."""
 
