@@ -355,6 +355,22 @@ def test_what_a_detector_took_for_a_counter_in_passing_is_not_the_counter(weight
     assert found[0].id == first
 
 
+def test_what_lies_on_what_was_a_counter_in_passing_is_not_there_already() -> None:
+    """A sofa that is none takes in the sink, and the faucet on it was said to be brought."""
+    scene = small_house()
+    keys, counter = scene.objects["keys-1"], scene.objects["counter-1"]
+    counter.label.weights = {"counter": 60.0}
+    phantom = copy.deepcopy(counter)
+    phantom.id, phantom.receptacles = "counter-9", []
+    phantom.label.weights, phantom.last_seen = {"counter": 5.0}, Sighting(1.0, "rover")
+    scene.add_object(phantom)
+    keys.support, keys.container = "counter-9", ""
+    meant = understand("bring the keys to the counter", scene)
+    assert kinds(meant) == ["detect", "pick", "place"]
+    phantom.label.weights = {"counter": 50.0}
+    assert kinds(understand("bring the keys to the counter", scene)) == ["detect"]
+
+
 def test_an_ordinal_that_is_not_there_yet_is_looked_for() -> None:
     meant = understand("find the ninth mug", mugs_of_many_sizes())
     assert set(kinds(meant)) == {"search"}

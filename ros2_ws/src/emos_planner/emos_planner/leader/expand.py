@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from coterie_core.geometry import distance
 from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.sightings import as_thing, kind_of
+from coterie_core.sightings import as_thing, kind_of, seen_in_passing
 from coterie_core.tasks import Predicate, SubTask, SubTaskKind, SubTaskState, Thing
 from coterie_core.understanding import NotUnderstood
 from coterie_core.understanding.grounding import Resolver
@@ -103,7 +103,7 @@ def _serve(want: Want, resolver: Resolver, board: Board, taken: set[str]) -> Non
         t for t in _candidates(want, resolver) if t.id not in want.given and t.id not in want.met
     ]
     if want.kind == "bring":
-        there = {target.id for target in targets}
+        there = {target.id for target in targets} - seen_in_passing(targets)
         fits = [t for t in found if t.support in there or t.container in there]
         others = [t for t in found if t not in fits and t.id not in taken and t.id not in there]
         found = sorted(others, key=lambda t: (_far(t, targets), t.id))
