@@ -15,6 +15,8 @@ _SEAT_M, _MATTRESS_M = 0.45, 0.55
 """Usual heights of seats and mattresses above the floor [m]."""
 _SEAT_SHARE = 0.6
 """Share of a seat's box, in both directions, that is surely neither arm nor back."""
+_LOWER = 0.8
+"""Furniture is not lower than this share of the lowest of its kind."""
 _TALLER = 1.2
 """A box so many times as high as the highest of its kind is no box of that alone."""
 _EDGE_M = 0.08
@@ -74,6 +76,20 @@ def usual_tops(label: str, box: Box) -> tuple[float, ...]:
         return (top,)
     highest = box.bottom + category.size[2][1]
     return (top, highest) if top - box.bottom > _TALLER * category.size[2][1] else (top,)
+
+
+def least_top(label: str) -> float:
+    """Return the height above the floor [m] below which no furniture of a kind carries things.
+
+    What is lower in its box stands beside it: a stool before a counter. Seats and shelves carry
+    things anywhere, and so does what is no furniture or not known.
+    """
+    home = load_household()
+    category = home.category(label)
+    if category is None or category.size is None or category.kind != "furniture":
+        return 0.0
+    anywhere = category.boards or home.canonical(label) in home.members("seats")
+    return 0.0 if anywhere else _LOWER * category.size[2][0]
 
 
 def bears_at_top_only(label: str) -> bool:

@@ -266,6 +266,22 @@ def test_things_are_put_onto_the_boards_that_are_seen_and_not_before_a_shelf(ros
         assert rig.put_at == [pytest.approx(lies, abs=0.06)]
 
 
+def test_nothing_is_put_onto_a_stool_that_a_counters_box_takes_in(ros):
+    rig = Rig(ros, **{"arm.scene_radius": 0.0})
+    scene = SceneGraph()
+    box = Box((1.9, 1.0, 0.45), (0.9, 1.2, 0.9))
+    scene.objects["o9"] = SceneObject("o9", LabelBelief.of("counter"), box, kind="furniture")
+    rig.map.publish(conversions.scene_to_msg(scene, time=1.0))
+    ros.spin_until(lambda: [one[0] for one in rig.adapter.sensors.objects(9.0)] == ["o9"])
+    assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
+    floor = ((-5.0, -5.0, -0.1), (5.0, 5.0, 0.0))
+    drawn = {"floor": floor, "stool#0": ((1.5, 0.8, 0.0), (1.8, 1.2, 0.6))}
+    frame, _ = view(drawn, pitched(1.0, 1.0, 1.2, 0.0, 0.7), time=rig.adapter.now())
+    rig.adapter.sensors.observer.relief.add(frame)
+    outcome, reason, holding = rig.do(Place(Target("counter", (1.65, 1.0, 0.9))))
+    assert (outcome, holding, rig.put_at) == (Outcome.NOT_VISIBLE, "cup", []), reason
+
+
 def test_things_are_put_onto_a_seat_and_not_onto_its_arm(ros):
     """The arm is level, hardly higher, and nearer to what was meant than all that is in view."""
     rig = Rig(ros, **{"arm.scene_radius": 0.0})

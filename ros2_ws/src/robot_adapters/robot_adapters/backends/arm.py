@@ -20,7 +20,13 @@ from coterie_core.skills import (
     SkillResult,
     Target,
 )
-from coterie_core.surfaces import bears_at_top_only, between_arms, hollow_bottom, usual_tops
+from coterie_core.surfaces import (
+    bears_at_top_only,
+    between_arms,
+    hollow_bottom,
+    least_top,
+    usual_tops,
+)
 from robot_adapters.backends.base import Feedback, Progress, Whereabouts, below
 from robot_adapters.backends.goals import Ended
 from robot_adapters.backends.grasps import DOWN, grip_point, ways
@@ -328,7 +334,7 @@ class GraspingArm:
         spot = self._where.level_spot(
             (x, y, z), middle, radius, others, reach=self._reach, at_its_height=exact
         )
-        if spot is not None:
+        if spot is not None and spot[2] >= self._where.pose().position[2] + least_top(label):
             return spot
         self._check_height(label, (x, y, z), surface, radius)
         return x, y, z
