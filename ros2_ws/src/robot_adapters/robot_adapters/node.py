@@ -149,7 +149,7 @@ class AdapterNode(AgentNode):
             f"{self.get_namespace().rpartition('/')[0]}/{STOP}",
             Path(kept) if kept else None,
             self._halt,
-            lambda robot: None,
+            lambda robot: self.docking.forget(),
             lambda robot, kind, body: self.gate.note(kind, body),
         )
         self.every(_HOLD_PERIOD, self._hold, "hold")
