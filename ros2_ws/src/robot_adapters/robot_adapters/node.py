@@ -149,7 +149,7 @@ class AdapterNode(AgentNode):
             f"{self.get_namespace().rpartition('/')[0]}/{STOP}",
             Path(kept) if kept else None,
             self._halt,
-            lambda robot: self.docking.forget(),
+            lambda robot: None,
             lambda robot, kind, body: self.gate.note(kind, body),
         )
         self.every(_HOLD_PERIOD, self._hold, "hold")
@@ -426,10 +426,11 @@ class AdapterNode(AgentNode):
     # -- battery -------------------------------------------------------------------------------
 
     def _on_battery(self, message: BatteryState) -> None:
-        low = self.battery.update(float(message.percentage), int(message.power_supply_status))
-        if low:
+        stopped = bool(self.stops.refusal(self.robot))  # before it is low: a release comes any time
+        share, status = float(message.percentage), int(message.power_supply_status)
+        if low := self.battery.update(share, status):
             self.problem(self.battery.trouble)
-        self.docking.heard(low and not self.stops.refusal(self.robot))
+        self.docking.heard(low and not stopped)
 
     async def _dock(self, request: Trigger.Request) -> Trigger.Response:
         result = await self.docking.dock()
