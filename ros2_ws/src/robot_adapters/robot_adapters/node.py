@@ -427,8 +427,7 @@ class AdapterNode(AgentNode):
 
     def _on_battery(self, message: BatteryState) -> None:
         stopped = bool(self.stops.refusal(self.robot))  # before it is low: a release comes any time
-        share, status = float(message.percentage), int(message.power_supply_status)
-        if low := self.battery.update(share, status):
+        if low := self.battery.update(float(message.percentage), int(message.power_supply_status)):
             self.problem(self.battery.trouble)
         self.docking.heard(low and not stopped)
 
