@@ -37,8 +37,6 @@ AT_ONCE = {"stop": "coterie_cli.stop", "release": "coterie_cli.stop"}
 #: puts a decision to the model in the box, and asks the MCP server.
 MORE_GROUPS = {
     "test": ("docs", "embeddings", "local-model", "mcp", ROBOTS),
-    "lab": (ROBOTS,),
-    "robot": (ROBOTS,),
 }
 
 

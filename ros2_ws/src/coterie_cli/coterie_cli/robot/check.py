@@ -11,6 +11,7 @@ from pathlib import Path
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.processes import dds_environment
+from coterie_bringup.robot_interfaces import ensure_interfaces
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.team_robots import RobotSpec
 from coterie_cli.robot.body import judge_body
@@ -39,6 +40,7 @@ def check(
     """
     team = load_team(file)
     chosen = _chosen(team, robots, file)
+    ensure_interfaces(team)  # what the file has wrong is told before that
     number = _domain(team, domain)
     findings = [f for robot, settings in chosen for f in judge_body(team, robot, settings)]
     expected = [expected_of(robot.name, s, team.namespace) for robot, s in chosen]
