@@ -249,6 +249,11 @@ def _lies_in(owner: SceneObject, low: float, point: Vec2) -> bool:
     return lowest_on(owner, at_edge=at_edge) <= low <= owner.box.top + _ON
 
 
+def inside_only(thing: SceneObject) -> bool:
+    """Whether things go into it and not onto it; what was found on the way has a top."""
+    return bool(thing.receptacles) and all(r.inside for r in thing.receptacles)
+
+
 def edge_of(owner: SceneObject) -> float:
     """Return how far in from its sides [m] a box may show what is beside the thing."""
     return min(_EDGE, min(owner.box.size[:2]) / 4.0)

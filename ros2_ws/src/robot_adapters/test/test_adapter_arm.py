@@ -189,6 +189,24 @@ def test_every_code_of_moveit_has_its_outcome(ros):
     assert len(starts) == len(rig.arm.goals[MOVE]) >= 3
 
 
+FLOOR = ((-5.0, -5.0, -0.1), (5.0, 5.0, 0.0))
+
+
+def before(ros, label, box, drawn=None, pitch=0.7):
+    """Return a robot that holds the cup; its map has one piece of furniture, it sees `drawn`."""
+    rig = Rig(ros, **{"arm.scene_radius": 0.0})
+    scene = SceneGraph()
+    scene.objects["o9"] = SceneObject("o9", LabelBelief.of(label), box, kind="furniture")
+    rig.map.publish(conversions.scene_to_msg(scene, time=1.0))
+    ros.spin_until(lambda: [one[0] for one in rig.adapter.sensors.objects(9.0)] == ["o9"])
+    assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
+    if drawn is not None:
+        eye = pitched(1.0, 1.0, 1.2, 0.0, pitch)
+        frame, _ = view({"floor": FLOOR, **drawn}, eye, time=rig.adapter.now())
+        rig.adapter.sensors.observer.relief.add(frame)
+    return rig
+
+
 @pytest.mark.parametrize(
     ("label", "box", "asked", "height"),
     [
@@ -198,12 +216,7 @@ def test_every_code_of_moveit_has_its_outcome(ros):
     ],
 )
 def test_things_are_put_onto_seats_and_boards_and_not_onto_backs(ros, label, box, asked, height):
-    rig = Rig(ros, **{"arm.scene_radius": 0.0})
-    scene = SceneGraph()
-    scene.objects["o9"] = SceneObject("o9", LabelBelief.of(label), box, kind="furniture")
-    rig.map.publish(conversions.scene_to_msg(scene, time=1.0))
-    ros.spin_until(lambda: [one[0] for one in rig.adapter.sensors.objects(9.0)] == ["o9"])
-    assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
+    rig = before(ros, label, box)
     assert rig.do(Place(Target(label, (1.7, 0.9, asked)))) == (Outcome.SUCCEEDED, "", "")
     down = _point(rig.arm.goals[MOVE][-2].request)
     # Half of the small thing that is taken where no size is known, and 2 cm above the surface.
@@ -229,8 +242,7 @@ def test_of_two_pieces_of_a_kind_the_one_that_the_point_lies_in(ros):
 def test_nothing_is_let_go_over_the_floor_where_the_map_has_no_such_furniture(ros):
     rig = Rig(ros, **{"arm.scene_radius": 0.0})
     assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
-    floor = {"floor": ((-5.0, -5.0, -0.1), (5.0, 5.0, 0.0))}
-    frame, _ = view(floor, pitched(1.0, 1.0, 1.2, 0.0, 0.7), time=rig.adapter.now())
+    frame, _ = view({"floor": FLOOR}, pitched(1.0, 1.0, 1.2, 0.0, 0.7), time=rig.adapter.now())
     rig.adapter.sensors.observer.relief.add(frame)
     outcome, reason, holding = rig.do(Place(Target("desk", (1.8, 1.0, 0.75))))
     assert (outcome, holding) == (Outcome.NOT_VISIBLE, "cup"), reason
@@ -246,18 +258,11 @@ def test_nothing_is_let_go_over_the_floor_where_the_map_has_no_such_furniture(ro
     ],
 )
 def test_things_are_put_onto_the_boards_that_are_seen_and_not_before_a_shelf(ros, asked, lies):
-    rig = Rig(ros, **{"arm.scene_radius": 0.0})
-    box = Box((2.0, 1.0, 0.55), (0.7, 0.9, 1.1))
-    scene = SceneGraph()
-    scene.objects["o9"] = SceneObject("o9", LabelBelief.of("shelf"), box, kind="furniture")
-    rig.map.publish(conversions.scene_to_msg(scene, time=1.0))
-    ros.spin_until(lambda: [one[0] for one in rig.adapter.sensors.objects(9.0)] == ["o9"])
-    assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
-    drawn = {"floor": ((-5.0, -5.0, -0.1), (5.0, 5.0, 0.0))}
-    for k, high in enumerate((0.1, 0.55, 1.1)):
-        drawn[f"board#{k}"] = ((1.95, 0.55, high - 0.02), (2.35, 1.45, high))
-    frame, _ = view(drawn, pitched(1.0, 1.0, 1.2, 0.0, 0.5), time=rig.adapter.now())
-    rig.adapter.sensors.observer.relief.add(frame)
+    drawn = {
+        f"board#{k}": ((1.95, 0.55, high - 0.02), (2.35, 1.45, high))
+        for k, high in enumerate((0.1, 0.55, 1.1))
+    }
+    rig = before(ros, "shelf", Box((2.0, 1.0, 0.55), (0.7, 0.9, 1.1)), drawn, pitch=0.5)
     outcome, reason, holding = rig.do(Place(Target("shelf", asked)))
     if lies is None:
         assert (outcome, holding, rig.put_at) == (Outcome.NOT_VISIBLE, "cup", []), reason
@@ -267,37 +272,19 @@ def test_things_are_put_onto_the_boards_that_are_seen_and_not_before_a_shelf(ros
 
 
 def test_nothing_is_put_onto_a_stool_that_a_counters_box_takes_in(ros):
-    rig = Rig(ros, **{"arm.scene_radius": 0.0})
-    scene = SceneGraph()
-    box = Box((1.9, 1.0, 0.45), (0.9, 1.2, 0.9))
-    scene.objects["o9"] = SceneObject("o9", LabelBelief.of("counter"), box, kind="furniture")
-    rig.map.publish(conversions.scene_to_msg(scene, time=1.0))
-    ros.spin_until(lambda: [one[0] for one in rig.adapter.sensors.objects(9.0)] == ["o9"])
-    assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
-    floor = ((-5.0, -5.0, -0.1), (5.0, 5.0, 0.0))
-    drawn = {"floor": floor, "stool#0": ((1.5, 0.8, 0.0), (1.8, 1.2, 0.6))}
-    frame, _ = view(drawn, pitched(1.0, 1.0, 1.2, 0.0, 0.7), time=rig.adapter.now())
-    rig.adapter.sensors.observer.relief.add(frame)
+    drawn = {"stool#0": ((1.5, 0.8, 0.0), (1.8, 1.2, 0.6))}
+    rig = before(ros, "counter", Box((1.9, 1.0, 0.45), (0.9, 1.2, 0.9)), drawn)
     outcome, reason, holding = rig.do(Place(Target("counter", (1.65, 1.0, 0.9))))
     assert (outcome, holding, rig.put_at) == (Outcome.NOT_VISIBLE, "cup", []), reason
 
 
 def test_things_are_put_onto_a_seat_and_not_onto_its_arm(ros):
     """The arm is level, hardly higher, and nearer to what was meant than all that is in view."""
-    rig = Rig(ros, **{"arm.scene_radius": 0.0})
-    scene = SceneGraph()
-    box = Box((1.9, 1.0, 0.4), (0.8, 0.9, 0.8))
-    scene.objects["o9"] = SceneObject("o9", LabelBelief.of("armchair"), box, kind="furniture")
-    rig.map.publish(conversions.scene_to_msg(scene, time=1.0))
-    ros.spin_until(lambda: [one[0] for one in rig.adapter.sensors.objects(9.0)] == ["o9"])
-    assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
     drawn = {
-        "floor": ((-5.0, -5.0, -0.1), (5.0, 5.0, 0.0)),
         "seat#0": ((1.5, 0.7, 0.0), (2.1, 1.3, 0.43)),
         "arm#0": ((1.5, 0.55, 0.0), (2.2, 0.7, 0.52)),
     }
-    frame, _ = view(drawn, pitched(1.0, 1.0, 1.2, 0.0, 0.7), time=rig.adapter.now())
-    rig.adapter.sensors.observer.relief.add(frame)
+    rig = before(ros, "armchair", Box((1.9, 1.0, 0.4), (0.8, 0.9, 0.8)), drawn)
     assert rig.do(Place(Target("armchair", (1.8, 0.66, 0.45))))[0] is Outcome.SUCCEEDED
     (x, y, z) = rig.put_at[0]
     assert 0.7 < y < 1.3 and z == pytest.approx(0.43, abs=0.02), (x, y, z)
@@ -308,18 +295,11 @@ def test_things_are_put_onto_a_seat_and_not_onto_its_arm(ros):
 )
 def test_nothing_is_let_go_where_the_robot_sees_that_nothing_bears_it(ros, label, heights):
     """Of a toilet the seat alone is in view, and what is taken for a table is a slope."""
-    rig = Rig(ros, **{"arm.scene_radius": 0.0})
-    box = Box((1.8, 1.0, 0.4), (0.7, 0.4, 0.8))
-    scene = SceneGraph()
-    scene.objects["o9"] = SceneObject("o9", LabelBelief.of(label), box, kind="furniture")
-    rig.map.publish(conversions.scene_to_msg(scene, time=1.0))
-    ros.spin_until(lambda: [one[0] for one in rig.adapter.sensors.objects(9.0)] == ["o9"])
-    assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
-    drawn = {"floor": ((-5.0, -5.0, -0.1), (5.0, 5.0, 0.0))}
-    for k, high in zip(range(12), itertools.cycle(heights), strict=False):
-        drawn[f"part#{k}"] = ((1.5, 0.7 + 0.05 * k, 0.0), (2.1, 0.75 + 0.05 * k, high))
-    frame, _ = view(drawn, pitched(1.0, 1.0, 1.2, 0.0, 0.7), time=rig.adapter.now())
-    rig.adapter.sensors.observer.relief.add(frame)
+    drawn = {
+        f"part#{k}": ((1.5, 0.7 + 0.05 * k, 0.0), (2.1, 0.75 + 0.05 * k, high))
+        for k, high in zip(range(12), itertools.cycle(heights), strict=False)
+    }
+    rig = before(ros, label, Box((1.8, 1.0, 0.4), (0.7, 0.4, 0.8)), drawn)
     moves = len(rig.arm.goals[MOVE])
     outcome, reason, holding = rig.do(Place(Target(label, (1.7, 0.95, 0.8))))
     assert (outcome, holding, rig.put_at) == (Outcome.NOT_VISIBLE, "cup", []), reason

@@ -68,6 +68,7 @@ def test_its_own_node_does_the_skills_in_its_own_map(ros):
                 "embodiment": body,
                 "navigation.backend": "skills",
                 "arm.backend": "skills",
+                "arm.tip": "gripper_link",
                 "sensors.settle": 0.0,
                 "in_team_map": json.dumps({"x": 10.0, "y": 0.0, "yaw": math.pi / 2.0}),
             },
@@ -95,6 +96,8 @@ def test_its_own_node_does_the_skills_in_its_own_map(ros):
         act, conversions.manipulate_to_msg(Open(Target("drawer", (8.0, 4.0, 0.5))))
     )
     assert outcome is Outcome.SUCCEEDED and result.holding == "drawer"
+    grasped = adapter.sensors.observer.in_hand.arm.grasped
+    assert grasped is not None and grasped.link == "gripper_link"
     assert driver.asked[-1].target.position == pytest.approx((4.0, 2.0, 0.5), abs=1e-6)
     driver.end = SkillResult(Outcome.SUCCEEDED, put_at=(4.1, 2.0, 0.5))
     place = conversions.manipulate_to_msg(Place(Target("shelf", (8.0, 4.0, 0.5))))

@@ -10,6 +10,7 @@ import pytest
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.geometry import Box
 from coterie_core.transforms import TransformBuffer
+from robot_adapters.backends.base import in_tf
 from robot_adapters.sensing.camera import CameraModel
 from robot_adapters.sensing.in_hand import Grasped, InHand
 from robot_adapters.sensing.relief import Relief
@@ -97,6 +98,18 @@ def test_what_is_held_is_left_out_in_space(center, size, label, stays) -> None:
     one = BoxDetection(center, LEVEL, size, {label: 0.9})
     found = in_hand(Grasped(MUG, "hand")).in_space([one], "camera")
     assert (one in found) is stays
+
+
+@pytest.mark.parametrize(
+    ("link", "base", "frame"),
+    [
+        ("hand", "base_link", "hand"),
+        ("hand", "rover/base_link", "rover/hand"),
+        ("rover/hand", "rover/base_link", "rover/hand"),
+    ],
+)
+def test_links_have_the_robots_name_in_front_where_its_base_has(link, base, frame) -> None:
+    assert in_tf(link, base) == frame
 
 
 def test_what_is_held_over_a_table_is_no_part_of_its_relief() -> None:

@@ -65,8 +65,8 @@ class BodiesInScene:
         self._structure = _structure(scene)
         self._kind_of = {robot: body_key(resume) for robot, resume in self.resumes.items()}
         self._kinds: dict[str, Kind] = {}
-        self._spaces: dict[Frame, ConfigurationSpace] = {}
-        self._bare: tuple[FloorPlan, dict[Frame, ConfigurationSpace]] | None = None
+        self._spaces: dict[tuple[FloorPlan, Frame], ConfigurationSpace] = {}
+        self._bare: Any = None  # the same without what was seen, once somebody has asked
 
     def without_seen(self: BodiesT) -> BodiesT:
         """Return the same where furniture that robots only saw is in nobody's way; it hides things.
@@ -74,11 +74,10 @@ class BodiesInScene:
         Where their boxes cover all floor around a thing, this tells from where it would be reached.
         """
         if self._bare is None:
-            self._bare = (FloorPlan(self.scene, self.plan.driven, seen=False), {})
-        out = copy.copy(self)
-        out.plan, out._spaces = self._bare
-        out._kinds = {}
-        return out
+            self._bare = copy.copy(self)
+            self._bare.plan, self._bare._kinds = self.plan.without_seen(), {}
+        bare: BodiesT = self._bare
+        return bare
 
     def with_scene(
         self: BodiesT,
@@ -104,7 +103,7 @@ class BodiesInScene:
         out._kinds = {
             key: Kind(kind.body, kind.space, kind.ways) for key, kind in self._kinds.items()
         }
-        out._spaces, out._bare = self._spaces, self._bare
+        out._spaces, out._bare = self._spaces, None
         return out
 
     @property
@@ -133,9 +132,10 @@ class BodiesInScene:
         key = self.kind_key(robot)
         if key not in self._kinds:
             body = Body(self.resumes[robot])
-            if body.frame not in self._spaces:
-                self._spaces[body.frame] = ConfigurationSpace(self.plan, self.scene, body.frame)
-            space = self._spaces[body.frame]
+            where = (self.plan, body.frame)
+            if where not in self._spaces:
+                self._spaces[where] = ConfigurationSpace(self.plan, self.scene, body.frame)
+            space = self._spaces[where]
             self._kinds[key] = Kind(body, space, Ways(self.scene, space, body))
         return self._kinds[key]
 

@@ -140,7 +140,7 @@ class ConfigurationSpace:
         """Return part -> those that are one with it where seen furniture does not count."""
         together: dict[int, set[int]] = {}
         for floor, labels in enumerate(self._labels):
-            spare = self.plan.clearance(self.frame, floor, seen=False) - self.frame.radius
+            spare = self.plan.without_seen().clearance(self.frame, floor) - self.frame.radius
             whole, found = ndimage.label(spare >= 0.0, _EVERYWHERE)
             pairs = np.unique(np.stack([whole[labels >= 0], labels[labels >= 0]]), axis=1)
             for number in range(1, found + 1):

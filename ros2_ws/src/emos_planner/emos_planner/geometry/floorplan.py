@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Sequence
@@ -94,15 +95,12 @@ class FloorPlan:
     Args:
         scene: What is known of the house; rooms' outlines, doors, stairs and furniture count.
         driven: Where a robot has driven: boxes of furniture that was seen only do not count there.
-        seen: Whether such boxes count elsewhere.
 
     Raises:
         ValueError: The rooms span an area that no raster can hold: positions are not in metres.
     """
 
-    def __init__(
-        self, scene: SceneGraph, driven: Driven | None = None, *, seen: bool = True
-    ) -> None:
+    def __init__(self, scene: SceneGraph, driven: Driven | None = None) -> None:
         self.driven = driven or Driven()
         self.floors = floors_of(scene)
         self._elevations = np.array([floor.elevation for floor in self.floors])
@@ -130,12 +128,19 @@ class FloorPlan:
                 self.flights.append(self._flight(scene, way, low, high))
             else:
                 self.doors.append(self._doorway(scene, way, low))
-        self.rough = seen and any(
+        self.rough = any(
             t.last_seen is not None and t.kind != "item" for t in scene.objects.values()
         )
-        self._seen = seen
         self._storeys = [self._storey(k, scene) for k in range(len(self.floors))]
-        self._clearance: dict[tuple[Frame, int, bool], npt.NDArray[np.float32]] = {}
+        self._clearance: dict[tuple[Frame, int], npt.NDArray[np.float32]] = {}
+        self._bare: FloorPlan | None = None
+
+    def without_seen(self) -> FloorPlan:
+        """Return the same where furniture that robots saw, in rough boxes, hinders nobody."""
+        if self._bare is None:
+            self._bare = copy.copy(self)
+            self._bare.rough, self._bare._clearance = False, {}
+        return self._bare
 
     def closes(self, ways: Sequence[tuple[Vec3, Vec3]]) -> bool:
         """Whether furniture that was seen stands where straight pieces of a way lead [m]."""
@@ -190,20 +195,14 @@ class FloorPlan:
         out: npt.NDArray[np.int16] = self._storeys[floor].rooms[rows, cols]
         return out
 
-    def clearance(self, frame: Frame, floor: int, seen: bool = True) -> npt.NDArray[np.float32]:
-        """Return the distance [m] of every cell to the nearest thing that hinders a body.
-
-        Args:
-            frame: The body.
-            floor: Index of the floor.
-            seen: Whether furniture that robots saw, whose boxes are rough, hinders it.
-        """
-        key = (frame, floor, seen)
+    def clearance(self, frame: Frame, floor: int) -> npt.NDArray[np.float32]:
+        """Return the distance [m] of every cell to the nearest thing that hinders a body."""
+        key = (frame, floor)
         if key not in self._clearance:
-            self._clearance[key] = self._distances(frame, floor, seen)
+            self._clearance[key] = self._distances(frame, floor)
         return self._clearance[key]
 
-    def _distances(self, frame: Frame, floor: int, seen: bool) -> npt.NDArray[np.float32]:
+    def _distances(self, frame: Frame, floor: int) -> npt.NDArray[np.float32]:
         storey = self._storeys[floor]
         free = storey.rooms >= 0
         ways = [door for door in self.doors if door.floor == floor]
@@ -212,7 +211,7 @@ class FloorPlan:
         for gap in gaps:
             free[gap.rows, gap.cols] |= gap.mask
         for layer in storey.furniture:
-            counts = (seen and self._seen) or not layer.seen
+            counts = self.rough or not layer.seen
             if layer.low < frame.high and layer.high > frame.low and counts:
                 free[layer.rows, layer.cols] &= ~layer.mask
         unwalled = _edt(free)

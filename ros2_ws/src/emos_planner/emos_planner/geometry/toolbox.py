@@ -29,8 +29,6 @@ _REACHED = ("pick", "place", "open", "close")
 class Toolbox(BodiesInScene):
     """Typed answers about robots in a scene."""
 
-    _without_seen: Toolbox | None = None
-
     def reach(
         self, robot: str, point: Vec3, *, radius: float = 0.0, start: Vec3 | None = None
     ) -> Reach:
@@ -143,35 +141,28 @@ class Toolbox(BodiesInScene):
         there = estimate_for(self, robot, sub_task, parts, holding, opened)
         if there.feasible or there.obstacle not in _FROM_ELSEWHERE:
             return there
-        more = space.beyond_seen(parts)
-        if more != parts:
-            tried = estimate_for(self, robot, sub_task, more, holding, opened)
-            if tried.feasible:
-                return replace(tried, reason=f"{tried.reason}; {_DOUBT}") if start else tried
+        # Ways past seen furniture count their doubt themselves; spots in its boxes do not.
+        doubtful = [(self, space.beyond_seen(parts), 0.0)]
         if self.plan.rough and sub_task.kind in _REACHED:
-            bare = self._bare_tools()
-            where = bare.parts_of(robot, start)
-            tried = estimate_for(bare, robot, sub_task, where, holding, opened)
+            doubtful.append((bare := self.without_seen(), bare.parts_of(robot, start), TO_TRY))
+        for tools, more, late in doubtful:
+            tried = estimate_for(tools, robot, sub_task, more, holding, opened)
             if tried.feasible:
-                time, work = tried.time + TO_TRY, tried.work + TO_TRY
-                return replace(tried, reason=f"{tried.reason}; {_DOUBT}", time=time, work=work)
+                words = f"{tried.reason}; {_DOUBT}"
+                time, work = tried.time + late, tried.work + late
+                return replace(tried, reason=words, time=time, work=work)
         if there.obstacle is not Obstacle.NO_PATH or there.spot is None:
             return there
         if start is not None:
             there = replace(there, reason=f"no way there: {space.why_not(start, there.spot)}")
         return replace(there, spot=None)
 
-    def _bare_tools(self) -> Toolbox:
-        """Return the tools where seen furniture is in nobody's way, for what nothing else gets."""
-        self._without_seen = self._without_seen or self.without_seen()
-        return self._without_seen
-
     def _path(self, robot: str, start: Vec3, goal: Vec3) -> Path:
         kind = self.kind(robot)
         space = kind.space
         a, b = space.stand(start), space.stand(goal)
         if None in (a, b) and self.plan.rough:
-            way = self._bare_tools().path(robot, start, goal)
+            way = self.without_seen().path(robot, start, goal)
             if way.feasible:
                 return replace(way, reason=f"{way.reason}; {_DOUBT}", time=way.time + TO_TRY)
         for spot, wanted in ((a, start), (b, goal)):

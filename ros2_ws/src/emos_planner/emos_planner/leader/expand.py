@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from coterie_core.geometry import distance
 from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.sightings import as_thing, kind_of, seen_in_passing
+from coterie_core.sightings import as_thing, inside_only, kind_of, seen_in_passing
 from coterie_core.tasks import Predicate, SubTask, SubTaskKind, SubTaskState, Thing
 from coterie_core.understanding import NotUnderstood
 from coterie_core.understanding.grounding import Resolver
@@ -258,9 +258,7 @@ def _chain(
     if want.kind == "take":
         return (*seen, pick)
     target = targets[0]
-    # Of what was found on the way nobody knows what it has inside; it has a top.
-    known = bool(target.receptacles)
-    inside = want.relation == "in" or (known and all(r.inside for r in target.receptacles))
+    inside = want.relation == "in" or inside_only(target)
     opening = board.opened(target, scene, "") if inside else ""
     where = "into" if inside and target.receptacles else "on"
     place = board.add(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from coterie_core.geometry import Vec3
 from coterie_core.permits.gate import is_no_permit
 from coterie_core.scene import SceneObject
+from coterie_core.sightings import inside_only
 from coterie_core.skills import (
     Ask,
     Close,
@@ -316,7 +317,7 @@ def _place(now: Situation) -> Iterator[Option]:
         return
     name = goal.label.top if goal is not None else "floor"
     spot, target = now.estimate.spot, now.estimate.target
-    if goal is not None and goal.is_open is False and (now.estimate.opens or _is_hollow(goal)):
+    if goal is not None and goal.is_open is False and (now.estimate.opens or inside_only(goal)):
         yield from _go(now, spot, goal.box.center, f"go to the {name}")
         # A full hand can still pull a door: worlds and robots say so if theirs cannot.
         if now.failures("Open") < SAME_SPOT_TRIES:
@@ -391,10 +392,11 @@ def _retry(
             return
         # A hand that closed on nothing reached for where the thing is not: seen anew, it is known.
         closed = name == "Pick" and last.outcome is Outcome.HAND_EMPTY
-        looks = closed and thing is not None and failures % 2 == 1
-        if looks and thing is not None and (spot := in_view(now, thing)) is not None:
-            see = f"look where the {thing.label.top} is from where it is in view"
-            yield Option(f"view again {failures}", see, skill=spot)
+        if closed and failures % 2 and thing is not None:
+            spot = in_view(now, thing)
+            if spot is not None:
+                see = f"look where the {thing.label.top} is from where it is in view"
+                yield Option(f"view again {failures}", see, skill=spot)
         elsewhere = last.outcome in (Outcome.OUT_OF_REACH, Outcome.NOT_VISIBLE) or closed
         if elsewhere and thing is not None:
             other = f"go to another side of the {thing.label.top}"
@@ -419,8 +421,3 @@ def _retry(
 
 def _target(thing: SceneObject) -> Target:
     return Target(thing.label.top, thing.box.center, thing.id)
-
-
-def _is_hollow(thing: SceneObject) -> bool:
-    """Whether things go inside only; what was found on the way is taken to have a top."""
-    return bool(thing.receptacles) and all(r.inside for r in thing.receptacles)

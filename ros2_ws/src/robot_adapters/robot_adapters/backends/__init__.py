@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Vec3
-from robot_adapters.backends.base import ArmBackend, NavigationBackend, Whereabouts
+from robot_adapters.backends.base import ArmBackend, NavigationBackend, Whereabouts, in_tf
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
@@ -107,5 +107,5 @@ def arm_of(
     if arm.gripper.backend != "none":
         gripper = GripperClient(node, arm.gripper, arm.namespace, arm.server_timeout)
     reach = body.arm.reach if body.arm is not None else math.inf
-    hand = replace(hand, link=base.removesuffix(plain) + hand.link)
+    hand = replace(hand, link=in_tf(hand.link, base))
     return GraspingArm(arm, mover, gripper, where, reach, hand)

@@ -44,6 +44,17 @@ def tight(box: Box) -> Box:
     return replace(box, size=(a, b, c))
 
 
+def in_tf(link: str, base: str) -> str:
+    """Return the frame of a link: on one /tf for all robots it has the robot's name in front.
+
+    Args:
+        link: Of the URDF.
+        base: The frame of the robot's base.
+    """
+    robot = base.rpartition("/")[0]
+    return f"{robot}/{link}" if robot and not link.startswith(f"{robot}/") else link
+
+
 def below(box: Box, top: float) -> Box:
     """Return what of a box lies below a height [m]; at least a thin piece of it."""
     high = max(min(top, box.top), box.bottom + _THINNEST)

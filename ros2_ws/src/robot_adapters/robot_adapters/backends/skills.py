@@ -26,7 +26,7 @@ from coterie_core.skills import (
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_ros import conversions
-from robot_adapters.backends.base import Feedback, Progress, Whereabouts
+from robot_adapters.backends.base import Feedback, Progress, Whereabouts, in_tf
 from robot_adapters.backends.goals import Ended, RobotAction, joined
 from robot_adapters.sensing.in_hand import Grasped
 
@@ -190,7 +190,8 @@ class SkillsArm:
     def grasped(self) -> Grasped | None:
         """What the hand holds, of a size that nobody tells; None: nothing, or no `arm.tip`."""
         tip = self._settings.tip
-        return Grasped(_SIZE, tip) if self._holding and tip else None
+        known = self._holding and tip
+        return Grasped(_SIZE, in_tf(tip, self._where.base_frame)) if known else None
 
     def halt(self) -> None:
         """Cancel all goals."""
