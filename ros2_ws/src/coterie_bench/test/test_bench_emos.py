@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from coterie_bench.common.intervals import difference, mean_interval
+from coterie_bench.common.intervals import difference, mean_interval, paired_interval, spread
 from coterie_bench.emos import jobs as emos_jobs
 from coterie_bench.emos import verified as emos_verified
 from coterie_bench.emos.bench import main
@@ -128,11 +128,28 @@ def test_words_fit_one_thing_alone(episode):
     assert twins, "a house without two like things tells nothing"
 
 
+def test_pairs_that_all_agree_do_not_show_that_there_is_no_difference():
+    few, many = paired_interval([True] * 8, [True] * 8), paired_interval([True] * 54, [True] * 54)
+    assert few == (0.0, pytest.approx(1.96 / 10.0, abs=1e-3))
+    assert many == (0.0, pytest.approx(1.96 / 56.0, abs=1e-3))
+    # Agresti and Min (2005): 7 and 25 of 144 pairs apart: (c* - b*) / n* = -18 / 146.
+    one = [True] * 7 + [False] * 25 + [True] * 112
+    other = [False] * 7 + [True] * 25 + [True] * 112
+    mean, half = paired_interval(one, other)
+    assert mean == pytest.approx(-0.125)
+    assert half == pytest.approx(1.96 / 146 * math.sqrt(33 - 18**2 / 146), rel=0.01)
+    # In houses that go one way, few houses tell less than many pairs.
+    houses = [0] * 7 + [1] * 25 + [2] * 112
+    assert paired_interval(one, other, houses)[1] > 2 * half
+    assert math.isnan(paired_interval([], [])[0])
+
+
 def test_intervals_count_houses_and_not_episodes():
     mean, half = mean_interval([1.0, 1.0, 0.0, 0.0])
     assert mean == 0.5 and half == pytest.approx(0.9187, abs=1e-3)  # t(3) = 3.182, s = 0.577
     assert mean_interval([1.0, 1.0, 0.0, 0.0], ["a", "a", "b", "b"])[1] > 2 * half
     assert math.isnan(mean_interval([1.0, 1.0], ["a", "a"])[1])
+    assert spread(math.nan) == "" and spread(1.25, 2) == " ± 1.25"
     one, other = {1: 1.0, 2: 1.0, 3: 1.0}, {1: 0.0, 2: 1.0, 3: 0.0}
     assert difference(one, other, {k: k for k in one})[2]  # a draw
     assert not difference(one, dict.fromkeys(one, 0.1), {k: k for k in one})[2]

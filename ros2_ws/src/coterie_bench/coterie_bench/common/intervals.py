@@ -34,8 +34,8 @@ def mean_interval(
     count = len(sums)
     if count < 2:
         return mean, math.nan
-    spread = sum(total * total for total in sums.values()) * count / (count - 1)
-    return mean, float(student.ppf(0.975, count - 1)) * math.sqrt(spread) / len(values)
+    squares = sum(total * total for total in sums.values()) * count / (count - 1)
+    return mean, float(student.ppf(0.975, count - 1)) * math.sqrt(squares) / len(values)
 
 
 def share_interval(
@@ -68,6 +68,40 @@ def share_interval(
     middle = (share + z * z / (2.0 * count)) / scale
     half = z / scale * math.sqrt(share * (1.0 - share) / count + z * z / (4.0 * count * count))
     return share, max(0.0, middle - half), min(1.0, middle + half)
+
+
+def paired_interval(
+    one: Sequence[bool], other: Sequence[bool], clusters: Sequence[Hashable] | None = None
+) -> tuple[float, float]:
+    """Return how far the share of hits of `one` lies above that of `other`, in the same episodes.
+
+    The half width is the larger one of `mean_interval` and of Agresti and Min's (2005) interval
+    for matched pairs, which adds half an episode to each of the four cells: pairs that all agree
+    do not show that there is no difference.
+
+    Args:
+        one: One per episode.
+        other: Of the same episodes, in the same order.
+        clusters: What each episode shares with others, such as its house; None: nothing.
+
+    Returns:
+        Difference of the shares and half width of its 95 % interval; NaN without episodes.
+    """
+    mean, half = mean_interval(
+        [float(a) - float(b) for a, b in zip(one, other, strict=True)], clusters
+    )
+    if math.isnan(mean):
+        return mean, half
+    count = len(one) + 2.0
+    apart = sum(a != b for a, b in zip(one, other, strict=True)) + 1.0
+    shift = sum(map(float, one)) - sum(map(float, other))
+    pairs = float(norm.ppf(0.975)) * math.sqrt(apart - shift * shift / count) / count
+    return mean, max(pairs, half) if not math.isnan(half) else pairs
+
+
+def spread(half: float, digits: int = 1) -> str:
+    """Return the half width of an interval as it stands behind its mean ("": there is none)."""
+    return "" if math.isnan(half) else f" ± {half:.{digits}f}"
 
 
 def difference(

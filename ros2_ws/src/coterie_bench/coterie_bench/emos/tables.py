@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from coterie_bench.common.intervals import difference, mean_interval
+from coterie_bench.common.intervals import difference, mean_interval, spread
 from coterie_bench.common.tables import print_whole
 from coterie_bench.emos.paper import BY_TASK, FORMATS, KINDS, METHODS, OBJECTS, OVERALL, PREDICATES
 from coterie_bench.emos.paper import ROBOTS as PAPER_ROBOTS
@@ -128,8 +128,7 @@ def _interval(records: Records, theirs: float | None) -> str:
     mean, half = mean_interval(
         [100.0 * rate for rate, _ in rates.values()], [house for _, house in rates.values()]
     )
-    text = "-" if math.isnan(mean) else f"{mean:.1f}"
-    text += "" if math.isnan(half) else f" ± {half:.1f}"
+    text = "-" if math.isnan(mean) else f"{mean:.1f}{spread(half)}"
     return text if theirs is None else f"{text} ({theirs:.1f})"
 
 
@@ -157,8 +156,7 @@ def _ahead(records: Records, method: str) -> str:
     )
     if math.isnan(mean):
         return "-"
-    spread = "" if math.isnan(half) else f" ± {half:.1f}"
-    return f"{mean:+.1f}{spread}" + (" (a draw)" if draw else "")
+    return f"{mean:+.1f}{spread(half)}" + (" (a draw)" if draw else "")
 
 
 def scaling(records: Records, what: str) -> Table:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from coterie_bench.common.intervals import mean_interval
+from coterie_bench.common.intervals import mean_interval, spread
 from coterie_bench.common.tables import print_whole
 from coterie_core.language import DECISIONS
 
@@ -96,7 +96,7 @@ def against_rules(records: Records) -> Table:
         if name == "rules" or len(shared) < 2:
             continue
         mean, half = mean_interval([100.0 * (mine[one] - rules[one]) for one in shared])
-        table.add_row(part, name, str(len(shared)), f"{mean:+.1f} ± {half:.1f}")
+        table.add_row(part, name, str(len(shared)), f"{mean:+.1f}{spread(half)}")
     return table
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from coterie_bench.common.intervals import mean_interval
+from coterie_bench.common.intervals import mean_interval, spread
 from coterie_bench.common.records import mean_std
 from coterie_bench.common.tables import print_whole
 
@@ -57,8 +56,7 @@ def print_tables(records: Sequence[Record], console: Console) -> None:
                 mean, half = mean_interval(
                     [float(r[name]) for r in rows], list(map(house_of, rows))
                 )
-                spread = "" if math.isnan(half) else f" ± {half:.{digits}f}"
-                cells.append(f"{mean:.{digits}f}{spread}")
+                cells.append(f"{mean:.{digits}f}{spread(half, digits)}")
             table.add_row(*cells)
         print_whole(table, console)
     _print_usage(records, console)

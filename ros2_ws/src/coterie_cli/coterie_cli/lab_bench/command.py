@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from coterie_bench.common.command import run
-from coterie_bench.common.intervals import mean_interval
+from coterie_bench.common.intervals import mean_interval, paired_interval, spread
 from coterie_bench.common.records import write_json
 from coterie_bench.common.tables import print_whole
 from coterie_bringup.errors import CommandError
@@ -152,13 +152,18 @@ def summary(pairs: Sequence[Pair]) -> list[dict[str, object]]:
         if not mine:
             continue
         row: dict[str, object] = {"kind": kind, "tasks": len(mine)}
+        houses = [pair[0].house for pair in mine]
         for name in ("done", "score"):
-            values = [[100.0 * float(getattr(trial, name)) for trial in pair] for pair in mine]
-            for k, way in enumerate(WAYS):
-                row[f"{name}_{way}"] = sum(value[k] for value in values) / len(values)
-            row[f"{name}_difference"], row[f"{name}_half"] = mean_interval(
-                [lab - direct for direct, lab in values], [pair[0].house for pair in mine]
-            )
+            direct, lab = ([float(getattr(pair[k], name)) for pair in mine] for k in range(2))
+            for way, values in zip(WAYS, (direct, lab), strict=True):
+                row[f"{name}_{way}"] = 100.0 * sum(values) / len(values)
+            if {*direct, *lab} <= {0.0, 1.0}:
+                mean, half = paired_interval(list(map(bool, lab)), list(map(bool, direct)), houses)
+            else:
+                mean, half = mean_interval(
+                    [b - a for a, b in zip(direct, lab, strict=True)], houses
+                )
+            row |= {f"{name}_difference": 100.0 * mean, f"{name}_half": 100.0 * half}
         rows.append(row)
     return rows
 
@@ -174,7 +179,8 @@ def result_table(pairs: Sequence[Pair]) -> Table:
         cells = [str(row["kind"]), str(row["tasks"])]
         for name in ("done", "score"):
             cells += [f"{row[f'{name}_{way}']:.0f}" for way in WAYS]
-            cells.append(f"{row[f'{name}_difference']:+.0f} ± {row[f'{name}_half']:.0f}")
+            half = spread(cast("float", row[f"{name}_half"]), 0)
+            cells.append(f"{row[f'{name}_difference']:+.0f}{half}")
         table.add_row(*cells)
     return table
 
