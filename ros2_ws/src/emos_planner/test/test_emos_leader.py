@@ -320,6 +320,53 @@ async def test_what_one_cannot_put_down_there_another_brings(tools) -> None:
     assert again["pick"].object.position == (6.0, 2.0, 0.05)
 
 
+async def place_failed(leader) -> tuple[SubTask, RobotReport]:
+    """Have a robot say that it cannot place the mug in its hand; return that, and what it told."""
+    await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
+    for one in leader.assignment:
+        if one.kind in ("detect", "pick"):
+            say(leader, one.robot, DONE, one.id)
+    place = next(o for o in leader.assignment if o.kind == "place")
+    told = RobotReport(
+        robot=place.robot,
+        task="t",
+        position=(6.0, 2.0, 0.0),
+        room="hall",
+        holding="mug",
+        sub_tasks=(place.model_copy(update={"state": FAILED, "reason": "counter is full"}),),
+    )
+    leader.update(told)
+    await leader.replan(STARTS)
+    return place, told
+
+
+async def test_what_is_in_a_hand_still_is_fetched_from_where_it_will_lie(tools) -> None:
+    """A robot closed its hand five times where another one stood that held the thing."""
+    leader, _ = make(tools)
+    place, told = await place_failed(leader)
+    assert not leader.must_replan and not leader.progress.finished
+    assert {o.robot for o in leader.assignment if o.kind != "detect"} == {place.robot}
+    lies = place.object.model_copy(update={"position": (6.8, 2.3, 0.05), "sightings": 3})
+    leader.update(told.model_copy(update={"holding": "", "found": (lies,)}))
+    assert leader.must_replan
+    await leader.replan(STARTS)
+    again = {o.kind: o for o in leader.assignment if o.kind != "detect"}
+    assert again["pick"].robot == again["place"].robot not in ("", place.robot)
+    assert again["pick"].object.position == (6.8, 2.3, 0.05), "where it has put it, not where it is"
+
+
+async def test_nobody_waits_for_ever_for_a_hand_that_stays_full(tools) -> None:
+    clock = Clock()
+    leader, _ = make(tools, clock=clock)
+    place, told = await place_failed(leader)
+    clock.now += 61.0
+    leader.update(told)
+    assert leader.must_replan
+    await leader.replan(STARTS)
+    again = {o.kind: o for o in leader.assignment if o.kind != "detect"}
+    assert again["pick"].robot not in ("", place.robot)
+
+
 async def test_what_fails_everywhere_ends_the_task_with_the_reasons(tools) -> None:
     leader, _ = make(tools)
     await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)

@@ -697,6 +697,17 @@ def test_puts_down_what_nobody_wants_any_more():
     assert "put the mug down on the table" in agent.report().put_down
 
 
+def test_what_a_hand_holds_is_no_end_of_a_task_and_what_became_of_it_is_told():
+    agent = agent_of()
+    agent.assign("t", "", bring())
+    run(agent, lambda skill: OK, limit=4)
+    assert agent.holding and agent.report().holding == "mug"
+    agent.assign("t", "", ())
+    assert agent.waiting and not agent.idle, "the map stays as it is until the hand is empty"
+    agent.map.scene.objects.pop(agent.holding)
+    assert agent.report().holding == "something", "a hand is not empty for what the map says"
+
+
 def test_waits_for_the_sub_tasks_of_others():
     agent = agent_of()
     pick, place = bring()

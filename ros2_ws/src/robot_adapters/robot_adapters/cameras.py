@@ -137,6 +137,8 @@ class Cameras:
         # Read when it is used, if it is: most images of a fast camera are not.
         read = partial(conversions.depth_from_msg, message, camera.depth)
         image = DepthImage(read, self._frame(camera, message.header.frame_id), stamp)
+        if camera.name in self._models:
+            image = self._sensors.observer.in_hand.cleared(image, self._models[camera.name])
         if self._sensors.steady:
             self._relay.depth(camera, image)
         if camera.name in self._models:

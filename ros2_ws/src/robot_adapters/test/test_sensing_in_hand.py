@@ -9,10 +9,12 @@ import pytest
 
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.geometry import Box
+from coterie_core.perception.backprojection import LiftOptions
 from coterie_core.transforms import TransformBuffer
 from robot_adapters.backends.base import in_tf
-from robot_adapters.sensing.camera import CameraModel
+from robot_adapters.sensing.camera import CameraModel, DepthImage
 from robot_adapters.sensing.in_hand import Grasped, InHand
+from robot_adapters.sensing.objects import boxes_of
 from robot_adapters.sensing.relief import Relief
 
 LEVEL = (0.0, 0.0, 0.0, 1.0)
@@ -129,3 +131,54 @@ def test_what_is_held_over_a_table_is_no_part_of_its_relief() -> None:
     assert with_it.height((3.6, 2.0, 0.3), table, 0.04) == pytest.approx(0.4, abs=0.02)
     assert without.height((3.6, 2.0, 0.3), table, 0.04) is None, "nobody sees what is below it"
     assert without.height((3.9, 2.0, 0.3), table, 0.04) == pytest.approx(0.3, abs=0.02)
+
+
+def behind_the_hand(scale: int = 1) -> DepthImage:
+    """Return what the camera sees: a board 1.5 m ahead, the mug before it, fingers around that."""
+    depth = np.full((1280 // scale, 640 // scale), 1.5, dtype=np.float32)
+    depth[690 // scale : 790 // scale, 280 // scale : 360 // scale] = 0.6
+    depth[0, 0] = np.nan
+    return DepthImage(depth, "camera", 4.9)
+
+
+@pytest.mark.parametrize("scale", [1, 2])
+def test_what_is_held_leaves_the_depth_and_nothing_else_does(scale: int) -> None:
+    hand = in_hand(Grasped(MUG, "hand"))
+    image = behind_the_hand(scale)
+    before, after = image.pixels(), hand.cleared(image, MODEL).pixels()
+    assert (before == np.float32(0.6)).any() and not (after == np.float32(0.6)).any()
+    held = before == np.float32(0.6)
+    assert (after[held] == 0.0).all()
+    np.testing.assert_array_equal(after[~held], before[~held])
+
+
+@pytest.mark.parametrize(
+    "hand",
+    [
+        in_hand(None),
+        in_hand(Grasped(MUG, "hand"), link="gripper"),
+        in_hand(Grasped(MUG, "hand", (-2.0, 0.0, 0.0))),
+        in_hand(Grasped(MUG, "hand", (0.0, 5.0, 0.0))),
+    ],
+    ids=["empty", "nobody tells where it is", "behind the camera", "beside the image"],
+)
+def test_depth_stays_where_nothing_is_held_in_view(hand: InHand) -> None:
+    image = behind_the_hand()
+    np.testing.assert_array_equal(hand.cleared(image, MODEL).pixels(), image.pixels())
+
+
+def test_a_hand_at_the_camera_hides_the_whole_image_and_breaks_nothing() -> None:
+    hand = in_hand(Grasped(MUG, "hand", (-0.55, 0.0, 0.6)))
+    near = DepthImage(np.full((1280, 640), 0.05, dtype=np.float32), "camera", 4.9)
+    assert (hand.cleared(near, MODEL).pixels()[200:280, 280:360] == 0.0).all()
+
+
+def test_furniture_behind_the_hand_is_not_taken_for_where_the_hand_is() -> None:
+    """A tub was found half a meter before the tub: there the hand held a remote control."""
+    hand, image = in_hand(Grasped(MUG, "hand")), behind_the_hand()
+    tub = boxed(320.0, 740.0, 260, 300, "bathtub")
+    for cleared, away in ((False, 0.6), (True, 1.5)):
+        depth = (hand.cleared(image, MODEL) if cleared else image).pixels()
+        frame = RgbdFrame(depth, MODEL.intrinsics, np.eye(4), time=4.9)
+        (found,) = boxes_of(frame, (tub,), LiftOptions(near=0.3, far=5.0))
+        assert found.box.center[2] == pytest.approx(away, abs=0.1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coterie_core.language import inline_data
@@ -257,20 +257,3 @@ def is_full(verdicts: Iterable[Verdict]) -> bool:
 def _because(verdict: Verdict) -> str:
     why = verdict.reason or (verdict.obstacle.value if verdict.obstacle else "no")
     return inline_data(why, limit=300)
-
-
-def hands_of(reports: Mapping[str, RobotReport], task: str, dead: Collection[str]) -> list[str]:
-    """Return what a person should know of what is, or may be, in hands of a task's robots."""
-    mine = [report for report in reports.values() if report.task == task]
-    return told_of_hands(mine, holding(reports, task, dead))
-
-
-def holding(
-    reports: Mapping[str, RobotReport], task: str, dead: Collection[str]
-) -> list[RobotReport]:
-    """Return the reports of robots of a task that hold something; the dead do not count."""
-    return [
-        report
-        for robot, report in reports.items()
-        if report.holding and report.task == task and robot not in dead
-    ]

@@ -11,18 +11,17 @@ from coterie_core.sightings import kind_of
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
 from emos_planner.leader.changes import Change
 from emos_planner.leader.expand import look_again, other_place, search_on, unused
+from emos_planner.leader.hands import EMPTY_HANDS, Hands
 from emos_planner.leader.heartbeats import Heartbeats
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.order import block, take_lost, wait_for_new
-from emos_planner.leader.outcome import Outcome, hands_of, holding, is_full, outcome_of, why_nobody
+from emos_planner.leader.outcome import Outcome, is_full, outcome_of, why_nobody
 from emos_planner.leader.permits import no_better
 from emos_planner.leader.reported import SURE, ReportedThings
 from emos_planner.leader.understand import Understanding
 
 MOST_PLACES = 4
 """Places that are tried for one thing."""
-EMPTY_HANDS = 60.0
-"""How long robots may take at the end to put down what is left in their hands [s]."""
 MOST_FOUND = 2000
 """Things that robots may report in one task."""
 
@@ -61,11 +60,13 @@ class Progress:
     _grown: bool = False
     _found: int = 0
     heartbeats: Heartbeats = field(init=False)
+    hands: Hands = field(init=False)
     things: ReportedThings = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin to listen to the robots."""
         self.heartbeats = Heartbeats(self.options.silence)
+        self.hands = Hands(self.task, self.reports, self.heartbeats)
         self.things = ReportedThings(self.scene)
 
     @property
@@ -299,9 +300,10 @@ class Progress:
 
     def _may_return(self) -> bool:
         """Whether what nobody can do now could be done by a robot that has just fallen silent."""
-        if not any(one.state is _PENDING and one.id in self.given_up for one in self.sub_tasks):
-            return False
-        return any(self.heartbeats.may_return(r, self.options.revive) for r in self.heartbeats.dead)
+        waits = any(one.state is _PENDING and one.id in self.given_up for one in self.sub_tasks)
+        return waits and any(
+            self.heartbeats.may_return(r, self.options.revive) for r in self.heartbeats.dead
+        )
 
     # -- what has to be given anew --------------------------------------------------------------
 
@@ -316,7 +318,7 @@ class Progress:
         if one.id in self.given_up or one.id in self.dropped:
             return False
         if one.state is _FAILED:
-            return True
+            return not self.hands.are_at_it(one)
         if one.state not in _OPEN:
             return False
         if one.robot in self.heartbeats.dead:
@@ -338,9 +340,13 @@ class Progress:
                 continue
             holder = self._held_by(one)
             holds = one.state is _FAILED and holder == one.robot not in self.heartbeats.dead
-            if holds and not one.reason.startswith(Obstacle.NO_PATH.value):
-                if elsewhere := self._elsewhere(one):
-                    again[elsewhere] = None
+            if holds and not self.hands.were_to(one):
+                if not one.reason.startswith(Obstacle.NO_PATH.value):
+                    if elsewhere := self._elsewhere(one):
+                        again[elsewhere] = None
+                        continue
+                self.hands.put_down(one)
+                if self.hands.are_at_it(one):
                     continue
             if one.state is _FAILED:
                 forbidden.add((one.id, one.robot))
@@ -354,7 +360,8 @@ class Progress:
                     continue
             if holds:
                 # It puts down beside it what it cannot bring there: others fetch it from there.
-                self._put_aside(one)
+                pick, report = self._tasks[one.same_robot_as], self.reports.get(one.robot)
+                self._tasks |= {o.id: o for o in self.things.put_aside(pick, one, report)}
                 again[one.same_robot_as] = None
             elif holder in self.heartbeats.dead:
                 thing = one.object.label if one.object else "the thing"
@@ -375,15 +382,6 @@ class Progress:
         block(self.meant.board, self._tasks, self.given_up, self.dropped)
         forbidden.update(self.meant.board.never)
         return [self._tasks[id] for id in again if id not in self.given_up]
-
-    def _put_aside(self, place: SubTask) -> None:
-        """Take down that a thing lies on the floor beside the robot that could not place it."""
-        pick = self._tasks[place.same_robot_as]
-        report, thing = self.reports.get(place.robot), pick.object
-        if report is not None and report.position is not None and thing is not None:
-            thing = self.things.put_aside(thing, report)
-            self._tasks[place.id] = place.model_copy(update={"object": thing})
-        self._tasks[pick.id] = pick.model_copy(update={"object": thing})
 
     def _grow(self) -> None:
         """Make sub-tasks of what was found; end searches that nobody needs any longer."""
@@ -438,13 +436,10 @@ class Progress:
         if self._over < 0.0:
             self._over = self.heartbeats.now
         # Nothing stays in a hand: robots put down what nobody wants any more.
-        return (
-            not holding(self.reports, self.task, self.heartbeats.dead)
-            or self.heartbeats.now - self._over > EMPTY_HANDS
-        )
+        return not self.hands.full() or self.heartbeats.now - self._over > EMPTY_HANDS
 
     def outcome(self) -> Outcome:
         """Return whether what was asked for is reached, and what is left and why."""
         open_ = [t for t in self._tasks.values() if t.id not in self.dropped]
-        hands = hands_of(self.reports, self.task, self.heartbeats.dead)
+        hands = self.hands.told()
         return outcome_of(self.meant.wants, open_, self.given_up, self.meant.board.book, hands)

@@ -121,18 +121,32 @@ class ReportedThings:
         elif one.kind in ("open", "close") and item is not None:
             item.is_open = one.kind == "open"
 
-    def put_aside(self, thing: Thing, report: RobotReport) -> Thing:
-        """Take down that a thing lies on the floor where a robot stands; return it as it is now."""
-        if report.position is None:
-            return thing
+    def put_aside(
+        self, pick: SubTask, place: SubTask, report: RobotReport | None
+    ) -> tuple[SubTask, SubTask]:
+        """Take down that a thing lies where a robot has put it that could not bring it there.
+
+        That is where its own map has the thing now; else on the floor where it stands.
+
+        Returns:
+            Both sub-tasks, with where the thing is.
+        """
+        thing = pick.object
+        if thing is None or report is None or report.position is None:
+            return pick, place
         x, y, z = report.position
         at = (x, y, z + 0.05)
+        for told in report.found if not report.holding else ():
+            known_as = self._alias.get(f"{report.robot}/{told.id}")
+            if told.position is not None and thing.id in (told.id, known_as):
+                at = told.position
         known = self.scene.objects.get(thing.id)
         if known is not None:
             known.box = Box(at, known.box.size, known.box.yaw)
             known.room = report.room or room_at(self.scene, at)
             known.support = known.container = ""
-        return thing.model_copy(update={"position": at, "room": report.room})
+        lies = {"object": thing.model_copy(update={"position": at, "room": report.room})}
+        return pick.model_copy(update=lies), place.model_copy(update=lies)
 
     def _is_stale(self, name: str, thing: Thing) -> bool:
         """Whether a robot's map shows a thing where it was before another took it away.

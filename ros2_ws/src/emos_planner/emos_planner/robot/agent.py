@@ -167,7 +167,7 @@ class RobotAgent:
     def receive(self, message: object) -> None:
         """Take in what another robot says; offers its hand if it can help."""
         request = self.talk.hear(message)
-        if request is None or self.holding or not self.waiting:
+        if request is None or not self.idle:
             return
         wanted = next((s for s in self.share.all if s.id == request.sub_task), None)
         if wanted is not None and self.tools.estimate_later(wanted, self._position, {}).feasible:
@@ -181,9 +181,9 @@ class RobotAgent:
         return self.share.over
 
     @property
-    def current(self) -> str:
-        """Id of the sub-task in work ("" for none)."""
-        return self.share.current
+    def idle(self) -> bool:
+        """Whether nothing is left to it of a task, in its hand neither."""
+        return self.waiting and not self.holding
 
     def works_on(self, sub_task: str) -> bool:
         """Whether a sub-task is this robot's to do now."""
@@ -427,7 +427,7 @@ class RobotAgent:
             waiting=self.waiting,
             position=self._position,
             room=self._room,
-            holding=held.label.top if held is not None else "",
+            holding=held.label.top if held is not None else "something" if self.holding else "",
             skill=self._doing,
             help=self.talk.asked,
             offers=self.talk.offers,

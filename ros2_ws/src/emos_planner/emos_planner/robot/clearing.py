@@ -66,6 +66,6 @@ class HandClearing:
         elif isinstance(skill, Place):
             held, here = self.map.thing(holding), self.map.scene.rooms.get(room)
             where = f" in {here.name}" if here is not None else ""
-            name = held.label.top if held is not None else "what it held"
-            self.told = f"put the {name} down on the {skill.receptacle.label}{where}"
+            name = f"the {held.label.top}" if held is not None else "what it held"
+            self.told = f"put {name} down on the {skill.receptacle.label}{where}"
             self._tries = 0

@@ -181,7 +181,7 @@ class RobotNode(AgentNode):
 
     def _on_map(self) -> None:
         self._scene = self.keeper.memory.scene()
-        if self.agent is not None and self.agent.waiting:
+        if self.agent is not None and self.agent.idle:
             self.agent.map.adopt(self._scene)  # not under its feet: a task has its own names
         self._begin()
 
@@ -335,7 +335,7 @@ class RobotNode(AgentNode):
                 continue
             seen = self._seen.latest
             self._takes_part.publish(Bool(data=True))
-            self._sub_task, self._taken_back = agent.current, False
+            self._sub_task, self._taken_back = agent.share.current, False
             done = self._stop_watch.pursue(self._stop_watch.carried_out(partial(self._do, skill)))
             self._skill = asyncio.ensure_future(done)
             try:

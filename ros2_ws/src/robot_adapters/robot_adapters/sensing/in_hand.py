@@ -1,4 +1,8 @@
-"""What a robot's own hand holds: its cameras see that as well, and it is nowhere in the house."""
+"""What a robot's own hand holds: its cameras see that as well, and it is nowhere in the house.
+
+A detection of furniture behind the hand takes its depth for the furniture's, so it leaves depth
+images as well.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,9 @@ import numpy as np
 from coterie_core.detections import BoxDetection, ImageDetection
 from coterie_core.geometry import Vec3
 from coterie_core.household import load_household
+from coterie_core.perception.points import deprojected
 from coterie_core.transforms import TransformBuffer, TransformError
-from robot_adapters.sensing.camera import CameraModel
+from robot_adapters.sensing.camera import CameraModel, Depth, DepthImage
 
 _AROUND = 0.08
 """Fingers, and what the thing has slipped in them, reach so far beyond the thing [m]."""
@@ -84,6 +89,22 @@ class InHand:
         x, y, z = (pose @ np.array([*grasped.point, 1.0]))[:3].tolist()
         return (x, y, z), math.hypot(*grasped.size) / 2.0 + _AROUND
 
+    def cleared(self, image: DepthImage, model: CameraModel) -> DepthImage:
+        """Return a depth image, to be read when needed, without what the hand holds: 0 is there.
+
+        Args:
+            image: The image.
+            model: Of the camera; it is scaled to the image's size.
+        """
+        held = self.sphere(image.frame)
+        if held is None:
+            return image
+
+        def read() -> Depth:
+            return _without(image.pixels(), model, *held)
+
+        return DepthImage(read, image.frame, image.time)
+
     def in_image(
         self, found: Sequence[ImageDetection], frame: str, model: CameraModel | None
     ) -> tuple[ImageDetection, ...]:
@@ -120,6 +141,34 @@ class InHand:
             return near and max(one.size) <= 2.0 * _LARGER * radius
 
         return _others(found, held_one)
+
+
+def _without(depth: Depth, model: CameraModel, middle: Vec3, radius: float) -> Depth:
+    """Return depth (rows, cols) [m] with 0 for the points in a sphere in the camera's frame."""
+    x, y, z = middle
+    rows, columns = depth.shape
+    fx, fy, cx, cy = model.scaled((columns, rows)).intrinsics
+    if z + radius <= 0.0:
+        return depth
+    spans = []
+    for focal, center, at, count in ((fx, cx, x, columns), (fy, cy, y, rows)):
+        # The sphere's outline lies in the image of the cube around it.
+        ends = [
+            center + focal * (at + side) / (z + ahead)
+            for side in (-radius, radius)
+            for ahead in (-radius, radius)
+        ]
+        whole = z <= radius  # the camera is next to it
+        low, high = (0, count) if whole else (math.floor(min(ends)), math.ceil(max(ends)) + 1)
+        spans.append((min(max(low, 0), count), min(max(high, 0), count)))
+    (left, right), (top, bottom) = spans
+    part = depth[top:bottom, left:right]
+    v, u = np.nonzero(part > 0.0)  # False for NaN
+    points = deprojected(u + left, v + top, part[v, u], (fx, fy, cx, cy))
+    hit = np.linalg.norm(points - np.array(middle), axis=1) <= radius
+    out = depth.copy()
+    out[v[hit] + top, u[hit] + left] = 0.0
+    return out
 
 
 def _others(found: Sequence[Found], held: Callable[[Found], bool]) -> tuple[Found, ...]:
