@@ -10,16 +10,23 @@ from coterie_core.cooperation import Spot
 from coterie_core.geometry import Vec3
 from coterie_core.scene import Place, SceneGraph
 
-WELL_SEEN = 0.5
-"""How well a place must be seen to count as looked at."""
+WELL_SEEN = (0.5, 0.75, 0.9)
+"""How well a place must be seen to count as looked at, at the first look, the second, and later.
+
+What was not found from afar may be seen from near by.
+"""
 LOOK_AGAIN = 60.0
 """A room that was left so long ago is looked through anew [s]."""
 
 
 @dataclass(slots=True)
 class _Look:
-    """How well a room's places were seen since it was entered, and which were gone to."""
+    """How well a room's places were seen since it was entered, and which were gone to.
 
+    `before` is how often the room was looked through before.
+    """
+
+    before: int = 0
     left: float = math.inf
     quality: dict[str, float] = field(default_factory=dict)
     tried: set[str] = field(default_factory=set)
@@ -41,8 +48,10 @@ class RoomSearch:
         if left in self._looks:
             self._looks[left].left = time
         look = self._looks.get(room)
-        if look is None or time - look.left > LOOK_AGAIN:
+        if look is None:
             self._looks[room] = _Look()
+        elif time - look.left > LOOK_AGAIN:
+            self._looks[room] = _Look(look.before + self.covered(room))
 
     def saw(self, room: str, seen: Mapping[str, float]) -> None:
         """Take in how well places were seen (0..1) from within a room."""
@@ -69,10 +78,11 @@ class RoomSearch:
         return chosen.position
 
     def _unseen(self, room: str, look: _Look) -> list[Place]:
+        well = WELL_SEEN[min(look.before, len(WELL_SEEN) - 1)]
         return [
             place
             for place in self._scene.places.values()
             if place.room == room
-            and look.quality.get(place.id, 0.0) < WELL_SEEN
+            and look.quality.get(place.id, 0.0) < well
             and place.id not in look.tried
         ]

@@ -172,6 +172,17 @@ def test_a_room_is_covered_when_all_its_places_were_seen(body, eyes):
     assert body.percept().covered == ()
 
 
+def test_a_room_in_which_nothing_was_found_is_looked_through_from_nearer(body, eyes):
+    for well, enough in ((0.55, True), (0.55, False), (0.8, True), (0.8, False), (0.95, True)):
+        eyes.see(MUG, places={"p1": well, "p2": well})
+        assert (body.percept().covered == ("kitchen",)) is enough, well
+        if not enough:
+            assert body.motion(GoTo("kitchen")).stands in {((1.0, 2.0, 0.0),), ((3.0, 2.0, 0.0),)}
+            continue
+        eyes.see(at=LIVING, places={"p4": 1.0})
+        body.moved(LIVING, body.time + 61.0)
+
+
 def test_a_place_that_cannot_be_got_to_is_tried_once(body, eyes):
     eyes.see(MUG, places={"p1": 1.0})
     assert isinstance(body.motion(GoTo("kitchen")), Motion)
