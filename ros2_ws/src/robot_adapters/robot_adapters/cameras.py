@@ -138,7 +138,7 @@ class Cameras:
         read = partial(conversions.depth_from_msg, message, camera.depth)
         image = DepthImage(read, self._frame(camera, message.header.frame_id), stamp)
         if camera.name in self._models:
-            image = self._sensors.observer.in_hand.cleared(image, self._models[camera.name])
+            image = self._sensors.observer.own_arm.cleared(image, self._models[camera.name])
         if self._sensors.steady:
             self._relay.depth(camera, image)
         if camera.name in self._models:
@@ -164,7 +164,7 @@ class Cameras:
         model = self._detectors.get(camera.name, self._models.get(camera.name))
         if model is not None and all(size):
             model = model.scaled(size)
-        others = observer.in_hand.in_image(found.detections, frame, model)
+        others = observer.own_arm.in_image(found.detections, frame, model)
         found = replace(found, frame=frame, detections=others)
         self._relay.detections(camera, found)
         items = Detections(others, frame, found.time, size)
@@ -178,7 +178,7 @@ class Cameras:
         topic = camera.detections.topic
         if self._sensors.trusted(topic, found.time):
             frame = self._frame(camera, found.frame)
-            others = self._sensors.observer.in_hand.in_space(found.boxes, frame)
+            others = self._sensors.observer.own_arm.in_space(found.boxes, frame)
             found = replace(found, frame=frame, boxes=others)
             if self._sensors.steady:
                 self._relay.boxes(camera, found)

@@ -122,7 +122,7 @@ class AdapterNode(AgentNode):
         urdf, folder, where = self.parameters["urdf"], self.parameters["urdf_folder"], self.sensors
         self.navigation = navigation_of(self, settings, self.body, where, self._check_path, matters)
         self.arm = arm_of(self, settings, self.body, where, urdf, folder)
-        where.observer.in_hand.arm = self.arm
+        where.observer.own_arm.arm = self.arm
         self.docking = Docking(
             self.battery,
             settings.navigation.dock,

@@ -35,6 +35,10 @@ def test_the_hand_of_the_description(arm):
     hand = Hand.of(arm)
     assert hand.link == "palm" and hand.direction == pytest.approx((1.0, 0.0, 0.0), abs=1e-6)
     assert arm.names == ("pan", "lift", "elbow", "turn")
+    tree = pin.buildModelFromXML(ARM_URDF)
+    assert len(arm.links) >= len(arm.names) and arm.links[-1] == "palm"
+    moved = [link for link in arm.links if tree.frames[tree.getFrameId(link)].parentJoint > 0]
+    assert moved == list(arm.links), "what does not move with the arm is none of it"
     assert hand.pointing("z").direction == (0.0, 0.0, 1.0)
     assert hand.pointing("any").direction is None
 

@@ -96,7 +96,7 @@ def test_its_own_node_does_the_skills_in_its_own_map(ros):
         act, conversions.manipulate_to_msg(Open(Target("drawer", (8.0, 4.0, 0.5))))
     )
     assert outcome is Outcome.SUCCEEDED and result.holding == "drawer"
-    grasped = adapter.sensors.observer.in_hand.arm.grasped
+    grasped = adapter.sensors.observer.own_arm.arm.grasped
     assert grasped is not None and grasped.link == "gripper_link"
     assert driver.asked[-1].target.position == pytest.approx((4.0, 2.0, 0.5), abs=1e-6)
     driver.end = SkillResult(Outcome.SUCCEEDED, put_at=(4.1, 2.0, 0.5))

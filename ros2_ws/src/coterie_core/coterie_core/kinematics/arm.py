@@ -81,6 +81,13 @@ class Arm:
         """Names of the joints that move the hand."""
         return self.chain.names
 
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Names of the links from the first one that moves to the one that grasps."""
+        joints = self.tree.chain(self.link)
+        first = next(k for k, joint in enumerate(joints) if joint.name in self.names)
+        return tuple(joint.child for joint in joints[first:])
+
     @cached_property
     def rest(self) -> dict[str, float]:
         """Positions of the joints that move the hand, at zero or at the limit nearest to it."""

@@ -108,4 +108,7 @@ def arm_of(
         gripper = GripperClient(node, arm.gripper, arm.namespace, arm.server_timeout)
     reach = body.arm.reach if body.arm is not None else math.inf
     hand = replace(hand, link=in_tf(hand.link, base))
-    return GraspingArm(arm, mover, gripper, where, reach, hand)
+    made = GraspingArm(arm, mover, gripper, where, reach, hand)
+    if kinematics is not None:
+        made.links = tuple(in_tf(link, base) for link in kinematics.links)
+    return made

@@ -32,7 +32,7 @@ from robot_adapters.backends.goals import Ended
 from robot_adapters.backends.grasps import DOWN, grip_point, ways
 from robot_adapters.backends.gripper import GripperClient
 from robot_adapters.kinematics import Hand
-from robot_adapters.sensing.in_hand import Grasped
+from robot_adapters.sensing.own_arm import Grasped
 
 if TYPE_CHECKING:
     from robot_adapters.settings_motion import ArmSettings
@@ -114,9 +114,9 @@ class GraspingArm:
     ) -> None:
         self._settings, self._mover, self._gripper, self._where = settings, mover, gripper, where
         self._reach, self._hand = reach, hand
-        self._holding = ""
+        self.links: tuple[str, ...] = ()
+        self._holding, self._felt = "", False
         self._held: Box | None = None
-        self._felt = False
         # Read now: it holds up the loop, whose transforms would be old in the first Place.
         load_household()
 

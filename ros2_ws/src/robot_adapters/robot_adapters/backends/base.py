@@ -10,7 +10,7 @@ from typing import Protocol
 
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.skills import NavigateTo, Skill, SkillResult
-from robot_adapters.sensing.in_hand import Grasped
+from robot_adapters.sensing.own_arm import Grasped
 
 _FEEDBACK_PERIOD = 0.2
 """Shortest time between two pieces of feedback that are passed on [s]."""
@@ -213,7 +213,13 @@ class NavigationBackend(Backend, Protocol):
 
 
 class ArmBackend(Backend, Protocol):
-    """Moves a robot's arm and gripper."""
+    """Moves a robot's arm and gripper.
+
+    Attributes:
+        links: Of the arm in tf, from the first one that moves to the hand; none: not known.
+    """
+
+    links: tuple[str, ...]
 
     @property
     def holding(self) -> str:

@@ -28,7 +28,7 @@ from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_ros import conversions
 from robot_adapters.backends.base import Feedback, Progress, Whereabouts, in_tf
 from robot_adapters.backends.goals import Ended, RobotAction, joined
-from robot_adapters.sensing.in_hand import Grasped
+from robot_adapters.sensing.own_arm import Grasped
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
@@ -179,6 +179,7 @@ class SkillsArm:
         self._action = RobotAction(
             node, Manipulate, joined(settings.namespace, name), settings.server_timeout
         )
+        self.links: tuple[str, ...] = ()  # its own node knows them
         self._holding = ""
 
     @property

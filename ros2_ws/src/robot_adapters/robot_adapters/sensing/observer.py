@@ -25,9 +25,9 @@ from robot_adapters.sensing.camera import (
 from robot_adapters.sensing.finder import MapFinder
 from robot_adapters.sensing.frames import FrameNames, Jump, Localization
 from robot_adapters.sensing.grid_space import GridData
-from robot_adapters.sensing.in_hand import InHand
 from robot_adapters.sensing.mapped import MappedFurniture
 from robot_adapters.sensing.objects import FoundBox, Track, Tracks, WaitingBoxes, boxes_of
+from robot_adapters.sensing.own_arm import OwnArm
 from robot_adapters.sensing.places import PlaceSpacing
 from robot_adapters.sensing.plane import MapPose
 from robot_adapters.sensing.relief import Relief
@@ -91,7 +91,7 @@ class Observer:
         objects: Objects that were seen of late, in the robot's map.
         relief: Heights that were seen of late, in the robot's map.
         furniture: That of the team's map.
-        in_hand: What its hand holds, which is no object of the house.
+        own_arm: The arm and what its hand holds, which are no objects of the house.
         jumps: How often localization has jumped.
         last_jump: The latest jump.
     """
@@ -104,7 +104,7 @@ class Observer:
         self.map.storeys = settings.storeys
         self.objects = Tracks(settings.sight, settings.min_views)
         self.relief = Relief()
-        self.in_hand = InHand(transforms)
+        self.own_arm = OwnArm(transforms)
         self.furniture = MappedFurniture()
         self.finder = MapFinder(settings.sight) if settings.map_pose is None else None
         self.jumps = 0
@@ -342,7 +342,7 @@ class Observer:
         frame = ready.frame
         if ready.new_view:
             self._look(frame)
-            self.relief.add(frame, self.in_hand.sphere(self.settings.names.map))
+            self.relief.add(frame, self.own_arm.sphere(self.settings.names.map))
         if ready.detections is None:
             return
         options = LiftOptions(near=self.settings.sight.near, far=self.settings.sight.far)

@@ -10,11 +10,12 @@ import pytest
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.geometry import Box
 from coterie_core.perception.backprojection import LiftOptions
+from coterie_core.perception.points import deprojected
 from coterie_core.transforms import TransformBuffer
 from robot_adapters.backends.base import in_tf
 from robot_adapters.sensing.camera import CameraModel, DepthImage
-from robot_adapters.sensing.in_hand import Grasped, InHand
 from robot_adapters.sensing.objects import boxes_of
+from robot_adapters.sensing.own_arm import Grasped, OwnArm
 from robot_adapters.sensing.relief import Relief
 
 LEVEL = (0.0, 0.0, 0.0, 1.0)
@@ -28,18 +29,18 @@ MUG = (0.08, 0.08, 0.1)
 class Arm:
     """An arm that holds something, or nothing."""
 
-    def __init__(self, grasped: Grasped | None) -> None:
-        self.grasped = grasped
+    def __init__(self, grasped: Grasped | None, links: tuple[str, ...] = ()) -> None:
+        self.grasped, self.links = grasped, links
 
 
-def in_hand(grasped: Grasped | None = None, link: str = "hand") -> InHand:
+def own_arm(grasped: Grasped | None = None, link: str = "hand") -> OwnArm:
     """Return that of a robot whose camera is 1 m high, the hand 0.6 m ahead of and below it."""
     transforms = TransformBuffer()
     for time in (4.0, 5.0):
         transforms.add("map", "base", (3.0, 2.0, 0.0), LEVEL, time)
     transforms.add("base", "camera", (0.0, 0.0, 1.0), EYE, 0.0, fixed=True)
     transforms.add("base", link, (0.6, 0.0, 0.4), LEVEL, 4.9)
-    out = InHand(transforms)
+    out = OwnArm(transforms)
     out.arm = Arm(grasped)
     return out
 
@@ -62,16 +63,16 @@ def boxed(u: float, v: float, width: int, height: int, label: str = "mug") -> Im
     ],
 )
 def test_what_is_held_is_left_out_of_an_image(one: ImageDetection, stays: bool) -> None:
-    hand = in_hand(Grasped(MUG, "hand"))
+    hand = own_arm(Grasped(MUG, "hand"))
     assert (one in hand.in_image([one], "camera", MODEL)) is stays
 
 
 @pytest.mark.parametrize(
     "hand",
-    [in_hand(None), in_hand(Grasped(MUG, "hand"), link="gripper")],
+    [own_arm(None), own_arm(Grasped(MUG, "hand"), link="gripper")],
     ids=["empty", "nobody tells where it is"],
 )
-def test_an_empty_hand_and_one_that_tf_does_not_have_leave_all_there(hand: InHand) -> None:
+def test_an_empty_hand_and_one_that_tf_does_not_have_leave_all_there(hand: OwnArm) -> None:
     one = boxed(*HELD, 70, 90)
     assert hand.in_image([one], "camera", MODEL) == (one,)
     solid = BoxDetection((0.0, 0.6, 0.6), LEVEL, MUG, {"mug": 0.9})
@@ -80,9 +81,9 @@ def test_an_empty_hand_and_one_that_tf_does_not_have_leave_all_there(hand: InHan
 
 def test_without_a_camera_model_nothing_is_left_out_and_nothing_behind_the_camera() -> None:
     one = boxed(*HELD, 70, 90)
-    hand = in_hand(Grasped(MUG, "hand"))
+    hand = own_arm(Grasped(MUG, "hand"))
     assert hand.in_image([one], "camera", None) == (one,)
-    behind = in_hand(Grasped(MUG, "hand", (-2.0, 0.0, 0.0)))
+    behind = own_arm(Grasped(MUG, "hand", (-2.0, 0.0, 0.0)))
     assert behind.in_image([one], "camera", MODEL) == (one,)
 
 
@@ -98,7 +99,7 @@ def test_without_a_camera_model_nothing_is_left_out_and_nothing_behind_the_camer
 )
 def test_what_is_held_is_left_out_in_space(center, size, label, stays) -> None:
     one = BoxDetection(center, LEVEL, size, {label: 0.9})
-    found = in_hand(Grasped(MUG, "hand")).in_space([one], "camera")
+    found = own_arm(Grasped(MUG, "hand")).in_space([one], "camera")
     assert (one in found) is stays
 
 
@@ -115,7 +116,7 @@ def test_links_have_the_robots_name_in_front_where_its_base_has(link, base, fram
 
 
 def test_what_is_held_over_a_table_is_no_part_of_its_relief() -> None:
-    hand = in_hand(Grasped(MUG, "hand"))
+    hand = own_arm(Grasped(MUG, "hand"))
     middle, radius = hand.sphere("map")
     assert middle == pytest.approx((3.6, 2.0, 0.4))
     assert radius == pytest.approx(math.hypot(*MUG) / 2.0 + 0.08)
@@ -143,7 +144,7 @@ def behind_the_hand(scale: int = 1) -> DepthImage:
 
 @pytest.mark.parametrize("scale", [1, 2])
 def test_what_is_held_leaves_the_depth_and_nothing_else_does(scale: int) -> None:
-    hand = in_hand(Grasped(MUG, "hand"))
+    hand = own_arm(Grasped(MUG, "hand"))
     image = behind_the_hand(scale)
     before, after = image.pixels(), hand.cleared(image, MODEL).pixels()
     assert (before == np.float32(0.6)).any() and not (after == np.float32(0.6)).any()
@@ -155,30 +156,52 @@ def test_what_is_held_leaves_the_depth_and_nothing_else_does(scale: int) -> None
 @pytest.mark.parametrize(
     "hand",
     [
-        in_hand(None),
-        in_hand(Grasped(MUG, "hand"), link="gripper"),
-        in_hand(Grasped(MUG, "hand", (-2.0, 0.0, 0.0))),
-        in_hand(Grasped(MUG, "hand", (0.0, 5.0, 0.0))),
+        own_arm(None),
+        own_arm(Grasped(MUG, "hand"), link="gripper"),
+        own_arm(Grasped(MUG, "hand", (-2.0, 0.0, 0.0))),
+        own_arm(Grasped(MUG, "hand", (0.0, 5.0, 0.0))),
     ],
     ids=["empty", "nobody tells where it is", "behind the camera", "beside the image"],
 )
-def test_depth_stays_where_nothing_is_held_in_view(hand: InHand) -> None:
+def test_depth_stays_where_nothing_is_held_in_view(hand: OwnArm) -> None:
     image = behind_the_hand()
     np.testing.assert_array_equal(hand.cleared(image, MODEL).pixels(), image.pixels())
 
 
 def test_a_hand_at_the_camera_hides_the_whole_image_and_breaks_nothing() -> None:
-    hand = in_hand(Grasped(MUG, "hand", (-0.55, 0.0, 0.6)))
+    hand = own_arm(Grasped(MUG, "hand", (-0.55, 0.0, 0.6)))
     near = DepthImage(np.full((1280, 640), 0.05, dtype=np.float32), "camera", 4.9)
     assert (hand.cleared(near, MODEL).pixels()[200:280, 280:360] == 0.0).all()
 
 
 def test_furniture_behind_the_hand_is_not_taken_for_where_the_hand_is() -> None:
     """A tub was found half a meter before the tub: there the hand held a remote control."""
-    hand, image = in_hand(Grasped(MUG, "hand")), behind_the_hand()
+    hand, image = own_arm(Grasped(MUG, "hand")), behind_the_hand()
     tub = boxed(320.0, 740.0, 260, 300, "bathtub")
     for cleared, away in ((False, 0.6), (True, 1.5)):
         depth = (hand.cleared(image, MODEL) if cleared else image).pixels()
         frame = RgbdFrame(depth, MODEL.intrinsics, np.eye(4), time=4.9)
         (found,) = boxes_of(frame, (tub,), LiftOptions(near=0.3, far=5.0))
         assert found.box.center[2] == pytest.approx(away, abs=0.1)
+
+
+def test_the_arm_itself_leaves_the_depth_and_what_is_next_to_it_stays() -> None:
+    hand = own_arm()
+    hand.arm = Arm(None, ("base", "nowhere", "hand"))
+    (forearm,) = hand.capsules("camera")  # a link that tf does not have is left out
+    start, end, radius = forearm.start, forearm.end, forearm.radius
+    assert (start, end) == (pytest.approx((0.0, 1.0, 0.0)), pytest.approx((0.0, 0.6, 0.6)))
+    # The forearm's upper side, and a board behind it.
+    depth = np.full((1280, 640), 1.5, dtype=np.float32)
+    depth[800:900, 310:330] = 0.5
+    depth[0:10] = np.nan
+    image = DepthImage(depth, "camera", 4.9)
+    after = hand.cleared(image, MODEL).pixels()
+    v, u = np.nonzero(depth == np.float32(0.5))
+    points = deprojected(u, v, depth[v, u], MODEL.intrinsics)
+    # Points of the line one by one, as something else than the code that is tested.
+    line = start + np.linspace(0.0, 1.0, 400)[:, None] * np.subtract(end, start)
+    near = np.array([np.linalg.norm(line - point, axis=1).min() <= radius for point in points])
+    assert 0.2 < near.mean() < 0.9, "the test holds both kinds"
+    np.testing.assert_array_equal(after[v, u] == 0.0, near)
+    np.testing.assert_array_equal(after[depth == np.float32(1.5)], 1.5)
