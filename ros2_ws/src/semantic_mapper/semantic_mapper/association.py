@@ -15,6 +15,7 @@ from coterie_core.likeness import ALIKE, Background, likeness
 from coterie_core.meaning import EmbedderError, Meanings
 from coterie_core.perception.backprojection import Lifted
 from coterie_core.scene import LabelBelief, label_agreement
+from coterie_core.sightings import is_solid
 from coterie_core.sizes import oversize
 from semantic_mapper.instances import (
     Instance,
@@ -36,6 +37,8 @@ MISTAKEN = 0.2
 """An instance with no more than this fraction of another's looks may be a mistake about it."""
 WITHIN = 0.8
 """Fraction of such an instance's points that lie on the other."""
+MUCH = 10.0
+"""So many times more evidence has furniture than what depth has put in its place."""
 SILENCE = 60.0
 """Time for which an embedder that failed is not asked again [s]."""
 _LOG = logging.getLogger(__name__)
@@ -146,6 +149,8 @@ class Association:
 
     def one(self, thing: Instance, other: Instance) -> bool:
         """Whether two instances are one object, by place, labels, and having been seen at once."""
+        if self._misplaced(thing, other):
+            return True
         at_once = thing.beside.get(other.id, 0)
         if at_once >= max(2, APART * min(thing.observations, other.observations)):
             return False
@@ -166,6 +171,18 @@ class Association:
         touching = point_overlap(thing.points, other.points, 2.0 * self.options.touch)
         size = np.maximum(thing.high, other.high) - np.minimum(thing.low, other.low)
         return touching > TOUCHING and oversize(thing.labels.top, tuple(size.tolist())) <= 1.0
+
+    def _misplaced(self, thing: Instance, other: Instance) -> bool:
+        """Whether depth has put other furniture, seen behind this one, in its place.
+
+        A box around a dishwasher behind a chair shows the chair as well. Solid furniture shares no
+        surface with other furniture, however often both are seen at once.
+        """
+        if MUCH * other.labels.total > thing.labels.total:
+            return False
+        if not (is_solid(thing.labels.top) and is_solid(other.labels.top)):
+            return False
+        return point_overlap(thing.points, other.points, self.options.touch) >= WITHIN
 
     def _seen(self, one: Lifted) -> Traits:
         labels, look = LabelBelief(dict(one.detection.scores)), one.detection.embedding

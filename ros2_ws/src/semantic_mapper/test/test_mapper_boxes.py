@@ -79,6 +79,24 @@ def test_what_is_seen_side_by_side_in_one_image_stays_two():
     assert len(mapper.scene().objects) == 2
 
 
+@pytest.mark.parametrize(("behind", "left"), [("stool", 1), ("mug", 2)])
+def test_furniture_behind_a_chair_is_not_mapped_in_its_place(behind, left):
+    """Robots put a pot onto a chair, where a dishwasher behind it had been found."""
+    mapper = SemanticMapper(MapperOptions())
+    chair = {"chair": ((1.5, -0.3, 0.0), (1.9, 0.3, 0.9))}
+    for k, eye in enumerate([*EYES, *EYES, *EYES, *EYES, *EYES, *EYES]):
+        frame, (found,) = view(chair, eye, time=float(k))
+        boxes = [replace(found, mask=None)]
+        if k in (7, 12):  # what is behind shows a little, and depth finds the chair in its box
+            u, v, width, height = found.box
+            boxes.append(ImageDetection((u, v, width // 4, height // 3), {behind: 0.9}))
+        mapper.update(frame, boxes)
+    assert len(mapper.scene().objects) == 2, "both are seen at once"
+    mapper.tidy()
+    things = {thing.label.top for thing in mapper.scene().objects.values()}
+    assert len(things) == left and "chair" in things
+
+
 def test_parts_that_are_never_seen_at_once_are_one():
     parts = {
         "chair#back": ((2.35, -0.22, 0.5), (2.4, 0.22, 0.95)),
