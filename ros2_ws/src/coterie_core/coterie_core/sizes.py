@@ -12,9 +12,9 @@ from coterie_core.household import load_household
 TOLERANCE = 1.5
 """A side may be so many times the largest known of its kind, or so many times smaller."""
 
-SLIVER = 1.0 / 3.0
+SLIVER = 0.6
 """Furniture whose box is less plausible (0..1) is not told. The two longer sides of a box that is
-too small then span less than a twentieth of the least face that is known of its kind."""
+too small then span less than a sixth of the least face that is known of its kind."""
 
 SizeOrder = Literal["largest", "smallest", "tallest", "shortest", "highest", "lowest"]
 SIZE_ORDERS: Mapping[SizeOrder, Callable[[Box], float]] = {

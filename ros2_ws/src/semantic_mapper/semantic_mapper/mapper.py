@@ -93,7 +93,9 @@ class SemanticMapper:
             return False
         if is_sliver(thing.labels.top, thing.box.size):
             return False
-        return thing.reports >= self.options.least_share * views
+        large = load_household().kind(thing.labels.top) != "item"
+        share = self.options.least_share_large if large else self.options.least_share
+        return thing.reports >= share * views
 
     def update(self, frame: RgbdFrame, detections: Sequence[ImageDetection]) -> UpdateReport:
         """Add a frame."""

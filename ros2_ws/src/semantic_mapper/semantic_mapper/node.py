@@ -394,6 +394,7 @@ def _options(p: Parameters) -> BuilderOptions:
             lift=LiftOptions(near=p["near"], far=p["far"]),
             publish=p["looks"],
             least_share=p["least_share"],
+            least_share_large=p["least_share_large"],
             most_instances=p["most_things"],
             most_points=p["most_points"],
         ),

@@ -21,6 +21,7 @@ class MapperOptions:
         publish: Looks before a thing counts as real.
         least_share: Least share of the viewpoints on its place from which it was reported, for a
             thing to count as real: detectors see one thing for another at times, and not always.
+        least_share_large: The same for furniture and fixtures, which are missed less often.
         gone_after: Times in a row a place is seen through before its thing is gone.
         most_points: Most points kept per thing.
         most_instances: Most things kept; those seen once and longest ago go first.
@@ -35,6 +36,7 @@ class MapperOptions:
     evidence: float = 1.0
     publish: int = 2
     least_share: float = 0.15
+    least_share_large: float = 0.3
     gone_after: int = 3
     most_points: int = 2000
     most_instances: int = 3000

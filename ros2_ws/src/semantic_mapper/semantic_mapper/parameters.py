@@ -117,6 +117,13 @@ MAPPER_PARAMETERS = (
         maximum=1.0,
     ),
     ParameterSpec(
+        "least_share_large",
+        0.3,
+        "The same for furniture and fixtures, which detectors miss less often.",
+        minimum=0.0,
+        maximum=1.0,
+    ),
+    ParameterSpec(
         "most_things", 3000, "Largest number of objects remembered.", minimum=1, maximum=100_000
     ),
     ParameterSpec(
