@@ -354,7 +354,7 @@ def test_what_the_hand_holds_is_in_view_and_nowhere_in_the_house(ros):
     assert looked.outcome is Outcome.NOT_VISIBLE, looked
     assert not [t for t in rig.adapters["slim"].sensors.observer.objects.items if t.label == "mug"]
     # Without an arm that tells what it holds, it is taken for a mug of that room.
-    rig.adapters["slim"].sensors.observer.in_hand.arm = None
+    rig.adapters["slim"].sensors.observer.own_arm.arm = None
     taken_for_one = rig.end(Detect("mug"))
     assert taken_for_one.ok, taken_for_one
 

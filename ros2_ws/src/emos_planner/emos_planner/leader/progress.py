@@ -300,10 +300,9 @@ class Progress:
 
     def _may_return(self) -> bool:
         """Whether what nobody can do now could be done by a robot that has just fallen silent."""
-        waits = any(one.state is _PENDING and one.id in self.given_up for one in self.sub_tasks)
-        return waits and any(
-            self.heartbeats.may_return(r, self.options.revive) for r in self.heartbeats.dead
-        )
+        if not any(one.state is _PENDING and one.id in self.given_up for one in self.sub_tasks):
+            return False
+        return any(self.heartbeats.may_return(r, self.options.revive) for r in self.heartbeats.dead)
 
     # -- what has to be given anew --------------------------------------------------------------
 
