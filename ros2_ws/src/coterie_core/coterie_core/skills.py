@@ -146,7 +146,8 @@ class SkillResult:
     """How a skill ended and why: `reason` names what was wrong and what to do ("" on success).
 
     `duration` is in simulated seconds, `distance` in metres; `put_at` is where a Place set down the
-    foot of the thing [m], None: where it was asked to.
+    foot of the thing [m], None: where it was asked to; `bears_at` is the spot [m], out of reach,
+    that a robot whose Place failed saw to bear the thing, None: it saw none.
     """
 
     outcome: Outcome
@@ -155,6 +156,7 @@ class SkillResult:
     distance: float = 0.0
     details: dict[str, str] = field(default_factory=dict)
     put_at: Vec3 | None = None
+    bears_at: Vec3 | None = None
 
     @property
     def ok(self) -> bool:

@@ -239,10 +239,20 @@ def test_the_frame_of_a_place_without_heading_does_not_matter():
     assert cv.navigate_from_msg(goal) == NavigateTo(place="p7")
 
 
-put_at = st.none() | st.tuples(lengths, lengths, lengths)
+spots = st.none() | st.tuples(lengths, lengths, lengths)
 
 
-@given(st.builds(SkillResult, st.sampled_from(Outcome), texts, spans, lengths, put_at=put_at))
+@given(
+    st.builds(
+        SkillResult,
+        st.sampled_from(Outcome),
+        texts,
+        spans,
+        lengths,
+        put_at=spots,
+        bears_at=spots,
+    )
+)
 def test_skill_results_come_back(value):
     assert cv.skill_result_from_msg(over_the_wire(cv.skill_result_to_msg(value))) == value
 

@@ -221,6 +221,53 @@ def test_a_thing_is_where_the_hand_says_that_it_put_it():
     assert agent.events()[-1].position == pytest.approx(at), "and so the others are told"
 
 
+def test_it_goes_where_the_hand_gets_to_what_it_saw_bear_things():
+    """The counter is full where the robot stands; it saw room at the other end."""
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    box = agent.map.thing("counter-1").box
+    stood, puts, bears = [], [], []
+
+    def world(skill):
+        if isinstance(skill, NavigateTo):
+            stood.append(skill.position)
+        if isinstance(skill, Place):
+            puts.append((skill.receptacle.position, stood[-1]))
+            if not bears:
+                x, y, z = skill.receptacle.position
+                end = box.center[0] + math.copysign(box.size[0] / 2.0 - 0.1, box.center[0] - x)
+                bears.append((end, y, z))
+                return SkillResult(Outcome.OUT_OF_REACH, "go nearer", bears_at=bears[0])
+        return OK
+
+    run(agent, world)
+    (_, before), (put, after) = puts
+    assert states(agent)["place-1"] is DONE and put == pytest.approx(bears[0])
+    reach = max(hand.reach for hand in agent.tools.toolbox().kind("rover").body.hands)
+    assert math.dist(before[:2], put[:2]) > reach >= math.dist(after[:2], put[:2])
+
+
+def test_from_another_side_it_puts_the_thing_where_the_hand_gets_to_from_there():
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    stood, puts = [], []
+
+    def world(skill):
+        if isinstance(skill, NavigateTo):
+            stood.append(skill.position)
+        if isinstance(skill, Place):
+            puts.append(math.dist(skill.receptacle.position[:2], stood[-1][:2]))
+            if len(puts) < 4:
+                return SkillResult(Outcome.NOT_VISIBLE, "no level spot is in view from here")
+        return OK
+
+    run(agent, world)
+    reach = max(hand.reach for hand in agent.tools.toolbox().kind("rover").body.hands)
+    assert len(puts) == 4 and max(puts) <= reach, puts
+    spots = {spot for spot in stood if math.dist(spot[:2], COUNTER.position[:2]) < 3.0}
+    assert len(spots) >= 3, spots
+
+
 def test_what_a_hand_holds_that_nobody_knows_of_goes_down_first():
     agent = agent_of()
     agent.assign("t", "bring the mug", bring())

@@ -326,10 +326,11 @@ class HouseBody:
         if isinstance(action, Put) and result.outcome in _NO_ROOM:
             # Out of reach is what room is left, or that it is seen from where one stands: elsewhere
             # there may be more.
-            self.motions.note_failed(action.target)
+            self.motions.note_failed(action.target, result.bears_at)
             if result.outcome is Outcome.BLOCKED:
                 reason = "full"
-        if result.outcome is Outcome.OUT_OF_REACH and (at := self._handled(action)) is not None:
+        short = result.outcome is Outcome.OUT_OF_REACH and result.bears_at is None
+        if short and (at := self._handled(action)) is not None:
             self.motions.note_short(at, self.spot)
         if isinstance(action, Grab):
             if result.outcome is Outcome.UNKNOWN_TARGET:

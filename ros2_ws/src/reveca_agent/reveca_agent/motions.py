@@ -66,6 +66,7 @@ class Motions:
         self.house, self.search = house, search
         self._aims: dict[str, Vec3] = {}
         self._failed: dict[str, deque[Vec3]] = {}
+        self._bears: dict[str, Vec3] = {}
         self._short = math.inf
 
     def of(self, action: Action, here: Spot, holding: str) -> Motion | Result:
@@ -118,8 +119,14 @@ class Motions:
         motion = self.of(Put(holding, nearest.id), here, holding)
         return motion if isinstance(motion, Motion) else None
 
-    def note_failed(self, target: str) -> None:
-        """Take in that a thing could not be put where it was to be put: it is tried elsewhere."""
+    def note_failed(self, target: str, bears_at: Vec3 | None = None) -> None:
+        """Take in that a thing could not be put where it was to be put: it is tried elsewhere.
+
+        That is where the robot saw that it bears things [m], if it saw such a spot.
+        """
+        self._bears.pop(target, None)
+        if bears_at is not None:
+            self._bears[target] = bears_at
         if target in self._aims:
             self._failed.setdefault(target, deque(maxlen=TRIES)).append(self._aims[target])
 
@@ -138,6 +145,9 @@ class Motions:
         Of its shelves the one at the best height; there the point nearest to free floor, and then
         to the robot, at which nothing is known to lie and no try has failed.
         """
+        if owner.id in self._bears:
+            self._aims[owner.id] = self._bears[owner.id]
+            return self._aims[owner.id]
         top = self._surface(owner, inside)
         held = self.house.thing(holding)
         item = held.box if held is not None else Box(top.center, (SMALL, SMALL, SMALL))

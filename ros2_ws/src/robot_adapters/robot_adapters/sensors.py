@@ -31,6 +31,7 @@ from robot_adapters.sensing.grid_space import GridData, GridSpace
 from robot_adapters.sensing.map_file import read_map_file
 from robot_adapters.sensing.observer import Observer, SensingError, SensingSettings
 from robot_adapters.sensing.plane import MapPose
+from robot_adapters.sensing.relief import TeamRelief
 from robot_adapters.sensing.storeys import Storeys
 from tf2_msgs.msg import TFMessage
 
@@ -291,37 +292,10 @@ class Sensors:
         off, box = min(near, key=lambda item: item[0], default=(math.inf, None))
         return None if box is None or off > within else self._map_pose.box_to_team(box)
 
-    def level_spot(
-        self,
-        point: Vec3,
-        box: Box,
-        radius: float,
-        others: Sequence[Box] = (),
-        *,
-        reach: float = math.inf,
-        at_its_height: bool = False,
-    ) -> Vec3 | None:
-        """Return where furniture was seen to be level, nearest to a point; None: nowhere."""
-        where = self._map_pose
-        own, own_box = where.to_robot(point), where.box_to_robot(box)
-        here = where.to_robot(self.pose().position)
-        spot = self.observer.relief.level_spot(
-            own,
-            own_box,
-            radius,
-            here,
-            [where.box_to_robot(other) for other in others],
-            reach=reach,
-            at_its_height=at_its_height,
-        )
-        return None if spot is None else where.to_team(spot)
-
-    def height(self, point: Vec3, box: Box, radius: float) -> float | None:
-        """Return how high furniture was seen to be around a point [m]; None: it was not seen."""
-        where = self._map_pose
-        own = where.to_robot(point)
-        seen = self.observer.relief.height(own, where.box_to_robot(box), radius)
-        return None if seen is None else where.to_team((*own[:2], seen))[2]
+    @property
+    def relief(self) -> TeamRelief:
+        """Heights that the robot saw of late, in the team's map."""
+        return TeamRelief(self.observer.relief, self._map_pose, self.pose().position)
 
     # -- in the loop's thread ------------------------------------------------------------------
 

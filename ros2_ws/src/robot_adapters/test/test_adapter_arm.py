@@ -85,6 +85,7 @@ class Rig:
         handle = self.ros.result(self.client.send_goal_async(conversions.manipulate_to_msg(skill)))
         result = self.ros.result(handle.get_result_async()).result
         self.put_at = [(point.x, point.y, point.z) for point in result.result.put_at]
+        self.bears_at = [(point.x, point.y, point.z) for point in result.result.bears_at]
         return Outcome(result.result.outcome), result.result.reason, result.holding
 
 
@@ -276,6 +277,32 @@ def test_nothing_is_put_onto_a_stool_that_a_counters_box_takes_in(ros):
     rig = before(ros, "counter", Box((1.9, 1.0, 0.45), (0.9, 1.2, 0.9)), drawn)
     outcome, reason, holding = rig.do(Place(Target("counter", (1.65, 1.0, 0.9))))
     assert (outcome, holding, rig.put_at) == (Outcome.NOT_VISIBLE, "cup", []), reason
+
+
+def test_where_the_hand_gets_to_nothing_that_bears_the_robot_tells_where_something_does(ros):
+    """A table with a hole on the near side, as a tv stand is where the television stands."""
+    drawn = {"far#0": ((2.3, 0.7, 0.0), (2.8, 1.3, 0.7))}
+    rig = before(ros, "table", Box((2.0, 1.0, 0.35), (1.6, 0.6, 0.7)), drawn, pitch=0.4)
+    outcome, reason, holding = rig.do(Place(Target("table", (1.5, 1.0, 0.7))))
+    assert (outcome, holding, rig.put_at) == (Outcome.OUT_OF_REACH, "cup", []), reason
+    (x, y, z) = rig.bears_at[0]
+    assert 2.3 < x < 2.5 and 0.7 < y < 1.3 and z == pytest.approx(0.7, abs=0.02), (x, y, z)
+
+
+def test_nothing_is_put_by_guess_onto_what_could_be_looked_at(ros):
+    """The camera looks beside the table, which is lower than the camera."""
+    box = Box((1.7, 0.9, 0.35), (0.6, 0.8, 0.7))
+    rig = before(ros, "table", box, drawn={}, pitch=-0.4)
+    outcome, reason, holding = rig.do(Place(Target("table", (1.7, 0.9, 0.7))))
+    assert (outcome, holding) == (Outcome.NOT_VISIBLE, "cup"), reason
+    assert "was not in view from here" in reason
+    # A camera that is lower than the table will never see its top.
+    low = Box((1.7, 0.9, 0.55), (0.6, 0.8, 1.1))
+    scene = SceneGraph()
+    scene.objects["o9"] = SceneObject("o9", LabelBelief.of("table"), low, kind="furniture")
+    rig.map.publish(conversions.scene_to_msg(scene, time=2.0))
+    ros.spin_until(lambda: [one[2].size[2] for one in rig.adapter.sensors.objects(9.0)] == [1.1])
+    assert rig.do(Place(Target("table", (1.7, 0.9, 1.1))))[0] is Outcome.SUCCEEDED
 
 
 def test_things_are_put_onto_a_seat_and_not_onto_its_arm(ros):

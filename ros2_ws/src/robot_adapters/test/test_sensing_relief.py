@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from coterie_core.detections import RgbdFrame
-from coterie_core.geometry import Box
+from coterie_core.geometry import Box, Vec3
 from coterie_fixtures.drawn_scenes import pitched, view
 from robot_adapters.sensing.relief import Relief
 
@@ -32,8 +33,14 @@ def relief(*boxes: Box) -> Relief:
     return made
 
 
+def level(made: Relief, *args: Any, **options: Any) -> Vec3 | None:
+    """Return the spot that the hand gets to; None: there is none."""
+    found = made.level_spot(*args, **options)
+    return found.point if found is not None and found.reached else None
+
+
 def test_a_thing_goes_onto_the_table_and_not_into_its_box_beside_it() -> None:
-    spot = relief(REAL).level_spot((1.2, 0.45, 0.75), TABLE, 0.05, HERE)
+    spot = level(relief(REAL), (1.2, 0.45, 0.75), TABLE, 0.05, HERE)
     assert spot is not None
     x, y, z = spot
     assert z == pytest.approx(0.7, abs=0.02), "as high as was seen, and not as the box has it"
@@ -41,13 +48,13 @@ def test_a_thing_goes_onto_the_table_and_not_into_its_box_beside_it() -> None:
 
 
 def test_where_it_is_level_it_stays_where_it_was_meant() -> None:
-    spot = relief(REAL).level_spot((1.1, 0.1, 0.75), TABLE, 0.05, HERE)
+    spot = level(relief(REAL), (1.1, 0.1, 0.75), TABLE, 0.05, HERE)
     assert spot is not None and math.dist(spot[:2], (1.1, 0.1)) < 0.04
 
 
 def test_what_stands_there_is_not_level() -> None:
     vase = Box((1.1, 0.0, 0.8), (0.1, 0.1, 0.2))
-    spot = relief(REAL, vase).level_spot((1.1, 0.0, 0.75), TABLE, 0.05, HERE)
+    spot = level(relief(REAL, vase), (1.1, 0.0, 0.75), TABLE, 0.05, HERE)
     assert spot is not None and math.dist(spot[:2], (1.1, 0.0)) > 0.08
     assert spot[2] == pytest.approx(0.7, abs=0.02)
 
@@ -55,13 +62,13 @@ def test_what_stands_there_is_not_level() -> None:
 def test_a_thing_goes_where_there_is_room_around_it_rather_than_into_a_narrow_strip() -> None:
     """A television leaves 0.12 m before it: a hand that errs a little lets go beside that."""
     television = Box((1.21, -0.15, 0.95), (0.78, 0.3, 0.5))
-    spot = relief(REAL, television).level_spot((0.76, -0.15, 0.7), TABLE, 0.05, HERE)
+    spot = level(relief(REAL, television), (0.76, -0.15, 0.7), TABLE, 0.05, HERE)
     assert spot is not None
     assert spot[2] == pytest.approx(0.7, abs=0.02)
     assert spot[1] > 0.05 and spot[0] > 0.74, "beside it"
     # Where there is no better one, the strip will do.
     wide = Box((1.21, 0.0, 0.95), (0.78, 0.6, 0.5))
-    strip = relief(REAL, wide).level_spot((0.76, -0.15, 0.7), TABLE, 0.05, HERE)
+    strip = level(relief(REAL, wide), (0.76, -0.15, 0.7), TABLE, 0.05, HERE)
     assert strip is not None and strip[0] < 0.82 and strip[2] == pytest.approx(0.7, abs=0.02)
 
 
@@ -71,10 +78,10 @@ def test_of_two_heights_the_one_that_was_meant() -> None:
     tank = Box((1.25, 0.0, 0.4), (0.2, 0.4, 0.8))
     bowl = Box((0.9, 0.0, 0.2), (0.5, 0.4, 0.4))
     made = relief(tank, bowl)
-    on_tank = made.level_spot((0.95, 0.0, 0.8), toilet, 0.03, HERE)
+    on_tank = level(made, (0.95, 0.0, 0.8), toilet, 0.03, HERE)
     assert on_tank is not None
     assert on_tank[2] == pytest.approx(0.8, abs=0.02) and on_tank[0] > 1.15
-    on_seat = made.level_spot((0.95, 0.0, 0.4), toilet, 0.03, HERE)
+    on_seat = level(made, (0.95, 0.0, 0.4), toilet, 0.03, HERE)
     assert on_seat is not None and on_seat[2] == pytest.approx(0.4, abs=0.02)
 
 
@@ -83,9 +90,7 @@ def test_a_narrow_tank_goes_before_the_wide_basket_beside_it_that_its_box_takes_
     tank = Box((1.25, 0.0, 0.375), (0.14, 0.4, 0.75))
     bowl = Box((0.9, 0.0, 0.2), (0.5, 0.4, 0.4))
     lid = Box((1.1, 0.45, 0.31), (0.4, 0.4, 0.62))
-    spot = relief(tank, bowl, lid).level_spot(
-        (1.2, 0.15, 0.7), toilet, 0.05, HERE, at_its_height=True
-    )
+    spot = level(relief(tank, bowl, lid), (1.2, 0.15, 0.7), toilet, 0.05, HERE, at_its_height=True)
     assert spot is not None and spot[2] == pytest.approx(0.75, abs=0.02), spot
 
 
@@ -93,8 +98,8 @@ def test_a_seat_alone_in_view_bears_nothing_where_only_the_top_does() -> None:
     toilet = Box((1.0, 0.0, 0.4), (0.7, 0.4, 0.8))
     made = relief(Box((0.9, 0.0, 0.2), (0.5, 0.4, 0.4)))  # the tank is not in view
     at = (0.95, 0.0, 0.8)
-    assert made.level_spot(at, toilet, 0.03, HERE) is not None
-    assert made.level_spot(at, toilet, 0.03, HERE, at_its_height=True) is None
+    assert level(made, at, toilet, 0.03, HERE) is not None
+    assert level(made, at, toilet, 0.03, HERE, at_its_height=True) is None
     assert made.height(at, toilet, 0.03) == pytest.approx(0.4, abs=0.02)
     assert made.height((1.25, 0.0, 0.8), toilet, 0.03) is None, "nothing was seen there"
 
@@ -105,17 +110,47 @@ def test_a_spot_far_beyond_the_one_that_was_meant_is_none() -> None:
     made = relief(REAL, full)
     made.add(seen(REAL, full, behind=True))
     near = (0.8, 0.0, 0.7)
-    assert made.level_spot(near, TABLE, 0.05, HERE, at_its_height=True) is None
-    there = made.level_spot(near, TABLE, 0.05, (2.2, 0.0, 0.0), at_its_height=True)
+    assert level(made, near, TABLE, 0.05, HERE, at_its_height=True) is None
+    there = level(made, near, TABLE, 0.05, (2.2, 0.0, 0.0), at_its_height=True)
     assert there is not None and there[0] > 1.4
 
 
 def test_of_a_large_table_the_part_that_the_hand_gets_to() -> None:
     """The robot came to stand on another side than was meant."""
     meant = (1.5, 0.0, 0.75)
-    near = relief(REAL).level_spot(meant, TABLE, 0.05, HERE, reach=0.9)
+    near = level(relief(REAL), meant, TABLE, 0.05, HERE, reach=0.9)
     assert near is not None and 0.7 < near[0] <= 0.9
-    assert relief(REAL).level_spot(meant, TABLE, 0.05, HERE, reach=0.5) is None
+    assert level(relief(REAL), meant, TABLE, 0.05, HERE, reach=0.5) is None
+
+
+def test_where_the_hand_does_not_get_to_any_the_nearest_one_is_told() -> None:
+    found = relief(REAL).level_spot((0.8, 0.0, 0.75), TABLE, 0.05, HERE, reach=0.5)
+    assert found is not None and not found.reached
+    x, y, z = found.point
+    assert z == pytest.approx(0.7, abs=0.02) and 0.7 < x < 0.9 and abs(y) < 0.1
+    # A stool in the table's box is not what bears things on it.
+    stool = Box((1.15, 0.0, 0.25), (0.9, 0.6, 0.5))
+    assert relief(stool).level_spot((0.8, 0.0, 0.75), TABLE, 0.05, HERE, reach=0.5) is None
+    assert relief(REAL).level_spot((0.8, 0.0, 0.75), TABLE, 0.05, HERE, [TABLE], reach=0.5) is None
+
+
+def test_a_strip_hardly_wider_than_the_thing_bears_it_where_nothing_else_does() -> None:
+    """Things look shorter from one side than they are."""
+    television = Box((0.96, 0.0, 0.95), (0.28, 0.6, 0.5))  # leaves 0.12 m before it
+    made = relief(REAL, television)
+    at = (0.76, 0.0, 0.7)
+    found = made.level_spot(at, TABLE, 0.055, HERE, reach=0.9)
+    assert found is not None and found.reached and found.point[0] < 0.82
+    made.add(seen(REAL, television, behind=True))
+    found = made.level_spot(at, TABLE, 0.055, HERE, reach=0.9)
+    assert found is not None and not found.reached and found.point[0] > 1.1, (
+        "behind it there is room"
+    )
+
+
+def test_cameras_look_down_on_what_is_lower_than_they_are() -> None:
+    assert not Relief().overlooks(0.7), "nothing came"
+    assert relief(REAL).overlooks(0.7) and not relief(REAL).overlooks(1.1)
 
 
 def test_of_a_row_the_piece_that_is_meant() -> None:
@@ -123,9 +158,9 @@ def test_of_a_row_the_piece_that_is_meant() -> None:
     beside = Box((1.15, 0.5, 0.35), (0.9, 0.5, 0.7))
     made = relief(REAL, beside)
     at = (1.1, 0.35, 0.75)
-    spot = made.level_spot(at, TABLE, 0.05, HERE)
+    spot = level(made, at, TABLE, 0.05, HERE)
     assert spot is not None and spot[1] > 0.25
-    spot = made.level_spot(at, TABLE, 0.05, HERE, [beside])
+    spot = level(made, at, TABLE, 0.05, HERE, [beside])
     assert spot is not None and spot[1] < 0.25
 
 
@@ -134,16 +169,16 @@ def test_of_spots_as_far_away_the_one_nearer_to_the_robot(robot: tuple[float, ..
     vase = Box((1.2, 0.0, 0.8), (0.04, 0.3, 0.2))
     made = relief(REAL, vase)
     made.add(seen(REAL, vase, behind=True))
-    spot = made.level_spot((1.2, 0.0, 0.75), TABLE, 0.05, robot)
+    spot = level(made, (1.2, 0.0, 0.75), TABLE, 0.05, robot)
     assert spot is not None and (spot[0] < 1.2) is (robot[0] < 1.2)
 
 
 @pytest.mark.parametrize("radius", [0.05, 0.6])
 def test_where_nothing_was_seen_nothing_is_known(radius: float) -> None:
-    assert Relief().level_spot((1.0, 0.0, 0.75), TABLE, radius, HERE) is None
+    assert level(Relief(), (1.0, 0.0, 0.75), TABLE, radius, HERE) is None
     far = Box((1.0, 3.0, 0.375), (1.2, 1.2, 0.75))
-    assert relief(REAL).level_spot((1.0, 3.0, 0.75), far, radius, HERE) is None
-    assert relief(REAL).level_spot((1.0, 0.0, 0.75), TABLE, 0.6, HERE) is None, "it is too large"
+    assert level(relief(REAL), (1.0, 3.0, 0.75), far, radius, HERE) is None
+    assert level(relief(REAL), (1.0, 0.0, 0.75), TABLE, 0.6, HERE) is None, "it is too large"
 
 
 def test_what_the_hand_has_taken_is_no_height_any_more() -> None:
@@ -152,7 +187,7 @@ def test_what_the_hand_has_taken_is_no_height_any_more() -> None:
     assert made.height(at, TABLE, 0.05) == pytest.approx(0.9, abs=0.03)
     made.clear(at)
     assert made.height(at, TABLE, 0.05) is None
-    spot = made.level_spot(at, TABLE, 0.05, HERE)
+    spot = level(made, at, TABLE, 0.05, HERE)
     assert spot is not None and math.dist(spot[:2], at[:2]) < 0.4, "beside it it is level"
 
 
@@ -160,9 +195,9 @@ def test_what_is_long_ago_is_forgotten() -> None:
     made = relief(REAL)
     made.add(seen(time=2.0))
     made.forget(before=1.5)
-    assert made.level_spot((1.1, 0.1, 0.75), TABLE, 0.05, HERE) is None
+    assert level(made, (1.1, 0.1, 0.75), TABLE, 0.05, HERE) is None
     made.forget()
-    assert made.level_spot((1.1, 0.1, 0.75), TABLE, 0.05, HERE) is None
+    assert level(made, (1.1, 0.1, 0.75), TABLE, 0.05, HERE) is None
 
 
 def test_numbers_that_are_none_show_nothing() -> None:
@@ -170,4 +205,4 @@ def test_numbers_that_are_none_show_nothing() -> None:
     frame.depth[:] = np.nan
     made = Relief()
     made.add(frame)
-    assert made.level_spot((1.1, 0.1, 0.75), TABLE, 0.05, HERE) is None
+    assert level(made, (1.1, 0.1, 0.75), TABLE, 0.05, HERE) is None

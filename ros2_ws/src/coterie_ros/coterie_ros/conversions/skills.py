@@ -218,6 +218,7 @@ def skill_result_to_msg(result: SkillResult) -> SkillResultMsg:
         duration=duration_to_msg(result.duration),
         distance=float(result.distance),
         put_at=[] if result.put_at is None else [point_to_msg(result.put_at)],
+        bears_at=[] if result.bears_at is None else [point_to_msg(result.bears_at)],
     )
 
 
@@ -230,12 +231,14 @@ def skill_result_from_msg(message: SkillResultMsg, where: str = "result") -> Ski
     checks = Checks(where)
     checks.choice("outcome", message.outcome, {o.value: o.name for o in Outcome})
     put_at = [point_from_msg(point, checks, "put_at") for point in message.put_at]
+    bears_at = [point_from_msg(point, checks, "bears_at") for point in message.bears_at]
     return SkillResult(
         Outcome(message.outcome),
         checks.text("reason", message.reason, SENTENCE),
         duration_from_msg(message.duration, checks),
         checks.number("distance", message.distance, 0.0, FAR),
         put_at=put_at[0] if put_at else None,
+        bears_at=bears_at[0] if bears_at else None,
     )
 
 

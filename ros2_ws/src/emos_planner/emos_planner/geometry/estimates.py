@@ -13,7 +13,15 @@ from coterie_core.search_belief import spread_over
 from coterie_core.tasks import Obstacle, SubTask, Thing
 from emos_planner.geometry.bodies import BodiesInScene
 from emos_planner.geometry.grasp import around, gap_to
-from emos_planner.geometry.manipulation import WORK, done, pick, place, place_on_floor, swing
+from emos_planner.geometry.manipulation import (
+    WORK,
+    done,
+    pick,
+    place,
+    place_on_floor,
+    put_from,
+    swing,
+)
 from emos_planner.geometry.results import Estimate
 from emos_planner.geometry.things import FLOOR, Meant, surfaces_of
 
@@ -78,6 +86,21 @@ def views_on(
     return [look for look in looks if look.feasible]
 
 
+def put_at(tools: BodiesInScene, robot: str, sub_task: SubTask, spot: Vec3) -> Vec3 | None:
+    """Return where [m] a robot at a spot [m] puts down what a place is about; None: nowhere."""
+    receptacle = sub_task.receptacle
+    owners = tools.catalog.meant_by(receptacle) if receptacle is not None else []
+    if not owners:
+        return None
+    return put_from(tools, robot, owners[0], spot, _item_of(tools, sub_task))
+
+
+def _item_of(tools: BodiesInScene, sub_task: SubTask) -> Box | None:
+    """Return the box of the one thing that a sub-task puts down; None: which is not known."""
+    found = tools.catalog.meant_by(sub_task.object) if sub_task.object is not None else []
+    return found[0].box if len(found) == 1 else None
+
+
 def _one(
     tools: BodiesInScene,
     robot: str,
@@ -87,10 +110,7 @@ def _one(
     opened: Collection[str],
 ) -> Estimate:
     kind = tools.kind(robot)
-    item = None
-    if sub_task.kind == "place" and sub_task.object is not None:
-        found = tools.catalog.meant_by(sub_task.object)
-        item = found[0].box if len(found) == 1 else None
+    item = _item_of(tools, sub_task) if sub_task.kind == "place" else None
     key = (
         "estimate", sub_task.kind, meant.key, parts, item.size if item else None,
         frozenset(opened),

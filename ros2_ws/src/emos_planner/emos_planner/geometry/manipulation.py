@@ -8,16 +8,17 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from coterie_core.geometry import Box, Vec3
+from coterie_core.geometry import Box, Vec2, Vec3
 from coterie_core.guard.mass import object_mass
 from coterie_core.sizes import oversize
 from coterie_core.surfaces import free_points
 from coterie_core.tasks import Obstacle, Thing
 from emos_planner.geometry.bodies import BodiesInScene
+from emos_planner.geometry.body import Hand
 from emos_planner.geometry.grasp import FEW, Grip, gap_to, grips, reach_of
 from emos_planner.geometry.line_of_sight import points_of
 from emos_planner.geometry.results import Estimate, Reach
-from emos_planner.geometry.things import FLOOR, Meant, surfaces_of
+from emos_planner.geometry.things import FLOOR, Meant, Surface, surfaces_of
 from emos_planner.geometry.viewpoints import eyes_toward
 
 WORK = {"pick": 2.0, "place": 2.0, "open": 1.5, "close": 1.5, "detect": 0.5, "go_to": 0.0}
@@ -27,6 +28,8 @@ LARGEST = 0.6
 _SHARES = (0.6, 0.3, 0.08)  # of a thing's points in view, from good to hardly
 _POINTS = 12  # free points of a surface, nearest first, that are tried from a spot; as many beyond
 _SMALL = 0.08  # [m] edge of a thing that is not known yet
+_SOME = Box((0.0, 0.0, 0.0), (_SMALL, _SMALL, _SMALL))
+_POINT = Box((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 Parts = frozenset[int]
 Floats = npt.NDArray[np.float64]
@@ -162,15 +165,8 @@ def place(
                 )
                 continue
         z = surface.box.center[2]
-        thing = item or Box((0.0, 0.0, 0.0), (_SMALL, _SMALL, _SMALL))
-        others = [t.box for t in tools.catalog.upon(name) if item is None or t.box != item]
-        points = free_points(surface.box, thing, others)
-        crowded = not len(points)
-        if crowded and not surface.told:
-            # What was found on the way has other measures than is thought: trying tells. What
-            # fits turned only goes to the middle.
-            points = free_points(surface.box, thing, [])
-            points = points if len(points) else np.array([surface.box.center[:2]])
+        thing = item or _SOME
+        points, crowded = _room_on(tools, name, surface, item)
         if not len(points):
             trouble = trouble or Estimate(
                 False, Obstacle.NO_ROOM, f"there is no room left on the {meant.name}", thing=name
@@ -209,45 +205,121 @@ def place(
     return trouble
 
 
+def put_from(
+    tools: BodiesInScene, robot: str, meant: Meant, spot: Vec3, item: Box | None
+) -> Vec3 | None:
+    """Return the point [m] on what stands open at which a robot at a spot puts an item down.
+
+    What it sees from there comes first, then the nearest; None: its hand gets to none.
+    """
+    body, floor = tools.kind(robot).body, tools.plan.floor_index(meant.box.bottom)
+    blind: Vec3 | None = None
+    for surface in surfaces_of(meant, item):
+        points, _ = _room_on(tools, meant.id, surface, item)
+        z = surface.box.center[2]
+        for hand in body.hands if not surface.closed and len(points) else ():
+            row = hand.row(z - tools.plan.elevation(floor))
+            if row is None:
+                continue
+            put = _from_spot(
+                tools, robot, hand, row, floor, spot[:2], points, item or _SOME, surface.rest
+            )
+            if put is not None and put[1]:
+                return (*put[0], z)
+            blind = blind or ((*put[0], z) if put is not None else None)
+    return blind
+
+
+def _room_on(
+    tools: BodiesInScene, name: str, surface: Surface, item: Box | None
+) -> tuple[Floats, bool]:
+    """Return the points (n, 2) [m] of a surface with room for an item; whether none is free."""
+    thing = item or _SOME
+    others = [t.box for t in tools.catalog.upon(name) if item is None or t.box != item]
+    points = free_points(surface.box, thing, others)
+    crowded = not len(points)
+    if crowded and not surface.told:
+        # What was found on the way has other measures than is thought: trying tells. What fits
+        # turned only goes to the middle.
+        points = free_points(surface.box, thing, [])
+        points = points if len(points) else np.array([surface.box.center[:2]])
+    return points, crowded
+
+
 def _put_down(
     tools: BodiesInScene, robot: str, found: list[Grip], points: Floats, item: Box, surface: Box
-) -> tuple[Grip, int, tuple[float, float], bool] | None:
+) -> tuple[Grip, int, Vec2, bool] | None:
     """Return the grip and spot from which an item gets to one of the points (n, 2), and which.
 
     Where the robot sees from that spot what it has put down (the last of what is returned) comes
-    first; the nearest point else.
+    first; the nearest point else. A hand that holds the item by its middle gets as far as its
+    reach; one that holds it by its rim gets farther, which is counted on where nothing else is.
     """
-    blind: tuple[Grip, int, tuple[float, float], bool] | None = None
-    for grip in found:
-        row = grip.hand.row(grip.height)
-        if row is None:
-            continue
-        for k, (x, y) in enumerate(grip.spots[:FEW]):
-            # As seen from the point: the item's box lies about it as the surface does.
-            away = Box((float(x), float(y), 0.0), (*item.size[:2], 0.0), surface.yaw)
-            gaps = gap_to(away, points[:, 0], points[:, 1])
-            ok = np.flatnonzero(grip.hand.reaches(row, gaps))
-            near = points[ok[np.argsort(gaps[ok], kind="stable")]]
-            if not len(near):
+    blind: tuple[Grip, int, Vec2, bool] | None = None
+    for held in (_POINT, item):
+        for grip in found:
+            row = grip.hand.row(grip.height)
+            if row is None:
                 continue
-            blind = blind or (grip, k, (float(near[0, 0]), float(near[0, 1])), False)
-            far = near[_POINTS:]
-            some = np.vstack([near[:_POINTS], far[:: max(1, len(far) // _POINTS)]])
-            seen = _in_view(tools, robot, grip.floor, (float(x), float(y)), some, item, surface)
-            if seen is not None:
-                return grip, k, seen, True
+            for k, (x, y) in enumerate(grip.spots[:FEW]):
+                spot = (float(x), float(y))
+                put = _from_spot(
+                    tools, robot, grip.hand, row, grip.floor, spot, points, item, surface, held
+                )
+                if put is not None and put[1]:
+                    return (grip, k, *put)
+                blind = blind or ((grip, k, *put) if put is not None else None)
     return blind
+
+
+def _from_spot(
+    tools: BodiesInScene,
+    robot: str,
+    hand: Hand,
+    row: npt.NDArray[np.bool_],
+    floor: int,
+    spot: Vec2,
+    points: Floats,
+    item: Box,
+    surface: Box,
+    held: Box = _POINT,
+) -> tuple[Vec2, bool] | None:
+    """Return to which of some points (n, 2) [m] a hand gets from a spot, and whether in view.
+
+    Args:
+        tools: The robot's tools.
+        robot: Its name.
+        hand: Of the robot.
+        row: Its reach at the height of the points.
+        floor: Index of the floor that it stands on.
+        spot: Where it stands [m].
+        points: Middles of the item, with room for it.
+        item: The item.
+        surface: What the item is put on.
+        held: What the hand may hold at any point of, about its middle.
+    """
+    # As seen from the point: the box lies about it as the surface does.
+    away = Box((*spot, 0.0), (*held.size[:2], 0.0), surface.yaw)
+    gaps = gap_to(away, points[:, 0], points[:, 1])
+    ok = np.flatnonzero(hand.reaches(row, gaps))
+    near = points[ok[np.argsort(gaps[ok], kind="stable")]]
+    if not len(near):
+        return None
+    far = near[_POINTS:]
+    some = np.vstack([near[:_POINTS], far[:: max(1, len(far) // _POINTS)]])
+    seen = _in_view(tools, robot, floor, spot, some, item, surface)
+    return (seen, True) if seen is not None else ((float(near[0, 0]), float(near[0, 1])), False)
 
 
 def _in_view(
     tools: BodiesInScene,
     robot: str,
     floor: int,
-    spot: tuple[float, float],
+    spot: Vec2,
     points: Floats,
     item: Box,
     surface: Box,
-) -> tuple[float, float] | None:
+) -> Vec2 | None:
     """Return the first of some points (n, 2) [m] at which a robot at a spot sees an item stand."""
     body = tools.kind(robot).body
     height = surface.center[2] + item.size[2] / 2.0

@@ -357,6 +357,7 @@ class RobotAgent:
                 result.reason,
                 self.witness.step,
                 skill.position if isinstance(skill, NavigateTo) else None,
+                result.bears_at,
             )
         )
         looked = isinstance(skill, Detect) and result.outcome in LOOKED

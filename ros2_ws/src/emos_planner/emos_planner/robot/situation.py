@@ -20,7 +20,8 @@ LOOKED = (Outcome.SUCCEEDED, Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET)
 class Attempt:
     """A skill that was tried for a sub-task: the option's id, the skill, how it ended, when.
 
-    `goal` is where to [m], of one that goes somewhere.
+    `goal` is where to [m], of one that goes somewhere; `bears_at` where a Place that did not get to
+    it saw that things would stand [m].
     """
 
     option: str
@@ -29,6 +30,7 @@ class Attempt:
     reason: str
     step: int
     goal: Vec3 | None = None
+    bears_at: Vec3 | None = None
 
     @property
     def ok(self) -> bool:
@@ -75,6 +77,12 @@ class Situation:
     def last(self) -> Attempt | None:
         """The last attempt."""
         return self.attempts[-1] if self.attempts else None
+
+    @property
+    def bears_at(self) -> Vec3 | None:
+        """Where the robot saw that what it places would stand [m], when it last tried to."""
+        places = [a for a in self.attempts if a.skill == "Place"]
+        return places[-1].bears_at if places else None
 
     def failures(self, skill: str) -> int:
         """How often a kind of skill has failed."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from coterie_core.geometry import Vec3
+from coterie_core.geometry import Box, Vec3
 from coterie_core.scene import SceneObject
 from coterie_core.skills import NavigateTo, Target
-from emos_planner.geometry.estimates import views_on
+from emos_planner.geometry.estimates import put_at, views_on
 from emos_planner.geometry.grasp import FEW, grips
 from emos_planner.geometry.things import Meant
 from emos_planner.geometry.viewpoints import FAR_AWAY
@@ -44,7 +44,7 @@ def from_afar(now: Situation, thing: SceneObject) -> NavigateTo | None:
     spot = now.tools.view(now.robot, meant, parts, FAR_AWAY).spot
     if spot is None or any(math.dist(spot, other) <= APART for other in now.stood):
         return None
-    return _facing_from(spot, thing)
+    return _facing_from(spot, thing.box)
 
 
 def in_view(now: Situation, thing: SceneObject) -> NavigateTo | None:
@@ -53,7 +53,7 @@ def in_view(now: Situation, thing: SceneObject) -> NavigateTo | None:
     spot = now.tools.view(now.robot, Meant(thing.label.top, thing.box, thing), parts).spot
     if spot is None or now.position is None or math.dist(spot[:2], now.position[:2]) <= APART:
         return None
-    return _facing_from(spot, thing)
+    return _facing_from(spot, thing.box)
 
 
 def floor_before(position: Vec3, toward: Vec3 | None = None) -> Target:
@@ -76,17 +76,23 @@ def facing(now: Situation, thing: SceneObject) -> NavigateTo:
 
 
 def other_sides(now: Situation, thing: SceneObject) -> list[NavigateTo]:
-    """Ways to spots from which the hand reaches a thing too, away from those it was tried from."""
-    tools, box = now.tools, thing.box
+    """Ways to spots from which the hand reaches a thing too, away from those it was tried from.
+
+    Where the robot saw what bears things on it, spots from which the hand reaches that.
+    """
+    tools, bears = now.tools, now.bears_at
+    box = thing.box if bears is None else Box(bears, (0.0, 0.0, 0.0))
     kind = tools.kind(now.robot)
-    floor = tools.plan.floor_index(box.bottom)
+    floor = tools.plan.floor_index(thing.box.bottom)
     parts = tools.parts_of(now.robot, now.position)
     height = now.estimate.target[2] if now.estimate.target is not None else box.center[2]
+    height = height if bears is None else bears[2]
     found, _ = grips(kind.space, kind.body, box, height, floor, parts)
     if not found:
         more = kind.space.beyond_seen(parts)
         found, _ = grips(kind.space, kind.body, box, height, floor, more)
-    tried = [spot for spot in (now.position, now.estimate.spot, *now.stood) if spot is not None]
+    stood = (now.position, now.estimate.spot, *now.stood) if bears is None else ()
+    tried = [spot for spot in stood if spot is not None]
     tried += [a.goal for a in now.attempts if a.goal is not None and not a.ok]
     ways: list[NavigateTo] = []
     for grip in found:
@@ -94,12 +100,22 @@ def other_sides(now: Situation, thing: SceneObject) -> list[NavigateTo]:
             if all(math.dist((x, y), other[:2]) > APART for other in tried):
                 spot = (float(x), float(y), tools.plan.elevation(floor))
                 tried.append(spot)
-                ways.append(_facing_from(spot, thing))
+                if now.sub_task.kind == "place" and bears is None and put_here(now, spot) is None:
+                    continue  # the hand gets to the furniture, and to nothing free on it
+                ways.append(_facing_from(spot, box))
             if len(ways) == 2:
                 return ways
     return ways
 
 
-def _facing_from(spot: Vec3, thing: SceneObject) -> NavigateTo:
-    x, y, _ = thing.box.center
+def put_here(now: Situation, spot: Vec3) -> Vec3 | None:
+    """Return where [m] the robot puts its thing down from a spot [m]; None: nowhere.
+
+    Where it saw what bears things, it is there.
+    """
+    return now.bears_at or put_at(now.tools, now.robot, now.sub_task, spot)
+
+
+def _facing_from(spot: Vec3, box: Box) -> NavigateTo:
+    x, y, _ = box.center
     return NavigateTo.near(spot, yaw=math.atan2(y - spot[1], x - spot[0]))

@@ -39,6 +39,7 @@ from emos_planner.robot.standpoints import (
     in_view,
     other_sides,
     other_views,
+    put_here,
 )
 
 THERE = 0.1
@@ -324,6 +325,9 @@ def _place(now: Situation) -> Iterator[Option]:
             yield Option("open", f"open the {name}", skill=Open(_target(goal)))
     yield from _go(now, spot, target, f"go to the {name}")
     where = target or (goal.box.center if goal is not None else spot)
+    if goal is not None and spot is not None and now.position is not None:
+        if now.bears_at is not None or math.dist(now.position[:2], spot[:2]) > THERE:
+            where = put_here(now, now.position) or where  # what was meant is for the other spot
     if where is None:
         return
     put = Place(Target(name, where, goal.id if goal is not None else ""))

@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from coterie_core.geometry import Box, Pose, Vec3, iou, relative
+from coterie_core.geometry import Box, Pose, Vec3, relative
 from coterie_core.household import load_household
-from coterie_core.sightings import is_solid
 from coterie_core.skills import (
     Close,
     MoveArmTo,
@@ -20,14 +19,8 @@ from coterie_core.skills import (
     SkillResult,
     Target,
 )
-from coterie_core.surfaces import (
-    bears_at_top_only,
-    between_arms,
-    hollow_bottom,
-    least_top,
-    usual_tops,
-)
-from robot_adapters.backends.base import Feedback, Progress, Whereabouts, below
+from robot_adapters.backends.base import Feedback, Progress, Whereabouts
+from robot_adapters.backends.bearing import CLEARANCE, EDGE, Bearing, known_box
 from robot_adapters.backends.goals import Ended
 from robot_adapters.backends.grasps import DOWN, grip_point, ways
 from robot_adapters.backends.gripper import GripperClient
@@ -37,22 +30,12 @@ from robot_adapters.sensing.own_arm import Grasped
 if TYPE_CHECKING:
     from robot_adapters.settings_motion import ArmSettings
 
-_SAME = 0.5
-"""A thing of the label that lies farther from the target's position is another one [m]."""
-_BESIDE = 0.3
-"""A point so near to the box of furniture means that: boxes of two maps differ [m]."""
 _SIGHTED = 0.3
 """What the robot saw of a thing counts for its grasp up to here from where the map has it [m]."""
 _ELSEWHERE = 0.02
 """A thing that is seen so far from where the hand closed on nothing is reached for again [m]."""
 _SECOND = 0.15
 """A thing of the same label that lies nearer is the same, seen twice [m]."""
-_EDGE = 0.06
-"""Edge of a thing whose size nobody knows [m]."""
-_CLEARANCE = 0.02
-"""Height above a surface at which things are let go [m]."""
-_STEP = 0.1
-"""Furniture seen so much higher or lower than expected is not put on by guess [m]."""
 _ANOTHER_WAY = (Outcome.OUT_OF_REACH, Outcome.BLOCKED)
 """How a motion fails that may succeed another way."""
 _FOUND = "something"
@@ -114,6 +97,7 @@ class GraspingArm:
     ) -> None:
         self._settings, self._mover, self._gripper, self._where = settings, mover, gripper, where
         self._reach, self._hand = reach, hand
+        self._bearing = Bearing(where, reach)
         self.links: tuple[str, ...] = ()
         self._holding, self._felt = "", False
         self._held: Box | None = None
@@ -268,7 +252,7 @@ class GraspingArm:
         if gripper.holds(grip):
             # Of a size that nobody knows, and from nowhere on the map.
             nowhere = (math.inf, math.inf, math.inf)
-            self._holding, self._held = _FOUND, Box(nowhere, (_EDGE, _EDGE, _EDGE))
+            self._holding, self._held = _FOUND, Box(nowhere, (EDGE, EDGE, EDGE))
         self._felt = True
 
     async def _place(self, receptacle: Target, feedback: Feedback) -> tuple[str, Vec3]:
@@ -285,9 +269,9 @@ class GraspingArm:
         if not gripper.holds(grip):
             lost, self._holding, self._held = self._holding, "", None
             raise Ended(Outcome.HAND_EMPTY, f"{lost} slipped on the way: {gripper.empty(grip)}")
-        x, y, z = self._bears(receptacle)
-        height = self._held.size[2] / 2.0 if self._held is not None else _EDGE / 2.0
-        spot = (x, y, z + height + _CLEARANCE)
+        x, y, z = self._bearing.point(receptacle, self._held)
+        height = self._held.size[2] / 2.0 if self._held is not None else EDGE / 2.0
+        spot = (x, y, z + height + CLEARANCE)
         point = self._local(spot)
         await self._see(spot)
         above = await self._above(point)
@@ -304,67 +288,6 @@ class GraspingArm:
             why = f"put down, but the hand did not get away from it: {end.result.reason}"
             return why, (x, y, z)
         return "", (x, y, z)
-
-    def _bears(self, receptacle: Target) -> Vec3:
-        """Return the point of a receptacle that is to bear what the hand holds, team's map [m].
-
-        Raises:
-            Ended: What the robot sees there bears nothing.
-        """
-        surface, label = self._known(receptacle), receptacle.label
-        x, y, z = receptacle.position
-        category = load_household().category(label)
-        radius = max(self._held.size[:2] if self._held is not None else (_EDGE,)) / 2.0
-        if surface is None:
-            if z > _STEP:
-                around = Box((x, y, z / 2.0), (2.0 * radius, 2.0 * radius, z))
-                self._check_height(label, (x, y, z), around, radius)
-            return x, y, z
-        # A point of its box means what carries things there; a shelf has several boards.
-        tops = usual_tops(label, surface)
-        if category is not None and category.boards:
-            surface = below(surface, z - _CLEARANCE)
-        elif surface.bottom - _CLEARANCE <= z <= tops[0]:
-            z = min(tops, key=lambda top: abs(top - z))
-        if hollow_bottom(label, surface) is not None:
-            return x, y, z
-        # What was seen counts more than the box, which may be too large or mostly air.
-        others, exact = self._beside(label, surface), bears_at_top_only(label)
-        middle = between_arms(label, surface)
-        spot = self._where.level_spot(
-            (x, y, z), middle, radius, others, reach=self._reach, at_its_height=exact
-        )
-        if spot is not None and spot[2] >= self._where.pose().position[2] + least_top(label):
-            return spot
-        self._check_height(label, (x, y, z), surface, radius)
-        return x, y, z
-
-    def _check_height(self, label: str, point: Vec3, box: Box, radius: float) -> None:
-        """Check that furniture is not seen to be much higher or lower than a point [m] on it.
-
-        Raises:
-            Ended: It is: what is let go there would fall, or be pressed down.
-        """
-        seen = self._where.height(point, box, radius)
-        if seen is not None and abs(seen - point[2]) > _STEP:
-            raise Ended(
-                Outcome.NOT_VISIBLE,
-                f"no level spot of the {label} is in view from here: it is {seen:.2f} m high where "
-                f"{point[2]:.2f} m were expected; look at it from another side",
-            )
-
-    def _beside(self, label: str, surface: Box) -> list[Box]:
-        """Return the other furniture that forms one row of one height with a piece.
-
-        Cameras part such rows by what they are called only: boxes reach into one another.
-        """
-        return [
-            box
-            for _, other, box in self._where.objects(math.inf)
-            if other != label and is_solid(other)
-            if abs(usual_tops(other, box)[0] - usual_tops(label, surface)[0]) < _STEP
-            and iou(box, surface) > 0.0
-        ]
 
     async def _above(self, point: Vec3) -> Vec3:
         """Bring the hand over a point, lower where something is above; return where that is.
@@ -394,28 +317,10 @@ class GraspingArm:
         What the robot itself saw from near by goes before the map: fingers are a matter of
         centimetres.
         """
-        known = self._known(target)
+        known = known_box(self._where, target)
         where = target.position if known is None else known.center
         seen = self._where.seen(target.label, where, _SIGHTED)
-        return seen or known or Box(target.position, (_EDGE, _EDGE, _EDGE))
-
-    def _known(self, target: Target) -> Box | None:
-        """Return the box of the thing meant, in the team's map; None where none is known.
-
-        It is the one of that id, else the nearest one of that label that is there.
-        """
-        alike = [
-            (name != target.instance, math.dist(box.center, target.position), box)
-            for name, label, box in self._where.objects(math.inf)
-            if label == target.label
-        ]
-        x, y, _ = target.position
-        there = [
-            one
-            for one in alike
-            if one[1] <= _SAME or one[2].contains((x, y, one[2].center[2]), _BESIDE)
-        ]
-        return min(there, key=lambda one: one[:2])[2] if there else None
+        return seen or known or Box(target.position, (EDGE, EDGE, EDGE))
 
     def _local(self, point: Vec3) -> Vec3:
         """Return a point of the team's map in the base frame."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.skills import NavigateTo, Skill, SkillResult
 from robot_adapters.sensing.own_arm import Grasped
+from robot_adapters.sensing.relief import TeamRelief
 
 _FEEDBACK_PERIOD = 0.2
 """Shortest time between two pieces of feedback that are passed on [s]."""
@@ -127,35 +128,12 @@ class Whereabouts(Protocol):
         """Forget having seen a thing at a point of the team's map [m]: the hand holds it now."""
         ...
 
-    def level_spot(
-        self,
-        point: Vec3,
-        box: Box,
-        radius: float,
-        others: Sequence[Box] = (),
-        *,
-        reach: float = math.inf,
-        at_its_height: bool = False,
-    ) -> Vec3 | None:
-        """Return the spot of furniture nearest to a point that was seen to be level.
+    @property
+    def relief(self) -> TeamRelief:
+        """Heights that the robot saw of late, in the team's map.
 
-        Args:
-            point: Where a thing is to stand, team's map [m].
-            box: The furniture, team's map.
-            radius: Of the thing [m].
-            others: Other furniture, team's map; what lies in its boxes as well is its.
-            reach: How far from the base's axis the hand gets [m].
-            at_its_height: Whether other surfaces than the one at the point's height bear nothing.
-
-        Returns:
-            Where its foot may stand, team's map [m]; None: the robot saw no such spot of late.
-        """
-        ...
-
-    def height(self, point: Vec3, box: Box, radius: float) -> float | None:
-        """Return how high furniture was seen to be around a point, team's map [m].
-
-        None: the robot did not see it of late.
+        Raises:
+            RuntimeError: Where the robot is is not known.
         """
         ...
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from action_msgs.msg import GoalInfo, GoalStatus, GoalStatusArray
 from action_msgs.srv import CancelGoal
 
+from coterie_core.geometry import Vec3
 from coterie_core.skills import Outcome, SkillResult
 from coterie_ros.clients import ActionClient, GoalEnd, GoalRejected, NoAnswer
 
@@ -36,9 +37,9 @@ def joined(namespace: str, name: str) -> str:
 class Ended(Exception):
     """A goal did not end in success: carries how."""
 
-    def __init__(self, outcome: Outcome, reason: str) -> None:
+    def __init__(self, outcome: Outcome, reason: str, bears_at: Vec3 | None = None) -> None:
         super().__init__(reason)
-        self.result = SkillResult(outcome, reason)
+        self.result = SkillResult(outcome, reason, bears_at=bears_at)
 
 
 class Stopwatch:

@@ -227,9 +227,12 @@ class SkillsArm:
         result = _result(self._action, end.result)
         if isinstance(skill, Pick) and result.ok:
             self._where.taken(skill.target.label, skill.target.position)
-        if result.put_at is not None:
-            result = replace(result, put_at=self._where.to_team_map(result.put_at))
-        return result
+        return replace(
+            result, put_at=self._in_team(result.put_at), bears_at=self._in_team(result.bears_at)
+        )
+
+    def _in_team(self, point: Vec3 | None) -> Vec3 | None:
+        return None if point is None else self._where.to_team_map(point)
 
     def _own(self, skill: Skill) -> Skill:
         """Return a skill with positions in the robot's map."""

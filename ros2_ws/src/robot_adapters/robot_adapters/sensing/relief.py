@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from scipy import ndimage
 from coterie_core.detections import RgbdFrame
 from coterie_core.geometry import Box, Vec3, containment
 from coterie_core.perception.points import deprojected
+from robot_adapters.sensing.plane import MapPose
 
 Array = npt.NDArray[np.float64]
 
@@ -32,6 +34,8 @@ _KNOWN = 0.8
 """Share of the cells under a thing whose height must have been seen."""
 _SPARE = 0.04
 """Hands err so far: a thing had better have as much level room around it [m]."""
+_SHORT = 0.02
+"""Things are so much longer than they look, from the middle on [m]."""
 _NARROW = 0.6
 """A spot without that counts as if it were so much farther away [m]."""
 _LOW = 0.15
@@ -47,8 +51,18 @@ _OTHERS = 1.0
 """A spot in another one's box as well counts as if it were so much farther away [m]."""
 _BEYOND = 0.3
 """A spot so much farther from the robot than the one that was meant is out of its reach [m]."""
+_BELOW_EYE = 0.2
+"""A surface so much lower than a camera can be looked at from above [m]."""
 _FARTHER = 3.0
 """A spot farther from the robot than the one that was meant counts as so much farther from that."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelSpot:
+    """Where furniture would bear a thing: the middle of its foot [m]; whether a hand gets there."""
+
+    point: Vec3
+    reached: bool
 
 
 class Relief:
@@ -59,6 +73,11 @@ class Relief:
 
     def __init__(self) -> None:
         self._frames: deque[tuple[float, Array]] = deque(maxlen=_FRAMES)
+        self._eye = -math.inf
+
+    def overlooks(self, height: float) -> bool:
+        """Whether the depth cameras are high enough to look down on what is so high [m]."""
+        return height <= self._eye - _BELOW_EYE
 
     def add(self, frame: RgbdFrame, held: tuple[Vec3, float] | None = None) -> None:
         """Take what an image shows from near by.
@@ -69,6 +88,7 @@ class Relief:
                 nothing counts: what is next to it would look lower than it is.
         """
         depth = frame.depth
+        self._eye = float(frame.camera_to_map[2, 3])
         v, u = np.nonzero((depth > 0.0) & (depth <= _NEAR))  # False for NaN
         if not len(v):
             return
@@ -103,7 +123,7 @@ class Relief:
         *,
         reach: float = math.inf,
         at_its_height: bool = False,
-    ) -> Vec3 | None:
+    ) -> LevelSpot | None:
         """Return the spot of furniture nearest to a point that would bear a thing.
 
         There all that was seen under the thing is of one height. Where boxes of furniture are too
@@ -119,8 +139,8 @@ class Relief:
             at_its_height: Whether other surfaces than the one at the point's height bear nothing.
 
         Returns:
-            The middle of the thing's foot, at the height that was seen [m]; None: no spot is known
-            that the robot may reach.
+            The middle of the thing's foot, at the height that was seen [m], the nearest one out of
+            reach where no other is known; None: none is known.
         """
         (x0, y0, _), (x1, y1, _) = box.axis_aligned()
         low = np.array([x0, y0]) - radius
@@ -131,24 +151,33 @@ class Relief:
         bears = heights >= box.bottom + min(_LOW, box.size[2] / 2.0)
         if at_its_height:
             bears &= np.abs(heights - point[2]) <= _AS_EXPECTED
-        i, j = np.nonzero(_level(heights, radius) & bears)
-        roomy = _level(heights, radius + _SPARE)[i, j]
-        spots = low + (np.stack([i, j], axis=1) + 0.5) * _CELL
-        middles = np.column_stack([spots, np.full(len(spots), box.center[2])])
-        off = np.hypot(*(spots - robot[:2]).T)
-        farther = off - math.dist(point[:2], robot[:2])
-        within = containment([box], middles)[:, 0] & (farther <= _BEYOND) & (off <= reach)
-        if not within.any():
-            return None
-        spots, tops = spots[within], heights[i, j][within]
-        away = np.hypot(*(spots - point[:2]).T)
-        away += _FARTHER * farther[within].clip(0.0)
-        away += _OTHER_SURFACE * (np.abs(tops - point[2]) > _AS_EXPECTED)
-        away += _OTHERS * containment(others, middles[within]).any(axis=1)
-        if not at_its_height:  # what bears at its top alone, as a tank does, is narrow
-            away += _NARROW * ~roomy[within]
-        best = int(away.argmin())
-        return (float(spots[best, 0]), float(spots[best, 1]), float(tops[best]))
+        roomy = _level(heights, radius + _SPARE)
+        # Things are larger than they look from one side; what is narrower bears if nothing else is.
+        for spare in (0.0,) if at_its_height else (_SHORT, 0.0):
+            i, j = np.nonzero(_level(heights, radius + spare) & bears)
+            spots = low + (np.stack([i, j], axis=1) + 0.5) * _CELL
+            middles = np.column_stack([spots, np.full(len(spots), box.center[2])])
+            inside = containment([box], middles)[:, 0]
+            if not inside.any():
+                continue
+            i, j, spots, middles = i[inside], j[inside], spots[inside], middles[inside]
+            off = np.hypot(*(spots - robot[:2]).T)
+            farther = off - math.dist(point[:2], robot[:2])
+            within = (farther <= _BEYOND) & (off <= reach)
+            other_height = np.abs(heights[i, j] - point[2]) > _AS_EXPECTED
+            others_too = containment(others, middles).any(axis=1)
+            # Nobody is sent to what may be a stool beside a table.
+            usable = within if within.any() else ~(other_height | others_too)
+            if not usable.any():
+                continue
+            away = np.hypot(*(spots - point[:2]).T) + _FARTHER * farther.clip(0.0)
+            away += _OTHER_SURFACE * other_height + _OTHERS * others_too
+            if not at_its_height:  # what bears at its top alone, as a tank does, is narrow
+                away += _NARROW * ~roomy[i, j]
+            best = int(np.where(usable, away, math.inf).argmin())
+            x, y = spots[best].tolist()
+            return LevelSpot((x, y, float(heights[i[best], j[best]])), bool(within[best]))
+        return None
 
     def height(self, point: Vec3, box: Box, radius: float) -> float | None:
         """Return how high furniture was seen to be around a point [m]; None: it was not seen."""
@@ -175,6 +204,54 @@ class Relief:
         out = np.full(cells, np.nan)
         out[seen] = np.nanmedian(stack[:, seen], axis=0)
         return out
+
+
+@dataclass(frozen=True, slots=True)
+class TeamRelief:
+    """The relief that a robot saw, in the team's map.
+
+    Attributes:
+        relief: In the robot's map.
+        map_pose: Where that lies in the team's.
+        robot: Where the robot stands, team's map [m].
+    """
+
+    relief: Relief
+    map_pose: MapPose
+    robot: Vec3
+
+    def level_spot(
+        self,
+        point: Vec3,
+        box: Box,
+        radius: float,
+        others: Sequence[Box] = (),
+        *,
+        reach: float = math.inf,
+        at_its_height: bool = False,
+    ) -> LevelSpot | None:
+        """Return the spot of furniture nearest to a point that would bear a thing; see `Relief`."""
+        own = self.map_pose.to_robot
+        spot = self.relief.level_spot(
+            own(point),
+            self.map_pose.box_to_robot(box),
+            radius,
+            own(self.robot),
+            [self.map_pose.box_to_robot(other) for other in others],
+            reach=reach,
+            at_its_height=at_its_height,
+        )
+        return None if spot is None else replace(spot, point=self.map_pose.to_team(spot.point))
+
+    def height(self, point: Vec3, box: Box, radius: float) -> float | None:
+        """Return how high furniture was seen to be around a point [m]; None: it was not seen."""
+        own = self.map_pose.to_robot(point)
+        seen = self.relief.height(own, self.map_pose.box_to_robot(box), radius)
+        return None if seen is None else self.map_pose.to_team((*own[:2], seen))[2]
+
+    def overlooks(self, height: float) -> bool:
+        """Whether a depth camera can look down on what is so high [m]."""
+        return self.relief.overlooks(self.map_pose.to_robot((*self.robot[:2], height))[2])
 
 
 def _level(heights: Array, radius: float) -> npt.NDArray[np.bool_]:

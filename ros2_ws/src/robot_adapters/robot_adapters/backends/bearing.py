@@ -1,0 +1,144 @@
+"""Where furniture bears what a hand puts down: by the map, and by what the robot saw of it."""
+
+from __future__ import annotations
+
+import math
+
+from coterie_core.geometry import Box, Vec3, iou
+from coterie_core.household import load_household
+from coterie_core.sightings import is_solid
+from coterie_core.skills import Outcome, Target
+from coterie_core.surfaces import (
+    bears_at_top_only,
+    between_arms,
+    hollow_bottom,
+    least_top,
+    usual_tops,
+)
+from robot_adapters.backends.base import Whereabouts, below
+from robot_adapters.backends.goals import Ended
+
+EDGE = 0.06
+"""Edge of a thing whose size nobody knows [m]."""
+CLEARANCE = 0.02
+"""Height above a surface at which things are let go [m]."""
+_SAME = 0.5
+"""A thing of the label that lies farther from the target's position is another one [m]."""
+_BESIDE = 0.3
+"""A point so near to the box of furniture means that: boxes of two maps differ [m]."""
+_STEP = 0.1
+"""Furniture seen so much higher or lower than expected is not put on by guess [m]."""
+
+
+def known_box(where: Whereabouts, target: Target) -> Box | None:
+    """Return the box of the thing meant, in the team's map; None where none is known.
+
+    It is the one of that id, else the nearest one of that label that is there.
+    """
+    alike = [
+        (name != target.instance, math.dist(box.center, target.position), box)
+        for name, label, box in where.objects(math.inf)
+        if label == target.label
+    ]
+    x, y, _ = target.position
+    there = [
+        one
+        for one in alike
+        if one[1] <= _SAME or one[2].contains((x, y, one[2].center[2]), _BESIDE)
+    ]
+    return min(there, key=lambda one: one[:2])[2] if there else None
+
+
+class Bearing:
+    """Finds out where a hand lets go of what it holds.
+
+    Args:
+        where: Where the robot and things are, and what it saw of them.
+        reach: How far from the base's axis the hand gets, at most [m].
+    """
+
+    def __init__(self, where: Whereabouts, reach: float) -> None:
+        self._where, self._reach = where, reach
+
+    def point(self, receptacle: Target, held: Box | None) -> Vec3:
+        """Return the point of a receptacle that is to bear what the hand holds, team's map [m].
+
+        Args:
+            receptacle: What it is put onto or into.
+            held: The box of what the hand holds; None: its size is not known.
+
+        Raises:
+            Ended: What the robot sees there bears nothing, or it could see it and has not; or what
+                bears it is out of reach, and where that is.
+        """
+        surface, label = known_box(self._where, receptacle), receptacle.label
+        x, y, z = receptacle.position
+        category = load_household().category(label)
+        radius = max(held.size[:2] if held is not None else (EDGE,)) / 2.0
+        if surface is None:
+            if z > _STEP:
+                around = Box((x, y, z / 2.0), (2.0 * radius, 2.0 * radius, z))
+                self._check_height(label, (x, y, z), around, radius)
+            return x, y, z
+        # A point of its box means what carries things there; a shelf has several boards.
+        tops = usual_tops(label, surface)
+        if category is not None and category.boards:
+            surface = below(surface, z - CLEARANCE)
+        elif surface.bottom - CLEARANCE <= z <= tops[0]:
+            z = min(tops, key=lambda top: abs(top - z))
+        if hollow_bottom(label, surface) is not None:
+            return x, y, z
+        # What was seen counts more than the box, which may be too large or mostly air.
+        others, exact = self._beside(label, surface), bears_at_top_only(label)
+        middle = between_arms(label, surface)
+        spot = self._where.relief.level_spot(
+            (x, y, z), middle, radius, others, reach=self._reach, at_its_height=exact
+        )
+        lowest = self._where.pose().position[2] + least_top(label)
+        if spot is not None and spot.point[2] >= lowest:
+            if spot.reached:
+                return spot.point
+            x, y, z = spot.point
+            raise Ended(
+                Outcome.OUT_OF_REACH,
+                f"the {label} is level at ({x:.2f}, {y:.2f}), {z:.2f} m high, and nowhere that the "
+                "hand gets to from here: go nearer to that",
+                spot.point,
+            )
+        self._check_height(label, (x, y, z), surface, radius)
+        return x, y, z
+
+    def _check_height(self, label: str, point: Vec3, box: Box, radius: float) -> None:
+        """Check that furniture is seen to be about as high as a point [m] on it.
+
+        Raises:
+            Ended: It is not: what is let go there would fall, or be pressed down. Or the robot can
+                look down on it, and has not seen it of late.
+        """
+        relief = self._where.relief
+        seen = relief.height(point, box, radius)
+        if seen is None and relief.overlooks(point[2]):
+            raise Ended(
+                Outcome.NOT_VISIBLE,
+                f"what of the {label} is to bear it was not in view from here, {point[2]:.2f} m "
+                "high; look at it from another side",
+            )
+        if seen is not None and abs(seen - point[2]) > _STEP:
+            raise Ended(
+                Outcome.NOT_VISIBLE,
+                f"no level spot of the {label} is in view from here: it is {seen:.2f} m high where "
+                f"{point[2]:.2f} m were expected; look at it from another side",
+            )
+
+    def _beside(self, label: str, surface: Box) -> list[Box]:
+        """Return the other furniture that forms one row of one height with a piece.
+
+        Cameras part such rows by what they are called only: boxes reach into one another.
+        """
+        return [
+            box
+            for _, other, box in self._where.objects(math.inf)
+            if other != label and is_solid(other)
+            if abs(usual_tops(other, box)[0] - usual_tops(label, surface)[0]) < _STEP
+            and iou(box, surface) > 0.0
+        ]
