@@ -19,6 +19,8 @@ MOVED = 1.0
 """A thing with a known id that is farther from where it was has been moved [m]."""
 WHERE_PUT = 0.2
 """What is seen nearer than this to where it was put is on what it was put on [m]."""
+_FELL = 0.2
+"""What is seen so much lower than it was put is not on that any more [m]."""
 _SLIVER = 0.2
 """What has less than this share of its kind's least volume is a part of it, or something else."""
 MUCH = 10.0
@@ -247,6 +249,17 @@ def _lies_in(owner: SceneObject, low: float, point: Vec2) -> bool:
         return False
     at_edge = not owner.box.contains(middle, -edge_of(owner))
     return lowest_on(owner, at_edge=at_edge) <= low <= owner.box.top + _ON
+
+
+def fell_from(owner: SceneObject, put: float, seen: float) -> bool:
+    """Whether what was put onto something, its foot at a height [m], has fallen beside it.
+
+    It is seen much lower, in the owner's box at most: that may be too wide, and what was put onto
+    a cabinet is not behind its doors. Of tubs, baskets and shelves it does not tell.
+    """
+    category = load_household().category(owner.label.top)
+    deep = category is not None and (category.depth > 0.0 or category.boards)
+    return not deep and seen < put - _FELL
 
 
 def inside_only(thing: SceneObject) -> bool:

@@ -24,6 +24,7 @@ from coterie_core.sightings import (
     SAME,
     WHERE_PUT,
     as_thing,
+    fell_from,
     is_solid,
     kind_of,
     note_found,
@@ -49,10 +50,11 @@ MOST_THINGS = 5000
 
 @dataclass(slots=True)
 class _Put:
-    """What a thing was put on or into, where [m], and whether it has been seen there since."""
+    """What a thing was put on or into, where [m], its foot [m], and whether it was seen since."""
 
     holder: str
     position: Vec3
+    foot: float
     seen: bool = False
 
 
@@ -249,7 +251,7 @@ class TeamMap:
             z = min(z, bottom) if bottom is not None else z  # it falls into a tub or a basket
         thing.box = Box((x, y, z + thing.box.size[2] / 2.0), thing.box.size, thing.box.yaw)
         twin = self._seen_first(thing, owner)
-        put = _Put("", thing.box.center)
+        put = _Put("", thing.box.center, z)
         if twin is not None:
             thing.box = self.scene.objects.pop(twin).box
         thing.room = holder.room if holder else room_at(self.scene, thing.box.center)
@@ -342,6 +344,11 @@ class TeamMap:
         """Have what is seen where it was put rest there, though its box lies in other ones too."""
         put.seen = True
         away = distance(thing.box.center, put.position)
+        holder = self.scene.objects.get(put.holder)
+        if holder is not None and put.holder in (thing.support, thing.container):
+            if fell_from(holder, put.foot, thing.box.bottom):
+                thing.support = thing.container = ""
+                return
         if put.holder not in self.scene.objects or away > WHERE_PUT:
             del self._put[thing.id]
         elif put.holder not in (thing.support, thing.container):

@@ -167,6 +167,24 @@ def test_what_is_seen_where_it_was_put_rests_on_what_it_was_put_on(known: TeamMa
     assert scene.objects[mug].support == "d-1", "it has been moved"
 
 
+@pytest.mark.parametrize(
+    ("label", "lies", "stays"),
+    [("tv stand", 0.05, False), ("tv stand", 0.45, True), ("laundry basket", 0.05, True)],
+)
+def test_what_fell_from_what_it_was_put_on_is_not_on_it_though_it_lies_in_its_box(
+    known: TeamMap, label: str, lies: float, stays: bool
+) -> None:
+    """A tv stand has doors: things do lie low in its box, but not what was put onto it."""
+    box = Box((4.0, 3.0, 0.25), (1.4, 0.8, 0.5))
+    known.scene.add_object(SceneObject("s-1", LabelBelief.of(label), box, kind="furniture"))
+    (mug,) = look(known, at("mug", 0.7), time=1.0)
+    known.take(mug)
+    known.put(mug, "s-1", (4.1, 3.1, 0.5))
+    for time in (2.0, 3.0):
+        assert look(known, at("mug", 4.2, 3.1, lies + 0.05), time=time) == [mug]
+        assert (known.scene.objects[mug].support == "s-1") is stays
+
+
 def overlapping(scene: SceneGraph) -> None:
     """Put a table into a scene, and a desk that is none across it."""
     for name, label, size in (

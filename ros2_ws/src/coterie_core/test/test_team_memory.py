@@ -157,6 +157,20 @@ def test_what_a_map_shows_before_it_is_told_that_it_was_put_down_is_no_second_on
         assert known[other].box.center[0] == 1.0
 
 
+def test_what_a_mapper_sees_low_in_the_box_of_what_it_was_put_on_has_fallen() -> None:
+    memory = TeamMemory()
+    cabinet = thing("cab", "tv stand", 6.0)
+    cabinet.box, cabinet.kind = Box((6.0, 1.0, 0.4), (1.4, 0.8, 0.8)), "furniture"
+    memory.adopt(house(seen_at("o-1", 1.0, 5.0), cabinet))
+    memory.note(did("picked", "vase", 1.0, 10.0, object="o-1"))
+    memory.note(did("placed", "vase", 6.0, 20.0, object="o-1", holder="cab"))
+    for z, holder in ((0.85, "cab"), (0.06, "")):
+        again = seen_at("o-1", 6.1, 31.0 - z)
+        again.box, again.support = Box((6.1, 1.0, z), (0.1, 0.1, 0.1)), "cab"
+        memory.adopt(house(again, cabinet))
+        assert memory.scene().objects["o-1"].support == holder
+
+
 def test_what_a_mapper_sees_where_it_was_put_rests_there_though_boxes_overlap() -> None:
     memory = TeamMemory()
     shelf = thing("shelf", "bookshelf", 6.0)

@@ -10,7 +10,7 @@ from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import RoomView
 from coterie_core.permanence import confidence
 from coterie_core.scene import Room, SceneGraph, SceneObject
-from coterie_core.sightings import WHERE_PUT, kind_of, resting_on
+from coterie_core.sightings import WHERE_PUT, fell_from, kind_of, resting_on
 
 ASSOCIATION_RADIUS_M = 0.6
 """An event is about a thing of its label within this distance [m]."""
@@ -187,14 +187,21 @@ class Store:
         self.rest_where_put(thing)
 
     def rest_where_put(self, thing: SceneObject) -> None:
-        """Have what is where a robot put it rest there, though its box lies in other ones too."""
+        """Have what is where a robot put it rest there, though its box lies in other ones too.
+
+        What has fallen from there does not, though it lies in the box.
+        """
         belief = self.beliefs.get(thing.id)
         if belief is None or belief.put_at is None or belief.holder not in self.graph.objects:
             return
+        if belief.holder in (thing.support, thing.container):
+            holder = self.graph.objects[belief.holder]
+            if fell_from(holder, belief.put_at[2], thing.box.bottom):
+                thing.support = thing.container = ""
+            return
         low = (*thing.box.center[:2], thing.box.bottom)
         if distance(low, belief.put_at) <= WHERE_PUT:
-            if belief.holder not in (thing.support, thing.container):
-                thing.support, thing.container = belief.holder, ""
+            thing.support, thing.container = belief.holder, ""
 
     def free(self, wanted: str) -> str:
         """Return an id that no thing has."""
