@@ -18,8 +18,8 @@ from robot_adapters.sensing.plane import MapPose
 
 Array = npt.NDArray[np.float64]
 
-_FRAMES = 12
-"""Images that count, the newest."""
+_FRAMES = 60
+"""Images that count, the newest: half a minute, so that what was seen on the way is known."""
 _NEAR = 2.5
 """Depth beyond which heights are too rough [m]."""
 _POINTS = 8000
