@@ -58,7 +58,11 @@ def test_an_errand_is_done_when_such_a_thing_lies_there(world):
     before = item.support
     item.support = first.support
     assert first.done(world.contents)
-    item.support = before
+    other = next(t for t in world.contents if t.kind == "item" and t is not item)
+    item.support, kept, other.support = other.id, other.support, first.support
+    assert first.done(world.contents), "on another thing that lies there"
+    item.support, other.support = before, kept
+    assert not first.done(world.contents)
     ((goal, parts),) = shared_goals(found, 1)
     assert [str(one) for one in goal.subgoals] == [f"ON({p.item}, {p.top}): 1" for p in parts]
     assert len(parts) == min(len(found), 2)

@@ -87,12 +87,12 @@ class Errand:
         return f"Bring a {self.item} to the {self.top}"
 
     def done(self, things: Things) -> bool:
-        """Tell whether such a thing is there: of a word for several kinds, one of these."""
-        return any(
-            thing.support == self.support
-            for thing in self._such(things)
-            if thing.id not in things.held
-        )
+        """Tell whether such a thing is there: of a word for several kinds, one of these.
+
+        It may stand on another one that is there, such as a cutting board.
+        """
+        there = {thing.id for thing in things.upon(self.support)}
+        return any(thing.id in there for thing in self._such(things) if thing.id not in things.held)
 
     def truth(self, things: Things) -> str:
         """Tell where such things are: on what, and where that is [m]."""

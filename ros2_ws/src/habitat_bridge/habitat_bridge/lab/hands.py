@@ -22,6 +22,8 @@ PULL = 0.1
 _APART = 0.01  # [m] between things that are put down
 _SHIFT = 0.25  # [m] how far from the hand a thing comes to stand where others are in the way
 _STEP = 0.05
+_AS_WIDE = 0.8
+"""A thing of at least this share of another one's width carries that."""
 
 
 @dataclass(slots=True)
@@ -159,11 +161,14 @@ class Hands:
                 ):
                     found.append((surface.center[2], owner, receptacle))
         for _, owner, receptacle in sorted(found, key=lambda entry: -entry[0]):
-            box = self._spot(item, owner, receptacle, hand)
+            box, on = self._spot(item, owner, receptacle, hand), owner.id
+            if box is None:
+                box, on = self._stacked(item, owner, hand)
             if box is not None:
-                inside = owner.id if receptacle.inside else ""
-                self._things.put(item.id, box, owner.room, owner.id, inside)
-                item.properties["receptacle"] = receptacle.id
+                inside = owner.id if receptacle.inside and on == owner.id else ""
+                self._things.put(item.id, box, owner.room, on, inside)
+                if on == owner.id:
+                    item.properties["receptacle"] = receptacle.id
                 return
         self._to_floor(body, item, hand)
 
@@ -189,6 +194,26 @@ class Hands:
                 if not any(_overlap(box, other) for other in others):
                     spots.append((math.dist(at, hand[:2]), box))
         return min(spots, key=lambda spot: spot[0])[1] if spots else None
+
+    def _stacked(self, item: SceneObject, owner: SceneObject, hand: Vec3) -> tuple[Box | None, str]:
+        """Return where a thing comes to stand on another one, and on which; None: on nothing.
+
+        That lies right below the hand on the owner, at least about as wide as the thing: a bowl
+        stands on a cutting board, and not on a candle.
+        """
+        x, y, _ = hand
+        below = [
+            thing
+            for thing in self._things.upon(owner.id)
+            if thing.kind == "item" and thing.id not in (item.id, *self._things.held)
+            if thing.box.contains((x, y, thing.box.center[2])) and thing.box.top <= hand[2] + 0.02
+            if min(thing.box.size[:2]) >= _AS_WIDE * min(item.box.size[:2])
+        ]
+        if not below:
+            return None, ""
+        under = max(below, key=lambda thing: (thing.box.top, thing.id))
+        center = (x, y, under.box.top + item.box.size[2] / 2.0)
+        return replace(item.box, center=center), under.id
 
     def _to_floor(self, body: Body, item: SceneObject, near: Vec3) -> None:
         occupancy = self._world.occupancy

@@ -1,0 +1,53 @@
+"""What becomes of a thing that a gripper of the lab lets go of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from coterie_core.embodiment import Arm, Embodiment
+from coterie_core.geometry import Box
+from coterie_fixtures.tiny_house import tiny_house
+from habitat_bridge.embedded.body import Body
+from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.lab.hands import Grip, Hands
+
+
+@pytest.fixture
+def world() -> EmbeddedWorld:
+    made = EmbeddedWorld(tiny_house(), seed=3, threads=1, look_on_arrival=False)
+    made.add_robot("r1", Embodiment(name="cart", radius=0.2, arm=Arm()))
+    return made
+
+
+def let_go(world: EmbeddedWorld, thing: str, hand: tuple[float, float, float]) -> None:
+    """Have the robot let go of a thing at a point of the house [m]."""
+    (body,) = world.bodies
+    assert isinstance(body, Body)
+    world.contents.take(thing, body.name)
+    body.holding = thing
+    Hands(world).open(body, Grip(gap=0.0, thing=thing), hand, 0.1)
+
+
+@pytest.mark.parametrize(("wide", "stands"), [(0.9, True), (0.12, False)])
+def test_over_a_full_table_a_thing_comes_to_stand_on_what_is_as_wide(
+    world: EmbeddedWorld, wide: float, stands: bool
+) -> None:
+    things = world.contents
+    tray, bowl = things.things["o_book"], things.things["o_bowl"]
+    tray.box = Box((7.5, 1.7, 0.46), (wide, 0.5, 0.02))
+    if not stands:  # the rest of the table is full as well
+        full = things.things["o_towel"]
+        full.box = replace(tray.box, size=(0.94, 0.54, 0.06), center=(7.5, 1.7, 0.5))
+        full.support, full.kind = "o_table", "fixture"
+    let_go(world, "o_bowl", (7.5, 1.7, 0.6))
+    assert (bowl.support == "o_book") is stands
+    assert (bowl in things.upon("o_table")) is stands
+    assert bowl.box.bottom == pytest.approx(0.47 if stands else 0.0, abs=0.01)
+
+
+def test_where_there_is_room_it_lies_on_the_table_itself(world: EmbeddedWorld) -> None:
+    let_go(world, "o_bowl", (7.7, 1.75, 0.6))
+    bowl = world.contents.things["o_bowl"]
+    assert bowl.support == "o_table" and bowl.box.bottom == pytest.approx(0.45)
