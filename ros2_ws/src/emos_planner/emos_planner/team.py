@@ -67,8 +67,8 @@ class Agent(Protocol):
         """Take in what is perceived."""
         ...
 
-    def receive(self, message: Any) -> None:
-        """Take in what another robot says."""
+    def receive(self, message: Any, now: float | None = None) -> None:
+        """Take in what another robot says at a time [s]."""
         ...
 
     async def next_skill(self) -> Skill | None:
@@ -294,7 +294,7 @@ class _Run:
             for message in agent.outbox():
                 for other, receiver in self.agents.items():
                     if other != robot:
-                        receiver.receive(message)
+                        receiver.receive(message, self.world.time)
 
     async def _tell_leader(self, robots: Sequence[str]) -> None:
         for robot in self.agents:

@@ -177,6 +177,8 @@ class RevecaNode(AgentNode):
             self.diagnostics.count("forged_messages")
             self.problem(f"{sender}/message: a message in the name of {note.sender!r}: dropped")
             return
+        if note.kind == "way":
+            return  # it goes aside for nobody yet, and there is nothing to answer
         self._notes.append(note)
         self._noted.set()
         self._noted.clear()

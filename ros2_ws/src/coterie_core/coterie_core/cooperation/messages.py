@@ -19,8 +19,11 @@ from coterie_core.plain_data import schema_problems
 LIMIT = 500
 """Most characters of a message."""
 
-NoteKind = Literal["text", "start", "ask", "reply", "done"]
-"""The four occasions of REVECA (start, validation request, answer, sub-goal done), or text."""
+NoteKind = Literal["text", "start", "ask", "reply", "done", "way"]
+"""The four occasions of REVECA (start, validation request, answer, sub-goal done), or text.
+
+With "way" a robot of another team asks who stands in its way to step aside.
+"""
 
 Lying = Literal["", "on", "in", "held"]
 """How a thing lies at another; "" for the floor."""

@@ -23,6 +23,7 @@ _KINDS: dict[int, NoteKind] = {
     TeamMessage.SUBGOAL_DONE: "done",
     TeamMessage.HELP: "text",
     TeamMessage.OFFER: "text",
+    TeamMessage.WAY: "way",
 }
 _KIND_NUMBERS: dict[NoteKind, int] = {
     "text": TeamMessage.TEXT,
@@ -30,6 +31,7 @@ _KIND_NUMBERS: dict[NoteKind, int] = {
     "ask": TeamMessage.VALIDATION_REQUEST,
     "reply": TeamMessage.VALIDATION_REPLY,
     "done": TeamMessage.SUBGOAL_DONE,
+    "way": TeamMessage.WAY,
 }
 _LYING: dict[int, Lying] = {
     RelationMsg.NONE: "",

@@ -11,7 +11,12 @@ from coterie_msgs.msg import Evidence as EvidenceMsg
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.msg import Vote as VoteMsg
-from coterie_ros.conversions.basics import duration_from_msg, duration_to_msg, header
+from coterie_ros.conversions.basics import (
+    duration_from_msg,
+    duration_to_msg,
+    header,
+    point_from_msg,
+)
 from coterie_ros.conversions.checks import SENTENCE, Checks
 
 EVIDENCE_KINDS: dict[int, EvidenceKind] = {
@@ -41,6 +46,9 @@ _TURNS = {
 
 # Longest text of a TeamMessage [characters].
 MESSAGE_LIMIT = 500
+# Most points of the way in a TeamMessage, and the largest radius of a robot that drives it [m].
+WAY_POINTS = 200
+WAY_RADIUS = 3.0
 
 
 def question_to_msg(
@@ -281,16 +289,20 @@ def checked_team_message(message: TeamMessage, topic: str = "message") -> TeamMe
     """Return a team message once its fields are checked.
 
     Raises:
-        ConversionError: No id or sender, an unknown kind, more than 500 characters of text.
+        ConversionError: No id or sender, an unknown kind, more than 500 characters of text, a way
+            of too many points or with one that is not finite, a radius that no robot has.
     """
     checks = Checks(topic)
     checks.text("id", message.id, empty=False)
     checks.text("sender", message.sender, empty=False)
     _names(checks, "recipients", message.recipients)
-    checks.choice("kind", message.kind, {k: str(k) for k in range(TeamMessage.OFFER + 1)})
+    checks.choice("kind", message.kind, {k: str(k) for k in range(TeamMessage.WAY + 1)})
     checks.text("text", message.text, MESSAGE_LIMIT)
     checks.text("task", message.task)
     checks.text("sub_task", message.sub_task)
+    for k, point in enumerate(checks.items("way", message.way, WAY_POINTS)):
+        point_from_msg(point, checks, f"way[{k}]")
+    checks.number("way_radius", message.way_radius, 0.0, WAY_RADIUS)
     return message
 
 

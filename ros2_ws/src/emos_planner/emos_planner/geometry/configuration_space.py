@@ -211,6 +211,14 @@ class ConfigurationSpace:
         ys = self._ys[r0 : r1 + 1 : every]
         return BasePoses(xs[cols], ys[rows], spare[rows, cols], labels[rows, cols])
 
+    def cells(self, floor: int, part: int) -> npt.NDArray[np.bool_]:
+        """Tell which cells (rows, columns of the plan) of a floor a part of free space has.
+
+        Of a floor whose rooms have no outlines there are none.
+        """
+        out: npt.NDArray[np.bool_] = self._labels[floor] == part
+        return out
+
     def in_room(self, room: str) -> BasePoses:
         """Return the spots of a room."""
         floor = self.plan.room_floor(room)

@@ -71,28 +71,48 @@ class Ways:
         Infinite where the network has no way although free space has one.
         """
         plan = self.space.plan
-        floor = plan.floor_index(start[2])
         straight = math.dist(start[:2], goal[:2])
         ends = tuple(dict.fromkeys(r for r in (plan.room_at(start), plan.room_at(goal)) if r))
-        same = floor == plan.floor_index(goal[2])
-        if same and (straight < 0.1 or self.space.line_free(floor, start[:2], goal[:2])):
+        same = plan.floor_index(start[2]) == plan.floor_index(goal[2])
+        if self._is_straight(start, goal):
             return straight, ends
-        a, to_a = self._enter(start)
-        b, to_b = self._enter(goal)
-        best = math.inf
-        if len(a) and len(b):
-            total = to_a[:, None] + self.lengths[np.ix_(a, b)] + to_b[None, :]
-            i, j = np.unravel_index(int(np.argmin(total)), total.shape)
-            best = float(total[i, j])
+        best, route = self._through(start, goal)
         if same and len(ends) < 2 and straight * _AROUND < best:
             return straight * _AROUND, ends
         if not math.isfinite(best):
             # Parts that only a squeeze joins: what the straight line tells, and no rooms between.
             return (straight * _AROUND if same else math.inf), ends
-        route = self._route(int(a[i]), int(b[j]))
         rooms = [self.rooms_of[k] for k in route]
         inner = [room for room in rooms if room]
         return best, tuple(dict.fromkeys([*ends[:1], *inner, *ends[-1:]]))
+
+    def points(self, start: Vec3, goal: Vec3) -> tuple[Vec3, ...]:
+        """Return the way between two spots as points [m], from `start` to `goal`.
+
+        Where the network has no way it is the straight line.
+        """
+        route = [] if self._is_straight(start, goal) else self._through(start, goal)[1]
+        between = ((float(x), float(y), float(z)) for x, y, z in self.spots[route])
+        return (start, *between, goal)
+
+    def _is_straight(self, start: Vec3, goal: Vec3) -> bool:
+        """Tell whether the body can go straight from one spot to the other one."""
+        floor = self.space.plan.floor_index(start[2])
+        if floor != self.space.plan.floor_index(goal[2]):
+            return False
+        near = math.dist(start[:2], goal[:2]) < 0.1
+        return near or self.space.line_free(floor, start[:2], goal[:2])
+
+    def _through(self, start: Vec3, goal: Vec3) -> tuple[float, list[int]]:
+        """Return the length [m] of the way through the network, infinite: none; and its nodes."""
+        a, to_a = self._enter(start)
+        b, to_b = self._enter(goal)
+        if not (len(a) and len(b)):
+            return math.inf, []
+        total = to_a[:, None] + self.lengths[np.ix_(a, b)] + to_b[None, :]
+        i, j = np.unravel_index(int(np.argmin(total)), total.shape)
+        best = float(total[i, j])
+        return best, self._route(int(a[i]), int(b[j])) if math.isfinite(best) else []
 
     def matrix(self, spots: Sequence[Vec3]) -> Floats:
         """Return the lengths [m] (n, n) of the ways between spots, infinite where none is known.

@@ -86,6 +86,18 @@ class Toolbox(BodiesInScene):
         out: Path = kind.answers[key]
         return out
 
+    def way(self, robot: str, start: Vec3, goal: Vec3) -> tuple[Vec3, ...]:
+        """Return the way of a robot between two points [m] as points, both of them included.
+
+        Where the tools know none it is the straight line.
+
+        Raises:
+            UnknownRobot: No resume of that robot.
+        """
+        kind = self.kind(robot)
+        a, b = (kind.space.stand(point) or point for point in (start, goal))
+        return (start, *kind.ways.points(a, b)[1:-1], goal)
+
     def estimate(
         self,
         robot: str,

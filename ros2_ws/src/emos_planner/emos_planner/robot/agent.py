@@ -21,7 +21,6 @@ from coterie_core.skills import (
     Close,
     Detect,
     LookAround,
-    NavigateTo,
     Open,
     Outcome,
     Pick,
@@ -40,6 +39,7 @@ from emos_planner.robot.clearing import HandClearing
 from emos_planner.robot.helping import ANSWER_WAIT, HelpTalk
 from emos_planner.robot.limits import AgentLimits
 from emos_planner.robot.looks import Looks
+from emos_planner.robot.making_way import ASIDE, MakingWay
 from emos_planner.robot.messages import HelpMessage
 from emos_planner.robot.others_work import OthersWork
 from emos_planner.robot.outlook import outlook
@@ -47,7 +47,7 @@ from emos_planner.robot.own_tools import OwnTools
 from emos_planner.robot.reflection import reflection_on
 from emos_planner.robot.searching import LOOK_AGAIN
 from emos_planner.robot.share import Share, Work, open_places
-from emos_planner.robot.situation import LOOKED, Attempt, Situation
+from emos_planner.robot.situation import LOOKED, Situation
 from emos_planner.robot.witness import Witness
 from emos_planner.robot.work import options_for
 
@@ -90,6 +90,7 @@ class RobotAgent:
         self.tools = OwnTools(robot, resume, team_map)
         self._looks = Looks(robot, self.tools.toolbox)
         self._clearing = HandClearing(robot, team_map)
+        self.aside = MakingWay(robot)
         self._chosen: Option | None = None
         self._doing = ""
         self._time = self._began = 0.0
@@ -164,8 +165,15 @@ class RobotAgent:
         if self.map.thing(self.holding) is not None:
             self.map.take(self.holding)
 
-    def receive(self, message: object) -> None:
-        """Take in what another robot says; offers its hand if it can help."""
+    def receive(self, message: object, now: float | None = None) -> None:
+        """Take in what another robot says at a time [s]; offers its hand if it can help.
+
+        `now` None: the time of the last observation.
+        """
+        if isinstance(message, HelpMessage) and message.kind == "way":
+            if self._chosen is None or self.aside.blocked:
+                self.aside.hear(message, self._time if now is None else now)
+            return
         request = self.talk.hear(message)
         if request is None or not self.idle:
             return
@@ -192,11 +200,13 @@ class RobotAgent:
 
     async def next_skill(self) -> Skill | None:
         """Choose what to do next; None: nothing to do now."""
+        if self.aside.blocked and self.share.in_work() and (aside := self._make_way(idle=False)):
+            return aside
         for _ in range(len(self.share.sub_tasks) + 2):
-            work = self._pick_work()
+            work = self.share.next_work(self.holding, self.map, self.witness.step)
             if work is None:
                 self._chosen, self._doing = None, ""
-                return self._put_down_leftover()
+                return self._make_way(idle=not self.holding) or self._put_down_leftover()
             option, said = await self._choose(work)
             keep_option(self.robot, option, said.words)
             if option.effect == "done":
@@ -216,39 +226,27 @@ class RobotAgent:
             return self._begin(option)
         return None
 
+    def _make_way(self, idle: bool) -> Skill | None:
+        """Go aside for a robot that has asked for it."""
+        if self.aside.asked is None:
+            return None
+        option = self.aside.option(self.tools.toolbox(), self._position, idle)
+        if option is None:
+            return None
+        keep_option(self.robot, option)
+        return self._begin(option)
+
+    @property
+    def why(self) -> str:
+        """What its skill is for, in words."""
+        return f"makes way for {self.aside.whom}" if self.aside.whom else self.words
+
     def _begin(self, option: Option) -> Skill | None:
         self._chosen, self._doing = option, type(option.skill).__name__
         self._began = self._time
         if isinstance(option.skill, Place):
             self.map.about_to_put(self.holding)
         return option.skill
-
-    def _pick_work(self) -> Work | None:
-        """The sub-task in work, else the best one that may begin."""
-        current = self.share.in_work()
-        if current is not None:
-            return current
-        ready = self.share.ready()
-        if not ready:
-            return None
-        # What the hand holds goes where it shall be, before anything else is begun.
-        ready.sort(key=lambda w: not self._places_held(w.sub_task))
-        if self.holding and not self._places_held(ready[0].sub_task):
-            if ready[0].sub_task.kind == "pick" and not self._picks_held(ready[0].sub_task):
-                return None  # first that goes down
-        self.share.begin(ready[0], self.witness.step)
-        return ready[0]
-
-    def _places_held(self, one: SubTask) -> bool:
-        if one.kind != "place" or not self.holding or one.object is None:
-            return False
-        meant = self.map.resolve(one.object)
-        same = meant is not None and meant.id == self.holding
-        return same or self.share.is_done(one.same_robot_as)
-
-    def _picks_held(self, one: SubTask) -> bool:
-        meant = self.map.resolve(one.object) if one.object is not None else None
-        return meant is not None and meant.id == self.holding
 
     async def _choose(self, work: Work) -> tuple[Option, SkillChoice]:
         belong(task=self.task, sub_task=work.sub_task.id)
@@ -311,12 +309,13 @@ class RobotAgent:
 
     def _put_down_leftover(self) -> Skill | None:
         """What the hand holds and nobody wants any more goes down before the robot goes on."""
-        planned = any(self._places_held(one) for one in open_places(self.share.sub_tasks))
+        share, held, known = self.share, self.holding, self.map
+        planned = any(share.places(held, one, known) for one in open_places(share.sub_tasks))
         if not self.holding or planned or self._position is None:
             self._clearing.wanted()
             return None
-        told = (one for one in self.share.all if one.robot == self.robot)
-        if any(self._places_held(one) for one in open_places(told)):
+        told = (one for one in share.all if one.robot == self.robot)
+        if any(share.places(held, one, known) for one in open_places(told)):
             return None
         option = self._clearing.option(self.holding, self._position, self.tools.toolbox)
         if option is None:
@@ -327,6 +326,12 @@ class RobotAgent:
     def skill_ended(self, skill: Skill, result: SkillResult) -> None:
         """Take in how a skill went: the true outcome, and the reason."""
         option, self._chosen, self._doing = self._chosen, None, ""
+        if option is not None and option.id == ASIDE:
+            self.aside.ended(result)
+            return
+        wanted = self.aside.wants_way(skill, result, self.tools.toolbox, self._position)
+        if wanted is not None:
+            self.talk.ask_way(*wanted)
         words = option.words if option is not None else type(skill).__name__
         tried = Tried(words, result.outcome, result.reason)
         self.history.append(tried)
@@ -348,23 +353,11 @@ class RobotAgent:
             self.map.drop(skill.target.instance)
         if work is None or work.sub_task.state is not _RUNNING or is_stop(result):
             return
-        work.tried.append(tried)
-        work.attempts.append(
-            Attempt(
-                option.id if option is not None else "?",
-                type(skill).__name__,
-                result.outcome,
-                result.reason,
-                self.witness.step,
-                skill.position if isinstance(skill, NavigateTo) else None,
-                result.bears_at,
-            )
-        )
+        name = option.id if option is not None else "?"
+        work.note(name, skill, tried, self.witness.step, result.bears_at)
         looked = isinstance(skill, Detect) and result.outcome in LOOKED
         if (looked or not result.ok) and self._position is not None:
             work.stood.append(self._position)
-        if option is not None and option.id.startswith("room ") and result.ok:
-            work.visited.append(option.id.removeprefix("room "))
 
     def _changed(self, skill: Skill, work: Work | None, put_at: Vec3 | None) -> None:
         """What a skill that succeeded changes in hand and map."""

@@ -58,12 +58,9 @@ from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.robot.knowledge import known_of
 from emos_planner.robot.limits import AgentLimits
-from emos_planner.robot.messages import HelpMessage, Kind
+from emos_planner.robot.message_conversion import KINDS, said_from_msg, said_to_msg
 from emos_planner.robot.parameters import ROBOT_PARAMETERS
 
-_HELP: dict[int, Kind] = {
-    TeamMessage.HELP: "ask", TeamMessage.OFFER: "offer", TeamMessage.TEXT: "say",
-}  # fmt: skip
 REFLECT_PATIENCE = 20.0
 """How long a proposal waits for the robot's own resume and map [s of wall time]."""
 IDLE = 1.0
@@ -266,6 +263,8 @@ class RobotNode(AgentNode):
         """Hold from a stop on until the leader, who hears of the release too, assigns anew."""
         recent = time.monotonic() - self._assigned_at < NEWS
         self._held = stopped or (self._held and not recent)
+        if self._held and self.agent is not None:
+            self.agent.aside.asked = None
         self._wake.set()
 
     def _on_assignment(self, assignment: tuple[str, int, Any]) -> None:
@@ -286,22 +285,18 @@ class RobotNode(AgentNode):
             self.diagnostics.count("forged_messages")
             self.problem(f"{sender}/message: a message in the name of {message.sender!r}: dropped")
             return
-        if message.kind not in _HELP or self.agent is None:
+        if message.kind not in KINDS or self.agent is None:
             return
         try:
-            said = HelpMessage(
-                id=message.id,
-                sender=sender,
-                recipients=tuple(message.recipients),
-                kind=_HELP[message.kind],
-                task=message.task,
-                sub_task=message.sub_task,
-                text=message.text,
-            )
+            said = said_from_msg(message)
         except ValidationError as error:
             self.problem(f"{sender}/message: {schema_problems(error, 'message')}")
             return
-        self.agent.receive(said)
+        if self._held and said.kind == "way":
+            return  # nobody moves it, and its release does not either
+        self.agent.receive(said, self.now())
+        if self.agent.aside.asked is not None:
+            self._wake.set()
         self._speak()
 
     async def _answer_in_words(self, question: WordsQuestion) -> WordsAnswer:
@@ -360,7 +355,7 @@ class RobotNode(AgentNode):
     async def _do(self, skill: Skill) -> SkillResult:
         """Have the bridge (or the robot's driver) carry out a skill; return how it ended."""
         timeout = self.parameters["skill_timeout"]
-        why = self.agent.words if self.agent is not None else ""
+        why = self.agent.why if self.agent is not None else ""
         try:
             if isinstance(skill, NavigateTo):
                 drive = conversions.with_why(conversions.navigate_to_msg(skill), why)
@@ -396,18 +391,7 @@ class RobotNode(AgentNode):
         if self.agent is None:
             return
         for said in self.agent.outbox():
-            self._messages.publish(
-                TeamMessage(
-                    header=conversions.header(self._now(), ""),
-                    id=said.id,
-                    sender=said.sender,
-                    recipients=list(said.recipients),
-                    kind=next(number for number, kind in _HELP.items() if kind == said.kind),
-                    text=said.text,
-                    task=said.task,
-                    sub_task=said.sub_task,
-                )
-            )
+            self._messages.publish(said_to_msg(said, self._now()))
 
     # -- keeping --------------------------------------------------------------------------------
 

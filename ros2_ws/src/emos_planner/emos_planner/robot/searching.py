@@ -25,7 +25,7 @@ VIEWS = 4
 TRIES = 2
 """How often a viewpoint or a container is tried that cannot be got at."""
 BLOCKED_WAIT = 3.0
-"""How long a search waits for the only way that is left to become free [s]."""
+"""How long a search waits for a way to become free [s]: who stands there was asked for it."""
 
 LOOK_AGAIN = "look again"
 """Begins the ids of options that look once more from where the robot stands."""
@@ -56,15 +56,21 @@ def search(now: Situation) -> Iterator[Option]:
         if not over[room] or left[room] > LITTLE * now.sub_task.enough / max(len(rooms), 1):
             ranked += _views(now, room, left[room])
             ranked += _containers(now, room, left[room])
-    # Where a robot stands in the way another view is as good; to wait for it may be for long.
+    # Who stands in the way was asked to go aside. Where it stays another view is as good.
     blocked = last.option if last is not None and last.outcome is Outcome.BLOCKED else ""
     ranked.sort(key=lambda one: (one[1] == blocked, -one[0], one[1]))
-    if blocked and [key for _, key, _ in ranked] == [blocked]:
+    if blocked and (_just_blocked(now) or [key for _, key, _ in ranked] == [blocked]):
         yield Option("wait", "wait for the way to become free", skill=Wait(BLOCKED_WAIT))
     for _, _, option in ranked[:5]:
         yield option
     if not ranked:
         yield Option("done", "no look from where it gets to would show more", "done")
+
+
+def _just_blocked(now: Situation) -> bool:
+    """Whether its last drive is the first one since one went well in which it was blocked."""
+    drives = [a.outcome is Outcome.BLOCKED for a in now.attempts if a.skill == "NavigateTo"]
+    return drives[-1:] == [True] and not any(drives[-2:-1])
 
 
 def _views(now: Situation, room: str, left: float) -> list[tuple[float, str, Option]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from coterie_core.geometry import Vec3
+from coterie_core.skills import NavigateTo, Outcome, Skill
 from coterie_core.tasks import SubTask, SubTaskState
 from coterie_core.team_map import TeamMap
 from emos_planner.robot.choose import Tried
@@ -31,6 +32,18 @@ class Work:
     visited: list[str] = field(default_factory=list)
     stood: list[Vec3] = field(default_factory=list)
     began: int = -1
+
+    def note(
+        self, option: str, skill: Skill, tried: Tried, step: int, bears_at: Vec3 | None = None
+    ) -> None:
+        """Take down how a skill of an option (id) went, at the step of the last observation."""
+        goal = skill.position if isinstance(skill, NavigateTo) else None
+        self.tried.append(tried)
+        self.attempts.append(
+            Attempt(option, type(skill).__name__, tried.outcome, tried.reason, step, goal, bears_at)
+        )
+        if option.startswith("room ") and tried.outcome is Outcome.SUCCEEDED:
+            self.visited.append(option.removeprefix("room "))
 
     @property
     def placed(self) -> int:
@@ -157,6 +170,37 @@ class Share:
             for work in self._own.values()
             if work.sub_task.state is _PENDING and self._may_begin(work.sub_task)
         ]
+
+    def next_work(self, holding: str, known: TeamMap, step: int) -> Work | None:
+        """Return the sub-task in work, else begin the best one that may begin; None: there is none.
+
+        Args:
+            holding: Id of what the hand holds ("": nothing).
+            known: What the robot knows of the house.
+            step: Of the last observation.
+        """
+        current = self.in_work()
+        if current is not None:
+            return current
+        ready = self.ready()
+        if not ready:
+            return None
+        # What the hand holds goes where it shall be, before anything else is begun.
+        ready.sort(key=lambda work: not self.places(holding, work.sub_task, known))
+        first = ready[0].sub_task
+        if holding and first.kind == "pick":
+            meant = known.resolve(first.object) if first.object is not None else None
+            if meant is None or meant.id != holding:
+                return None  # first that goes down
+        self.begin(ready[0], step)
+        return ready[0]
+
+    def places(self, holding: str, one: SubTask, known: TeamMap) -> bool:
+        """Whether a sub-task puts down what the hand holds (an id)."""
+        if one.kind != "place" or not holding or one.object is None:
+            return False
+        meant = known.resolve(one.object)
+        return (meant is not None and meant.id == holding) or self.is_done(one.same_robot_as)
 
     def begin(self, work: Work, step: int = -1) -> None:
         """Have a sub-task in work, as of an observation's step."""
