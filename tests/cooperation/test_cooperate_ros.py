@@ -181,6 +181,7 @@ def test_two_robots_do_a_goal_and_the_world_agrees(graph, monkeypatch) -> None:
 
     # A person asks while nobody has anything to do.
     before = len(graph.said)
+    graph.voice.publish(note_to_msg(Note("anna-0", "anna", "way", "Did you take the bottle?")))
     graph.voice.publish(note_to_msg(Note("anna-1", "anna", "text", "Did you take the bottle?")))
     graph.ros.spin_until(
         lambda: {n.sender for n in graph.said[before:] if "anna" in n.to} == set(TEAM),
@@ -188,6 +189,7 @@ def test_two_robots_do_a_goal_and_the_world_agrees(graph, monkeypatch) -> None:
     )
     replies = [note for note in graph.said[before:] if "anna" in note.to]
     assert all(note.facts is not None and note.facts.reply_to == "anna-1" for note in replies)
+    assert all(one.note.kind != "way" for one in rover.agent.memory.heard), "that is not for it"
     assert not rover._busy and not rover._answering
 
 

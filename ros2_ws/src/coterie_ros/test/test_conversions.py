@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
+from geometry_msgs.msg import Point
 from hypothesis import given
 from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
@@ -536,6 +537,30 @@ def test_turns_and_messages_are_checked():
     assert cv.checked_team_message(message) is message
     message.text += "x"
     with pytest.raises(ConversionError, match="at most 500 characters, got 501"):
+        cv.checked_team_message(message)
+
+
+@pytest.mark.parametrize(
+    ("points", "radius", "field"),
+    [
+        ([(0.0, math.nan, 0.0)], 0.2, r"way\[0\].y"),
+        ([(0.0, 0.0, 0.0), (math.inf, 0.0, 0.0)], 0.2, r"way\[1\].x"),
+        ([(0.0, 0.0, 1e9)], 0.2, r"way\[0\].z"),
+        ([(0.0, 0.0, 0.0)] * 201, 0.2, "way: expected at most 200 items"),
+        ([], math.nan, "way_radius"),
+        ([], -0.1, "way_radius"),
+        ([], 30.0, "way_radius"),
+    ],
+)
+def test_ways_that_no_robot_drives_are_refused(points, radius, field):
+    way = [Point(x=x, y=y, z=z) for x, y, z in points]
+    message = TeamMessage(id="1", sender="r1", kind=TeamMessage.WAY, way=way, way_radius=radius)
+    with pytest.raises(ConversionError, match=field):
+        cv.checked_team_message(message)
+    message.way, message.way_radius = [Point(x=1.0)] * 200, 0.2
+    assert cv.checked_team_message(message) is message
+    message.kind += 1
+    with pytest.raises(ConversionError, match="kind"):
         cv.checked_team_message(message)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import get_args
 
 import pytest
 
@@ -24,6 +25,7 @@ from coterie_core.cooperation import (  # noqa: E402
     HomeRoom,
     Looked,
     Note,
+    NoteKind,
     Open,
     Percept,
     Put,
@@ -97,7 +99,7 @@ class Draw(random.Random):
             self.word(), self.choice(["", "taken", "unknown"]), self.word(), self.word(),
         )  # fmt: skip
         return Note(
-            self.name(), self.name(), self.choice(["text", "start", "ask", "reply", "done"]),
+            self.name(), self.name(), self.choice(get_args(NoteKind)),
             self.word(), self.choice([None, Facts(), facts]), self.some(self.name),
             self.randint(0, 3000),
         )  # fmt: skip
