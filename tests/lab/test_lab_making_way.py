@@ -19,6 +19,7 @@ from coterie_ros import conversions
 from coterie_ros.qos import profile
 from emos_planner.leader.node import LeaderNode
 from emos_planner.robot.node import RobotNode
+from habitat_bridge.embedded import skills
 from habitat_bridge.prior import prior_map
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
@@ -30,7 +31,9 @@ _OTHER = _FIRST.replace("name: slim", "name: other").replace("x: 1.15, y: 1.3", 
 NAMES = ("slim", "other")
 
 
-def test_who_stands_idle_in_the_only_door_makes_way(ros) -> None:
+def test_who_stands_idle_in_the_only_door_makes_way(ros, monkeypatch) -> None:
+    # Robots of the simulator step aside by themselves; real ones, which a lab stands for, do not.
+    monkeypatch.setattr(skills, "make_way", lambda *_: False)
     rig = LabRig(ros, TEAM + _OTHER, pace=3.0, camera_rate=1.0)
     common = {"robots": list(NAMES), "use_sim_time": True}
     leader = ros.add(
@@ -58,4 +61,5 @@ def test_who_stands_idle_in_the_only_door_makes_way(ros) -> None:
     assert rig.world.state("slim").pose.position[0] > DOOR[0] + 0.5
     ways = [message for message in said if message.kind == TeamMessage.WAY]
     assert 1 <= len(ways) <= 2, "who made way was asked once, or once more while it drove"
-    assert math.dist(rig.world.state("other").pose.position, DOOR) > 0.5
+    other = rig.world.state("other")
+    assert math.dist(other.pose.position, DOOR) > 0.3 and other.travelled > 0.3
