@@ -11,6 +11,7 @@ pytest.importorskip("nav2_msgs")
 pytest.importorskip("moveit_msgs")
 
 from rclpy.action import ActionClient
+from std_srvs.srv import SetBool
 
 from coterie_fixtures.lab_rig import TEAM, LabRig
 from coterie_msgs.action import ExecuteTask
@@ -31,35 +32,71 @@ _OTHER = _FIRST.replace("name: slim", "name: other").replace("x: 1.15, y: 1.3", 
 NAMES = ("slim", "other")
 
 
+class Team:
+    """`slim` in the kitchen, `other` in its door, and their leader."""
+
+    def __init__(self, ros, monkeypatch) -> None:
+        # Robots of the simulator step aside by themselves; real ones, which a lab stands for, not.
+        monkeypatch.setattr(skills, "make_way", lambda *_: False)
+        self.ros = ros
+        self.rig = LabRig(ros, TEAM + _OTHER, pace=3.0, camera_rate=1.0)
+        common = {"robots": list(NAMES), "use_sim_time": True}
+        leader = LeaderNode("leader", context=ros.context, parameters={**common, "silence": 30.0})
+        self.workers = {
+            name: RobotNode("robot", namespace=f"/{name}", context=ros.context, parameters=common)
+            for name in NAMES
+        }
+        ros.wait_active(*(ros.add(node) for node in (leader, *self.workers.values())), timeout=60.0)
+        node = ros.node("person")
+        known = prior_map(self.rig.world.truth(), "everything")
+        self.map = node.create_publisher(SemanticMap, "semantic_map", profile("latched"))
+        self.map.publish(conversions.scene_to_msg(known, time=0.0))
+        self.said: list[TeamMessage] = []
+        node.create_subscription(TeamMessage, "slim/message", self.said.append, profile("messages"))
+        self.button = node.create_client(SetBool, "/other/stop")
+        self.client = ActionClient(node, ExecuteTask, "execute_task")
+        ros.wait_for_matched(self.client, self.button)
+        self.rig.wait_ready()
+        assert math.dist(self.other.pose.position, DOOR) < 0.3
+
+    @property
+    def other(self):
+        return self.rig.world.state("other")
+
+    @property
+    def ways(self) -> int:
+        """How often `slim` has asked for its way."""
+        return sum(message.kind == TeamMessage.WAY for message in self.said)
+
+    def send_through(self):
+        goal = ExecuteTask.Goal(task="slim, go to the sofa")
+        return self.ros.result(self.client.send_goal_async(goal))
+
+    def arrives(self, handle) -> None:
+        result = self.ros.result(handle.get_result_async(), 400.0).result
+        assert result.outcome == ExecuteTask.Result.DONE, result.message
+        assert self.rig.world.state("slim").pose.position[0] > DOOR[0] + 0.5
+
+    def stop(self, stopped: bool) -> None:
+        answer = self.ros.result(self.button.call_async(SetBool.Request(data=stopped)))
+        assert answer.success, answer.message
+
+
 def test_who_stands_idle_in_the_only_door_makes_way(ros, monkeypatch) -> None:
-    # Robots of the simulator step aside by themselves; real ones, which a lab stands for, do not.
-    monkeypatch.setattr(skills, "make_way", lambda *_: False)
-    rig = LabRig(ros, TEAM + _OTHER, pace=3.0, camera_rate=1.0)
-    common = {"robots": list(NAMES), "use_sim_time": True}
-    leader = ros.add(
-        LeaderNode("leader", context=ros.context, parameters={**common, "silence": 30.0})
-    )
-    workers = [
-        ros.add(RobotNode("robot", namespace=f"/{name}", context=ros.context, parameters=common))
-        for name in NAMES
-    ]
-    ros.wait_active(leader, *workers, timeout=60.0)
-    node = ros.node("person")
-    known = prior_map(rig.world.truth(), "everything")
-    house = node.create_publisher(SemanticMap, "semantic_map", profile("latched"))
-    house.publish(conversions.scene_to_msg(known, time=0.0))
-    said: list[TeamMessage] = []
-    node.create_subscription(TeamMessage, "slim/message", said.append, profile("messages"))
-    client = ActionClient(node, ExecuteTask, "execute_task")
-    ros.wait_for_matched(client)
-    rig.wait_ready()
-    assert math.dist(rig.world.state("other").pose.position, DOOR) < 0.3
-    goal = ExecuteTask.Goal(task="slim, go to the sofa")
-    handle = ros.result(client.send_goal_async(goal))
-    result = ros.result(handle.get_result_async(), 400.0).result
-    assert result.outcome == ExecuteTask.Result.DONE, result.message
-    assert rig.world.state("slim").pose.position[0] > DOOR[0] + 0.5
-    ways = [message for message in said if message.kind == TeamMessage.WAY]
-    assert 1 <= len(ways) <= 2, "who made way was asked once, or once more while it drove"
-    other = rig.world.state("other")
-    assert math.dist(other.pose.position, DOOR) > 0.3 and other.travelled > 0.3
+    team = Team(ros, monkeypatch)
+    team.arrives(team.send_through())
+    assert 1 <= team.ways <= 2, "it was asked once, or once more while it drove"
+    assert math.dist(team.other.pose.position, DOOR) > 0.3 and team.other.travelled > 0.3
+
+
+def test_who_is_stopped_makes_way_for_nobody_until_it_is_released(ros, monkeypatch) -> None:
+    team = Team(ros, monkeypatch)
+    team.stop(True)
+    handle, before = team.send_through(), team.rig.posture("other")
+    ros.spin_until(lambda: team.ways, timeout=120.0, what="slim to ask for its way")
+    team.rig.wait(5.0)
+    assert team.rig.posture("other") == before
+    assert team.workers["other"].agent.aside.asked is None, "it would move at its release"
+    team.stop(False)
+    team.arrives(handle)
+    assert team.other.travelled > 0.3
