@@ -196,8 +196,8 @@ def test_it_goes_rather_where_the_other_one_does_not_shut_it_in():
     to_door = ((7.0, 2.0, 0.0), (3.9, 2.0, 0.0))
     spot = spot_aside(tools, "rover", (4.0, 2.0, 0.0), to_door, 0.2)
     assert spot is not None and spot[0] > 4.2 and off(spot, to_door) > NEED
-    past = ((4.6, 2.0, 0.0), (1.0, 2.0, 0.0))
-    other = spot_aside(tools, "rover", (4.0, 2.0, 0.0), past, 0.2)
+    in_door = ((4.3, 2.0, 0.0), (4.05, 2.0, 0.0))
+    other = spot_aside(tools, "rover", (3.7, 2.0, 0.0), in_door, 0.2)
     assert other is not None and other[0] < 4.0, "it does not go through who asks"
 
 
