@@ -20,7 +20,6 @@ from coterie_ros import conversions
 from coterie_ros.qos import profile
 from emos_planner.leader.node import LeaderNode
 from emos_planner.robot.node import RobotNode
-from habitat_bridge.embedded import skills
 from habitat_bridge.prior import prior_map
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
@@ -35,9 +34,7 @@ NAMES = ("slim", "other")
 class Team:
     """`slim` in the kitchen, `other` in its door, and their leader."""
 
-    def __init__(self, ros, monkeypatch) -> None:
-        # Robots of the simulator step aside by themselves; real ones, which a lab stands for, not.
-        monkeypatch.setattr(skills, "make_way", lambda *_: False)
+    def __init__(self, ros) -> None:
         self.ros = ros
         self.rig = LabRig(ros, TEAM + _OTHER, pace=3.0, camera_rate=1.0)
         common = {"robots": list(NAMES), "use_sim_time": True}
@@ -82,15 +79,15 @@ class Team:
         assert answer.success, answer.message
 
 
-def test_who_stands_idle_in_the_only_door_makes_way(ros, monkeypatch) -> None:
-    team = Team(ros, monkeypatch)
+def test_who_stands_idle_in_the_only_door_makes_way(ros) -> None:
+    team = Team(ros)
     team.arrives(team.send_through())
     assert 1 <= team.ways <= 2, "it was asked once, or once more while it drove"
     assert math.dist(team.other.pose.position, DOOR) > 0.3 and team.other.travelled > 0.3
 
 
-def test_who_is_stopped_makes_way_for_nobody_until_it_is_released(ros, monkeypatch) -> None:
-    team = Team(ros, monkeypatch)
+def test_who_is_stopped_makes_way_for_nobody_until_it_is_released(ros) -> None:
+    team = Team(ros)
     team.stop(True)
     handle, before = team.send_through(), team.rig.posture("other")
     ros.spin_until(lambda: team.ways, timeout=120.0, what="slim to ask for its way")

@@ -222,10 +222,10 @@ class SkillBook:
         return ""
 
     def _ask(self, body: Body, blocker: str) -> bool:
-        """Ask the robot in the way to step aside."""
+        """Have the robot in the way step aside, where the world's robots do so by themselves."""
         bodies = self._world.bodies
         other = next(b for b in bodies if b.name == blocker)
-        return make_way(body, other, bodies)
+        return self._world.steps_aside and make_way(body, other, bodies)
 
     def _replan(self, body: Body, goal: Vec3) -> Route:
         """Return a way around the robots nearby.

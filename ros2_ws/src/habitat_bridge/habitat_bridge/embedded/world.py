@@ -64,6 +64,9 @@ class EmbeddedWorld:
         track_ids: Whether detections carry the true ids of things, as a perfect tracker would.
         guard: Checks skills (None: everything within the house is allowed).
         threads: Threads that draw images and cast rays (0: all cores).
+
+    Attributes:
+        steps_aside: Whether robots make way for one another without a goal of their own.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class EmbeddedWorld:
         self.seed = seed
         self.house = house
         self.look_on_arrival = look_on_arrival
+        self.steps_aside = True
         self.occupancy = self._make_occupancy()
         self.place_map = build_places(self.occupancy)
         self.imaging = self._make_imaging(threads)
