@@ -51,6 +51,7 @@ class Surroundings(Protocol):
 
     contents: Things
     look_on_arrival: bool
+    steps_aside: bool
 
     @property
     def bodies(self) -> Sequence[Body]:
