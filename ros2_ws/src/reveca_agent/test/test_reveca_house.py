@@ -404,6 +404,19 @@ def test_where_a_thing_could_not_be_put_it_is_put_elsewhere(body, eyes, outcome)
         body.ended(put, SkillResult(outcome, "no room in reach"))
 
 
+def test_a_thing_is_put_where_the_robot_saw_that_the_table_bears_it(body, eyes):
+    eyes.see(MUG)
+    carry(body)
+    put, bears = Put("rover-mug-1", "table-1"), (7.8, 2.3, 0.74)
+    assert body.motion(put).then.receptacle.position != bears
+    body.ended(put, SkillResult(Outcome.OUT_OF_REACH, "go nearer to that", bears_at=bears))
+    again = body.motion(put)
+    assert again.then.receptacle.position == bears
+    assert all(math.dist(stand[:2], bears[:2]) < 1.0 for stand in again.stands)
+    body.ended(put, SkillResult(Outcome.NOT_VISIBLE, "not in view"))
+    assert math.dist(body.motion(put).then.receptacle.position, bears) > 0.2, "elsewhere"
+
+
 def test_on_a_dresser_is_not_in_it():
     """ON(mug, dresser) was never met: what lay on one that opens was told to be in it."""
     bare = two_rooms()
