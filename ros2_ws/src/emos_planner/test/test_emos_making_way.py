@@ -79,6 +79,25 @@ def test_an_idle_robot_in_the_way_goes_aside_and_ends_off_it(at):
     assert chosen(agent) is None, "it is off the way"
 
 
+def test_where_no_way_led_to_the_spot_it_goes_at_once_to_where_it_has_driven():
+    agent = agent_of(at=(9.0, 3.6, 0.0))
+    for step in range(1, 9):  # down to the way, past a map that may be rough
+        stands(agent, (9.0, 3.6 - 0.2 * step, 0.0), step)
+    agent.receive(asked())
+    first = chosen(agent)
+    agent.skill_ended(first, SkillResult(Outcome.UNREACHABLE, "the goal is occupied"))
+    second = chosen(agent)
+    assert isinstance(second, NavigateTo) and agent.why == "makes way for walker"
+    assert math.dist(second.position[:2], first.position[:2]) > 0.4
+    assert abs(second.position[0] - 9.0) < 0.15 and off(second.position) > NEED
+    for _ in range(2):
+        agent.skill_ended(second, SkillResult(Outcome.UNREACHABLE, "the goal is occupied"))
+        second = chosen(agent)
+        assert isinstance(second, NavigateTo)
+    agent.skill_ended(second, SkillResult(Outcome.UNREACHABLE, "the goal is occupied"))
+    assert chosen(agent) is None, "it has tried often enough"
+
+
 def test_it_goes_aside_the_same_way_each_time():
     spots = set()
     for _ in range(2):

@@ -247,6 +247,32 @@ def test_it_goes_where_the_hand_gets_to_what_it_saw_bear_things():
     assert math.dist(before[:2], put[:2]) > reach >= math.dist(after[:2], put[:2])
 
 
+def test_furniture_that_it_did_not_see_from_near_by_is_looked_at_from_where_it_is_in_view():
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    counter = agent.map.thing("counter-1").box
+    x, y, _ = counter.center
+    bears, stood, puts = (x - 0.4, y, counter.top), [], []
+
+    def world(skill):
+        if isinstance(skill, NavigateTo):
+            stood.append(skill.position)
+        if isinstance(skill, Place):
+            puts.append(skill.receptacle.position)
+            if len(puts) == 1:
+                return SkillResult(Outcome.NOT_VISIBLE, "was not in view from here")
+            if len(puts) == 2:  # from afar, after it was seen
+                return SkillResult(Outcome.OUT_OF_REACH, "go nearer", bears_at=bears)
+        return OK
+
+    run(agent, world)
+    reach = max(hand.reach for hand in agent.tools.toolbox().kind("rover").body.hands)
+    placed, seen, near = stood[-3:]
+    assert states(agent)["place-1"] is DONE and puts[2] == pytest.approx(bears)
+    gaps = [math.dist(spot[:2], bears[:2]) for spot in (seen, near)]
+    assert gaps[1] <= reach and math.dist(seen[:2], placed[:2]) > 0.35, (placed, seen, near)
+
+
 def test_from_another_side_it_puts_the_thing_where_the_hand_gets_to_from_there():
     agent = agent_of()
     agent.assign("t", "bring the mug", bring())

@@ -30,6 +30,7 @@ PAUSE = 5.0
 TOLERANCE = 0.1
 """How far from its spot aside a robot may end [m]; it is less than `ROOM`."""
 _SPARE = 2  # cells that are better left between a body and what stands around its spot
+_SPOTS = 4  # spots that are tried for one request, one after the other
 _APART = 0.5  # [m] a spot is so far from one that was not got to
 _EVERYWHERE = np.ones((3, 3), dtype=bool)
 
@@ -57,6 +58,8 @@ class MakingWay:
         self._heard: deque[str] = deque(maxlen=200)
         self._asked_at = self._last = -math.inf
         self._goal: Vec3 | None = None
+        self._request: HelpMessage | None = None
+        self._tries = 0
         self._closed: deque[Vec3] = deque(maxlen=10)
 
     def hear(self, message: HelpMessage, now: float) -> None:
@@ -66,7 +69,7 @@ class MakingWay:
         self._heard.append(message.id)
         concerned = not message.recipients or self.robot in message.recipients
         if concerned and not 0.0 <= now - self._last < PAUSE:  # before: the world began anew
-            self.asked, self._asked_at = message, now
+            self.asked, self._asked_at, self._tries = message, now, 0
 
     def wants_way(
         self, skill: Skill, result: SkillResult, tools: Callable[[], Toolbox], here: Vec3 | None
@@ -114,15 +117,21 @@ class MakingWay:
         if spot is None:
             return None
         self.whom, self._goal, self._last = inline_data(request.sender), spot, self._asked_at
+        self._request, self._tries = request, self._tries + 1
         skill = NavigateTo(position=spot, tolerance=TOLERANCE)
         return Option(ASIDE, f"makes way for {self.whom}", skill=skill)
 
     def ended(self, result: SkillResult) -> None:
-        """Take in how going aside ended: where it did not get to it goes no more."""
+        """Take in how going aside ended: where it did not get to it goes no more.
+
+        Where no way led there, it goes elsewhere at once: its own map of the floor is rough.
+        """
         if result.ok:
             self._closed.clear()
         elif self._goal is not None and result.outcome in (Outcome.UNREACHABLE, Outcome.BLOCKED):
             self._closed.append(self._goal)
+            if result.outcome is Outcome.UNREACHABLE and self._tries < _SPOTS:
+                self.asked = self._request
         self.whom, self._goal = "", None
 
 
@@ -137,7 +146,8 @@ def spot_aside(
     """Return where a robot stands in nobody's way, nearest to where it is; all in the map frame.
 
     Rather where the other one does not shut it in once that has arrived, and not close to
-    furniture, which a robot's own map may have elsewhere. It does not go through the other one.
+    furniture, which a robot's own map may have elsewhere; where it did not get to such a spot,
+    rather where it has driven before. It does not go through the other one.
 
     Args:
         tools: What it knows.
@@ -184,9 +194,12 @@ def spot_aside(
     door = np.argmin(np.where(later, away(way[0]), np.inf))  # where the other one came from
     out = parts == parts.ravel()[door]
     roomy = ndimage.binary_erosion(free, _EVERYWHERE, iterations=_SPARE)
+    trail = [piece for piece in plan.driven.ways if plan.floor_index(piece[0][2]) == floor]
+    driven = _clearance(xs, ys, trail) <= CELL
     body = min(own + radius, math.dist(start[:2], way[0][:2]) - 2.0 * CELL)
     free = free & (away(way[0]) > body)
-    for wanted in (off & out & roomy, off & out, off):
+    sure = (off & out & driven,) if closed else ()
+    for wanted in (*sure, off & out & roomy, off & out, off):
         found = _nearest((row - r0, col - c0), free, wanted)
         if len(found):
             spots = [(float(xs[0, c]), float(ys[r, 0])) for r, c in found]

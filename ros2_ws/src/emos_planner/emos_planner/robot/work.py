@@ -396,7 +396,9 @@ def _retry(
             return
         # A hand that closed on nothing reached for where the thing is not: seen anew, it is known.
         closed = name == "Pick" and last.outcome is Outcome.HAND_EMPTY
-        if closed and failures % 2 and thing is not None:
+        # Where a hand gets to furniture, cameras often see over it or beside it.
+        unseen = name == "Place" and last.outcome is Outcome.NOT_VISIBLE
+        if (closed or unseen) and failures % 2 and thing is not None:
             spot = in_view(now, thing)
             if spot is not None:
                 see = f"look where the {thing.label.top} is from where it is in view"
