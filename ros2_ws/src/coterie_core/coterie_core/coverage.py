@@ -102,10 +102,13 @@ class Coverage:
                 objects[thing.room] = objects.get(thing.room, 0) + 1
         self.closed = seen is not None and not seen.beyond(scene.rooms)
         """Whether robots know of no place that leads to a room that the map does not show."""
-        self._shares = {}
+        self._shares: dict[str, float] = {}
+        self._by_places: dict[str, float] = {}
         for id_ in scene.rooms:
             by_things = 1.0 - math.exp(-objects.get(id_, 0) / _OBJECTS)
             by_places = seen.share(id_, places.get(id_, ())) if seen is not None else None
+            if by_places is not None:
+                self._by_places[id_] = by_places
             self._shares[id_] = max(by_things, by_places or 0.0)
         self.everywhere = 1.0 - math.exp(-sum(objects.values()) / (2.0 * _OBJECTS))
         """The same of a map without rooms, by the number of its objects."""
@@ -133,6 +136,13 @@ class Coverage:
     def unlooked(self, label: str, rooms: Sequence[Room]) -> list[Room]:
         """Return those of some rooms that may well have a thing and were not looked at."""
         return [room for room in self.missing(rooms) if likely_in(label, room) >= PLAUSIBLE]
+
+    def glanced(self, rooms: Sequence[Room]) -> list[Room]:
+        """Return those of some rooms of which robots say that they have seen a part only.
+
+        However many things were seen in them, through a door.
+        """
+        return [room for room in rooms if self._by_places.get(room.id, 1.0) < WELL]
 
     def told(self, rooms: Sequence[Room]) -> str:
         """Return a clause that names rooms: "the bedroom and upstairs were not looked at"."""

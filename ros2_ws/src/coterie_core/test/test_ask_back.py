@@ -311,6 +311,25 @@ async def test_a_task_goes_on_with_the_name_of_what_was_meant(home: SceneGraph) 
     assert none.words == "Go to the study" and none.judgement.kind == "false_premise"
 
 
+@pytest.mark.parametrize(("seen", "go_on"), [(0.3, True), (0.9, False)])
+async def test_where_nobody_answers_robots_look_unless_all_rooms_were_looked_over(
+    home: SceneGraph, seen: float, go_on: bool
+) -> None:
+    """Many things seen through a door are not the room."""
+    for room in home.rooms.values():
+        for k in range(12):
+            home.add_object(thing(f"{room.id}-{k}", room.id, 0.1 * k))
+    places = PlacesSeen()
+    for k, room in enumerate(ROOMS):
+        view = RoomView(f"r{k}", room, "")
+        at = Pose((4.0 * k, 0, 0))
+        places.observe(Observation("ann", k, 0.0, at, f"p{k}", view, seen={f"p{k}": seen}))
+    asked = state("Bring the guitar to the study", home, "do")
+    asked = replace(asked, coverage=Coverage(home, places, given=True))
+    told = await settle(asked, RULES)
+    assert told.judgement.kind == "false_premise" and told.go_on is go_on
+
+
 async def test_robots_look_all_the_same_where_the_person_says_so(home: SceneGraph) -> None:
     yes = await answered("Bring the guitar to the study", home, "do", "yes")
     no = await answered("Bring the guitar to the study", home, "do", "no")

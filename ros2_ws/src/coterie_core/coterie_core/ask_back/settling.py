@@ -92,7 +92,9 @@ async def _settled(
         return Settled(told, state.words)
     if told.kind == "ambiguous" and (best := _best_seen(state.scene, told.candidates)):
         return _taken(state, told, best)
-    searched = told.kind == "not_seen_yet" and told.slot == "anyway"
+    # A denial rests on likelihoods: where a room was seen in part only, looking tells more.
+    unsure = told.kind == "not_seen_yet" or bool(state.looked.glanced(state.rooms))
+    searched = told.slot == "anyway" and unsure
     if not told.question or (told.kind not in _ASKS and not searched):
         return Settled(told, state.words, go_on=False)
     put = WordsQuestion(who, task, f"{told.text}. {told.question}"[:500], told.choices, within)
