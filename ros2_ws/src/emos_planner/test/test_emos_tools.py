@@ -199,6 +199,25 @@ def test_place_needs_reach_and_room(tools):
     assert tools.estimate("drone", task("place", "mug-1", on="table-1"), START).feasible is False
 
 
+@pytest.mark.parametrize("kind", ["pick", "place"])
+def test_hands_reach_the_middle_of_long_things(kind):
+    """A board half a meter long was to be held by its rim, and the hand was 0.2 m too short."""
+    scene = house()
+    for name in ("mug-1", "vase-1"):
+        del scene.objects[name]
+    scene.add_object(item("board-1", box(4.0, 0.8, 0.7, 0.5, 0.5, 0.05), support="table-1"))
+    tools = Toolbox(scene, {"wheels": Resume.of_embodiment(BODIES["wheels"])})
+    if kind == "place":
+        answer = tools.estimate("wheels", task("place", "board-1", on="table-1"), START)
+    else:
+        answer = tools.estimate("wheels", task("pick", "board-1"), START)
+    (hand,) = tools.kind("wheels").body.hands
+    assert answer.feasible, answer.reason
+    row = hand.row(answer.target[2])
+    gap = np.array([math.dist(answer.spot[:2], answer.target[:2])])
+    assert hand.reaches(row, gap).all(), (answer.spot, answer.target)
+
+
 def test_a_full_surface_takes_no_more():
     scene = house()
     scene.add_object(item("slab-1", box(4.0, 0.8, 0.7, 0.76, 0.76, 0.1), support="table-1"))

@@ -67,10 +67,15 @@ def pick(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Estima
     floor = tools.plan.floor_index(box.bottom)
     # Whatever errors its place has, it lies above the floor.
     z = max(box.center[2], tools.plan.elevation(floor) + box.size[2] / 2.0)
-    found, trouble = grips(kind.space, kind.body, box, z, floor, parts)
+    best = None
+    # A hand takes a thing by its middle; where it gets to the rim alone, it may get that.
+    for reached in (Box(box.center, (0.0, 0.0, 0.0)), box):
+        found, trouble = grips(kind.space, kind.body, reached, z, floor, parts)
+        best = _seen_from(tools, robot, meant, found) if found else None
+        if best is not None:
+            break
     if not found:
         return _unreached(tools, robot, meant, box, z, floor, trouble)
-    best = _seen_from(tools, robot, meant, found)
     if best is None:
         if not kind.body.cameras:
             return Estimate(False, Obstacle.NO_CAMERA, "it has no camera to grasp by", thing=name)

@@ -8,7 +8,7 @@ from coterie_core.geometry import Box, Vec3
 from coterie_core.scene import SceneObject
 from coterie_core.skills import NavigateTo, Target
 from emos_planner.geometry.estimates import put_at, views_on
-from emos_planner.geometry.grasp import FEW, grips
+from emos_planner.geometry.grasp import FEW, Grip, grips
 from emos_planner.geometry.things import Meant
 from emos_planner.geometry.viewpoints import FAR_AWAY
 from emos_planner.robot.situation import Situation
@@ -87,10 +87,11 @@ def other_sides(now: Situation, thing: SceneObject) -> list[NavigateTo]:
     parts = tools.parts_of(now.robot, now.position)
     height = now.estimate.target[2] if now.estimate.target is not None else box.center[2]
     height = height if bears is None else bears[2]
-    found, _ = grips(kind.space, kind.body, box, height, floor, parts)
-    if not found:
-        more = kind.space.beyond_seen(parts)
-        found, _ = grips(kind.space, kind.body, box, height, floor, more)
+    middle = Box(box.center, (0.0, 0.0, 0.0))
+    found: list[Grip] = []
+    for among in (parts, kind.space.beyond_seen(parts)):
+        for reached in (middle, box) if now.sub_task.kind == "pick" else (box,):
+            found = found or grips(kind.space, kind.body, reached, height, floor, among)[0]
     stood = (now.position, now.estimate.spot, *now.stood) if bears is None else ()
     tried = [spot for spot in stood if spot is not None]
     tried += [a.goal for a in now.attempts if a.goal is not None and not a.ok]
