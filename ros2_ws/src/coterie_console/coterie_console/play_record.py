@@ -16,6 +16,7 @@ from coterie_core.cooperation import (
     GoTo,
     Grab,
     Note,
+    NoteKind,
     Open,
     Put,
     Result,
@@ -78,7 +79,7 @@ class Message(_Part):
     step: int
     sender: str
     to: list[str]
-    kind: Literal["text", "start", "ask", "reply", "done"]
+    kind: NoteKind
     text: str
     facts: str = ""
 
