@@ -13,6 +13,7 @@ pytest.importorskip("moveit_msgs")
 from rclpy.action import ActionClient
 from std_srvs.srv import SetBool
 
+from coterie_core.making_way import WayRequest
 from coterie_fixtures.lab_rig import TEAM, LabRig
 from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import SemanticMap, TeamMessage
@@ -21,6 +22,7 @@ from coterie_ros.qos import profile
 from emos_planner.leader.node import LeaderNode
 from emos_planner.robot.node import RobotNode
 from habitat_bridge.prior import prior_map
+from reveca_agent.node import RevecaNode
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
@@ -97,3 +99,48 @@ def test_who_is_stopped_makes_way_for_nobody_until_it_is_released(ros) -> None:
     team.stop(False)
     team.arrives(handle)
     assert team.other.travelled > 0.3
+
+
+def test_a_cooperating_robot_without_a_goal_makes_way_unless_it_is_stopped(ros) -> None:
+    rig = LabRig(ros, TEAM + _OTHER, pace=3.0, camera_rate=1.0)
+    agent = ros.add(
+        RevecaNode(
+            "agent",
+            namespace="/other",
+            context=ros.context,
+            parameters={"team": list(NAMES), "use_sim_time": True},
+        )
+    )
+    ros.wait_active(agent, timeout=60.0)
+    person = ros.node("person")
+    voice = person.create_publisher(TeamMessage, "slim/message", profile("messages"))
+    button = person.create_client(SetBool, "/other/stop")
+    known = person.create_publisher(SemanticMap, "semantic_map", profile("latched"))
+    known.publish(conversions.scene_to_msg(prior_map(rig.world.truth(), "rooms"), time=0.0))
+    ros.wait_for_matched(voice, button)
+    rig.wait_ready()
+    ros.spin_until(agent._knows_house, timeout=60.0, what="the map")
+
+    def stop(stopped: bool) -> None:
+        answer = ros.result(button.call_async(SetBool.Request(data=stopped)))
+        assert answer.success, answer.message
+        ros.spin_until(lambda: agent._stop_watch.stopped is stopped, what="the agent to hear it")
+
+    def ask(id_: str) -> None:
+        way = (rig.world.state("slim").pose.position, DOOR, (5.5, 2.0, 0.0))
+        voice.publish(conversions.way_request_to_msg(WayRequest(id_, "slim", way, 0.2), 1.0))
+
+    stop(True)
+    before = rig.posture("other")
+    ask("slim-way-1")
+    rig.wait(5.0)
+    stop(False)
+    rig.wait(5.0)
+    assert rig.posture("other") == before, "its release does not move it either"
+    ask("slim-way-2")
+    ros.spin_until(
+        lambda: math.dist(rig.world.state("other").pose.position, DOOR) > 0.3,
+        timeout=60.0,
+        what="it to go aside",
+    )
+    assert agent.body is not None and agent.diagnostics.counter("forged_messages") == 0

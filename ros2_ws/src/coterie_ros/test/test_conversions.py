@@ -20,6 +20,7 @@ from coterie_core.debate import Utterance
 from coterie_core.embedding import Embedding
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Box, Pose
+from coterie_core.making_way import WayRequest
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView
 from coterie_core.questions import Answer, Evidence, FinalAnswer, Question, Vote
 from coterie_core.scene import (
@@ -557,11 +558,28 @@ def test_ways_that_no_robot_drives_are_refused(points, radius, field):
     message = TeamMessage(id="1", sender="r1", kind=TeamMessage.WAY, way=way, way_radius=radius)
     with pytest.raises(ConversionError, match=field):
         cv.checked_team_message(message)
+    with pytest.raises(ConversionError, match=field):
+        cv.way_request_from_msg(message)
     message.way, message.way_radius = [Point(x=1.0)] * 200, 0.2
     assert cv.checked_team_message(message) is message
     message.kind += 1
     with pytest.raises(ConversionError, match="kind"):
         cv.checked_team_message(message)
+
+
+def test_requests_for_the_way_come_back_the_same():
+    way = ((0.0, 1.0, 0.0), (4.0, 1.5, 0.25))
+    request = WayRequest("rover-way-2.00", "rover", way, 0.25, ("slim",))
+    message = cv.way_request_to_msg(request, 2.0)
+    assert cv.way_request_from_msg(message) == request
+    assert (message.kind, message.text) == (TeamMessage.WAY, request.text)
+    for change, field in (({"way": message.way[:1]}, "way: expected at least 2 points"),
+                          ({"way_radius": 0.0}, "way_radius: expected more than 0")):  # fmt: skip
+        wrong = cv.way_request_to_msg(request, 2.0)
+        for name, value in change.items():
+            setattr(wrong, name, value)
+        with pytest.raises(ConversionError, match=field):
+            cv.way_request_from_msg(wrong)
 
 
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf, 2.0**31])

@@ -8,18 +8,18 @@ import math
 from types import SimpleNamespace
 
 import pytest
-from pydantic import ValidationError
 
+from coterie_core.free_space.aside import FAR
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.language import Decider, RulesModel
+from coterie_core.making_way import PAUSE, ROOM, WayRequest
 from coterie_core.observation import Observation
 from coterie_core.skills import NavigateTo, Outcome, SkillResult, Wait
 from coterie_core.tasks import SubTask, Thing
 from coterie_core.team_map import TeamMap
 from coterie_fixtures.two_floor_home import UP, body, small_house, small_team
 from emos_planner.robot.agent import RobotAgent
-from emos_planner.robot.making_way import FAR, PAUSE, ROOM, spot_aside
-from emos_planner.robot.messages import HelpMessage
+from emos_planner.robot.making_way import aside_of
 
 DOOR: Vec3 = (8.0, 2.0, 0.0)
 """Between hall and living room of the small house [m]; 0.9 m wide."""
@@ -46,7 +46,7 @@ def stands(agent, at, step=0):
 
 
 def asked(id="walker-t-1", sender="walker", way=WAY, **changes):
-    return HelpMessage(id=id, sender=sender, kind="way", task="x", way=way, radius=0.2, **changes)
+    return WayRequest(id=id, sender=sender, way=way, radius=0.2, **changes)
 
 
 def chosen(agent):
@@ -178,7 +178,8 @@ def test_who_is_blocked_asks_once_a_drive_with_the_way_of_its_tools():
     go = NavigateTo.near((10.0, 1.0, 0.0))
     agent.skill_ended(go, BLOCKED)
     (message,) = agent.outbox()
-    assert message.kind == "way" and message.recipients == () and message.radius == 0.2
+    assert isinstance(message, WayRequest)
+    assert message.recipients == () and message.radius == 0.2
     assert message.way[0] == (5.0, 1.0, 0.0) and message.way[-1] == go.position
     assert off(DOOR, message.way) < 0.5, "it leads through the door"
     agent.skill_ended(Wait(1.0), OK)
@@ -213,10 +214,10 @@ def test_it_goes_rather_where_the_other_one_does_not_shut_it_in():
     agent = agent_of(at=(4.0, 2.0, 0.0))
     tools = agent.tools.toolbox()
     to_door = ((7.0, 2.0, 0.0), (3.9, 2.0, 0.0))
-    spot = spot_aside(tools, "rover", (4.0, 2.0, 0.0), to_door, 0.2)
+    spot = aside_of(tools, "rover", (4.0, 2.0, 0.0), asked(way=to_door))
     assert spot is not None and spot[0] > 4.2 and off(spot, to_door) > NEED
     in_door = ((4.3, 2.0, 0.0), (4.05, 2.0, 0.0))
-    other = spot_aside(tools, "rover", (3.7, 2.0, 0.0), in_door, 0.2)
+    other = aside_of(tools, "rover", (3.7, 2.0, 0.0), asked(way=in_door))
     assert other is not None and other[0] < 4.0, "it does not go through who asks"
 
 
@@ -224,9 +225,13 @@ def test_where_there_is_no_spot_it_stays():
     agent = agent_of()
     tools = agent.tools.toolbox()
     wide = ((-50.0, 2.0, 0.0), (50.0, 2.0, 0.0))
-    assert spot_aside(tools, "rover", DOOR, wide, 3.0) is None
-    assert spot_aside(tools, "rover", DOOR, ((0.0, 0.0, UP), (1.0, 0.0, UP)), 0.2) is None
-    far = spot_aside(tools, "rover", DOOR, wide, 0.9)
+
+    def spot(way, radius):
+        return aside_of(tools, "rover", DOOR, WayRequest("1", "walker", way, radius))
+
+    assert spot(wide, 3.0) is None
+    assert spot(((0.0, 0.0, UP), (1.0, 0.0, UP)), 0.2) is None
+    far = spot(wide, 0.9)
     assert far is not None and math.dist(far, DOOR) < FAR
 
 
@@ -238,27 +243,6 @@ def test_two_idle_robots_do_not_chase_one_another():
         agent.skill_ended(skill, BLOCKED)  # by the other one
     assert first.outbox() == [] and second.outbox() == []
     assert chosen(first) is None and chosen(second) is None
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"way": ()},
-        {"way": ((1.0, 2.0, 0.0),)},
-        {"way": ((math.nan, 2.0, 0.0), (1.0, 2.0, 0.0))},
-        {"way": ((math.inf, 2.0, 0.0), (1.0, 2.0, 0.0))},
-        {"way": ((1.0, 2.0, 0.0),) * 201},
-        {"radius": 0.0},
-        {"radius": -1.0},
-        {"radius": 30.0},
-        {"radius": math.nan},
-    ],
-)
-def test_ways_that_are_none_are_refused(change):
-    given = {"id": "m", "sender": "walker", "kind": "way", "way": WAY, "radius": 0.2}
-    HelpMessage(**given)
-    with pytest.raises(ValidationError):
-        HelpMessage(**{**given, **change})
 
 
 def test_a_search_behind_who_stands_in_the_door_gets_through_once_that_makes_way():

@@ -30,6 +30,7 @@ from coterie_core.cooperation import (
 )
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import load_household
+from coterie_core.making_way import MakingWay
 from coterie_core.object_events import EventKind, ObjectEvent, event_of
 from coterie_core.observation import Observation
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
@@ -86,6 +87,7 @@ class HouseBody:
         self.search = RoomSearch(self.map.scene)
         self.motions = Motions(self.map, self.search)
         self.names = Naming(name)
+        self.aside = MakingWay(name)
         self.holding = ""
         self.time = 0.0
         self.spot = Spot("", (0.0, 0.0, 0.0))

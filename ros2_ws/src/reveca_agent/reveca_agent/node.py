@@ -18,6 +18,8 @@ from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Bool
 
 from coterie_core.cooperation import Goal, Note
+from coterie_core.language import inline_data
+from coterie_core.making_way import PAUSE, WayRequest
 from coterie_core.observation import Observation
 from coterie_core.scene import SceneGraph
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
@@ -46,6 +48,7 @@ from coterie_ros.team_memory import MemoryKeeper
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody, household_goal
 from reveca_agent.house_map import Shape
+from reveca_agent.making_way import make_way
 from reveca_agent.memory import Memory
 from reveca_agent.parameters import AGENT_PARAMETERS
 from reveca_agent.saved_work import SavedWork
@@ -134,7 +137,7 @@ class RevecaNode(AgentNode):
                 team_name(namespace, f"{other}/message"),
                 "messages",
                 partial(self._on_note, other),
-                convert=partial(note_from_msg, topic=f"{other}/message"),
+                convert=partial(_said_from_msg, topic=f"{other}/message"),
             )
             self.subscribe(
                 RobotStatus,
@@ -172,18 +175,43 @@ class RevecaNode(AgentNode):
         self._came.set()
         self._came.clear()
 
-    def _on_note(self, sender: str, note: Note) -> None:
+    def _on_note(self, sender: str, note: Note | WayRequest) -> None:
         if note.sender != sender:
             self.diagnostics.count("forged_messages")
             self.problem(f"{sender}/message: a message in the name of {note.sender!r}: dropped")
             return
-        if note.kind == "way":
-            return  # it goes aside for nobody yet, and there is nothing to answer
+        if isinstance(note, WayRequest):
+            self._on_way_request(note)
+            return
         self._notes.append(note)
         self._noted.set()
         self._noted.clear()
         if not self._busy and not self._answering:
             self.run(self._answer(), "answer")
+
+    def _on_way_request(self, request: WayRequest) -> None:
+        if self._stop_watch.stopped:
+            return  # nobody moves it, and its release does not either
+        if self._busy and self.body is not None:
+            self.body.aside.hear(request, self._time)
+        elif not self._busy:
+            self.run(self._make_way(request, self._time), "making way")
+
+    async def _make_way(self, request: WayRequest, asked: float) -> None:
+        """Go aside for who has asked for it at a time [s], while there is no goal in work."""
+        async with self._turn:
+            if self._time - asked > PAUSE or not self._knows_house():
+                return
+            body = await self._ready()
+            body.aside.hear(request, self._time)
+            self._takes_part.publish(Bool(data=True))
+            try:
+                await self._stop_watch.pursue(make_way(body, self.skill, idle=True))
+            except RobotStopped:
+                pass  # it stays where it was stopped
+            finally:
+                self._takes_part.publish(Bool(data=False))
+                self._tell()
 
     async def _answer(self) -> None:
         """Answer what is asked while there is no goal in work: one after the other."""
@@ -261,16 +289,17 @@ class RevecaNode(AgentNode):
             self._takes_part.publish(Bool(data=False))
             self._tell()
 
+    def _knows_house(self) -> bool:
+        return bool(self._seen.latest and self._scene and self._scene.rooms)
+
     async def _ready(self) -> HouseBody:
         """Return the body once the house is known and something was perceived.
 
         Raises:
             _NotReady: One of them does not come; says which, and where it should come from.
         """
-        seen = self._seen
-        known = self._until(lambda: bool(seen.latest and self._scene and self._scene.rooms))
         try:
-            await in_time(known, PATIENCE)
+            await in_time(self._until(self._knows_house), PATIENCE)
         except asyncio.TimeoutError:
             if None in (self._scene, self._seen.latest):
                 lacks = "semantic_map" if self._scene is None else "observation"
@@ -307,6 +336,8 @@ class RevecaNode(AgentNode):
         seen = self._seen.latest
         timeout = self.parameters["skill_timeout"]
         why = str(self._goal.name) if self._goal is not None else ""
+        if self.body is not None and self.body.aside.whom:
+            why = f"makes way for {inline_data(self.body.aside.whom)}"
         try:
             if isinstance(skill, NavigateTo):
                 drive = conversions.with_why(conversions.navigate_to_msg(skill), why)
@@ -331,6 +362,10 @@ class RevecaNode(AgentNode):
     def speak(self, note: Note) -> None:
         """Send a message to the others."""
         self._messages.publish(note_to_msg(note, self._time))
+
+    def ask_way(self, request: WayRequest) -> None:
+        """Ask the others for the way."""
+        self._messages.publish(conversions.way_request_to_msg(request, self._time))
 
     def heard(self) -> list[Note]:
         """Return the messages that came, their stamps as steps of the goal in work."""
@@ -428,6 +463,12 @@ class RevecaNode(AgentNode):
         body.take_over(memory, saved.holding, saved.begun)
         self.get_logger().info(f"goes on with a memory of {len(memory.scene)} things")
         return memory
+
+
+def _said_from_msg(message: TeamMessage, topic: str) -> Note | WayRequest:
+    if message.kind == TeamMessage.WAY:
+        return conversions.way_request_from_msg(message, topic)
+    return note_from_msg(message, topic)
 
 
 class _NotReady(Exception):

@@ -8,11 +8,21 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from shapely import MultiLineString, MultiPolygon, Point, Polygon, distance
+from shapely import (
+    LineString,
+    MultiLineString,
+    MultiPolygon,
+    Point,
+    Polygon,
+    contains_xy,
+    distance,
+    prepare,
+)
 from shapely import points as shapely_points
 from shapely.geometry.base import BaseGeometry
 from shapely.ops import nearest_points, unary_union
 
+from coterie_core.free_space.free_cells import FreeCells
 from coterie_core.geometry import Box, Vec3
 from coterie_core.scene import Room, SceneGraph
 
@@ -28,6 +38,9 @@ SAFE = 0.05
 """That a robot may stand off and still reach [m]."""
 APART = 0.25
 """Spots that are tried one after the other lie at least so far apart [m]."""
+CELL = 0.05
+"""Edge of a cell where free floor is told in cells [m]."""
+_MOST_CELLS = 4_000_000  # of one floor
 _BLOCKING = ("furniture", "fixture")
 
 
@@ -110,6 +123,38 @@ class FreeFloor:
     def gap(self, box: Box, spot: Vec3) -> float:
         """Return the sideways distance from a spot to a box [m]."""
         return float(Polygon(box.footprint()).distance(Point(spot[:2])))
+
+    def cells(self, height: float) -> FreeCells | None:
+        """Return where the robot's middle can be on the floor at a height [m], in doors too.
+
+        None: no room there has an outline, or they span what no raster holds.
+        """
+        level = {
+            room.id: self._free(room.id)
+            for room in self._scene.rooms.values()
+            if abs(self.elevation(room) - height) < OVERHEAD
+        }
+        parts = {id_: free for id_, free in level.items() if not free.is_empty}
+        ways = []
+        for way in self._scene.connections.values():
+            sides = [parts[id_] for id_ in (way.room_a, way.room_b) if id_ in parts]
+            if len(sides) < 2 or 0.0 < way.width < 2.0 * (self._radius - MARGIN):
+                continue
+            door = Point(way.position[:2])
+            a, b = (nearest_points(side, door)[0] for side in sides)
+            ways.append(LineString([a, door, b]).buffer(CELL))
+        ground = unary_union([*parts.values(), *ways])
+        if ground.is_empty:
+            return None
+        x0, y0, x1, y1 = ground.bounds
+        rows, cols = math.ceil((y1 - y0) / CELL), math.ceil((x1 - x0) / CELL)
+        if rows * cols > _MOST_CELLS:
+            return None
+        prepare(ground)
+        xs, ys = x0 + CELL * (np.arange(cols) + 0.5), y0 + CELL * (np.arange(rows) + 0.5)
+        free = contains_xy(ground, xs[None, :], ys[:, None])
+        elevation = self.elevation(self._scene.rooms[next(iter(parts))])
+        return FreeCells(free, (x0, y0), CELL, elevation)
 
     def forget(self) -> None:
         """Furniture has changed: look at the map again."""

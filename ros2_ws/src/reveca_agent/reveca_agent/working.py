@@ -13,10 +13,12 @@ from typing import Any, Protocol
 
 from coterie_core.cooperation import Action, GoTo, Note, Put, Result, Send, Wait
 from coterie_core.geometry import Vec3
+from coterie_core.making_way import WayRequest
 from coterie_core.skills import NavigateTo, Outcome, Place, Skill, SkillResult
 from coterie_core.skills import Wait as Idle
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody
+from reveca_agent.making_way import make_way, way_request
 from reveca_agent.motions import Motion
 
 LINGER = 3
@@ -40,6 +42,9 @@ class Driver(Protocol):
 
     def speak(self, note: Note) -> None:
         """Send a message to the others."""
+
+    def ask_way(self, request: WayRequest) -> None:
+        """Ask the others for the way."""
 
     def heard(self) -> Sequence[Note]:
         """Return the messages that came since the last call, stamps as steps of the goal."""
@@ -101,6 +106,9 @@ class Work:
                     self._do("")
                     return "met"
                 lingered += 1
+            elif isinstance(action, Wait) and await self._make_way(idle=True):
+                action = None
+                continue
             action = await self._carry_out(action)
         self._do("")
         return "out of time"
@@ -158,6 +166,7 @@ class Work:
                 if instead is not None:
                     return instead
                 if result.outcome in _ELSEWHERE:
+                    await self._make_way(idle=False)
                     continue
             if motion.then is not None and (stand is None or result.ok):
                 if isinstance(action, Put):
@@ -209,9 +218,27 @@ class Work:
         return await self._skill(NavigateTo.near(stand, yaw=motion.yaw(stand)))
 
     async def _skill(self, skill: Skill) -> SkillResult:
+        result = await self._carried(skill)
+        request = way_request(self.body, skill, result)
+        if request is not None:
+            self.driver.ask_way(request)
+        return result
+
+    async def _carried(self, skill: Skill) -> SkillResult:
         result = await self.driver.skill(skill)
         self.distance += result.distance
         return result
+
+    async def _make_way(self, idle: bool) -> bool:
+        """Go aside for a robot that has asked for it; tell whether this one moved."""
+        aside = self.body.aside
+        if aside.asked is None or not (idle or aside.blocked):
+            return False
+        before = self.doing
+        self._do("make way")
+        moved = await make_way(self.body, self._carried, idle)
+        self._do(before)
+        return moved
 
     def _tell_met(self) -> None:
         """Say what is in place before one stops: others may not have seen all of it."""

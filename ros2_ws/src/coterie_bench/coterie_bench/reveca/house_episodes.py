@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from coterie_core.cooperation import Goal, Note
 from coterie_core.embodiment import Embodiment
 from coterie_core.household import load_household
+from coterie_core.making_way import WayRequest
 from coterie_core.scene import SceneGraph
 from coterie_core.skills import Skill, SkillRefused, SkillResult
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -16,6 +18,7 @@ from habitat_bridge.robots import EMBODIMENTS
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody, household_goal
 from reveca_agent.house_map import Shape
+from reveca_agent.making_way import make_way
 from reveca_agent.working import Work
 
 DT = 0.1
@@ -63,6 +66,10 @@ class SimulatedDriver:
         """Tell the others at once."""
         self.team.say(note)
 
+    def ask_way(self, request: WayRequest) -> None:
+        """Ask the others for the way at once."""
+        self.team.ask_way(request)
+
     def hear(self, note: Note) -> None:
         """Take in what another says."""
         self.notes.append(replace(note, step=self.body.step))
@@ -93,6 +100,7 @@ class HouseTeam:
     Attributes:
         deeds: All skills that were begun, in order.
         said: All messages, in order.
+        asked: All requests for the way, in order.
         works: Name -> the robot's work on the goal.
         ended: Name -> what ended its work.
     """
@@ -107,6 +115,7 @@ class HouseTeam:
     ) -> None:
         self.world, self.gets_through = world, gets_through
         self.said: list[Note] = []
+        self.asked: list[WayRequest] = []
         self.deeds: list[Deed] = []
         self.drivers: dict[str, SimulatedDriver] = {}
         for name, kind in robots.items():
@@ -132,7 +141,7 @@ class HouseTeam:
             self.drivers[name] = SimulatedDriver(self, name, body)
         self.works: dict[str, Work] = {}
         self.ended: dict[str, str] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._tasks: dict[str, asyncio.Task[Any]] = {}
 
     def say(self, note: Note) -> None:
         """Let a robot's message, or a person's, reach all others."""
@@ -140,6 +149,18 @@ class HouseTeam:
         for name, driver in self.drivers.items():
             if name != note.sender and self.gets_through(note, name):
                 driver.hear(note)
+
+    def ask_way(self, request: WayRequest) -> None:
+        """Let a robot's request for the way reach all others; who has ended its work goes aside."""
+        self.asked.append(request)
+        for name, driver in self.drivers.items():
+            if name == request.sender or self.ended.get(name) == "taken out":
+                continue
+            driver.body.aside.hear(request, self.world.time)
+            if self._tasks[name].done():
+                self._tasks[name] = asyncio.ensure_future(
+                    make_way(driver.body, driver.skill, idle=True)
+                )
 
     def take_out(self, name: str) -> None:
         """Let a robot's mind die: it stands where it is and says nothing more."""
@@ -152,6 +173,7 @@ class HouseTeam:
         max_time: float,
         each: Callable[[], object] = lambda: None,
         people: Sequence[str] = (),
+        idle: Sequence[str] = (),
         agents: Mapping[str, RevecaAgent] | None = None,
         seeds: Mapping[str, int] | None = None,
     ) -> dict[str, str]:
@@ -162,6 +184,7 @@ class HouseTeam:
             max_time: It may take [s of the world's time].
             each: Called after each step of the world.
             people: Names of people who take part.
+            idle: Names of robots that get no goal: they stand where they are.
             agents: Name -> who decides; else by the rules.
             seeds: Name -> seed of its decisions; else their numbers.
         """
@@ -174,7 +197,10 @@ class HouseTeam:
             )
             self.works[name] = Work(agent, driver.body, driver)
         end = self.world.time + max_time
-        self._tasks = {n: asyncio.ensure_future(self._one(n, end)) for n in self.drivers}
+        self._tasks = {
+            name: asyncio.ensure_future(asyncio.sleep(0) if name in idle else self._one(name, end))
+            for name in self.drivers
+        }
         clock = asyncio.ensure_future(self._tick(each))
         try:
             while not all(task.done() for task in self._tasks.values()):

@@ -22,7 +22,7 @@ LIMIT = 500
 NoteKind = Literal["text", "start", "ask", "reply", "done", "way"]
 """The four occasions of REVECA (start, validation request, answer, sub-goal done), or text.
 
-With "way" a robot of another team asks who stands in its way to step aside.
+With "way" a robot asks who stands in its way to step aside.
 """
 
 Lying = Literal["", "on", "in", "held"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from coterie_core.making_way import MOST_POINTS, WIDEST, WayRequest
 from coterie_core.questions import Answer, Evidence, EvidenceKind, FinalAnswer, Question, Vote
 from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import DiscussionTurn, Label, TeamMessage
@@ -16,6 +17,7 @@ from coterie_ros.conversions.basics import (
     duration_to_msg,
     header,
     point_from_msg,
+    point_to_msg,
 )
 from coterie_ros.conversions.checks import SENTENCE, Checks
 
@@ -46,9 +48,6 @@ _TURNS = {
 
 # Longest text of a TeamMessage [characters].
 MESSAGE_LIMIT = 500
-# Most points of the way in a TeamMessage, and the largest radius of a robot that drives it [m].
-WAY_POINTS = 200
-WAY_RADIUS = 3.0
 
 
 def question_to_msg(
@@ -300,10 +299,42 @@ def checked_team_message(message: TeamMessage, topic: str = "message") -> TeamMe
     checks.text("text", message.text, MESSAGE_LIMIT)
     checks.text("task", message.task)
     checks.text("sub_task", message.sub_task)
-    for k, point in enumerate(checks.items("way", message.way, WAY_POINTS)):
+    for k, point in enumerate(checks.items("way", message.way, MOST_POINTS)):
         point_from_msg(point, checks, f"way[{k}]")
-    checks.number("way_radius", message.way_radius, 0.0, WAY_RADIUS)
+    checks.number("way_radius", message.way_radius, 0.0, WIDEST)
     return message
+
+
+def way_request_to_msg(request: WayRequest, time: float) -> TeamMessage:
+    """Return a request for the way, made at a time [s], as a message."""
+    return TeamMessage(
+        header=header(time, ""),
+        id=request.id,
+        sender=request.sender,
+        recipients=list(request.recipients),
+        kind=TeamMessage.WAY,
+        text=request.text[:MESSAGE_LIMIT],
+        way=[point_to_msg(point) for point in request.way],
+        way_radius=request.radius,
+    )
+
+
+def way_request_from_msg(message: TeamMessage, topic: str = "message") -> WayRequest:
+    """Return the request for the way that a message of kind WAY is.
+
+    Raises:
+        ConversionError: What `checked_team_message` refuses, a way of fewer than two points, no
+            radius.
+    """
+    checked_team_message(message, topic)
+    checks = Checks(topic)
+    points = tuple((point.x, point.y, point.z) for point in message.way)
+    if len(points) < 2:
+        raise checks.fail("way", "at least 2 points", f"{len(points)} points")
+    if message.way_radius <= 0.0:
+        raise checks.fail("way_radius", "more than 0", message.way_radius)
+    to = tuple(message.recipients)
+    return WayRequest(message.id, message.sender, points, message.way_radius, to)
 
 
 def _confidence(checks: Checks, value: float) -> float:

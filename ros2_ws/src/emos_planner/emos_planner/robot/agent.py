@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from coterie_core.geometry import Vec3
 from coterie_core.language import Decider, inline_data
+from coterie_core.making_way import MakingWay, WayRequest
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.resume import Resume
@@ -21,6 +22,7 @@ from coterie_core.skills import (
     Close,
     Detect,
     LookAround,
+    NavigateTo,
     Open,
     Outcome,
     Pick,
@@ -39,7 +41,7 @@ from emos_planner.robot.clearing import HandClearing
 from emos_planner.robot.helping import ANSWER_WAIT, HelpTalk
 from emos_planner.robot.limits import AgentLimits
 from emos_planner.robot.looks import Looks
-from emos_planner.robot.making_way import ASIDE, MakingWay
+from emos_planner.robot.making_way import ASIDE, aside_of, wanted_way
 from emos_planner.robot.messages import HelpMessage
 from emos_planner.robot.others_work import OthersWork
 from emos_planner.robot.outlook import outlook
@@ -91,6 +93,7 @@ class RobotAgent:
         self._looks = Looks(robot, self.tools.toolbox)
         self._clearing = HandClearing(robot, team_map)
         self.aside = MakingWay(robot)
+        self._asking: list[WayRequest] = []
         self._chosen: Option | None = None
         self._doing = ""
         self._time = self._began = 0.0
@@ -170,7 +173,7 @@ class RobotAgent:
 
         `now` None: the time of the last observation.
         """
-        if isinstance(message, HelpMessage) and message.kind == "way":
+        if isinstance(message, WayRequest):
             if self._chosen is None or self.aside.blocked:
                 self.aside.hear(message, self._time if now is None else now)
             return
@@ -230,16 +233,32 @@ class RobotAgent:
         """Go aside for a robot that has asked for it."""
         if self.aside.asked is None:
             return None
-        option = self.aside.option(self.tools.toolbox(), self._position, idle)
-        if option is None:
+        skill = self.aside.go_aside(self._spot_aside, idle)
+        if skill is None:
             return None
+        option = Option(ASIDE, self.why, skill=skill)
         keep_option(self.robot, option)
         return self._begin(option)
+
+    def _spot_aside(self, request: WayRequest, closed: Sequence[Vec3]) -> Vec3 | None:
+        here = self._position
+        if here is None:
+            return None
+        return aside_of(self.tools.toolbox(), self.robot, here, request, closed)
+
+    def _ask_way(self, drive: NavigateTo) -> None:
+        """Ask who stands in the way of a drive to step aside."""
+        tools, here = self.tools.toolbox(), self._position
+        way = wanted_way(tools, self.robot, drive, here) if here is not None else None
+        if way is not None:
+            radius = tools.kind(self.robot).body.frame.radius
+            self._asking.append(self.aside.request(way, radius, self._time))
 
     @property
     def why(self) -> str:
         """What its skill is for, in words."""
-        return f"makes way for {self.aside.whom}" if self.aside.whom else self.words
+        whom = inline_data(self.aside.whom)
+        return f"makes way for {whom}" if whom else self.words
 
     def _begin(self, option: Option) -> Skill | None:
         self._chosen, self._doing = option, type(option.skill).__name__
@@ -329,9 +348,8 @@ class RobotAgent:
         if option is not None and option.id == ASIDE:
             self.aside.ended(result)
             return
-        wanted = self.aside.wants_way(skill, result, self.tools.toolbox, self._position)
-        if wanted is not None:
-            self.talk.ask_way(*wanted)
+        if self.aside.wants_way(skill, result) and isinstance(skill, NavigateTo):
+            self._ask_way(skill)
         words = option.words if option is not None else type(skill).__name__
         tried = Tried(words, result.outcome, result.reason)
         self.history.append(tried)
@@ -404,9 +422,10 @@ class RobotAgent:
 
     # -- what goes out --------------------------------------------------------------------------
 
-    def outbox(self) -> list[HelpMessage]:
+    def outbox(self) -> list[HelpMessage | WayRequest]:
         """Return what is to be said to other robots, and forget it."""
-        return self.talk.outbox()
+        asking, self._asking = self._asking, []
+        return [*self.talk.outbox(), *asking]
 
     def report(self) -> RobotReport:
         """Tell how far this robot is; also its sign of life."""

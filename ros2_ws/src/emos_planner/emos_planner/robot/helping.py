@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 
-from coterie_core.geometry import Vec3
 from coterie_core.language import inline_data
 from coterie_core.tasks import Reflection, SubTask
 from emos_planner.leader.transcript import answer_line
@@ -86,12 +85,6 @@ class HelpTalk:
         kind: Kind = "say" if self.spoken_to else "ask"
         self._say(kind, one.id, inline_data(words, limit=400), (to,) if to else ())
 
-    def ask_way(self, way: tuple[Vec3, ...], radius: float) -> None:
-        """Ask who stands in a way [m] to step aside for a body of a radius [m]."""
-        x, y, _ = way[-1]
-        text = f"{self.robot} cannot get to ({x:.2f}, {y:.2f}): who stands in the way, step aside"
-        self._say("way", "", text, way=way, radius=radius)
-
     def hear(self, message: object) -> HelpMessage | None:
         """Return a message that asks this robot for help; None for others, or one heard before."""
         if not isinstance(message, HelpMessage) or message.id in self._heard:
@@ -119,15 +112,7 @@ class HelpTalk:
         said, self._outbox = self._outbox, []
         return said
 
-    def _say(
-        self,
-        kind: Kind,
-        sub_task: str,
-        text: str,
-        recipients: tuple[str, ...] = (),
-        way: tuple[Vec3, ...] = (),
-        radius: float = 0.0,
-    ) -> None:
+    def _say(self, kind: Kind, sub_task: str, text: str, recipients: tuple[str, ...] = ()) -> None:
         self._count += 1
         self._outbox.append(
             HelpMessage(
@@ -138,7 +123,5 @@ class HelpTalk:
                 task=self.task,
                 sub_task=sub_task,
                 text=text[:500],
-                way=way,
-                radius=radius,
             )
         )

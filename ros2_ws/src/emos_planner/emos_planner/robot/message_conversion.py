@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from coterie_core.making_way import WayRequest
 from coterie_msgs.msg import TeamMessage
-from coterie_ros.conversions.basics import header, point_to_msg
+from coterie_ros.conversions.basics import header
+from coterie_ros.conversions.talk import way_request_from_msg, way_request_to_msg
 from emos_planner.robot.messages import HelpMessage, Kind
 
 KINDS: dict[int, Kind] = {
     TeamMessage.HELP: "ask",
     TeamMessage.OFFER: "offer",
     TeamMessage.TEXT: "say",
-    TeamMessage.WAY: "way",
 }
-"""Kinds of TeamMessage that these robots read."""
+"""Kinds of TeamMessage about tasks that these robots read."""
 _NUMBERS = {kind: number for number, kind in KINDS.items()}
 
 
-def said_to_msg(said: HelpMessage, time: float) -> TeamMessage:
+def said_to_msg(said: HelpMessage | WayRequest, time: float) -> TeamMessage:
     """Return what a robot says at a time [s] as a message."""
+    if isinstance(said, WayRequest):
+        return way_request_to_msg(said, time)
     return TeamMessage(
         header=header(time, ""),
         id=said.id,
@@ -27,17 +30,20 @@ def said_to_msg(said: HelpMessage, time: float) -> TeamMessage:
         text=said.text,
         task=said.task,
         sub_task=said.sub_task,
-        way=[point_to_msg(point) for point in said.way],
-        way_radius=said.radius,
     )
 
 
-def said_from_msg(message: TeamMessage) -> HelpMessage:
-    """Return what a robot says; `message.kind` is one of `KINDS`.
+def said_from_msg(message: TeamMessage) -> HelpMessage | WayRequest | None:
+    """Return what a robot says; None for kinds of messages that these robots do not read.
 
     Raises:
-        ValidationError: A name that is empty or too long, a way that is none.
+        ValidationError: A name that is empty or too long.
+        ConversionError: A way that is none.
     """
+    if message.kind == TeamMessage.WAY:
+        return way_request_from_msg(message)
+    if message.kind not in KINDS:
+        return None
     return HelpMessage(
         id=message.id,
         sender=message.sender,
@@ -46,6 +52,4 @@ def said_from_msg(message: TeamMessage) -> HelpMessage:
         task=message.task,
         sub_task=message.sub_task,
         text=message.text,
-        way=tuple((point.x, point.y, point.z) for point in message.way),
-        radius=message.way_radius,
     )

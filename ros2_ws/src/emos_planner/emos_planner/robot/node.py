@@ -15,6 +15,7 @@ from std_msgs.msg import Bool
 from coterie_core.asking import WordsAnswer, WordsQuestion
 from coterie_core.files import write_atomically
 from coterie_core.language import due_in
+from coterie_core.making_way import WayRequest
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.plain_data import schema_problems
@@ -58,7 +59,7 @@ from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.robot.knowledge import known_of
 from emos_planner.robot.limits import AgentLimits
-from emos_planner.robot.message_conversion import KINDS, said_from_msg, said_to_msg
+from emos_planner.robot.message_conversion import said_from_msg, said_to_msg
 from emos_planner.robot.parameters import ROBOT_PARAMETERS
 
 REFLECT_PATIENCE = 20.0
@@ -285,15 +286,18 @@ class RobotNode(AgentNode):
             self.diagnostics.count("forged_messages")
             self.problem(f"{sender}/message: a message in the name of {message.sender!r}: dropped")
             return
-        if message.kind not in KINDS or self.agent is None:
+        if self.agent is None:
             return
         try:
             said = said_from_msg(message)
         except ValidationError as error:
             self.problem(f"{sender}/message: {schema_problems(error, 'message')}")
             return
-        if self._held and said.kind == "way":
-            return  # nobody moves it, and its release does not either
+        except ConversionError as error:
+            self.problem(f"{sender}/{error}")
+            return
+        if said is None or (self._held and isinstance(said, WayRequest)):
+            return  # nobody moves who is held, and its release does not either
         self.agent.receive(said, self.now())
         if self.agent.aside.asked is not None:
             self._wake.set()

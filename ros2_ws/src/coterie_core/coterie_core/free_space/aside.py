@@ -1,0 +1,112 @@
+"""Where a robot that makes way goes: the nearest spot at which it stands in nobody's way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy import ndimage
+
+from coterie_core.free_space.floor_graph import Cell
+from coterie_core.free_space.free_cells import FreeCells
+from coterie_core.geometry import Vec3
+from coterie_core.making_way import ROOM, WayRequest
+
+FAR = 10.0
+"""How far a robot goes to make way at most [m]."""
+_SPARE = 2  # cells that are better left between a body and what stands around its spot
+_APART = 0.5  # [m] a spot is so far from one that was not got to
+_EVERYWHERE = np.ones((3, 3), dtype=bool)
+
+Mask = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Pieces = Sequence[tuple[Vec3, Vec3]]
+"""Straight pieces of ways, from where to where [m]."""
+
+
+def spot_aside(
+    cells: FreeCells,
+    here: Vec3,
+    radius: float,
+    request: WayRequest,
+    ways: Pieces,
+    closed: Sequence[Vec3] = (),
+    driven: Pieces = (),
+) -> Vec3 | None:
+    """Return where a robot stands in nobody's way, nearest to where it is; all in the map frame.
+
+    Rather where the other one does not shut it in once that has arrived, and not close to
+    furniture, which a robot's own map may have elsewhere; where it did not get to such a spot,
+    rather where it has driven before. It does not go through the other one.
+
+    Args:
+        cells: Where its middle can be on this floor.
+        here: Where it stands [m].
+        radius: Of its own body [m].
+        request: What the other one asks for.
+        ways: The pieces of that way that lie on this floor [m].
+        closed: Spots that it did not get to [m].
+        driven: Where it has driven on this floor [m].
+
+    Returns:
+        None: it does not stand in the way, or cannot go, or there is no such spot.
+    """
+    way, need = request.way, radius + request.radius + ROOM
+    begin = cells.cell(here)
+    if begin is None or not ways:
+        return None
+    if _clearance(np.array([here[0]]), np.array([here[1]]), ways)[0] > need:
+        return None
+    near = cells.near(begin, FAR)
+    free, start = near.free, near.cell(here)
+    assert start is not None
+    xs, ys = near.axes(np.arange(free.shape[1]), np.arange(free.shape[0]))
+    xs, ys = xs[None, :], ys[:, None]
+
+    def away(point: Vec3) -> Floats:
+        out: Floats = np.hypot(xs - point[0], ys - point[1])
+        return out
+
+    off = free & (_clearance(xs, ys, ways) > need + near.size)
+    for spot in closed:
+        off &= away(spot) > _APART
+    later = free & (away(way[-1]) > radius + request.radius)
+    parts, _ = ndimage.label(later, _EVERYWHERE)
+    door = np.argmin(np.where(later, away(way[0]), np.inf))  # where the other one came from
+    out = parts == parts.ravel()[door]
+    roomy = ndimage.binary_erosion(free, _EVERYWHERE, iterations=_SPARE)
+    tried = _clearance(xs, ys, driven) <= near.size
+    body = min(radius + request.radius, math.dist(here[:2], way[0][:2]) - 2.0 * near.size)
+    free = free & (away(way[0]) > body)
+    sure = (off & out & tried,) if closed else ()
+    for wanted in (*sure, off & out & roomy, off & out, off):
+        found = _nearest(start, free, wanted, int(FAR / near.size))
+        if len(found):
+            spots = [(float(xs[0, c]), float(ys[r, 0])) for r, c in found]
+            x, y = min(spots, key=lambda spot: (math.dist(spot, here[:2]), spot))
+            return (x, y, near.elevation)
+    return None
+
+
+def _nearest(start: Cell, free: Mask, wanted: Mask, steps: int) -> npt.NDArray[np.intp]:
+    """Return the wanted cells (n, 2) that are the fewest steps from a cell through free ones."""
+    reached = np.zeros_like(free)
+    reached[start] = True
+    for _ in range(steps):
+        if (reached & wanted).any():
+            break
+        reached = ndimage.binary_dilation(reached, _EVERYWHERE, mask=free | reached)
+    return np.argwhere(reached & wanted)
+
+
+def _clearance(xs: Floats, ys: Floats, ways: Pieces) -> Floats:
+    """Return how far points [m] are from the straight pieces of a way [m]."""
+    out: Floats = np.full(np.broadcast(xs, ys).shape, np.inf)
+    for (ax, ay, _), (bx, by, _) in ways:
+        dx, dy = bx - ax, by - ay
+        share = ((xs - ax) * dx + (ys - ay) * dy) / max(dx * dx + dy * dy, 1e-12)
+        share = np.clip(share, 0.0, 1.0)
+        np.minimum(out, np.hypot(xs - ax - share * dx, ys - ay - share * dy), out=out)
+    return out

@@ -1,0 +1,89 @@
+"""Where the middle of one robot's body can be on a floor: cells, and the ways over them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import shapely
+from scipy import ndimage
+
+from coterie_core.free_space.floor_graph import Cell, FloorGraph
+from coterie_core.geometry import Vec2, Vec3
+
+_SNAP = 0.5  # [m] from free cells at which points still count as there: maps are rough
+
+Mask = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class FreeCells:
+    """Where the middle of a body can be on a floor.
+
+    Attributes:
+        free: Whether it can be in a cell (rows, columns).
+        origin: Corner of cell (0, 0) [m]; cell (row, col) has its middle at
+            `origin + ((col + 0.5) size, (row + 0.5) size)`.
+        size: Edge of a cell [m].
+        elevation: Height of the floor [m].
+    """
+
+    free: Mask
+    origin: Vec2
+    size: float
+    elevation: float
+
+    def cell(self, point: Vec3) -> Cell | None:
+        """Return the free cell nearest to a point [m]; None: there is none within half a meter."""
+        xs, ys = self.axes(*np.nonzero(self.free)[::-1])
+        if not len(xs):
+            return None
+        away = np.hypot(xs - point[0], ys - point[1])
+        k = int(np.argmin(away))
+        if away[k] > _SNAP:
+            return None
+        row, col = np.argwhere(self.free)[k]
+        return int(row), int(col)
+
+    def axes(self, cols: npt.NDArray[np.intp], rows: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Return the middles of columns and of rows [m]."""
+        x, y = self.origin
+        half = self.size / 2.0
+        xs: Floats = x + half + self.size * cols.astype(np.float64)
+        ys: Floats = y + half + self.size * rows.astype(np.float64)
+        return xs, ys
+
+    def near(self, cell: Cell, reach: float) -> FreeCells:
+        """Return the cells not farther from one than a distance [m] along x and y."""
+        n = int(reach / self.size)
+        r0, c0 = max(cell[0] - n, 0), max(cell[1] - n, 0)
+        cut = self.free[r0 : cell[0] + n + 1, c0 : cell[1] + n + 1]
+        x, y = self.origin
+        return FreeCells(cut, (x + self.size * c0, y + self.size * r0), self.size, self.elevation)
+
+    def way(self, start: Vec3, goal: Vec3) -> tuple[Vec3, ...]:
+        """Return the shortest way between two points as points, both of them included [m].
+
+        Where there is none it is the straight line.
+        """
+        a, b = self.cell(start), self.cell(goal)
+        if a is None or b is None:
+            return (start, goal)
+        clearance = (self.size * ndimage.distance_transform_edt(self.free)).astype(np.float32)
+        graph = FloorGraph(self.free, clearance, 0.0, self.size)
+        tree = graph.tree(b)
+        here = int(graph.index[a])
+        if not math.isfinite(float(tree.cost[here])):
+            return (start, goal)
+        path = [here]
+        while tree.next[path[-1]] >= 0:
+            path.append(int(tree.next[path[-1]]))
+        rows, cols = graph.cells[path].T
+        xs, ys = self.axes(cols, rows)
+        inner = shapely.get_coordinates(
+            shapely.LineString([start[:2], *zip(xs, ys, strict=True), goal[:2]]).simplify(self.size)
+        )[1:-1]
+        return (start, *((float(x), float(y), self.elevation) for x, y in inner), goal)

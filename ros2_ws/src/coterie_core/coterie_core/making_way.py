@@ -1,0 +1,150 @@
+"""Making way: who is blocked tells all which way it wants to go; who stands there goes aside."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from coterie_core.geometry import Vec3
+from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult, Wait
+
+MOST_POINTS = 200
+"""Points of a way that a robot asks for at most."""
+WIDEST = 3.0
+"""Largest radius of a body that a way is asked for [m]."""
+ROOM = 0.12
+"""Room that two robots leave between them when they pass [m]."""
+PAUSE = 5.0
+"""Least time from one time that a robot goes aside to the next one [s]."""
+TOLERANCE = 0.1
+"""How far from its spot aside a robot may end [m]; it is less than `ROOM`."""
+_SPOTS = 4  # spots that are tried for one request, one after the other
+
+
+@dataclass(frozen=True, slots=True)
+class WayRequest:
+    """A request to whoever stands in a way to step aside.
+
+    Attributes:
+        id: Unique; receivers drop repeats.
+        sender: Who asks.
+        way: Where the sender is, and the points that it wants to go through, map frame [m].
+        radius: Of its body [m].
+        recipients: Whom it asks; empty: everybody.
+
+    Raises:
+        ValueError: Fewer than two points or too many, one that is not finite, no such radius.
+    """
+
+    id: str
+    sender: str
+    way: tuple[Vec3, ...]
+    radius: float
+    recipients: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what is no way."""
+        if not 2 <= len(self.way) <= MOST_POINTS:
+            raise ValueError(f"way: expected 2 to {MOST_POINTS} points, got {len(self.way)}")
+        if not all(math.isfinite(value) for point in self.way for value in point):
+            raise ValueError("way: expected points of finite numbers [m]")
+        if not 0.0 < self.radius <= WIDEST:
+            raise ValueError(f"radius: expected more than 0 and up to {WIDEST:g} m")
+
+    @property
+    def text(self) -> str:
+        """The same for people."""
+        x, y, _ = self.way[-1]
+        return f"{self.sender} cannot get to ({x:.2f}, {y:.2f}): who stands in the way, step aside"
+
+
+Finder = Callable[[WayRequest, Sequence[Vec3]], Vec3 | None]
+"""Finds the spot to go to for a request [m], not near spots that were not got to [m]."""
+
+
+class MakingWay:
+    """When a robot asks for its way, and when it goes aside for another one.
+
+    Args:
+        robot: Its name.
+
+    Attributes:
+        blocked: Whether its own last drive ended because something stood in its way.
+        asked: The request that it has to look into; None: there is none.
+        whom: For whom it goes aside now; "": for nobody.
+    """
+
+    def __init__(self, robot: str) -> None:
+        self.robot = robot
+        self.blocked = False
+        self.asked: WayRequest | None = None
+        self.whom = ""
+        self._heard: deque[str] = deque(maxlen=200)
+        self._asked_at = self._last = -math.inf
+        self._goal: Vec3 | None = None
+        self._request: WayRequest | None = None
+        self._tries = 0
+        self._closed: deque[Vec3] = deque(maxlen=10)
+
+    def hear(self, request: WayRequest, now: float) -> None:
+        """Take in a request at a time `now` [s]; not one that was heard before."""
+        if request.id in self._heard or request.sender == self.robot:
+            return
+        self._heard.append(request.id)
+        concerned = not request.recipients or self.robot in request.recipients
+        if concerned and not 0.0 <= now - self._last < PAUSE:  # before: the world began anew
+            self.asked, self._asked_at, self._tries = request, now, 0
+
+    def wants_way(self, skill: Skill, result: SkillResult) -> bool:
+        """Take in how an own skill ended; tell whether it was a drive that something blocked."""
+        if isinstance(skill, Wait):
+            return False  # where it stood before
+        self.blocked = isinstance(skill, NavigateTo) and result.outcome is Outcome.BLOCKED
+        if not self.blocked:
+            self.asked = None  # that was before what it has done since
+        return self.blocked
+
+    def request(self, way: Sequence[Vec3], radius: float, now: float) -> WayRequest:
+        """Return the request for an own way [m] and body [m], at a time `now` [s]."""
+        points = tuple(way[:MOST_POINTS])
+        return WayRequest(f"{self.robot}-way-{now:.2f}", self.robot, points, radius)
+
+    def go_aside(self, find: Finder, idle: bool) -> NavigateTo | None:
+        """Return how to go aside for who has asked; None: nobody has, or there is no need.
+
+        A robot that is blocked itself goes aside for one whose name sorts before its own only: of
+        two that stand before one another, one moves.
+
+        Args:
+            find: Finds the spot.
+            idle: Whether it has nothing else to do.
+        """
+        request, self.asked = self.asked, None
+        if request is None or not (idle or (self.blocked and request.sender < self.robot)):
+            return None
+        spot = find(request, self._closed)
+        if spot is None:
+            return None
+        self.whom, self._goal, self._last = request.sender, spot, self._asked_at
+        self._request, self._tries = request, self._tries + 1
+        return NavigateTo(position=spot, tolerance=TOLERANCE)
+
+    def ended(self, result: SkillResult | None) -> None:
+        """Take in how going aside ended: where it did not get to it goes no more.
+
+        Where no way led there, it goes elsewhere at once: its own map of the floor is rough.
+
+        Args:
+            result: How; None: it was broken off.
+        """
+        if result is None:
+            pass
+        elif result.ok:
+            self._closed.clear()
+        elif self._goal is not None and result.outcome in (Outcome.UNREACHABLE, Outcome.BLOCKED):
+            self._closed.append(self._goal)
+            if result.outcome is Outcome.UNREACHABLE and self._tries < _SPOTS:
+                self.asked = self._request
+        self.whom, self._goal = "", None

@@ -1,0 +1,135 @@
+"""Requests for the way: what is none is refused, and who goes aside for whom and when."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from coterie_core.free_space.aside import FAR, spot_aside
+from coterie_core.free_space.free_cells import FreeCells
+from coterie_core.making_way import MOST_POINTS, PAUSE, ROOM, MakingWay, WayRequest
+from coterie_core.skills import NavigateTo, Outcome, SkillResult, Wait
+
+WAY = ((0.0, 1.0, 0.0), (4.0, 1.0, 0.0))
+SPOT = (2.0, 2.0, 0.0)
+OK = SkillResult(Outcome.SUCCEEDED)
+BLOCKED = SkillResult(Outcome.BLOCKED, "slim stands in the way")
+NOWHERE = SkillResult(Outcome.UNREACHABLE, "no path")
+
+
+def asked(id="1", sender="slim", way=WAY, **changes):
+    return WayRequest(id, sender, way, 0.2, **changes)
+
+
+def floor(width=80, height=40):
+    """Free cells of a hall of 4 m x 2 m."""
+    return FreeCells(np.ones((height, width), dtype=bool), (0.0, 0.0), 0.05, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"way": ()}, "2 to 200 points, got 0"),
+        ({"way": WAY[:1]}, "got 1"),
+        ({"way": WAY[:1] * (MOST_POINTS + 1)}, "got 201"),
+        ({"way": ((math.nan, 2.0, 0.0), WAY[1])}, "finite"),
+        ({"way": ((0.0, 2.0, math.inf), WAY[1])}, "finite"),
+        ({"radius": 0.0}, "more than 0"),
+        ({"radius": -1.0}, "more than 0"),
+        ({"radius": 30.0}, "up to 3 m"),
+        ({"radius": math.nan}, "more than 0"),
+    ],
+)
+def test_ways_that_are_none_are_refused(change, named):
+    given = {"id": "m", "sender": "slim", "way": WAY, "radius": 0.2}
+    assert "slim cannot get to (4.00, 1.00)" in WayRequest(**given).text
+    with pytest.raises(ValueError, match=named):
+        WayRequest(**{**given, **change})
+
+
+def test_who_is_idle_goes_aside_once_for_one_request():
+    robot = MakingWay("rover")
+    assert robot.go_aside(lambda request, closed: SPOT, idle=True) is None
+    for request in (asked(sender="rover"), asked("2", recipients=("drone",))):
+        robot.hear(request, 1.0)
+        assert robot.asked is None
+    robot.hear(asked(), 1.0)
+    drive = robot.go_aside(lambda request, closed: SPOT, idle=True)
+    assert drive is not None and drive.position == SPOT and drive.tolerance < ROOM
+    assert robot.whom == "slim"
+    robot.ended(OK)
+    assert robot.whom == ""
+    robot.hear(asked(), 2.0 * PAUSE)
+    robot.hear(asked("2"), 1.0 + PAUSE / 2)
+    assert robot.asked is None, "heard before, and too soon"
+    robot.hear(asked("3"), 1.0 + PAUSE)
+    assert robot.asked is not None
+
+
+def test_who_is_busy_goes_aside_only_if_it_is_blocked_by_one_whose_name_comes_first():
+    for name, blocked, moves in (("rover", False, False), ("rover", True, False),
+                                 ("tiago", True, True)):  # fmt: skip
+        robot = MakingWay(name)
+        assert robot.wants_way(NavigateTo(position=SPOT), BLOCKED if blocked else OK) is blocked
+        robot.hear(asked(), 1.0)
+        assert not robot.wants_way(Wait(1.0), OK) and robot.asked is not None
+        found = robot.go_aside(lambda request, closed: SPOT, idle=False)
+        assert (found is not None) is moves and robot.asked is None
+
+
+def test_what_was_asked_before_its_own_drive_is_past():
+    robot = MakingWay("rover")
+    robot.hear(asked(), 1.0)
+    assert not robot.wants_way(NavigateTo(position=SPOT), OK) and robot.asked is None
+
+
+def test_where_no_way_led_it_goes_elsewhere_and_gives_up_in_the_end():
+    robot, tried = MakingWay("rover"), []
+
+    def find(request, closed):
+        tried.append(tuple(closed))
+        return (float(len(tried)), 0.0, 0.0)
+
+    robot.hear(asked(), 1.0)
+    while robot.go_aside(find, idle=True) is not None:
+        robot.ended(NOWHERE)
+    assert [len(closed) for closed in tried] == [0, 1, 2, 3]
+    robot.hear(asked("2"), 1.0 + PAUSE)
+    robot.go_aside(find, idle=True)
+    robot.ended(None)
+    assert robot.whom == "" and robot.asked is None, "who was stopped on the way tries no more"
+
+
+def test_an_own_request_names_a_way_of_so_many_points():
+    request = MakingWay("rover").request(WAY * MOST_POINTS, 0.3, 12.5)
+    assert (request.sender, request.radius, len(request.way)) == ("rover", 0.3, MOST_POINTS)
+    assert request.id != MakingWay("rover").request(WAY, 0.3, 13.0).id
+
+
+def aside(here, cells=None, way=WAY, **changes):
+    return spot_aside(cells or floor(), here, 0.2, asked(way=way), list(itertools.pairwise(way)),
+                      **changes)  # fmt: skip
+
+
+def test_the_spot_is_off_the_way_and_near():
+    spot = aside((2.0, 1.1, 0.0))
+    assert spot is not None and 0.52 < abs(spot[1] - 1.0) < 0.7
+    assert aside((2.0, 1.8, 0.0)) is None, "it stands in nobody's way"
+    assert aside((9.0, 9.0, 0.0)) is None, "nowhere near a floor"
+    assert aside((2.0, 1.1, 0.0), closed=[spot])[:2] != spot[:2]
+    narrow = floor(height=20)
+    assert aside((2.0, 0.5, 0.0), narrow, ((0.0, 0.5, 0.0), (4.0, 0.5, 0.0))) is None
+    assert FAR > 4.0
+
+
+def test_ways_lead_around_what_is_not_free():
+    cells = floor()
+    cells.free[:30, 40] = False
+    way = cells.way((1.0, 0.5, 0.0), (3.0, 0.5, 0.0))
+    assert way[0] == (1.0, 0.5, 0.0) and way[-1] == (3.0, 0.5, 0.0)
+    assert max(point[1] for point in way) >= 1.5 and len(way) < 12
+    cells.free[:, 40] = False
+    assert cells.way((1.0, 0.5, 0.0), (3.0, 0.5, 0.0)) == ((1.0, 0.5, 0.0), (3.0, 0.5, 0.0))

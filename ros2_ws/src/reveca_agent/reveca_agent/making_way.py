@@ -1,0 +1,74 @@
+"""Making way as a REVECA robot does: where it goes aside, and how."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Awaitable, Callable, Sequence
+
+from coterie_core.free_space.aside import spot_aside
+from coterie_core.geometry import Vec3
+from coterie_core.making_way import WayRequest
+from coterie_core.skills import NavigateTo, Skill, SkillResult
+from reveca_agent.house import HouseBody
+from reveca_agent.house_map import HouseMap
+from reveca_agent.standing import OVERHEAD
+
+
+def way_request(body: HouseBody, skill: Skill, result: SkillResult) -> WayRequest | None:
+    """Take in how an own skill ended; return the request for the way if something blocked it."""
+    if not body.aside.wants_way(skill, result) or not isinstance(skill, NavigateTo):
+        return None
+    here, goal = body.spot.position, skill.position
+    if goal is None:
+        return None
+    cells = body.map.floor.cells(here[2])
+    way = (here, goal) if cells is None else cells.way(here, goal)
+    return body.aside.request(way, body.shape.radius, body.time)
+
+
+async def make_way(
+    body: HouseBody, carry_out: Callable[[Skill], Awaitable[SkillResult]], idle: bool
+) -> bool:
+    """Go aside for a robot that has asked for it; tell whether this one moved.
+
+    Args:
+        body: The body that goes.
+        carry_out: Has its driver carry out a skill.
+        idle: Whether it has nothing else to do.
+    """
+
+    def find(request: WayRequest, closed: Sequence[Vec3]) -> Vec3 | None:
+        return aside_of(body.map, body.spot.position, request, closed)
+
+    moved = False
+    while (skill := body.aside.go_aside(find, idle)) is not None:
+        moved, result = True, None
+        try:
+            result = await carry_out(skill)
+        finally:  # stopped on the way: it goes aside for nobody any more
+            body.aside.ended(result)
+    return moved
+
+
+def aside_of(
+    house: HouseMap, here: Vec3, request: WayRequest, closed: Sequence[Vec3] = ()
+) -> Vec3 | None:
+    """Return where a robot goes to make way, as `spot_aside` does, by its map [m].
+
+    Args:
+        house: What it knows of the house.
+        here: Where it stands [m].
+        request: What the other one asks for.
+        closed: Spots that it did not get to [m].
+    """
+    cells = house.floor.cells(here[2])
+    if cells is None:
+        return None
+    height = cells.elevation
+    ways = [
+        (a, b)
+        for a, b in itertools.pairwise(request.way)
+        if min(abs(a[2] - height), abs(b[2] - height)) < OVERHEAD
+    ]
+    driven = [piece for piece in house.trail if abs(piece[0][2] - height) < OVERHEAD]
+    return spot_aside(cells, here, house.shape.radius, request, ways, closed, driven)
