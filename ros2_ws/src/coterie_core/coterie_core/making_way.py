@@ -20,7 +20,10 @@ PAUSE = 5.0
 """Least time from one time that a robot goes aside to the next one [s]."""
 TOLERANCE = 0.1
 """How far from its spot aside a robot may end [m]; it is less than `ROOM`."""
+LET_PASS = 8.0
+"""How long a robot that has work of its own waits aside, so that the other one passes [s]."""
 _SPOTS = 4  # spots that are tried for one request, one after the other
+_TRIES = 3  # drives blocked one after the other, after which also the first by name goes aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +74,19 @@ class MakingWay:
         robot: Its name.
 
     Attributes:
-        blocked: Whether its own last drive ended because something stood in its way.
+        blocked: How many of its own drives ended because something stood in its way, of the last
+            ones without any other.
         asked: The request that it has to look into; None: there is none.
         whom: For whom it goes aside now; "": for nobody.
+        lets_pass: Whether it has gone aside though it has work of its own: it had better wait.
     """
 
     def __init__(self, robot: str) -> None:
         self.robot = robot
-        self.blocked = False
+        self.blocked = 0
         self.asked: WayRequest | None = None
         self.whom = ""
+        self.lets_pass = self._busy = False
         self._heard: deque[str] = deque(maxlen=200)
         self._asked_at = self._last = -math.inf
         self._goal: Vec3 | None = None
@@ -99,12 +105,14 @@ class MakingWay:
 
     def wants_way(self, skill: Skill, result: SkillResult) -> bool:
         """Take in how an own skill ended; tell whether it was a drive that something blocked."""
-        if isinstance(skill, Wait):
-            return False  # where it stood before
-        self.blocked = isinstance(skill, NavigateTo) and result.outcome is Outcome.BLOCKED
-        if not self.blocked:
-            self.asked = None  # that was before what it has done since
-        return self.blocked
+        drive = isinstance(skill, NavigateTo)
+        if isinstance(skill, Wait) or (drive and result.outcome is Outcome.UNREACHABLE):
+            return False  # it stands where it stood before
+        if not drive or result.outcome is not Outcome.BLOCKED:
+            self.blocked, self.asked = 0, None  # that was before what it has done since
+            return False
+        self.blocked += 1
+        return True
 
     def request(self, way: Sequence[Vec3], radius: float, now: float) -> WayRequest:
         """Return the request for an own way [m] and body [m], at a time `now` [s]."""
@@ -114,21 +122,25 @@ class MakingWay:
     def go_aside(self, find: Finder, idle: bool) -> NavigateTo | None:
         """Return how to go aside for who has asked; None: nobody has, or there is no need.
 
-        A robot that is blocked itself goes aside for one whose name sorts before its own only: of
-        two that stand before one another, one moves.
+        A robot that is blocked itself goes aside for one whose name sorts before its own: of two
+        that stand before one another, one moves. Where that does not help, since the other one
+        stands where the way ends, it goes for any.
 
         Args:
             find: Finds the spot.
             idle: Whether it has nothing else to do.
         """
         request, self.asked = self.asked, None
-        if request is None or not (idle or (self.blocked and request.sender < self.robot)):
+        if request is None:
+            return None
+        yields = self.blocked >= (1 if request.sender < self.robot else _TRIES)
+        if not idle and not yields:
             return None
         spot = find(request, self._closed)
         if spot is None:
             return None
         self.whom, self._goal, self._last = request.sender, spot, self._asked_at
-        self._request, self._tries = request, self._tries + 1
+        self._request, self._tries, self._busy = request, self._tries + 1, not idle
         return NavigateTo(position=spot, tolerance=TOLERANCE)
 
     def ended(self, result: SkillResult | None) -> None:
@@ -143,6 +155,8 @@ class MakingWay:
             pass
         elif result.ok:
             self._closed.clear()
+            if self._goal is not None:
+                self.lets_pass, self.blocked = self._busy, 0
         elif self._goal is not None and result.outcome in (Outcome.UNREACHABLE, Outcome.BLOCKED):
             self._closed.append(self._goal)
             if result.outcome is Outcome.UNREACHABLE and self._tries < _SPOTS:

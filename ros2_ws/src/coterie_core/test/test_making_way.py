@@ -74,10 +74,30 @@ def test_who_is_busy_goes_aside_only_if_it_is_blocked_by_one_whose_name_comes_fi
                                  ("tiago", True, True)):  # fmt: skip
         robot = MakingWay(name)
         assert robot.wants_way(NavigateTo(position=SPOT), BLOCKED if blocked else OK) is blocked
+        assert robot.blocked == int(blocked)
         robot.hear(asked(), 1.0)
         assert not robot.wants_way(Wait(1.0), OK) and robot.asked is not None
         found = robot.go_aside(lambda request, closed: SPOT, idle=False)
         assert (found is not None) is moves and robot.asked is None
+
+
+def test_where_yielding_by_name_does_not_help_the_first_one_goes_too_and_lets_the_other_pass():
+    robot, drive = MakingWay("anna"), NavigateTo(position=SPOT)
+    for k in range(3):
+        robot.hear(asked(str(k)), k * PAUSE)
+        assert robot.go_aside(lambda request, closed: SPOT, idle=False) is None
+        assert robot.wants_way(drive, BLOCKED) and not robot.wants_way(drive, NOWHERE)
+    robot.hear(asked("3"), 3 * PAUSE)
+    assert robot.go_aside(lambda request, closed: SPOT, idle=False) is not None
+    robot.ended(OK)
+    assert robot.lets_pass and robot.blocked == 0
+    robot.lets_pass = False
+    robot.ended(OK)
+    assert not robot.lets_pass, "that was its wait"
+    robot.hear(asked("4"), 9 * PAUSE)
+    robot.go_aside(lambda request, closed: SPOT, idle=True)
+    robot.ended(OK)
+    assert not robot.lets_pass, "who has nothing to do need not wait"
 
 
 def test_what_was_asked_before_its_own_drive_is_past():

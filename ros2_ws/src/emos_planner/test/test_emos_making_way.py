@@ -12,7 +12,7 @@ import pytest
 from coterie_core.free_space.aside import FAR
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.language import Decider, RulesModel
-from coterie_core.making_way import PAUSE, ROOM, WayRequest
+from coterie_core.making_way import LET_PASS, PAUSE, ROOM, WayRequest
 from coterie_core.observation import Observation
 from coterie_core.skills import NavigateTo, Outcome, SkillResult, Wait
 from coterie_core.tasks import SubTask, Thing
@@ -206,6 +206,10 @@ def test_of_two_blocked_robots_one_makes_way(sender, moves):
     if moves:
         agent.skill_ended(skill, OK)
         assert agent.share.in_work().attempts[-1].skill == "Wait", "it is no try of its work"
+        lets_pass = chosen(agent)
+        assert lets_pass == Wait(LET_PASS)
+        agent.skill_ended(lets_pass, OK)
+        assert chosen(agent) != lets_pass and len(agent.share.in_work().attempts) == 2
     assert agent.why == "get it"
 
 

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from coterie_core.free_space.aside import spot_aside
 from coterie_core.geometry import Vec3
-from coterie_core.making_way import WayRequest
-from coterie_core.skills import NavigateTo, Skill, SkillResult
+from coterie_core.making_way import LET_PASS, WayRequest
+from coterie_core.skills import NavigateTo, Skill, SkillResult, Wait
 from reveca_agent.house import HouseBody
 from reveca_agent.house_map import HouseMap
 from reveca_agent.standing import OVERHEAD
@@ -47,6 +47,9 @@ async def make_way(
             result = await carry_out(skill)
         finally:  # stopped on the way: it goes aside for nobody any more
             body.aside.ended(result)
+    if body.aside.lets_pass:
+        body.aside.lets_pass = False
+        await carry_out(Wait(LET_PASS))
     return moved
 
 

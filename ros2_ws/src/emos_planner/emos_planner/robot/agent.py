@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from coterie_core.geometry import Vec3
 from coterie_core.language import Decider, inline_data
-from coterie_core.making_way import MakingWay, WayRequest
+from coterie_core.making_way import LET_PASS, MakingWay, WayRequest
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.resume import Resume
@@ -205,6 +205,9 @@ class RobotAgent:
         """Choose what to do next; None: nothing to do now."""
         if self.aside.blocked and self.share.in_work() and (aside := self._make_way(idle=False)):
             return aside
+        if self.aside.lets_pass:
+            self.aside.lets_pass = False
+            return self._begin(Option(ASIDE, "lets the other one pass", skill=Wait(LET_PASS)))
         for _ in range(len(self.share.sub_tasks) + 2):
             work = self.share.next_work(self.holding, self.map, self.witness.step)
             if work is None:
