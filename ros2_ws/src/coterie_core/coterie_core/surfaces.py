@@ -98,6 +98,28 @@ def bears_at_top_only(label: str) -> bool:
     return category is not None and category.shape == "toilet"
 
 
+def as_high_as_its_kind(label: str, box: Box, floor: float) -> Box:
+    """Return a box that stands on the floor and is as high as things of its kind are [m].
+
+    Of a toilet robots see the seat alone, or the wall above its tank as well. Labels that are not
+    known, and boxes of a height that their kind has, stay as they are.
+
+    Args:
+        label: What it is.
+        box: As it was seen.
+        floor: Height of the floor [m].
+    """
+    category = load_household().category(label)
+    if category is None or category.size is None:
+        return box
+    low, high = category.size[2]
+    if low <= box.top - floor <= high:
+        return box
+    x, y, _ = box.center
+    top = min(max(box.top - floor, low), high)
+    return Box((x, y, floor + top / 2.0), (*box.size[:2], top), box.yaw)
+
+
 def hollow_bottom(label: str, box: Box) -> float | None:
     """Return the height [m] of the bottom of a hollow thing that is known as a box only.
 

@@ -193,13 +193,20 @@ def test_every_code_of_moveit_has_its_outcome(ros):
 FLOOR = ((-5.0, -5.0, -0.1), (5.0, 5.0, 0.0))
 
 
-def before(ros, label, box, drawn=None, pitch=0.7):
-    """Return a robot that holds the cup; its map has one piece of furniture, it sees `drawn`."""
+def before(ros, label, box, drawn=None, pitch=0.7, cup=None):
+    """Return a robot that holds the cup; its map has one piece of furniture, it sees `drawn`.
+
+    With `cup`, the lengths of the cup's sides [m], the map has that as well.
+    """
     rig = Rig(ros, **{"arm.scene_radius": 0.0})
     scene = SceneGraph()
     scene.objects["o9"] = SceneObject("o9", LabelBelief.of(label), box, kind="furniture")
+    if cup is not None:
+        at = Box((1.6, 1.1, 0.55), (*cup, 0.1))
+        scene.objects["o1"] = SceneObject("o1", LabelBelief.of("cup"), at)
     rig.map.publish(conversions.scene_to_msg(scene, time=1.0))
-    ros.spin_until(lambda: [one[0] for one in rig.adapter.sensors.objects(9.0)] == ["o9"])
+    known = set(scene.objects)
+    ros.spin_until(lambda: {one[0] for one in rig.adapter.sensors.objects(9.0)} == known)
     assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
     if drawn is not None:
         eye = pitched(1.0, 1.0, 1.2, 0.0, pitch)
@@ -332,6 +339,23 @@ def test_nothing_is_let_go_where_the_robot_sees_that_nothing_bears_it(ros, label
     assert (outcome, holding, rig.put_at) == (Outcome.NOT_VISIBLE, "cup", []), reason
     assert "0.80 m were expected; look at it from another side" in reason
     assert len(rig.arm.goals[MOVE]) == moves, "the hand did not move"
+
+
+@pytest.mark.parametrize("top", [0.45, 0.8, 0.95])
+def test_things_longer_than_a_tank_is_deep_are_put_onto_it_however_high_its_box_was_seen(ros, top):
+    """Of a toilet robots see the seat alone, or the wall above the tank as well."""
+    drawn = {
+        "bowl#0": ((1.4, 0.8, 0.0), (1.85, 1.2, 0.42)),
+        "tank#0": ((1.85, 0.8, 0.0), (2.03, 1.2, 0.77)),
+        "wall#0": ((2.03, 0.0, 0.0), (2.1, 2.0, 2.0)),
+    }
+    rig = before(
+        ros, "toilet", Box((1.72, 1.0, top / 2.0), (0.64, 0.4, top)), drawn, cup=(0.2, 0.06)
+    )
+    outcome, reason, _ = rig.do(Place(Target("toilet", (1.7, 1.0, top))))
+    assert outcome is Outcome.SUCCEEDED, reason
+    (x, y, z) = rig.put_at[0]
+    assert 1.85 < x < 2.03 and 0.8 < y < 1.2 and z == pytest.approx(0.77, abs=0.03), (x, y, z)
 
 
 def _point(request):

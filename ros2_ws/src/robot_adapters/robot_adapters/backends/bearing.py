@@ -9,6 +9,7 @@ from coterie_core.household import load_household
 from coterie_core.sightings import is_solid
 from coterie_core.skills import Outcome, Target
 from coterie_core.surfaces import (
+    as_high_as_its_kind,
     bears_at_top_only,
     between_arms,
     hollow_bottom,
@@ -80,6 +81,12 @@ class Bearing:
                 around = Box((x, y, z / 2.0), (2.0 * radius, 2.0 * radius, z))
                 self._check_height(label, (x, y, z), around, radius)
             return x, y, z
+        exact = bears_at_top_only(label)
+        if exact:
+            surface = as_high_as_its_kind(label, surface, self._where.pose().position[2])
+            z = surface.top
+            # It is narrow: what lies along it, its middle over it, stays there.
+            radius = min(held.size[:2] if held is not None else (EDGE,)) / 2.0
         # A point of its box means what carries things there; a shelf has several boards.
         tops = usual_tops(label, surface)
         if category is not None and category.boards:
@@ -89,7 +96,7 @@ class Bearing:
         if hollow_bottom(label, surface) is not None:
             return x, y, z
         # What was seen counts more than the box, which may be too large or mostly air.
-        others, exact = self._beside(label, surface), bears_at_top_only(label)
+        others = self._beside(label, surface)
         middle = between_arms(label, surface)
         spot = self._where.relief.level_spot(
             (x, y, z), middle, radius, others, reach=self._reach, at_its_height=exact
