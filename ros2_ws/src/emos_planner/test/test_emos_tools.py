@@ -360,6 +360,29 @@ def test_what_was_seen_far_too_large_for_its_kind_is_no_load_for_a_giant():
     assert seen.feasible and seen.target[:2] == pytest.approx((x, y)), seen.reason
 
 
+def test_what_a_robot_has_seen_is_in_view_from_somewhere_whatever_rough_boxes_say():
+    """A brush in a corner between a shelf and a toilet, whose boxes were seen too wide."""
+    scene = house()
+    for name, left in (("shelf-1", 2.1), ("toilet-1", 2.95)):
+        rough = box(left + 0.475, 3.56, 0.0, 0.95, 0.72, 1.2)
+        scene.add_object(furniture(name, rough, 1.2, last_seen=Sighting(1.0, "wheels")))
+    brush = item("brush-1", box(3.0, 3.96, 0.0, 0.06, 0.06, 0.38))
+    scene.add_object(brush)
+    resumes = {"wheels": Resume.of_embodiment(BODIES["wheels"])}
+
+    def look(at="brush-1"):
+        return Toolbox(scene, resumes).estimate("wheels", task("detect", at), START)
+
+    given = look()
+    assert given.obstacle is Obstacle.OCCLUDED, "on a map that somebody made it may be hidden"
+    brush.last_seen = Sighting(1.0, "wheels")
+    seen = look()
+    assert seen.feasible and seen.spot is not None, seen.reason
+    for name in ("shelf-1", "toilet-1"):
+        scene.objects[name].last_seen = None
+    assert look().obstacle is Obstacle.OCCLUDED, "furniture of such a map is where it is"
+
+
 def test_a_box_much_higher_than_its_kind_takes_in_what_stands_on_it():
     """An oven 1.6 m high: with the hood above it, so that a hand gets on it all the same."""
     scene = house()

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
 from coterie_core.scene import SceneGraph
+from coterie_core.tasks import Obstacle
 from emos_planner.geometry.body import Body, Frame, body_key
 from emos_planner.geometry.configuration_space import ConfigurationSpace
 from emos_planner.geometry.floorplan import Driven, FloorPlan
@@ -150,6 +151,14 @@ class BodiesInScene:
         part = kind.space.part_at(start) if start is not None else -1
         return frozenset({part}) if part >= 0 else kind.space.main
 
+    def lines_to(self, meant: Meant) -> list[Sightlines]:
+        """Return the lines of sight to a thing: as the map has it, then as it may be.
+
+        Only what a robot has seen is surely in view from somewhere.
+        """
+        seen = meant.object is not None and meant.object.last_seen is not None
+        return [self.lines, self.lines.forgiving()] if seen else [self.lines]
+
     def view(
         self, robot: str, meant: Meant, parts: frozenset[int] | None, away: float = BEST_AWAY
     ) -> Sight:
@@ -164,17 +173,21 @@ class BodiesInScene:
         kind = self.kind(robot)
         key = ("sight", meant.key, parts, away)
         if key not in kind.answers:
-            kind.answers[key] = sights(
-                kind.space,
-                self.lines,
-                kind.body,
-                meant.box,
-                self.plan.floor_index(meant.box.bottom),
-                parts,
-                self.catalog.around(meant),
-                meant.id,
-                away,
-            )
+            for lines in self.lines_to(meant):
+                sight = sights(
+                    kind.space,
+                    lines,
+                    kind.body,
+                    meant.box,
+                    self.plan.floor_index(meant.box.bottom),
+                    parts,
+                    self.catalog.around(meant),
+                    meant.id,
+                    away,
+                )
+                if sight.obstacle is not Obstacle.OCCLUDED:
+                    break
+            kind.answers[key] = sight
         out: Sight = kind.answers[key]
         return out
 

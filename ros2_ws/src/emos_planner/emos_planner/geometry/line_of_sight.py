@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Collection
@@ -17,6 +18,8 @@ from emos_planner.geometry.body import DOOR_HEIGHT
 from emos_planner.geometry.floorplan import FloorPlan
 
 Floats = npt.NDArray[np.float64]
+_ROUGH = 0.15
+"""Boxes of furniture that robots only saw may be so much too large on each side [m]."""
 _SHRINK = 0.002  # [m] that boxes are taken smaller, so that what touches them is not hidden
 _THIN = 0.15  # [m] of the part of a wall that counts as its middle, across
 _BOARD = 0.02  # [m] that boards of shelves are thick
@@ -77,7 +80,21 @@ class Sightlines:
         for k, thing in enumerate(things):
             if thing.receptacles:
                 self._low[k], self._high[k] = self._room_above(thing)
+        self._forgiving: Sightlines | None = None
         self.walls = walls or [_walls_of(scene, plan, k) for k in range(len(plan.floors))]
+
+    def forgiving(self) -> Sightlines:
+        """Return the same where furniture that robots only saw is smaller than its rough boxes.
+
+        What a robot has seen is in view from somewhere, whatever its neighbours' boxes say.
+        """
+        if self._forgiving is None:
+            seen = np.array([t.last_seen is not None and t.kind != "item" for t in self._things])
+            out = copy.copy(self)
+            out._half = self._half.copy()
+            out._half[seen, :2] = np.maximum(self._half[seen, :2] - _ROUGH, 1e-4)
+            self._forgiving = out
+        return self._forgiving
 
     def clear(
         self,

@@ -16,7 +16,7 @@ from coterie_core.tasks import Obstacle, Thing
 from emos_planner.geometry.bodies import BodiesInScene
 from emos_planner.geometry.body import Hand
 from emos_planner.geometry.grasp import FEW, Grip, gap_to, grips, reach_of
-from emos_planner.geometry.line_of_sight import points_of
+from emos_planner.geometry.line_of_sight import Sightlines, points_of
 from emos_planner.geometry.results import Estimate, Reach
 from emos_planner.geometry.things import FLOOR, Meant, Surface, surfaces_of
 from emos_planner.geometry.viewpoints import eyes_toward
@@ -94,6 +94,16 @@ def _seen_from(
     tools: BodiesInScene, robot: str, meant: Meant, found: list[Grip]
 ) -> tuple[Grip, int] | None:
     """Return the first spot from which the thing can be seen too: the best, as they are sorted."""
+    for lines in tools.lines_to(meant):
+        best = _seen_along(lines, tools, robot, meant, found)
+        if best is not None:
+            return best
+    return None
+
+
+def _seen_along(
+    lines: Sightlines, tools: BodiesInScene, robot: str, meant: Meant, found: list[Grip]
+) -> tuple[Grip, int] | None:
     kind, box = tools.kind(robot), meant.box
     points = points_of(box)
     through = tools.catalog.around(meant)
@@ -107,7 +117,7 @@ def _seen_from(
             for camera in kind.body.cameras:
                 x, y = spots[:, 0], spots[:, 1]
                 eyes = eyes_toward(camera, x, y, box.center, z + camera.height)
-                clear = tools.lines.clear(eyes, points, grip.floor, through, meant.id)
+                clear = lines.clear(eyes, points, grip.floor, through, meant.id)
                 shares = clear.mean(axis=1)
                 # What is well in view counts before what is at the edge of being hidden.
                 for least in _SHARES:
