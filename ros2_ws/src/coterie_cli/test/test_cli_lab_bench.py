@@ -18,7 +18,9 @@ from coterie_cli.lab_bench.works import (
     questions,
     requests,
     shared_goals,
+    tours,
 )
+from coterie_cli.tour.record import questions_of_house
 from coterie_core.geometry import Box
 from coterie_core.scene import LabelBelief, SceneObject
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -47,6 +49,14 @@ def test_questions_have_their_truth_and_requests_are_of_what_is_there(world):
     labels = {thing.label.top for thing in truth.objects.values()}
     assert len(set(requests(truth, 3, 4))) == 4 and set(requests(truth, 3, 4)) <= labels
     assert questions(truth, 3, 6) == asked
+
+
+def test_each_tour_of_a_house_asks_something_else(world):
+    truth = world.truth()
+    three = [[one.text for one in asked] for asked in tours(truth, 7, 3)]
+    assert three[0] == [one.text for one in questions_of_house(truth, 7)]
+    assert len({tuple(texts) for texts in three}) == 3
+    assert tours(truth, 7, 3) == tours(truth, 7, 3)
 
 
 def test_an_errand_is_done_when_such_a_thing_lies_there(world):

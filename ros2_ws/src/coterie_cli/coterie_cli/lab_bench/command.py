@@ -41,6 +41,7 @@ def main_command(
     ] = ",".join(KINDS),
     hops: Annotated[int, typer.Option(min=1, help="Hops of each robot that explores.")] = 8,
     asked: Annotated[int, typer.Option(min=1, help="Number of questions per house.")] = 6,
+    tours: Annotated[int, typer.Option(min=1, help="Tours per house, of other questions.")] = 1,
     errands: Annotated[int, typer.Option(min=1, help="Number of tasks per house.")] = 3,
     max_time: Annotated[
         float, typer.Option(min=1.0, help="Simulated time that a task may take [s].")
@@ -64,7 +65,7 @@ def main_command(
     ensure_interfaces(robots)
     from coterie_cli.lab_bench.sessions import Session, Size
 
-    size = Size(rooms, hops, asked, errands, max_time, pace)
+    size = Size(rooms, hops, asked, tours, errands, max_time, pace)
     book = Book(out)
     wanted = missing(book.trials, range(seed, seed + houses), cast("list[Kind]", chosen))
     console = Console()

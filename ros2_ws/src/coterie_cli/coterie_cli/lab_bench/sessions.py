@@ -33,9 +33,10 @@ from coterie_cli.lab_bench.works import (
     questions,
     requests,
     shared_goals,
+    tours,
 )
 from coterie_cli.tour.map_watch import MapWatch
-from coterie_cli.tour.record import Asked, questions_of_house
+from coterie_cli.tour.record import Asked
 from coterie_core.observation import Observation
 from coterie_core.permits import Permits
 from coterie_core.questions import Question
@@ -61,6 +62,7 @@ class Size:
         rooms: Of the house.
         hops: Of each robot that explores.
         asked: Questions, and as many requests for things.
+        tours: Of other questions each.
         errands: Tasks for a leader, and goals that robots share.
         max_time: Simulated time that each of these may take [s].
         pace: Simulated seconds per second in the lab, and of robots that explore directly.
@@ -69,6 +71,7 @@ class Size:
     rooms: int
     hops: int
     asked: int
+    tours: int
     errands: int
     max_time: float
     pace: float
@@ -199,18 +202,18 @@ class Session:
                 right = found_right(self.truth, label, things)
                 self._book("find", number, asked.text, clock, "" if right else asked.because,
                            cause="nothing found" if not things else "another thing")  # fmt: skip
-            await self._tour(operator)
+            for number, parts in enumerate(tours(self.truth, self.house, self.size.tours)):
+                await self._tour(operator, number, parts)
 
-    async def _tour(self, operator: Operator) -> None:
+    async def _tour(self, operator: Operator, number: int, asked: list[Asked]) -> None:
         """Ask what a tour asks: it is done when all of it is answered."""
         clock = self._clock()
-        asked = questions_of_house(self.truth, self.house)
         for one in asked:
             await _ask(operator, one)
         known = [one for one in asked if one.truth]
         right = sum(one.truth.lower() in one.answer.lower() for one in known)
         lacks = [f"{one.text} {one.answer}" for one in asked if one.kind == "none"]
-        self._book("tour", 0, f"{len(asked)} questions", clock, "; ".join(lacks),
+        self._book("tour", number, f"{len(asked)} questions", clock, "; ".join(lacks),
                    cause="not answered", score=right / max(len(known), 1))  # fmt: skip
 
     # -- robots that do tasks for a leader -------------------------------------------------------

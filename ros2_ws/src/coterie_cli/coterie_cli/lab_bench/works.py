@@ -14,6 +14,7 @@ import numpy as np
 
 from coterie_bench.skills.tasks import fetches
 from coterie_cli.demo.referee import bank_of_house
+from coterie_cli.tour.record import Asked, questions_of_house
 from coterie_core.cooperation import Goal
 from coterie_core.geometry import Box
 from coterie_core.questions import LabelledQuestion
@@ -38,6 +39,7 @@ KINDS: dict[Kind, Role] = {
 WAYS: tuple[Way, ...] = ("direct", "lab")
 
 _AT = 1.0  # [m] of a thing on a map from where it is
+_NEXT_TOUR = 1_000_000  # between the seeds of two tours of a house
 _LARGE = 0.1  # [m^3] of furniture that is asked about: it is seen from anywhere in its room
 
 
@@ -151,6 +153,11 @@ def requests(truth: SceneGraph, seed: int, count: int) -> list[str]:
     """Choose labels of furniture to be found."""
     labels = furniture(truth)
     return random.Random(seed).sample(labels, min(count, len(labels)))
+
+
+def tours(truth: SceneGraph, seed: int, count: int) -> list[list[Asked]]:
+    """Return what so many tours ask, each other things; the first what a tour of the seed asks."""
+    return [questions_of_house(truth, seed + _NEXT_TOUR * number) for number in range(count)]
 
 
 def errands(world: EmbeddedWorld, robot: str, seed: int, count: int) -> list[Errand]:
