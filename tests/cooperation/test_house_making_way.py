@@ -81,3 +81,4 @@ async def test_of_two_at_work_that_block_one_another_one_makes_way(team):
     assert await run(two, SWAP) == {"slim": "met", "other": "met"} and done(two, SWAP)
     assert {request.sender for request in two.asked} == {"slim", "other"}
     assert len(two.asked) <= 4 and set(asides(two)) == {"slim"}, "other goes first, by name"
+    assert two.world.time < 150.0, "nobody looks for what the other one has brought"

@@ -271,6 +271,9 @@ class HouseBody:
 
         The first one of a goal holds all that the robot knows of the house, from work before too.
         """
+        heard = [self.names.heard(note, self.map.scene) for note in notes]
+        for note in heard:
+            self._taken(note)
         room = self.spot.room
         first, self._told_all = not self._told_all, True
         shown = [
@@ -294,9 +297,24 @@ class HouseBody:
             view=(room, self._revision),
             covered=(room,) if self.search.covered(room) else (),
             teammates=mates,
-            notes=[self.names.heard(note, self.map.scene) for note in notes],
+            notes=heard,
             result=self._result,
         )
+
+    def _taken(self, note: Note) -> None:
+        """Forget where a thing lay that another one says to have taken from there.
+
+        The map would show it there until the robot has looked in vain so often, and what it shows
+        counts more than words. If it is there all the same, the next look finds it again.
+        """
+        facts = note.facts
+        if facts is None or not (note.kind == "done" or facts.answer in ("taken", "placed")):
+            return
+        thing = self.map.thing(facts.item)
+        if thing is None or thing.kind != "item" or thing.id == self.holding:
+            return
+        if not facts.place or facts.place not in (thing.support, thing.container):
+            self._forget(thing.id)
 
     # --- what the agent does ---------------------------------------------------------------------
 

@@ -218,6 +218,38 @@ def test_what_is_missed_often_is_forgotten_and_gets_its_name_back(body, eyes):
     assert items(body) == {"rover-mug-1"}
 
 
+@pytest.mark.parametrize(
+    ("kind", "answer", "place", "stays"),
+    [
+        ("done", "placed", "table-1", False),
+        ("reply", "taken", "", False),
+        ("reply", "placed", "table-1", False),
+        ("done", "placed", "counter-1", True),  # it lies there for oneself, too
+        ("reply", "untouched", "", True),
+        ("ask", "", "counter-1", True),
+    ],
+)
+def test_what_another_one_took_away_is_off_the_map_until_it_is_seen_again(
+    body, eyes, kind, answer, place, stays
+):
+    """What the map shows counts more than words: it was fetched from where it no longer lay."""
+    eyes.see(MUG)
+    body.percept()
+    facts = Facts(item="rover-mug-1", label="mug", place=place, answer=answer)
+    shown = body.percept([Note("slim-1", "slim", kind, "x", facts)])
+    assert ("rover-mug-1" in ids(shown)) is stays
+    eyes.see(MUG)  # they err, or lie
+    assert "rover-mug-1" in ids(body.percept())
+
+
+def test_what_is_in_the_own_hand_stays_there_whatever_is_said(body, eyes):
+    eyes.see(MUG)
+    carry(body)
+    facts = Facts(item="rover-mug-1", label="mug", place="table-1", answer="placed")
+    assert body.percept([Note("slim-1", "slim", "done", "x", facts)]).hands == ("rover-mug-1",)
+    assert "rover-mug-1" in items(body)
+
+
 def test_a_thing_in_view_now_and_then_stays(body, eyes):
     for _ in range(4):
         eyes.see(MUG)
