@@ -99,7 +99,7 @@ class RevecaNode(AgentNode):
         self._time = 0.0
         self._notes: deque[Note] = deque(maxlen=500)
         self._work: Work | None = None
-        self._busy = self._answering = False
+        self._busy = self._answering = self._making_way = False
         self._turn = asyncio.Lock()
         directory = parameters["state_directory"]
         self._file = Path(directory) / f"{self.robot}_memory.json" if directory else None
@@ -194,11 +194,18 @@ class RevecaNode(AgentNode):
             return  # nobody moves it, and its release does not either
         if self._busy and self.body is not None:
             self.body.aside.hear(request, self._time)
-        elif not self._busy:
+        elif not self._busy and not self._making_way:
+            self._making_way = True
             self.run(self._make_way(request, self._time), "making way")
 
     async def _make_way(self, request: WayRequest, asked: float) -> None:
         """Go aside for who has asked for it at a time [s], while there is no goal in work."""
+        try:
+            await self._go_aside(request, asked)
+        finally:
+            self._making_way = False
+
+    async def _go_aside(self, request: WayRequest, asked: float) -> None:
         async with self._turn:
             if self._time - asked > PAUSE or not self._knows_house():
                 return
