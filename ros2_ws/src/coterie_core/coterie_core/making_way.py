@@ -143,14 +143,18 @@ class MakingWay:
         self._request, self._tries, self._busy = request, self._tries + 1, not idle
         return NavigateTo(position=spot, tolerance=TOLERANCE)
 
-    def ended(self, result: SkillResult | None) -> None:
+    def ended(self, result: SkillResult | None) -> bool:
         """Take in how going aside ended: where it did not get to it goes no more.
 
         Where no way led there, it goes elsewhere at once: its own map of the floor is rough.
 
         Args:
             result: How; None: it was broken off.
+
+        Returns:
+            Whether it has to ask for its own way aside: it has work, and something blocked it.
         """
+        stuck = False
         if result is None:
             pass
         elif result.ok:
@@ -159,6 +163,8 @@ class MakingWay:
                 self.lets_pass, self.blocked = self._busy, 0
         elif self._goal is not None and result.outcome in (Outcome.UNREACHABLE, Outcome.BLOCKED):
             self._closed.append(self._goal)
+            stuck = self._busy and result.outcome is Outcome.BLOCKED
             if result.outcome is Outcome.UNREACHABLE and self._tries < _SPOTS:
                 self.asked = self._request
         self.whom, self._goal = "", None
+        return stuck

@@ -100,6 +100,17 @@ def test_where_yielding_by_name_does_not_help_the_first_one_goes_too_and_lets_th
     assert not robot.lets_pass, "who has nothing to do need not wait"
 
 
+def test_who_is_blocked_on_its_way_aside_asks_for_that_if_it_has_work():
+    """Both would stand before one another for good: one waits, the other is not asked."""
+    for idle in (False, True):
+        robot = MakingWay("slim")
+        robot.wants_way(NavigateTo(position=SPOT), BLOCKED)
+        robot.hear(asked(sender="rover"), 1.0)
+        assert robot.go_aside(lambda request, closed: SPOT, idle=idle) is not None
+        assert robot.ended(BLOCKED) is not idle, "of idle robots one does not chase the other"
+        assert robot.ended(OK) is False
+
+
 def test_what_was_asked_before_its_own_drive_is_past():
     robot = MakingWay("rover")
     robot.hear(asked(), 1.0)
@@ -135,11 +146,16 @@ def aside(here, cells=None, way=WAY, **changes):
 
 
 def test_the_spot_is_off_the_way_and_near():
+    hall = floor()
+    hall.free[:15, 15:] = hall.free[25:, 15:] = False  # room for one, and for two at its end
     spot = aside((2.0, 1.1, 0.0))
     assert spot is not None and 0.52 < abs(spot[1] - 1.0) < 0.7
     assert aside((2.0, 1.8, 0.0)) is None, "it stands in nobody's way"
     assert aside((9.0, 9.0, 0.0)) is None, "nowhere near a floor"
     assert aside((2.0, 1.1, 0.0), closed=[spot])[:2] != spot[:2]
+    for off in (0.3, 0.4, 0.45):  # it touches the other one, and does not go past it
+        met = aside((2.0, 1.0, 0.0), hall, ((2.0 + off, 1.0, 0.0), (0.0, 1.0, 0.0)))
+        assert met is not None and met[0] < 1.0, (off, met)
     narrow = floor(height=20)
     assert aside((2.0, 0.5, 0.0), narrow, ((0.0, 0.5, 0.0), (4.0, 0.5, 0.0))) is None
     assert FAR > 4.0

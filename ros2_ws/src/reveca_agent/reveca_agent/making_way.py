@@ -18,22 +18,28 @@ def way_request(body: HouseBody, skill: Skill, result: SkillResult) -> WayReques
     """Take in how an own skill ended; return the request for the way if something blocked it."""
     if not body.aside.wants_way(skill, result) or not isinstance(skill, NavigateTo):
         return None
-    here, goal = body.spot.position, skill.position
-    if goal is None:
-        return None
+    return None if skill.position is None else _request(body, skill.position)
+
+
+def _request(body: HouseBody, goal: Vec3) -> WayRequest:
+    here = body.spot.position
     cells = body.map.floor.cells(here[2])
     way = (here, goal) if cells is None else cells.way(here, goal)
     return body.aside.request(way, body.shape.radius, body.time)
 
 
 async def make_way(
-    body: HouseBody, carry_out: Callable[[Skill], Awaitable[SkillResult]], idle: bool
+    body: HouseBody,
+    carry_out: Callable[[Skill], Awaitable[SkillResult]],
+    ask_way: Callable[[WayRequest], object],
+    idle: bool,
 ) -> bool:
     """Go aside for a robot that has asked for it; tell whether this one moved.
 
     Args:
         body: The body that goes.
         carry_out: Has its driver carry out a skill.
+        ask_way: Asks the others for the way.
         idle: Whether it has nothing else to do.
     """
 
@@ -46,7 +52,9 @@ async def make_way(
         try:
             result = await carry_out(skill)
         finally:  # stopped on the way: it goes aside for nobody any more
-            body.aside.ended(result)
+            stuck = body.aside.ended(result)
+        if stuck and skill.position is not None:
+            ask_way(_request(body, skill.position))
     if body.aside.lets_pass:
         body.aside.lets_pass = False
         await carry_out(Wait(LET_PASS))

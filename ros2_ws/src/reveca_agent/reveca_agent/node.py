@@ -213,7 +213,7 @@ class RevecaNode(AgentNode):
             body.aside.hear(request, self._time)
             self._takes_part.publish(Bool(data=True))
             try:
-                await self._stop_watch.pursue(make_way(body, self.skill, idle=True))
+                await self._stop_watch.pursue(make_way(body, self.skill, self.ask_way, idle=True))
             except RobotStopped:
                 pass  # it stays where it was stopped
             finally:

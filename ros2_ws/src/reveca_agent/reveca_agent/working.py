@@ -236,7 +236,7 @@ class Work:
             return False
         before = self.doing
         self._do("make way")
-        moved = await make_way(self.body, self._carried, idle)
+        moved = await make_way(self.body, self._carried, self.driver.ask_way, idle)
         self._do(before)
         return moved
 

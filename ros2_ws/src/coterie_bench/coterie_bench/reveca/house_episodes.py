@@ -159,7 +159,7 @@ class HouseTeam:
             driver.body.aside.hear(request, self.world.time)
             if self._tasks[name].done():
                 self._tasks[name] = asyncio.ensure_future(
-                    make_way(driver.body, driver.skill, idle=True)
+                    make_way(driver.body, driver.skill, driver.ask_way, idle=True)
                 )
 
     def take_out(self, name: str) -> None:

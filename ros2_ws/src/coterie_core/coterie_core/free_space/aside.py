@@ -78,7 +78,8 @@ def spot_aside(
     out = parts == parts.ravel()[door]
     roomy = ndimage.binary_erosion(free, _EVERYWHERE, iterations=_SPARE)
     tried = _clearance(xs, ys, driven) <= near.size
-    body = min(radius + request.radius, math.dist(here[:2], way[0][:2]) - 2.0 * near.size)
+    # Past the other one there is no way; where they touch, it leads away from that one.
+    body = min(radius + request.radius, math.dist(here[:2], way[0][:2]) - 0.5 * near.size)
     free = free & (away(way[0]) > body)
     sure = (off & out & tried,) if closed else ()
     for wanted in (*sure, off & out & roomy, off & out, off):

@@ -349,7 +349,8 @@ class RobotAgent:
         """Take in how a skill went: the true outcome, and the reason."""
         option, self._chosen, self._doing = self._chosen, None, ""
         if option is not None and option.id == ASIDE:
-            self.aside.ended(result)
+            if self.aside.ended(result) and isinstance(skill, NavigateTo):
+                self._ask_way(skill)
             return
         if self.aside.wants_way(skill, result) and isinstance(skill, NavigateTo):
             self._ask_way(skill)
