@@ -29,6 +29,8 @@ _SIZE = (0.1, 0.1, 0.1)
 _ON = 0.35
 _FLOOR = 0.15
 """What lies lower than this above the floor lies on no table, seat or counter [m]."""
+_SUNK = 0.08
+"""What lies so much lower than the bottom of a tub lies beside it, in too wide a box [m]."""
 _EDGE = 0.15
 """So far in from its sides a box that a camera saw may be too wide [m]."""
 _LOWEST = 0.4
@@ -276,15 +278,19 @@ def lowest_on(owner: SceneObject, *, at_edge: bool = False) -> float:
     """Return how low the bottom of a thing may be [m] that lies on or in another's box.
 
     Boxes of cameras are too wide: what fell beside a table lies in its box, but not on it. On the
-    lowest board of a shelf, behind doors, in tubs and in baskets things do lie as low as the floor;
-    behind doors that are not known to be open not at the edge of the box (`edge_of`).
+    lowest board of a shelf, behind doors and in baskets things do lie as low as the floor, in tubs
+    as low as their bottom; behind doors that are not known to be open not at the edge of the box
+    (`edge_of`).
     """
     category = load_household().category(owner.label.top)
     box = owner.box
     if box.size[2] <= 2.0 * _FLOOR or category is None:
         return box.bottom - 0.05
+    bottom = hollow_bottom(owner.label.top, box)
+    if bottom is not None:
+        return max(box.bottom - 0.05, bottom - _SUNK)
     behind_doors = category.opens and (owner.is_open is True or not at_edge)
-    if behind_doors or category.depth > 0.0 or category.shape == "shelf":
+    if behind_doors or category.shape == "shelf":
         return box.bottom - 0.05
     return box.bottom + max(_FLOOR, _LOWEST * box.size[2])
 

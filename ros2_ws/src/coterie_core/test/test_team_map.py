@@ -353,6 +353,24 @@ def test_what_lies_low_in_the_box_of_a_desk_lies_beside_it(
 
 
 @pytest.mark.parametrize(
+    ("label", "size", "bottom", "inside"),
+    [
+        ("bathtub", (1.6, 0.9, 0.56), 0.0, False),
+        ("bathtub", (1.6, 0.9, 0.56), 0.1, True),
+        ("sink", (0.6, 0.5, 0.88), 0.3, False),
+        ("sink", (0.6, 0.5, 0.88), 0.68, True),
+        ("basket", (0.4, 0.3, 0.25), 0.0, True),  # its bottom is hardly higher than the floor
+    ],
+)
+def test_what_lies_on_the_floor_in_the_box_of_a_tub_is_not_in_it(
+    known: TeamMap, label: str, size: Vec3, bottom: float, inside: bool
+) -> None:
+    (tub,) = look(known, Detection(label, 0.9, Box((4.0, 3.0, size[2] / 2.0), size)))
+    (mug,) = look(known, at("mug", 4.0, 3.0, bottom + 0.05))
+    assert (known.scene.objects[mug].support == tub) is inside
+
+
+@pytest.mark.parametrize(
     ("label", "size", "bottom"),
     [
         ("bathtub", (1.6, 0.75, 0.56), 0.11),

@@ -341,6 +341,43 @@ def test_nothing_is_let_go_where_the_robot_sees_that_nothing_bears_it(ros, label
     assert len(rig.arm.goals[MOVE]) == moves, "the hand did not move"
 
 
+def tub(near, far):
+    """Return a bathtub across the robot's way, between two depths x [m], and its floor."""
+    rim, low, high = 0.09, 0.12, 0.56
+    return {
+        "near#0": ((near, 0.2, 0.0), (near + rim, 1.8, high)),
+        "far#0": ((far - rim, 0.2, 0.0), (far, 1.8, high)),
+        "left#0": ((near, 0.2, 0.0), (far, 0.2 + rim, high)),
+        "right#0": ((near, 1.8 - rim, 0.0), (far, 1.8, high)),
+        "bottom#0": ((near, 0.2, 0.0), (far, 1.8, low)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("near", "outcome"), [(1.45, Outcome.OUT_OF_REACH), (1.75, Outcome.NOT_VISIBLE)]
+)
+def test_nothing_is_let_go_over_the_floor_that_a_tubs_box_takes_in(ros, near, outcome):
+    """The box is 0.25 m too deep; from farther away the tub's own rim hides its bottom."""
+    far, front = near + 0.7, near - 0.25
+    box = Box(((front + far) / 2.0, 1.0, 0.28), (far - front, 1.6, 0.56))
+    rig = before(ros, "bathtub", box, tub(near, far), pitch=0.9)
+    moves = len(rig.arm.goals[MOVE])
+    got, reason, holding = rig.do(Place(Target("bathtub", (front + 0.1, 1.0, 0.12))))
+    assert (got, holding, len(rig.arm.goals[MOVE])) == (outcome, "cup", moves), reason
+    if outcome is Outcome.OUT_OF_REACH:
+        x, _, z = rig.bears_at[0]
+        assert near + 0.09 < x < far - 0.09 and z == pytest.approx(0.12, abs=0.03)
+    else:
+        assert "the floor is in view" in reason
+
+
+def test_things_go_into_a_tub_where_its_bottom_is_seen(ros):
+    box = Box((1.8, 1.0, 0.28), (0.7, 1.6, 0.56))
+    rig = before(ros, "bathtub", box, tub(1.45, 2.15), pitch=0.9)
+    assert rig.do(Place(Target("bathtub", (1.8, 1.0, 0.12))))[0] is Outcome.SUCCEEDED
+    assert 1.54 < rig.put_at[0][0] < 2.06
+
+
 @pytest.mark.parametrize("top", [0.45, 0.8, 0.95])
 def test_things_longer_than_a_tank_is_deep_are_put_onto_it_however_high_its_box_was_seen(ros, top):
     """Of a toilet robots see the seat alone, or the wall above the tank as well."""

@@ -27,6 +27,8 @@ _SAME = 0.5
 """A thing of the label that lies farther from the target's position is another one [m]."""
 _BESIDE = 0.3
 """A point so near to the box of furniture means that: boxes of two maps differ [m]."""
+_STEP_IN = 0.07
+"""The bottom of a tub or a basin is told from the floor and from its rim by so much [m]."""
 _STEP = 0.1
 """Furniture seen so much higher or lower than expected is not put on by guess [m]."""
 
@@ -48,6 +50,16 @@ def known_box(where: Whereabouts, target: Target) -> Box | None:
         if one[1] <= _SAME or one[2].contains((x, y, one[2].center[2]), _BESIDE)
     ]
     return min(there, key=lambda one: one[:2])[2] if there else None
+
+
+def _out_of_reach(label: str, at: Vec3) -> Ended:
+    x, y, z = at
+    return Ended(
+        Outcome.OUT_OF_REACH,
+        f"the {label} is level at ({x:.2f}, {y:.2f}), {z:.2f} m high, and nowhere that the hand "
+        "gets to from here: go nearer to that",
+        at,
+    )
 
 
 class Bearing:
@@ -93,8 +105,9 @@ class Bearing:
             surface = below(surface, z - CLEARANCE)
         elif surface.bottom - CLEARANCE <= z <= tops[0]:
             z = min(tops, key=lambda top: abs(top - z))
-        if hollow_bottom(label, surface) is not None:
-            return x, y, z
+        bottom = hollow_bottom(label, surface)
+        if bottom is not None:
+            return self._inside(label, (x, y, z), surface, bottom, radius)
         # What was seen counts more than the box, which may be too large or mostly air.
         others = self._beside(label, surface)
         middle = between_arms(label, surface)
@@ -105,15 +118,50 @@ class Bearing:
         if spot is not None and spot.point[2] >= lowest:
             if spot.reached:
                 return spot.point
-            x, y, z = spot.point
-            raise Ended(
-                Outcome.OUT_OF_REACH,
-                f"the {label} is level at ({x:.2f}, {y:.2f}), {z:.2f} m high, and nowhere that the "
-                "hand gets to from here: go nearer to that",
-                spot.point,
-            )
+            raise _out_of_reach(label, spot.point)
         self._check_height(label, (x, y, z), surface, radius)
         return x, y, z
+
+    def _inside(self, label: str, point: Vec3, box: Box, bottom: float, radius: float) -> Vec3:
+        """Return where to let go of what goes into a hollow thing: over its bottom [m].
+
+        Its box may be too large. Where the robot sees the floor or the rim at the point, and the
+        bottom elsewhere, it is there; of baskets, whose bottom is the floor's height, only the box
+        is known.
+
+        Args:
+            label: What it is.
+            point: Where the thing is meant to go.
+            box: Of the hollow thing.
+            bottom: Height at which its bottom is expected [m].
+            radius: Of what the hand holds [m].
+
+        Raises:
+            Ended: The floor is there, and the bottom not in view; or it is out of reach, and where.
+        """
+        relief, floor = self._where.relief, self._where.pose().position[2]
+        seen = relief.height(point, box, EDGE / 2.0)
+        if bottom - floor < _STEP_IN or seen is None or abs(seen - bottom) < _STEP_IN:
+            return point
+        x, y, z = point
+        low = bottom - 2.0 * _STEP
+        deeper = Box(
+            (*box.center[:2], (low + box.top) / 2.0), (*box.size[:2], box.top - low), box.yaw
+        )
+        spot = relief.level_spot(
+            (x, y, bottom), deeper, radius, reach=self._reach, at_its_height=True
+        )
+        if spot is not None and abs(spot.point[2] - bottom) < _STEP_IN:
+            if not spot.reached:
+                raise _out_of_reach(label, spot.point)
+            return (*spot.point[:2], z)
+        if seen - floor < _STEP_IN:
+            raise Ended(
+                Outcome.NOT_VISIBLE,
+                f"the floor is in view where the {label} was expected, and the bottom of that is "
+                "not; look at it from another side",
+            )
+        return point
 
     def _check_height(self, label: str, point: Vec3, box: Box, radius: float) -> None:
         """Check that furniture is seen to be about as high as a point [m] on it.
