@@ -210,7 +210,7 @@ def test_cancel_restart_and_a_newer_goal(graph) -> None:
         lambda: rover.agent.memory.goal.name == LONGER.name and rover._work.decisions > 5,
         what="the newer goal",
     )
-    assert rover._file.is_file()
+    assert rover._file.file.is_file()
 
     # Another process of this robot goes on with what was kept.
     begun, known = rover.body.begun, set(rover.agent.memory.scene)

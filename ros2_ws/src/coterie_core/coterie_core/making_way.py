@@ -103,16 +103,16 @@ class MakingWay:
         if concerned and not 0.0 <= now - self._last < PAUSE:  # before: the world began anew
             self.asked, self._asked_at, self._tries = request, now, 0
 
-    def wants_way(self, skill: Skill, result: SkillResult) -> bool:
-        """Take in how an own skill ended; tell whether it was a drive that something blocked."""
-        drive = isinstance(skill, NavigateTo)
+    def blocked_drive(self, skill: Skill, result: SkillResult) -> NavigateTo | None:
+        """Take in how an own skill ended; return it if it was a drive that something blocked."""
+        drive = skill if isinstance(skill, NavigateTo) else None
         if isinstance(skill, Wait) or (drive and result.outcome is Outcome.UNREACHABLE):
-            return False  # it stands where it stood before
-        if not drive or result.outcome is not Outcome.BLOCKED:
+            return None  # it stands where it stood before
+        if drive is None or result.outcome is not Outcome.BLOCKED:
             self.blocked, self.asked = 0, None  # that was before what it has done since
-            return False
+            return None
         self.blocked += 1
-        return True
+        return drive
 
     def request(self, way: Sequence[Vec3], radius: float, now: float) -> WayRequest:
         """Return the request for an own way [m] and body [m], at a time `now` [s]."""

@@ -73,10 +73,12 @@ def test_who_is_busy_goes_aside_only_if_it_is_blocked_by_one_whose_name_comes_fi
     for name, blocked, moves in (("rover", False, False), ("rover", True, False),
                                  ("tiago", True, True)):  # fmt: skip
         robot = MakingWay(name)
-        assert robot.wants_way(NavigateTo(position=SPOT), BLOCKED if blocked else OK) is blocked
+        drive = NavigateTo(position=SPOT)
+        ended = robot.blocked_drive(drive, BLOCKED if blocked else OK)
+        assert ended == (drive if blocked else None)
         assert robot.blocked == int(blocked)
         robot.hear(asked(), 1.0)
-        assert not robot.wants_way(Wait(1.0), OK) and robot.asked is not None
+        assert robot.blocked_drive(Wait(1.0), OK) is None and robot.asked is not None
         found = robot.go_aside(lambda request, closed: SPOT, idle=False)
         assert (found is not None) is moves and robot.asked is None
 
@@ -86,7 +88,8 @@ def test_where_yielding_by_name_does_not_help_the_first_one_goes_too_and_lets_th
     for k in range(3):
         robot.hear(asked(str(k)), k * PAUSE)
         assert robot.go_aside(lambda request, closed: SPOT, idle=False) is None
-        assert robot.wants_way(drive, BLOCKED) and not robot.wants_way(drive, NOWHERE)
+        assert robot.blocked_drive(drive, BLOCKED) == drive
+        assert robot.blocked_drive(drive, NOWHERE) is None
     robot.hear(asked("3"), 3 * PAUSE)
     assert robot.go_aside(lambda request, closed: SPOT, idle=False) is not None
     robot.ended(OK)
@@ -104,7 +107,7 @@ def test_who_is_blocked_on_its_way_aside_asks_for_that_if_it_has_work():
     """Both would stand before one another for good: one waits, the other is not asked."""
     for idle in (False, True):
         robot = MakingWay("slim")
-        robot.wants_way(NavigateTo(position=SPOT), BLOCKED)
+        robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
         robot.hear(asked(sender="rover"), 1.0)
         assert robot.go_aside(lambda request, closed: SPOT, idle=idle) is not None
         assert robot.ended(BLOCKED) is not idle, "of idle robots one does not chase the other"
@@ -114,7 +117,7 @@ def test_who_is_blocked_on_its_way_aside_asks_for_that_if_it_has_work():
 def test_what_was_asked_before_its_own_drive_is_past():
     robot = MakingWay("rover")
     robot.hear(asked(), 1.0)
-    assert not robot.wants_way(NavigateTo(position=SPOT), OK) and robot.asked is None
+    assert robot.blocked_drive(NavigateTo(position=SPOT), OK) is None and robot.asked is None
 
 
 def test_where_no_way_led_it_goes_elsewhere_and_gives_up_in_the_end():

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from coterie_core.free_space.aside import spot_aside
 from coterie_core.geometry import Vec3
 from coterie_core.making_way import LET_PASS, WayRequest
-from coterie_core.skills import NavigateTo, Skill, SkillResult, Wait
+from coterie_core.skills import Skill, SkillResult, Wait
 from reveca_agent.house import HouseBody
 from reveca_agent.house_map import HouseMap
 from reveca_agent.standing import OVERHEAD
@@ -16,9 +16,8 @@ from reveca_agent.standing import OVERHEAD
 
 def way_request(body: HouseBody, skill: Skill, result: SkillResult) -> WayRequest | None:
     """Take in how an own skill ended; return the request for the way if something blocked it."""
-    if not body.aside.wants_way(skill, result) or not isinstance(skill, NavigateTo):
-        return None
-    return None if skill.position is None else _request(body, skill.position)
+    drive = body.aside.blocked_drive(skill, result)
+    return None if drive is None or drive.position is None else _request(body, drive.position)
 
 
 def _request(body: HouseBody, goal: Vec3) -> WayRequest:

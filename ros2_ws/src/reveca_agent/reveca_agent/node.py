@@ -17,7 +17,7 @@ from typing import Any
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Bool
 
-from coterie_core.cooperation import Goal, Note
+from coterie_core.cooperation import Note
 from coterie_core.language import inline_data
 from coterie_core.making_way import PAUSE, WayRequest
 from coterie_core.observation import Observation
@@ -49,9 +49,9 @@ from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody, household_goal
 from reveca_agent.house_map import Shape
 from reveca_agent.making_way import make_way
-from reveca_agent.memory import Memory
 from reveca_agent.parameters import AGENT_PARAMETERS
-from reveca_agent.saved_work import SavedWork
+from reveca_agent.progress import feedback_of, result_of
+from reveca_agent.saved_work import WorkFile
 from reveca_agent.settings import Settings
 from reveca_agent.working import Work
 
@@ -102,7 +102,8 @@ class RevecaNode(AgentNode):
         self._busy = self._answering = self._making_way = False
         self._turn = asyncio.Lock()
         directory = parameters["state_directory"]
-        self._file = Path(directory) / f"{self.robot}_memory.json" if directory else None
+        file = Path(directory) / f"{self.robot}_memory.json" if directory else None
+        self._file = WorkFile(file, self.problem)
         self._status = self.publisher(RobotStatus, "status", "latched")
         self._messages = self.publisher(TeamMessage, "message", "messages")
         self._takes_part = self.publisher(Bool, "takes_part", "latched")
@@ -265,16 +266,19 @@ class RevecaNode(AgentNode):
             body = await self._ready()
             limit = conversions.duration_from_msg(request.max_time) or self.parameters["max_time"]
             briefing = body.briefing(goal, self.team, max_time=limit, seed=self.parameters["seed"])
-            memory = self._restored(goal, body)
+            # Only the first goal of a process may be one that another process had in work.
+            memory = self._file.restored(goal, body) if self._goal is None else None
+            if memory is not None:
+                self.get_logger().info(f"goes on with a memory of {len(memory.scene)} things")
             self.agent.begin(briefing, memory)
             if self.agent.asking is not None:
                 self.agent.asking.begin(f"{goal.name} {body.begun:.1f}")
             self._goal = request
 
             def changed() -> None:
-                self._feedback(context)
+                context.feedback(feedback_of(work))
                 self._tell()
-                self._keep()
+                self._file.keep(self.agent.memory, body)
                 self.keeper.tell(list(body.events))
                 body.events.clear()
 
@@ -282,15 +286,17 @@ class RevecaNode(AgentNode):
             end = await self._stop_watch.pursue(work.to_the_end(body.begun + limit))
             changed()
             if end == "met":
-                return context.succeed(self._result(True, "met"))
-            return context.abort(self._result(False, end))
+                return context.succeed(result_of(self._work, True, "met"))
+            return context.abort(result_of(self._work, False, end))
         except asyncio.CancelledError:
             why = "a newer goal took its place" if context.preempted else "cancelled"
-            return context.cancel(self._result(False, why))
+            return context.cancel(result_of(self._work, False, why))
         except (_NotReady, RobotStopped) as error:
-            return context.abort(self._result(False, str(error)))
+            return context.abort(result_of(self._work, False, str(error)))
         finally:
             self._busy = False
+            if self.body is not None:
+                self.body.aside.asked = None  # who still wants its way asks again
             if self._work is not None:
                 self._work.doing = ""
             self._takes_part.publish(Bool(data=False))
@@ -399,35 +405,6 @@ class RevecaNode(AgentNode):
 
     # -- what goes out --------------------------------------------------------------------------
 
-    def _feedback(self, context: GoalContext) -> None:
-        placed, wanted = self._progress()
-        assert self._work is not None
-        context.feedback(
-            Cooperate.Feedback(
-                steps=self._work.decisions,
-                placed=placed,
-                wanted=wanted,
-                plan=self.agent.plan.text() if self.agent.plan is not None else "",
-                room=self.body.spot.room if self.body is not None else "",
-            )
-        )
-
-    def _progress(self) -> tuple[int, int]:
-        memory = self.agent.memory
-        lacking = sum(memory.needs().values())
-        return memory.goal.total - lacking, memory.goal.total
-
-    def _result(self, success: bool, message: str) -> Any:
-        result = Cooperate.Result(success=success, message=message)
-        work = self._work
-        if work is None or self._goal is None:
-            return result
-        result.placed, result.wanted = self._progress()
-        result.steps, result.distance = work.decisions, work.distance
-        result.messages, result.characters = work.notes, work.characters
-        result.duration = conversions.duration_to_msg(max(work.body.since_begin, 0.0))
-        return result
-
     def _tell(self) -> None:
         body, doing = self.body, self._work.doing if self._work is not None else ""
         status = RobotStatus(
@@ -440,36 +417,6 @@ class RevecaNode(AgentNode):
             held = body.map.thing(body.holding)
             status.holding = held.label.top if held is not None else ""
         self._status.publish(status)
-
-    # -- keeping --------------------------------------------------------------------------------
-
-    def _keep(self) -> None:
-        if self._file is None or self._goal is None or self.body is None:
-            return
-        memory, body = self.agent.memory, self.body
-        saved = SavedWork(
-            goal=memory.goal.text(), memory=memory.save(), holding=body.holding, begun=body.begun
-        )
-        try:
-            saved.write(self._file)
-        except OSError as error:
-            self.problem(f"memory not saved: {error}")
-
-    def _restored(self, goal: Goal, body: HouseBody) -> Memory | None:
-        """Return the memory of a process before this one, if it was for the same goal."""
-        if self._goal is not None or self._file is None or not self._file.is_file():
-            return None
-        try:
-            saved = SavedWork.read(self._file)
-            if saved.goal != goal.text():
-                return None
-            memory = Memory.restore(saved.memory)
-        except (OSError, ValueError) as error:
-            self.problem(f"{self._file}: not taken over: {error}")
-            return None
-        body.take_over(memory, saved.holding, saved.begun)
-        self.get_logger().info(f"goes on with a memory of {len(memory.scene)} things")
-        return memory
 
 
 def _said_from_msg(message: TeamMessage, topic: str) -> Note | WayRequest:

@@ -38,15 +38,13 @@ class FreeCells:
 
     def cell(self, point: Vec3) -> Cell | None:
         """Return the free cell nearest to a point [m]; None: there is none within half a meter."""
-        xs, ys = self.axes(*np.nonzero(self.free)[::-1])
-        if not len(xs):
+        rows, cols = np.nonzero(self.free)
+        if not len(rows):
             return None
+        xs, ys = self.axes(cols, rows)
         away = np.hypot(xs - point[0], ys - point[1])
         k = int(np.argmin(away))
-        if away[k] > _SNAP:
-            return None
-        row, col = np.argwhere(self.free)[k]
-        return int(row), int(col)
+        return (int(rows[k]), int(cols[k])) if away[k] <= _SNAP else None
 
     def axes(self, cols: npt.NDArray[np.intp], rows: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return the middles of columns and of rows [m]."""

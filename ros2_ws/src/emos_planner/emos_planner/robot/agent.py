@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from coterie_core.geometry import Vec3
 from coterie_core.language import Decider, inline_data
-from coterie_core.making_way import LET_PASS, MakingWay, WayRequest
+from coterie_core.making_way import WayRequest
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.resume import Resume
@@ -22,7 +22,6 @@ from coterie_core.skills import (
     Close,
     Detect,
     LookAround,
-    NavigateTo,
     Open,
     Outcome,
     Pick,
@@ -41,7 +40,7 @@ from emos_planner.robot.clearing import HandClearing
 from emos_planner.robot.helping import ANSWER_WAIT, HelpTalk
 from emos_planner.robot.limits import AgentLimits
 from emos_planner.robot.looks import Looks
-from emos_planner.robot.making_way import ASIDE, aside_of, wanted_way
+from emos_planner.robot.making_way import WayOfRobot
 from emos_planner.robot.messages import HelpMessage
 from emos_planner.robot.others_work import OthersWork
 from emos_planner.robot.outlook import outlook
@@ -92,8 +91,7 @@ class RobotAgent:
         self.tools = OwnTools(robot, resume, team_map)
         self._looks = Looks(robot, self.tools.toolbox)
         self._clearing = HandClearing(robot, team_map)
-        self.aside = MakingWay(robot)
-        self._asking: list[WayRequest] = []
+        self.aside = WayOfRobot(robot, self.tools.toolbox)
         self._chosen: Option | None = None
         self._doing = ""
         self._time = self._began = 0.0
@@ -203,16 +201,14 @@ class RobotAgent:
 
     async def next_skill(self) -> Skill | None:
         """Choose what to do next; None: nothing to do now."""
-        if self.aside.blocked and self.share.in_work() and (aside := self._make_way(idle=False)):
-            return aside
-        if self.aside.lets_pass:
-            self.aside.lets_pass = False
-            return self._begin(Option(ASIDE, "lets the other one pass", skill=Wait(LET_PASS)))
+        if self.share.in_work() and (aside := self.aside.between(self._position)):
+            return self._begin(aside)
         for _ in range(len(self.share.sub_tasks) + 2):
             work = self.share.next_work(self.holding, self.map, self.witness.step)
             if work is None:
                 self._chosen, self._doing = None, ""
-                return self._make_way(idle=not self.holding) or self._put_down_leftover()
+                aside = self.aside.option(self._position, idle=not self.holding)
+                return self._begin(aside) if aside is not None else self._put_down_leftover()
             option, said = await self._choose(work)
             keep_option(self.robot, option, said.words)
             if option.effect == "done":
@@ -232,36 +228,10 @@ class RobotAgent:
             return self._begin(option)
         return None
 
-    def _make_way(self, idle: bool) -> Skill | None:
-        """Go aside for a robot that has asked for it."""
-        if self.aside.asked is None:
-            return None
-        skill = self.aside.go_aside(self._spot_aside, idle)
-        if skill is None:
-            return None
-        option = Option(ASIDE, self.why, skill=skill)
-        keep_option(self.robot, option)
-        return self._begin(option)
-
-    def _spot_aside(self, request: WayRequest, closed: Sequence[Vec3]) -> Vec3 | None:
-        here = self._position
-        if here is None:
-            return None
-        return aside_of(self.tools.toolbox(), self.robot, here, request, closed)
-
-    def _ask_way(self, drive: NavigateTo) -> None:
-        """Ask who stands in the way of a drive to step aside."""
-        tools, here = self.tools.toolbox(), self._position
-        way = wanted_way(tools, self.robot, drive, here) if here is not None else None
-        if way is not None:
-            radius = tools.kind(self.robot).body.frame.radius
-            self._asking.append(self.aside.request(way, radius, self._time))
-
     @property
     def why(self) -> str:
         """What its skill is for, in words."""
-        whom = inline_data(self.aside.whom)
-        return f"makes way for {whom}" if whom else self.words
+        return self.aside.words or self.words
 
     def _begin(self, option: Option) -> Skill | None:
         self._chosen, self._doing = option, type(option.skill).__name__
@@ -348,12 +318,8 @@ class RobotAgent:
     def skill_ended(self, skill: Skill, result: SkillResult) -> None:
         """Take in how a skill went: the true outcome, and the reason."""
         option, self._chosen, self._doing = self._chosen, None, ""
-        if option is not None and option.id == ASIDE:
-            if self.aside.ended(result) and isinstance(skill, NavigateTo):
-                self._ask_way(skill)
+        if self.aside.took_in(option, skill, result, self._position, self._time):
             return
-        if self.aside.wants_way(skill, result) and isinstance(skill, NavigateTo):
-            self._ask_way(skill)
         words = option.words if option is not None else type(skill).__name__
         tried = Tried(words, result.outcome, result.reason)
         self.history.append(tried)
@@ -428,8 +394,7 @@ class RobotAgent:
 
     def outbox(self) -> list[HelpMessage | WayRequest]:
         """Return what is to be said to other robots, and forget it."""
-        asking, self._asking = self._asking, []
-        return [*self.talk.outbox(), *asking]
+        return [*self.talk.outbox(), *self.aside.outbox()]
 
     def report(self) -> RobotReport:
         """Tell how far this robot is; also its sign of life."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from coterie_core.free_space.aside import spot_aside
 from coterie_core.free_space.free_cells import FreeCells
 from coterie_core.geometry import Vec3
-from coterie_core.making_way import WayRequest
-from coterie_core.skills import NavigateTo
+from coterie_core.language import inline_data
+from coterie_core.making_way import LET_PASS, MakingWay, WayRequest
+from coterie_core.skills import NavigateTo, Skill, SkillResult, Wait
 from emos_planner.geometry.floorplan import CELL
 from emos_planner.geometry.toolbox import Toolbox
+from emos_planner.robot.choose import Option, keep_option
 
 ASIDE = "aside"
 """Id of the option to go aside."""
@@ -58,3 +60,93 @@ def aside_of(
     free = space.cells(floor, space.part_at(start))
     cells = FreeCells(free, plan.origin, CELL, plan.elevation(floor))
     return spot_aside(cells, here, kind.body.frame.radius, request, ways, closed, driven)
+
+
+class WayOfRobot(MakingWay):
+    """Making way of one EMOS robot: options that its agent takes, and what it asks others for.
+
+    Args:
+        robot: Its name.
+        tools: Return what the robot knows.
+    """
+
+    def __init__(self, robot: str, tools: Callable[[], Toolbox]) -> None:
+        super().__init__(robot)
+        self._tools = tools
+        self._asking: list[WayRequest] = []
+
+    @property
+    def words(self) -> str:
+        """What it goes aside for ("": it does not)."""
+        return f"makes way for {inline_data(self.whom)}" if self.whom else ""
+
+    def between(self, here: Vec3 | None) -> Option | None:
+        """Return what comes before the robot's own work; None: nothing.
+
+        Args:
+            here: Where it stands [m].
+        """
+        if self.blocked and (option := self.option(here, idle=False)):
+            return option
+        if not self.lets_pass:
+            return None
+        self.lets_pass = False
+        return Option(ASIDE, "lets the other one pass", skill=Wait(LET_PASS))
+
+    def option(self, here: Vec3 | None, idle: bool) -> Option | None:
+        """Return how to go aside for who has asked; None: nobody has, or there is no need.
+
+        Args:
+            here: Where it stands [m].
+            idle: Whether it has nothing else to do.
+        """
+        if self.asked is None or here is None:
+            return None
+
+        def find(request: WayRequest, closed: Sequence[Vec3]) -> Vec3 | None:
+            return aside_of(self._tools(), self.robot, here, request, closed)
+
+        skill = self.go_aside(find, idle)
+        if skill is None:
+            return None
+        option = Option(ASIDE, self.words, skill=skill)
+        keep_option(self.robot, option)
+        return option
+
+    def took_in(
+        self,
+        option: Option | None,
+        skill: Skill,
+        result: SkillResult,
+        here: Vec3 | None,
+        now: float,
+    ) -> bool:
+        """Take in how a skill ended, and ask for the way if something blocked it.
+
+        Args:
+            option: What it was chosen as.
+            skill: The skill.
+            result: How it ended.
+            here: Where the robot stands now [m].
+            now: The time [s].
+
+        Returns:
+            Whether it was to make way, and no work of its own.
+        """
+        own = option is not None and option.id == ASIDE
+        if own:
+            drive = skill if self.ended(result) and isinstance(skill, NavigateTo) else None
+        else:
+            drive = self.blocked_drive(skill, result)
+        if drive is not None and here is not None:
+            tools = self._tools()
+            way = wanted_way(tools, self.robot, drive, here)
+            if way is not None:
+                radius = tools.kind(self.robot).body.frame.radius
+                self._asking.append(self.request(way, radius, now))
+        return own
+
+    def outbox(self) -> list[WayRequest]:
+        """Return what is to be asked of other robots, and forget it."""
+        asking, self._asking = self._asking, []
+        return asking

@@ -1,8 +1,11 @@
-"""What does not change of a house, as a scene graph."""
+"""The truth about a house as a scene graph: what does not change of it, and how it is now."""
 
 from __future__ import annotations
 
-from coterie_core.scene import Connection, SceneGraph
+import copy
+from collections.abc import Iterable
+
+from coterie_core.scene import AgentState, Connection, SceneGraph, SceneObject
 from coterie_core.scene.model import ConnectionKind
 from habitat_bridge.embedded.places import PlaceMap
 from habitat_bridge.house.house import House
@@ -36,4 +39,28 @@ def house_scene(house: House, places: PlaceMap) -> SceneGraph:
         scene.add_place(place)
     for link in places.links.values():
         scene.add_link(link)
+    return scene
+
+
+def scene_now(
+    fixed: SceneGraph, things: Iterable[SceneObject], agents: Iterable[AgentState]
+) -> SceneGraph:
+    """Return a house as it is now; a copy of what may change.
+
+    Args:
+        fixed: What does not change.
+        things: All things of the house.
+        agents: The robots.
+    """
+    scene = SceneGraph(
+        fixed.frame,
+        dict(fixed.floors),
+        dict(fixed.rooms),
+        dict(fixed.connections),
+        dict(fixed.places),
+        {place: dict(links) for place, links in fixed.links.items()},
+    )
+    for thing in things:
+        scene.add_object(copy.deepcopy(thing))
+    scene.agents.update((agent.name, agent) for agent in agents)
     return scene

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import zlib
 from collections import deque
@@ -31,7 +30,7 @@ from habitat_bridge.embedded.places import build_places
 from habitat_bridge.embedded.skills import SkillBook
 from habitat_bridge.embedded.start import choose_start
 from habitat_bridge.embedded.things import Things
-from habitat_bridge.embedded.truth import house_scene
+from habitat_bridge.embedded.truth import house_scene, scene_now
 from habitat_bridge.house.house import House
 from habitat_bridge.render.imaging import Imaging
 from habitat_bridge.render.views import View
@@ -328,21 +327,11 @@ class EmbeddedWorld:
 
     def truth(self) -> SceneGraph:
         """Return the whole truth about the house as it is now; a copy of what may change."""
-        fixed = self._scene
-        scene = SceneGraph(
-            fixed.frame,
-            dict(fixed.floors),
-            dict(fixed.rooms),
-            dict(fixed.connections),
-            dict(fixed.places),
-            {place: dict(links) for place, links in fixed.links.items()},
+        agents = (
+            AgentState(name, body.pose, self.occupancy.room_id(body.pose.position), body.holding)
+            for name, body in self._bodies.items()
         )
-        for thing in self.contents:
-            scene.add_object(copy.deepcopy(thing))
-        for name, body in self._bodies.items():
-            room = self.occupancy.room_id(body.pose.position)
-            scene.agents[name] = AgentState(name, body.pose, room, body.holding)
-        return scene
+        return scene_now(self._scene, self.contents, agents)
 
     def close(self) -> None:
         """Release nothing: the world holds only memory."""

@@ -1,0 +1,37 @@
+"""How far a robot is with a goal, as feedback and result of the action `cooperate`."""
+
+from __future__ import annotations
+
+from coterie_msgs.action import Cooperate
+from coterie_ros import conversions
+from reveca_agent.working import Work
+
+
+def feedback_of(work: Work) -> Cooperate.Feedback:
+    """Return how far the work on a goal is."""
+    placed, wanted = _progress(work)
+    plan = work.agent.plan
+    return Cooperate.Feedback(
+        steps=work.decisions,
+        placed=placed,
+        wanted=wanted,
+        plan=plan.text() if plan is not None else "",
+        room=work.body.spot.room,
+    )
+
+
+def result_of(work: Work | None, success: bool, message: str) -> Cooperate.Result:
+    """Return how the work on a goal ended; without work: it did not begin."""
+    result = Cooperate.Result(success=success, message=message)
+    if work is not None:
+        result.placed, result.wanted = _progress(work)
+        result.steps, result.distance = work.decisions, work.distance
+        result.messages, result.characters = work.notes, work.characters
+        result.duration = conversions.duration_to_msg(max(work.body.since_begin, 0.0))
+    return result
+
+
+def _progress(work: Work) -> tuple[int, int]:
+    memory = work.agent.memory
+    lacking = sum(memory.needs().values())
+    return memory.goal.total - lacking, memory.goal.total
