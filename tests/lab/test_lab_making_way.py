@@ -28,7 +28,11 @@ pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
 DOOR = (4.0, 2.0, 0.0)
 """Between kitchen and living room [m]: the only way there."""
-_FIRST = TEAM[TEAM.index("  - name: slim") :]
+# On a busy machine the lab's 15 s until it says what is in the way take longer than 8 s.
+_PATIENT = TEAM.replace("stall_timeout: 8", "stall_timeout: 60").replace(
+    "timeout: 30}", "timeout: 120}"
+)
+_FIRST = _PATIENT[_PATIENT.index("  - name: slim") :]
 _OTHER = _FIRST.replace("name: slim", "name: other").replace("x: 1.15, y: 1.3", "x: 4.0, y: 2.0")
 NAMES = ("slim", "other")
 
@@ -38,7 +42,7 @@ class Team:
 
     def __init__(self, ros) -> None:
         self.ros = ros
-        self.rig = LabRig(ros, TEAM + _OTHER, pace=3.0, camera_rate=1.0)
+        self.rig = LabRig(ros, _PATIENT + _OTHER, pace=3.0, camera_rate=1.0)
         common = {"robots": list(NAMES), "use_sim_time": True}
         leader = LeaderNode("leader", context=ros.context, parameters={**common, "silence": 30.0})
         self.workers = {
@@ -102,7 +106,7 @@ def test_who_is_stopped_makes_way_for_nobody_until_it_is_released(ros) -> None:
 
 
 def test_a_cooperating_robot_without_a_goal_makes_way_unless_it_is_stopped(ros) -> None:
-    rig = LabRig(ros, TEAM + _OTHER, pace=3.0, camera_rate=1.0)
+    rig = LabRig(ros, _PATIENT + _OTHER, pace=3.0, camera_rate=1.0)
     agent = ros.add(
         RevecaNode(
             "agent",
