@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
@@ -238,3 +240,15 @@ def test_a_record_as_data() -> None:
     }
     record.shares["slim"] = Share("slim", success=True, outcome="met")
     assert record.success
+
+
+def test_of_a_robot_that_was_told_to_stop_no_figures_are_told() -> None:
+    record = CooperationRecord(Goal.parse("tidy", ["ON(mug, table): 2"]), "pair")
+    record.shares["rover"] = Share("rover", placed=1, wanted=2, outcome="told to stop")
+    record.shares["slim"] = Share("slim", outcome="met", distance=0.0, messages=1, characters=9)
+    out = io.StringIO()
+    Console(file=out, width=100).print(cooperate_command._shares_table(record))
+    _, rover, slim = out.getvalue().splitlines()
+    assert rover.split() == ["rover", "1", "of", "2", "told", "to", "stop"]
+    assert slim.split()[-5:] == ["0.0", "m", "1", "(9", "characters)"]
+    assert record.as_data()["robots"][0]["distance"] is None

@@ -247,7 +247,7 @@ def _shares_table(record: CooperationRecord) -> Table:
             f"{share.placed} of {share.wanted}",
             Text(share.room),
             Text(share.outcome or share.plan),
-            f"{share.distance:.1f} m" if share.outcome else "",
-            f"{share.messages} ({share.characters} characters)" if share.outcome else "",
+            "" if share.distance is None else f"{share.distance:.1f} m",
+            "" if share.messages is None else f"{share.messages} ({share.characters} characters)",
         )
     return table

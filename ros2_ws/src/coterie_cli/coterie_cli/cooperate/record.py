@@ -10,7 +10,11 @@ from coterie_core.cooperation import Goal
 
 @dataclass(slots=True)
 class Share:
-    """What one robot did for the goal; `outcome` is "" while it works."""
+    """What one robot did for the goal; `outcome` is "" while it works.
+
+    How long that took, how far it went and how much it said is known once it has told how it
+    ended: not of one that was told to stop.
+    """
 
     robot: str
     plan: str = ""
@@ -20,10 +24,10 @@ class Share:
     steps: int = 0
     outcome: str = ""
     success: bool = False
-    duration: float = 0.0
-    distance: float = 0.0
-    messages: int = 0
-    characters: int = 0
+    duration: float | None = None
+    distance: float | None = None
+    messages: int | None = None
+    characters: int | None = None
     starts: int = 0
 
 
