@@ -15,13 +15,15 @@ from std_srvs.srv import SetBool
 
 from coterie_core.making_way import WayRequest
 from coterie_fixtures.lab_rig import TEAM, LabRig
-from coterie_msgs.action import ExecuteTask
+from coterie_msgs.action import AskOpen, ExecuteTask
 from coterie_msgs.msg import SemanticMap, TeamMessage
 from coterie_ros import conversions
 from coterie_ros.qos import profile
 from emos_planner.leader.node import LeaderNode
 from emos_planner.robot.node import RobotNode
 from habitat_bridge.prior import prior_map
+from mele_explorer.node import ExplorerNode
+from openeqa_agent.node import OpenNode
 from reveca_agent.node import RevecaNode
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
@@ -105,14 +107,24 @@ def test_who_is_stopped_makes_way_for_nobody_until_it_is_released(ros) -> None:
     assert team.other.travelled > 0.3
 
 
-def test_a_cooperating_robot_without_a_goal_makes_way_unless_it_is_stopped(ros) -> None:
+ROLES = {
+    "explorer": (ExplorerNode, {"robots": list(NAMES)}),
+    "worker": (RobotNode, {"robots": ["other"], "others": ["slim"]}),
+    "cooperator": (RevecaNode, {"team": list(NAMES)}),
+    "cooperator of its own": (RevecaNode, {"team": ["other"], "others": ["slim"]}),
+}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_whatever_its_role_an_idle_robot_makes_way_unless_it_is_stopped(ros, role) -> None:
     rig = LabRig(ros, _PATIENT + _OTHER, pace=3.0, camera_rate=1.0)
+    make, parameters = ROLES[role]
     agent = ros.add(
-        RevecaNode(
+        make(
             "agent",
             namespace="/other",
             context=ros.context,
-            parameters={"team": list(NAMES), "use_sim_time": True},
+            parameters={**parameters, "use_sim_time": True},
         )
     )
     ros.wait_active(agent, timeout=60.0)
@@ -123,7 +135,12 @@ def test_a_cooperating_robot_without_a_goal_makes_way_unless_it_is_stopped(ros) 
     known.publish(conversions.scene_to_msg(prior_map(rig.world.truth(), "rooms"), time=0.0))
     ros.wait_for_matched(voice, button)
     rig.wait_ready()
-    ros.spin_until(agent._knows_house, timeout=60.0, what="the map")
+    ready = {
+        ExplorerNode: lambda: len(agent.memory.graph.places) > 2,
+        RobotNode: lambda: agent.agent is not None and agent.agent._position is not None,
+        RevecaNode: lambda: agent._knows_house(),
+    }
+    ros.spin_until(ready[make], timeout=60.0, what="what it needs to know")
 
     def stop(stopped: bool) -> None:
         answer = ros.result(button.call_async(SetBool.Request(data=stopped)))
@@ -134,17 +151,62 @@ def test_a_cooperating_robot_without_a_goal_makes_way_unless_it_is_stopped(ros) 
         way = (rig.world.state("slim").pose.position, DOOR, (5.5, 2.0, 0.0))
         voice.publish(conversions.way_request_to_msg(WayRequest(id_, "slim", way, 0.2), 1.0))
 
-    stop(True)
-    before = rig.posture("other")
-    ask("slim-way-1")
-    rig.wait(5.0)
-    stop(False)
-    rig.wait(5.0)
-    assert rig.posture("other") == before, "its release does not move it either"
+    if role != "worker":  # after a stop that waits for its leader, which the test above has
+        stop(True)
+        before = rig.posture("other")
+        ask("slim-way-1")
+        rig.wait(5.0)
+        stop(False)
+        rig.wait(5.0)
+        assert rig.posture("other") == before, "its release does not move it either"
     ask("slim-way-2")
     ros.spin_until(
         lambda: math.dist(rig.world.state("other").pose.position, DOOR) > 0.3,
         timeout=60.0,
         what="it to go aside",
     )
-    assert agent.body is not None and agent.diagnostics.counter("forged_messages") == 0
+    assert agent.diagnostics.counter("forged_messages") == 0
+
+
+def test_who_looks_for_an_answer_gets_through_the_door_in_which_an_explorer_stands(ros) -> None:
+    rig = LabRig(ros, _PATIENT + _OTHER, pace=3.0, camera_rate=1.0)
+    common = {"use_sim_time": True}
+    idle = ros.add(
+        ExplorerNode(
+            "explorer",
+            namespace="/other",
+            context=ros.context,
+            parameters={**common, "robots": list(NAMES)},
+        )
+    )
+    looks = ros.add(
+        OpenNode(
+            "open_questions",
+            context=ros.context,
+            parameters={**common, "robot": "slim", "map_wait": 0.2, "ask_back": False},
+        )
+    )
+    ros.wait_active(idle, looks, timeout=60.0)
+    person = ros.node("person")
+    known = person.create_publisher(SemanticMap, "semantic_map", profile("latched"))
+    known.publish(conversions.scene_to_msg(prior_map(rig.world.truth(), "rooms"), time=0.0))
+    said: list[TeamMessage] = []
+    person.create_subscription(TeamMessage, "slim/message", said.append, profile("messages"))
+    client = ActionClient(person, AskOpen, "ask_open")
+    ros.wait_for_matched(client, known)
+    rig.wait_ready()
+    ros.spin_until(
+        lambda: looks._scene is not None and len(idle.memory.graph.places) > 2,
+        timeout=60.0,
+        what="what they need to know",
+    )
+    question = AskOpen.Goal(explore=True)
+    question.question.id, question.question.text = "q", "What colour is the bed?"
+    ros.result(client.send_goal_async(question))
+    ros.spin_until(
+        lambda: rig.world.state("slim").pose.position[0] > DOOR[0] + 0.3,
+        timeout=240.0,
+        what="slim to get through the door",
+    )
+    assert any(message.kind == TeamMessage.WAY for message in said)
+    assert math.dist(rig.world.state("other").pose.position, DOOR) > 0.3

@@ -204,6 +204,8 @@ def explorer_parameters(team: Team, robot: RobotSpec, run_directory: Path | None
     folder = memory_folder(team, run_directory)
     return {
         "robot": robot.name,
+        "robots": [r.name for r in team.robots],
+        "radius": robot_body(team, robot).radius,
         "model_profile": _profile(team, robot.model),
         "embedder": _embedder(team),
         "seed": _seed(team, robot),
@@ -277,12 +279,17 @@ def worker_parameters(team: Team, robot: RobotSpec, run_directory: Path | None) 
     return {
         "robot": robot.name,
         "robots": [r.name for r in team.workers],
+        "others": _of_other_roles(team, robot),
         "model_profile": _profile(team, robot.model),
         **({} if team.leader is None else {"reflect_timeout": team.leader.reflect_timeout}),
         "seed": _seed(team, robot),
         "state_directory": "" if run_directory is None else str(run_directory / "robots"),
         **memory_parameters(team, run_directory),
     }
+
+
+def _of_other_roles(team: Team, robot: RobotSpec) -> list[str]:
+    return [other.name for other in team.robots if other.role != robot.role]
 
 
 def cooperator_parameters(
@@ -297,6 +304,7 @@ def cooperator_parameters(
     return {
         "robot": robot.name,
         "team": [*(r.name for r in team.cooperators), *spec.people],
+        "others": _of_other_roles(team, robot),
         "model_profile": _profile(team, robot.model),
         "embedder": _embedder(team),
         "seed": _seed(team, robot),
@@ -404,11 +412,14 @@ def open_parameters(
     robot = spec.robot or team.robots[0].name
     if team.mapper is None:
         robot = "none"
+    bodies = {one.name: one for one in team.robots}
+    body = {} if robot == "none" else {"radius": robot_body(team, bodies[robot]).radius}
     return {
         "method": spec.method,
         "model_profile": _profile(team, spec.model),
         "embedder": _embedder(team, spec.embedder),
         "robot": "" if robot == "none" else robot,
+        **body,
         "max_distance": spec.max_distance,
         "abstain_below": 0.0
         if spec.coverage is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from coterie_core.geometry import Vec3
@@ -168,3 +168,34 @@ class MakingWay:
                 self.asked = self._request
         self.whom, self._goal = "", None
         return stuck
+
+
+async def make_way(
+    aside: MakingWay,
+    find: Finder,
+    carry_out: Callable[[Skill], Awaitable[SkillResult]],
+    ask_way: Callable[[NavigateTo], object],
+    idle: bool,
+) -> bool:
+    """Go aside for a robot that has asked for it; tell whether this one moved.
+
+    Args:
+        aside: What the robot was asked.
+        find: Finds the spot.
+        carry_out: Has the robot carry out a skill.
+        ask_way: Asks the others for the way of a drive.
+        idle: Whether it has nothing else to do.
+    """
+    moved = False
+    while (skill := aside.go_aside(find, idle)) is not None:
+        moved, result = True, None
+        try:
+            result = await carry_out(skill)
+        finally:  # stopped on the way: it goes aside for nobody any more
+            stuck = aside.ended(result)
+        if stuck:
+            ask_way(skill)
+    if aside.lets_pass:
+        aside.lets_pass = False
+        await carry_out(Wait(LET_PASS))
+    return moved

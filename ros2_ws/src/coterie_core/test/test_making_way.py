@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import math
 
 import numpy as np
 import pytest
 
-from coterie_core.free_space.aside import FAR, spot_aside
+from coterie_core.free_space.aside import FAR, place_aside, spot_aside
 from coterie_core.free_space.free_cells import FreeCells
-from coterie_core.making_way import MOST_POINTS, PAUSE, ROOM, MakingWay, WayRequest
+from coterie_core.making_way import (
+    LET_PASS,
+    MOST_POINTS,
+    PAUSE,
+    ROOM,
+    MakingWay,
+    WayRequest,
+    make_way,
+)
+from coterie_core.scene import Place, PlaceLink, SceneGraph
 from coterie_core.skills import NavigateTo, Outcome, SkillResult, Wait
 
 WAY = ((0.0, 1.0, 0.0), (4.0, 1.0, 0.0))
@@ -172,3 +182,65 @@ def test_ways_lead_around_what_is_not_free():
     assert max(point[1] for point in way) >= 1.5 and len(way) < 12
     cells.free[:, 40] = False
     assert cells.way((1.0, 0.5, 0.0), (3.0, 0.5, 0.0)) == ((1.0, 0.5, 0.0), (3.0, 0.5, 0.0))
+
+
+def places(**at):
+    """A hall with places, all linked to `here`, and those beside one another too."""
+    scene = SceneGraph()
+    for name, position in at.items():
+        scene.add_place(Place(name, position))
+    for name in at:
+        if name != "here":
+            scene.add_link(PlaceLink("here", name, math.dist(at["here"], at[name])))
+    return scene
+
+
+HALL = {"here": (2.0, 1.0, 0.0), "past": (2.0, 3.0, 0.0), "nook": (3.0, 2.2, 0.0)}
+
+
+def test_who_knows_places_only_goes_to_the_nearest_one_off_the_way():
+    scene = places(**HALL, door=(3.5, 1.1, 0.0))
+    here = (2.1, 1.1, 0.0)
+    assert place_aside(scene, "here", here, 0.25, asked()) == HALL["nook"]
+    assert place_aside(scene, "here", here, 0.25, asked(), [HALL["nook"]]) == HALL["past"]
+    tried = list(HALL.values())[1:]
+    ahead = place_aside(scene, "here", here, 0.25, asked(), tried)
+    assert ahead == (3.5, 1.1, 0.0), "from there it sees more"
+    at_end = place_aside(scene, "door", ahead, 0.25, asked(), tried)
+    assert at_end is None, "it goes no farther, and not back"
+    far = asked(way=((0.0, 0.0, 3.0), (4.0, 0.0, 3.0)))
+    assert place_aside(scene, "here", here, 0.25, far) is None, "that is upstairs"
+    assert place_aside(scene, "here", (2.0, 1.7, 0.0), 0.25, asked()) is None, "it is off the way"
+    assert place_aside(scene, "elsewhere", here, 0.25, asked()) is None
+
+
+def test_no_place_aside_lies_behind_the_robot_that_asks():
+    behind = places(here=(2.0, 1.0, 0.0), behind=(-2.0, 1.0, 0.0), far=(3.0, 4.0, 0.0))
+    way = ((1.0, 1.0, 0.0), (4.0, 1.0, 0.0))
+    assert place_aside(behind, "here", (2.0, 1.0, 0.0), 0.25, asked(way=way)) == (3.0, 4.0, 0.0)
+    between = (1.6, 1.0, 0.0)  # it has come nearer than to its place
+    assert place_aside(behind, "here", between, 0.25, asked(way=way)) == (3.0, 4.0, 0.0)
+    del behind.links["here"]["far"], behind.links["far"]["here"]
+    assert place_aside(behind, "here", between, 0.25, asked(way=way)) is None
+
+
+def test_making_way_ends_where_nothing_is_left_to_try_and_waits_where_there_is_work():
+    robot, done, ways = MakingWay("slim"), [], []
+    results = [BLOCKED, OK, OK]
+
+    async def carry_out(skill):
+        done.append(skill)
+        return results[len(done) - 1]
+
+    def go(idle):
+        return asyncio.run(
+            make_way(robot, lambda request, closed: SPOT, carry_out, ways.append, idle)
+        )
+
+    assert go(idle=True) is False and not done
+    robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
+    robot.hear(asked(sender="rover"), 1.0)
+    assert go(idle=False) is True and ways == done == [NavigateTo(position=SPOT, tolerance=0.1)]
+    robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
+    robot.hear(asked("2", sender="rover"), 1.0 + PAUSE)
+    assert go(idle=False) is True and done[2:] == [Wait(LET_PASS)] and len(ways) == 1

@@ -16,18 +16,19 @@ from coterie_core.debate import LocalSpeaker
 from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.language import Decider, due_in
 from coterie_core.language.due import time_to_think
+from coterie_core.making_way import PAUSE, WayRequest
 from coterie_core.meaning import label_relevance
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.parsing import NotAQuestion, understand
 from coterie_core.questions import Answer, Question
 from coterie_core.scene import rooms_text
-from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
+from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult, Wait
 from coterie_core.waiting import in_time
 from coterie_msgs.action import Explore
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import Answer as AnswerMsg
-from coterie_msgs.msg import DiscussionTurn
+from coterie_msgs.msg import DiscussionTurn, TeamMessage
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.srv import Ask, GetSemanticMap
@@ -42,9 +43,11 @@ from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
+from coterie_ros.way_requests import hear_way_requests
 from mele_explorer.answer_presence import AnswerPresence
 from mele_explorer.answering import Answerer
 from mele_explorer.explorer import Explorer, ExplorerLimits
+from mele_explorer.making_way import WayOfExplorer
 from mele_explorer.memory import Memory
 from mele_explorer.memory_file import MemoryFileError, load_memory, save_memory
 from mele_explorer.moves import note_event
@@ -70,6 +73,15 @@ class ExplorerNode(AgentNode):
         self._state_file = self._state_path(parameters["state_directory"])
         self.memory = self._restore()
         self._explorer: Explorer | None = None
+        self._aside = WayOfExplorer(
+            self.memory,
+            parameters["radius"],
+            look=lambda: self._seen.latest,
+            carry_out=self._carry_out,
+            ask=self._ask_way,
+            now=self.now,
+        )
+        self._turn = asyncio.Lock()  # one exploration, or one time of going aside
         self._seen = Observations(self.robot, f"{self.get_namespace()}/observation", self.problem)
         self._given: OrderedDict[str, tuple[Question, Answer]] = OrderedDict()
         self._slots = asyncio.Semaphore(parameters["concurrency"])
@@ -86,6 +98,7 @@ class ExplorerNode(AgentNode):
         self._early: list[ObjectEvent] = []
         self._answers = self.publisher(AnswerMsg, "answer", "answers")
         self._takes_part = self.publisher(Bool, "takes_part", "latched")
+        self._messages = self.publisher(TeamMessage, "message", "messages")
         self._discussion = self.publisher(
             DiscussionTurn, team_name(self.get_namespace(), "discussion"), "messages"
         )
@@ -126,6 +139,8 @@ class ExplorerNode(AgentNode):
             self._on_discussion,
             convert=conversions.checked_debate_turn,
         )
+        others = [name for name in self.parameters["robots"] if name != self.robot]
+        hear_way_requests(self, others, prefix, self._on_way_request)
 
     def on_release(self) -> None:
         """Keep the memory for the next start."""
@@ -156,6 +171,10 @@ class ExplorerNode(AgentNode):
     # -- exploring ------------------------------------------------------------------------------
 
     async def _explore(self, goal: GoalContext) -> Explore.Result:
+        async with self._turn:
+            return await self._explored(goal)
+
+    async def _explored(self, goal: GoalContext) -> Explore.Result:
         request = goal.request
         most = self.parameters["step_limit"]
         wanted = request.max_steps or most
@@ -180,9 +199,10 @@ class ExplorerNode(AgentNode):
                 if skill is None:
                     return goal.succeed(self._result(explorer, travelled, explorer.stopped, True))
                 self._report(goal, explorer, skill)
-                result = await self._stop_watch.carried_out(partial(self._hop, skill))
+                result = await self._carry_out(skill, "to explore the house")
                 travelled += result.distance
                 explorer.skill_ended(skill, result)
+                await self._aside.hop_ended(skill, result)
                 newer = await self._seen.after(observation)
                 if newer is None:
                     reason = result.reason or "no observation followed the hop"
@@ -198,22 +218,55 @@ class ExplorerNode(AgentNode):
         except asyncio.CancelledError:
             return goal.cancel(self._result(explorer, travelled, "cancelled", False))
         finally:
-            self._explorer = None
+            self._explorer, self._aside.asked = None, None  # who still wants its way asks again
             self._takes_part.publish(Bool(data=False))
 
-    async def _hop(self, skill: Skill) -> SkillResult:
+    async def _carry_out(self, skill: Skill, why: str) -> SkillResult:
+        return await self._stop_watch.carried_out(partial(self._hop, skill, why))
+
+    async def _hop(self, skill: Skill, why: str) -> SkillResult:
         """Send one hop to the bridge and wait for how it ended."""
+        if isinstance(skill, Wait):
+            self._takes_part.publish(Bool(data=False))  # the others' time goes on
+            await asyncio.sleep(skill.duration)
+            return SkillResult(Outcome.SUCCEEDED)
         if not isinstance(skill, NavigateTo):
             return SkillResult(Outcome.UNSUPPORTED, f"an explorer does not {type(skill).__name__}")
         self._takes_part.publish(Bool(data=True))
         try:
             end = await self._navigate.run(
-                conversions.with_why(conversions.navigate_to_msg(skill), "to explore the house"),
+                conversions.with_why(conversions.navigate_to_msg(skill), why),
                 timeout=self.parameters["hop_timeout"],
             )
         except (NoAnswer, GoalRejected) as error:
             return SkillResult(Outcome.FAULT, str(error))
         return conversions.skill_result_from_msg(end.result.result)
+
+    # -- making way -----------------------------------------------------------------------------
+
+    def _ask_way(self, request: WayRequest) -> None:
+        self._messages.publish(conversions.way_request_to_msg(request, self.now()))
+
+    def _on_way_request(self, request: WayRequest) -> None:
+        if self._stop_watch.stopped:
+            return  # nobody moves it, and its release does not either
+        if self._explorer is not None:
+            self._aside.hear(request, self.now())
+        else:
+            self.run(self._make_way(request, self.now()), "making way")
+
+    async def _make_way(self, request: WayRequest, asked: float) -> None:
+        """Go aside for who has asked for it at a time [s], while nothing is explored."""
+        async with self._turn:
+            if self.now() - asked > PAUSE:
+                return
+            self._aside.hear(request, self.now())
+            try:
+                await self._stop_watch.pursue(self._aside.go(idle=True))
+            except RobotStopped:
+                pass  # it stays where it was stopped
+            finally:
+                self._takes_part.publish(Bool(data=False))
 
     def _report(self, goal: GoalContext, explorer: Explorer, skill: Skill) -> None:
         feedback = explorer.feedback()

@@ -8,6 +8,14 @@ from coterie_ros.team_memory import MEMORY_PARAMETERS
 
 EXPLORER_PARAMETERS = (
     ParameterSpec("robot", "", "Name of the robot; empty: the last part of the node's namespace."),
+    ParameterSpec(
+        "robots",
+        [],
+        "Names of all robots of the team, which this one makes way for; empty: for nobody.",
+    ),
+    ParameterSpec(
+        "radius", 0.25, "Radius of the robot's footprint.", "m", minimum=0.05, maximum=2.0
+    ),
     MODEL_PARAMETER,
     EMBEDDER_PARAMETER,
     ParameterSpec("seed", 0, "Seed of choices between equal places."),

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from coterie_core.common_sense import HouseholdSense
 from coterie_core.coverage import WELL
+from coterie_core.geometry import Vec3
 from coterie_core.lexicon import load_lexicon
 from coterie_core.observation import Observation
 from coterie_core.scene import SceneGraph, SceneObject
@@ -120,6 +121,10 @@ class Explorer:
             return True
         own = self._chance(spot.room.type, spot.room.name) if spot.room else _ANYWHERE
         return own * (1.0 - spot.seen) >= _WORTH
+
+    def way(self, place: str) -> list[Vec3]:
+        """Return the known way from where the robot is to a place, both included [m]."""
+        return self._places.way(place)
 
     def skill_ended(self, skill: Skill, result: SkillResult) -> None:
         """Learn how a way ended; a place that cannot be reached is not tried again for ever."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -29,6 +29,10 @@ class Body(Protocol):
 
     async def go(self, skill: NavigateTo) -> SkillResult:
         """Go to a place; raises for nothing that the robot does, only where it is stopped."""
+        ...
+
+    def ask_way(self, way: Sequence[Vec3]) -> None:
+        """Ask other robots for a way that one of them blocks, points in the map frame [m]."""
         ...
 
     async def scene(self) -> SceneGraph | None:
@@ -109,6 +113,8 @@ async def go_and_look(
         walk.hops += 1
         walk.travelled += result.distance
         explorer.skill_ended(skill, result)
+        if result.outcome is Outcome.BLOCKED:
+            body.ask_way(explorer.way(skill.place))
         faults = faults + 1 if result.outcome is Outcome.FAULT else 0
         if faults >= _FAULTS:
             walk.stopped = f"the robot does not answer: {result.reason}"

@@ -10,6 +10,8 @@ from coterie_core.ask_back import Judgement, Person, RequestState, Settled, sett
 from coterie_core.conformal import DENIAL_LEVEL, load_conformal
 from coterie_core.coverage import Coverage, PlacesSeen
 from coterie_core.detector_vocabulary import DetectorVocabulary
+from coterie_core.geometry import Vec3
+from coterie_core.making_way import MakingWay
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.questions import OpenAnswer
@@ -21,7 +23,7 @@ from coterie_core.waiting import in_time
 from coterie_core.why import belong, note
 from coterie_msgs.action import AskOpen
 from coterie_msgs.action import NavigateTo as NavigateToAction
-from coterie_msgs.msg import AskProgress, SemanticMap
+from coterie_msgs.msg import AskProgress, SemanticMap, TeamMessage
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
@@ -91,6 +93,9 @@ class OpenNode(AgentNode):
             if self.robot
             else None
         )
+        if self.robot:
+            self._aside = MakingWay(name)
+            self._messages = self.publisher(TeamMessage, f"{self.robot}/message", "messages")
         self.serve_action(AskOpen, "ask_open", self._on_ask)
 
     def on_start(self) -> None:
@@ -189,6 +194,13 @@ class OpenNode(AgentNode):
         except (NoAnswer, GoalRejected) as error:
             return SkillResult(Outcome.FAULT, str(error))
         return conversions.skill_result_from_msg(end.result.result)
+
+    def ask_way(self, way: Sequence[Vec3]) -> None:
+        """Ask other robots for a way that one of them blocks, points in the map frame [m]."""
+        seen = self._observed.latest
+        start = way[0] if seen is None else seen.pose.position
+        request = self._aside.request((start, *way[1:]), self.parameters["radius"], self.now())
+        self._messages.publish(conversions.way_request_to_msg(request, self.now()))
 
     # -- answering -------------------------------------------------------------------------------
 

@@ -25,6 +25,9 @@ PARAMETERS = (
         "robot", "", "Name of the robot that goes to look for answers; empty: none goes."
     ),
     ParameterSpec(
+        "radius", 0.25, "Radius of that robot's footprint.", "m", minimum=0.05, maximum=2.0
+    ),
+    ParameterSpec(
         "max_distance",
         40.0,
         "Largest distance that the robot travels for one question.",

@@ -90,6 +90,11 @@ class KnownPlaces:
         )
         return ways
 
+    def way(self, place: str) -> list[Vec3]:
+        """Return the places on the way from the robot's to another one, both included [m]."""
+        places = nx.dijkstra_path(self._ways, self.here, place, weight="length")
+        return [self.spots[one].position for one in places]
+
     def around(self) -> list[Spot]:
         """Return the places next to the robot's."""
         return [self.spots[place] for place in self._ways[self.here]]

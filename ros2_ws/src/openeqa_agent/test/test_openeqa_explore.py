@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from coterie_core.observation import Observation, PlaceView, RoomView
 from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject
 from coterie_core.skills import NavigateTo, Outcome, SkillResult
 from openeqa_agent.explore import Explorer, ExplorerOptions
+from openeqa_agent.looking import Walk, go_and_look
 from openeqa_agent.question import parse_open
 from openeqa_agent.wanted import Wanted
 
@@ -193,3 +195,39 @@ def test_what_must_be_seen():
     assert Wanted.of(parse_open("What is on the desk in the office?")).room == "office"
     assert frozenset({"desk"}) in Wanted.of(parse_open("What is on the desk?")).things
     assert "sofa" in next(iter(Wanted.of(parse_open("Where can I sit?")).things))
+
+
+class Driven:
+    """A robot in the hallway's house, which another one blocks on its first drives."""
+
+    def __init__(self, blocked) -> None:
+        self.blocked, self.place, self.step, self.ways = blocked, "h", 0, []
+
+    async def observation(self, after):
+        return replace(observation(self.place, told=False), step=self.step)
+
+    async def go(self, skill):
+        if self.blocked:
+            self.blocked -= 1
+            return SkillResult(Outcome.BLOCKED, "bob stands in the way")
+        self.place, self.step = skill.place, self.step + 1
+        return SkillResult(Outcome.SUCCEEDED, distance=1.0)
+
+    def ask_way(self, way):
+        self.ways.append(list(way))
+
+    async def scene(self):
+        return graph()
+
+
+def test_who_is_blocked_asks_for_the_way_that_it_wants_to_go_and_goes_on():
+    robot, walk = Driven(blocked=2), Walk()
+    question = parse_open("Where is the giraffe?")
+    asyncio.run(go_and_look(question, robot, walk, max_distance=40.0))
+    # Nothing is known of the rooms but where they are: from the hall's place to theirs.
+    assert [way[0] for way in robot.ways] == 2 * [(0.0, 0.0, 0.0)]
+    assert all(len(way) == 2 and way[1][0] in WAYS.values() for way in robot.ways)
+    assert walk.hops > 2 and walk.travelled > 0.0
+    free, walked = Driven(blocked=0), Walk()
+    asyncio.run(go_and_look(question, free, walked, max_distance=40.0))
+    assert free.ways == []

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Awaitable, Callable, Sequence
 
+from coterie_core import making_way
 from coterie_core.free_space.aside import spot_aside
 from coterie_core.geometry import Vec3
-from coterie_core.making_way import LET_PASS, WayRequest
-from coterie_core.skills import Skill, SkillResult, Wait
+from coterie_core.making_way import WayRequest
+from coterie_core.skills import NavigateTo, Skill, SkillResult
 from reveca_agent.house import HouseBody
 from reveca_agent.house_map import HouseMap
 from reveca_agent.standing import OVERHEAD
@@ -45,19 +46,11 @@ async def make_way(
     def find(request: WayRequest, closed: Sequence[Vec3]) -> Vec3 | None:
         return aside_of(body.map, body.spot.position, request, closed)
 
-    moved = False
-    while (skill := body.aside.go_aside(find, idle)) is not None:
-        moved, result = True, None
-        try:
-            result = await carry_out(skill)
-        finally:  # stopped on the way: it goes aside for nobody any more
-            stuck = body.aside.ended(result)
-        if stuck and skill.position is not None:
-            ask_way(_request(body, skill.position))
-    if body.aside.lets_pass:
-        body.aside.lets_pass = False
-        await carry_out(Wait(LET_PASS))
-    return moved
+    def ask(drive: NavigateTo) -> None:
+        if drive.position is not None:
+            ask_way(_request(body, drive.position))
+
+    return await making_way.make_way(body.aside, find, carry_out, ask, idle)
 
 
 def aside_of(

@@ -45,6 +45,7 @@ from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
+from coterie_ros.way_requests import hear_way_requests
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody, household_goal
 from reveca_agent.house_map import Shape
@@ -146,6 +147,8 @@ class RevecaNode(AgentNode):
                 "latched",
                 partial(self._on_status, other),
             )
+        others, prefix = self.parameters["others"], team_name(namespace, "")
+        hear_way_requests(self, others, prefix, self._on_way_request)
         self.serve_action(
             Cooperate, "cooperate", self._cooperate, when_busy="preempt", check=self._goal_fault
         )

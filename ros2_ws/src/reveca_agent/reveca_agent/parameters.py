@@ -15,6 +15,11 @@ AGENT_PARAMETERS = (
         "Names of all that cooperate, people too, in an order that all share; empty: "
         "this robot alone.",
     ),
+    ParameterSpec(
+        "others",
+        [],
+        "Names of the team's robots of other roles, which this one makes way for, too.",
+    ),
     MODEL_PARAMETER,
     EMBEDDER_PARAMETER,
     ParameterSpec("seed", 0, "Seed of choices between equal options.", minimum=0),

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
+import networkx as nx
 import numpy as np
 import numpy.typing as npt
+import shapely
 from scipy import ndimage
 
 from coterie_core.free_space.floor_graph import Cell
 from coterie_core.free_space.free_cells import FreeCells
 from coterie_core.geometry import Vec3
 from coterie_core.making_way import ROOM, WayRequest
+from coterie_core.scene import SceneGraph
 
 FAR = 10.0
 """How far a robot goes to make way at most [m]."""
 _SPARE = 2  # cells that are better left between a body and what stands around its spot
 _APART = 0.5  # [m] a spot is so far from one that was not got to
+_TOUCH = 0.05  # [m] two bodies may be so much nearer than they can be: poses are rough
+_STOREY = 1.0  # [m] what is not farther up or down lies on the same floor
 _EVERYWHERE = np.ones((3, 3), dtype=bool)
 
 Mask = npt.NDArray[np.bool_]
@@ -89,6 +95,62 @@ def spot_aside(
             x, y = min(spots, key=lambda spot: (math.dist(spot, here[:2]), spot))
             return (x, y, near.elevation)
     return None
+
+
+def place_aside(
+    scene: SceneGraph,
+    at: str,
+    here: Vec3,
+    radius: float,
+    request: WayRequest,
+    closed: Sequence[Vec3] = (),
+) -> Vec3 | None:
+    """Return where a robot stands in nobody's way that knows places and the ways between them only.
+
+    It is the place off that way with the shortest way to it that does not lead through the other
+    robot. Where none is known, it is the one farthest from that robot, if it is farther than where
+    it stands: more is seen from there, and it may be asked again. All in the map frame.
+
+    Args:
+        scene: The places and their links.
+        at: The place that it is at.
+        here: Where it stands [m].
+        radius: Of its own body [m].
+        request: What the other one asks for.
+        closed: Places that it did not get to [m].
+
+    Returns:
+        None: it does not stand in the way, or there is no such place.
+    """
+    pieces = [
+        (a[:2], b[:2])
+        for a, b in itertools.pairwise(request.way)
+        if min(abs(a[2] - here[2]), abs(b[2] - here[2])) < _STOREY
+    ]
+    way, need = shapely.MultiLineString(pieces), radius + request.radius + ROOM
+    if not pieces or way.distance(shapely.Point(here)) > need or at not in scene.places:
+        return None
+    asking = shapely.Point(request.way[0])
+    body = min(radius + request.radius, math.dist(here[:2], request.way[0][:2]) - _TOUCH)
+    position = {place.id: place.position for place in scene.places.values()}
+    roads = nx.Graph()
+    roads.add_node("")  # where it stands
+    position[""] = here
+    links = [("", place) for place in (at, *scene.neighbours(at))]
+    links += [(a, b) for a, others in scene.links.items() for b in others if at not in (a, b)]
+    for a, b in links:
+        ends = (position[a], position[b])
+        if shapely.LineString(ends).distance(asking) > body:
+            roads.add_edge(a, b, length=math.dist(*ends))
+    lengths = nx.single_source_dijkstra_path_length(roads, "", cutoff=FAR, weight="length")
+    spots = [position[place] for place in sorted(lengths, key=lambda one: (lengths[one], one))]
+    spots = [spot for spot in spots if all(math.dist(spot, one) > _APART for one in closed)]
+    for spot in spots:
+        if way.distance(shapely.Point(spot)) > need:
+            return spot
+    ahead = max(spots, key=lambda spot: asking.distance(shapely.Point(spot)), default=here)
+    farther = asking.distance(shapely.Point(ahead)) - asking.distance(shapely.Point(here))
+    return ahead if farther > radius + request.radius else None
 
 
 def _nearest(start: Cell, free: Mask, wanted: Mask, steps: int) -> npt.NDArray[np.intp]:

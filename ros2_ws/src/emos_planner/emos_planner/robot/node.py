@@ -54,6 +54,7 @@ from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
+from coterie_ros.way_requests import hear_way_requests
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import RobotAgent
@@ -155,6 +156,8 @@ class RobotNode(AgentNode):
                     partial(self._on_message, other),
                     convert=conversions.checked_team_message,
                 )
+        others, prefix = self.parameters["others"], team_name(namespace, "")
+        hear_way_requests(self, others, prefix, self._on_way_request)
         self.every(HEARTBEAT, self._tell, "status")
         self.run(self._work(), "work")
 
@@ -296,12 +299,18 @@ class RobotNode(AgentNode):
         except ConversionError as error:
             self.problem(f"{sender}/{error}")
             return
-        if said is None or (self._held and isinstance(said, WayRequest)):
+        if isinstance(said, WayRequest):
+            self._on_way_request(said)
+        elif said is not None:
+            self.agent.receive(said, self.now())
+            self._speak()
+
+    def _on_way_request(self, request: WayRequest) -> None:
+        if self.agent is None or self._held:
             return  # nobody moves who is held, and its release does not either
-        self.agent.receive(said, self.now())
+        self.agent.receive(request, self.now())
         if self.agent.aside.asked is not None:
             self._wake.set()
-        self._speak()
 
     async def _answer_in_words(self, question: WordsQuestion) -> WordsAnswer:
         if self.agent is None:

@@ -13,6 +13,11 @@ ROBOT_PARAMETERS = (
         [],
         "Names of all robots of the team whose messages are heard; empty: none are heard.",
     ),
+    ParameterSpec(
+        "others",
+        [],
+        "Names of the team's robots of other roles, which this one makes way for, too.",
+    ),
     MODEL_PARAMETER,
     ParameterSpec("seed", 0, "Seed of choices between equal options.", minimum=0),
     ParameterSpec(

@@ -1,0 +1,45 @@
+"""Requests for the way between robots: who asks, and who hears them, on `<robot>/message`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from coterie_core.making_way import WayRequest
+from coterie_msgs.msg import TeamMessage
+from coterie_ros.conversions.talk import way_request_from_msg
+
+if TYPE_CHECKING:
+    from coterie_ros.agent_node import AgentNode
+
+
+def hear_way_requests(
+    node: AgentNode, robots: Iterable[str], prefix: str, take: Callable[[WayRequest], object]
+) -> None:
+    """Hear what robots ask others to make way for; all else that they say is passed over.
+
+    Args:
+        node: Who hears; from its `on_start` on.
+        robots: Names of the robots.
+        prefix: Of the team's topics, such as `/house/`.
+        take: Takes each request; not one in the name of another robot.
+    """
+
+    def heard(robot: str, request: WayRequest | None) -> None:
+        if request is None:
+            return
+        if request.sender != robot:
+            node.diagnostics.count("forged_messages")
+            node.problem(f"{robot}/message: a message in the name of {request.sender!r}: dropped")
+            return
+        take(request)
+
+    for robot in robots:
+        read = partial(_request_of, topic=f"{robot}/message")
+        topic = f"{prefix}{robot}/message"
+        node.subscribe(TeamMessage, topic, "messages", partial(heard, robot), convert=read)
+
+
+def _request_of(message: TeamMessage, topic: str) -> WayRequest | None:
+    return way_request_from_msg(message, topic) if message.kind == TeamMessage.WAY else None
