@@ -80,8 +80,10 @@ class PlacesSeen:
 class Coverage:
     """How much of each room of a map was looked at.
 
-    A room's share is what robots say that they have seen of its places, or, where that says less,
-    what the number of things that were seen in it tells: most rooms have several.
+    A room's share is what robots say that they have seen of its places. Where none says so it is
+    what the number of things that were seen in it tells: most rooms have several. Where one does,
+    that number counts for nothing: however many things are on the map, a corner that nobody has
+    seen may have one more.
 
     Args:
         scene: The map.
@@ -103,13 +105,10 @@ class Coverage:
         self.closed = seen is not None and not seen.beyond(scene.rooms)
         """Whether robots know of no place that leads to a room that the map does not show."""
         self._shares: dict[str, float] = {}
-        self._by_places: dict[str, float] = {}
         for id_ in scene.rooms:
-            by_things = 1.0 - math.exp(-objects.get(id_, 0) / _OBJECTS)
             by_places = seen.share(id_, places.get(id_, ())) if seen is not None else None
-            if by_places is not None:
-                self._by_places[id_] = by_places
-            self._shares[id_] = max(by_things, by_places or 0.0)
+            by_things = 1.0 - math.exp(-objects.get(id_, 0) / _OBJECTS)
+            self._shares[id_] = by_things if by_places is None else by_places
         self.everywhere = 1.0 - math.exp(-sum(objects.values()) / (2.0 * _OBJECTS))
         """The same of a map without rooms, by the number of its objects."""
 
@@ -138,11 +137,8 @@ class Coverage:
         return [room for room in self.missing(rooms) if likely_in(label, room) >= PLAUSIBLE]
 
     def glanced(self, rooms: Sequence[Room]) -> list[Room]:
-        """Return those of some rooms of which robots say that they have seen a part only.
-
-        However many things were seen in them, through a door.
-        """
-        return [room for room in rooms if self._by_places.get(room.id, 1.0) < WELL]
+        """Return those of some rooms of which a part only was seen, through a door perhaps."""
+        return [room for room in rooms if self.share(room.id) < WELL]
 
     def told(self, rooms: Sequence[Room]) -> str:
         """Return a clause that names rooms: "the bedroom and upstairs were not looked at"."""

@@ -311,9 +311,12 @@ async def test_a_task_goes_on_with_the_name_of_what_was_meant(home: SceneGraph) 
     assert none.words == "Go to the study" and none.judgement.kind == "false_premise"
 
 
-@pytest.mark.parametrize(("seen", "go_on"), [(0.3, True), (0.9, False)])
+@pytest.mark.parametrize(
+    ("seen", "kind", "go_on"),
+    [(0.3, "not_seen_yet", True), (0.48, "false_premise", True), (0.9, "false_premise", False)],
+)
 async def test_where_nobody_answers_robots_look_unless_all_rooms_were_looked_over(
-    home: SceneGraph, seen: float, go_on: bool
+    home: SceneGraph, seen: float, kind: str, go_on: bool
 ) -> None:
     """Many things seen through a door are not the room."""
     for room in home.rooms.values():
@@ -327,7 +330,9 @@ async def test_where_nobody_answers_robots_look_unless_all_rooms_were_looked_ove
     asked = state("Bring the guitar to the study", home, "do")
     asked = replace(asked, coverage=Coverage(home, places, given=True))
     told = await settle(asked, RULES)
-    assert told.judgement.kind == "false_premise" and told.go_on is go_on
+    assert told.judgement.kind == kind and told.go_on is go_on
+    question = replace(state("Where is the guitar?", home), coverage=asked.coverage)
+    assert judged(question).kind == kind
 
 
 async def test_robots_look_all_the_same_where_the_person_says_so(home: SceneGraph) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -14,11 +15,12 @@ from rclpy.action import ActionClient
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.language import ModelProfile
+from coterie_core.making_way import ROOM, WayRequest
 from coterie_core.questions import Question
 from coterie_core.testing.endpoint import Endpoint, Hang
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_msgs.action import Explore
-from coterie_msgs.msg import Answer
+from coterie_msgs.msg import Answer, TeamMessage
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.srv import Ask, GetSemanticMap
 from coterie_ros import conversions
@@ -72,7 +74,10 @@ class Site:
 
     def explorer(self, name, **parameters) -> ExplorerNode:
         node = ExplorerNode(
-            "explorer", namespace=f"/{name}", context=self.ros.context, parameters=parameters
+            "explorer",
+            namespace=f"/{name}",
+            context=self.ros.context,
+            parameters={"robots": list(STARTS), **parameters},
         )
         self.ros.add(node)
         self.ros.wait_active(node)
@@ -125,6 +130,36 @@ def test_two_robots_explore_at_once_and_answer_one_question(ros) -> None:
     site.questions.publish(conversions.question_to_msg(question))
     ros.spin_until(lambda: len(site.answers) == 2)
     assert {(a.robot, a.question) for a in site.answers} == {("ann", "q7"), ("bob", "q7")}
+
+
+def test_an_idle_explorer_makes_way_for_who_asks_in_its_own_name(ros) -> None:
+    site = Site(ros, bridge={"mode": "real_time", "pace": 4.0})
+    explorer, world = site.explorers["ann"], site.bridge.world
+    voice = site.node.create_publisher(TeamMessage, "bob/message", profile("messages"))
+    ros.wait_for_matched(voice)
+    ros.spin_until(lambda: len(explorer.memory.graph.places) > 2, what="places to go to")
+    before = world.state("ann").pose.position
+    way = ((before[0] + 1.5, *before[1:]), before)
+
+    def say(id_, sender="bob", **changes) -> None:
+        message = conversions.way_request_to_msg(WayRequest(id_, sender, way, 0.2), 1.0)
+        for name, value in changes.items():
+            setattr(message, name, value)
+        voice.publish(message)
+
+    say("1", sender="carl")
+    ros.spin_until(lambda: explorer.diagnostics.counter("forged_messages"), what="the forgery")
+    say("2", kind=TeamMessage.TEXT)
+    say("3", way_radius=0.0)
+    ros.spin(0.5)
+    assert world.state("ann").pose.position == before
+    say("4")
+
+    def off() -> bool:
+        return math.dist(world.state("ann").pose.position[:2], before[:2]) > 0.4 + ROOM
+
+    ros.spin_until(off, timeout=60.0, what="ann to go aside")
+    assert explorer.diagnostics.counter("forged_messages") == 1
 
 
 def test_cancel_stops_the_robot_and_tells_what_was_reached(ros) -> None:
