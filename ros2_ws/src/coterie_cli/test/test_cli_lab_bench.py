@@ -148,6 +148,20 @@ def test_only_what_went_both_ways_is_compared():
     assert list(table.columns[2].cells) == ["place: OUT_OF_REACH"]
 
 
+def test_what_a_tour_answered_wrong_one_way_only_explains_its_score():
+    color = "What colour is the bed? {}; in truth: brown"
+    count = "How many lamps are there? 3; in truth: 2"
+    direct = Trial(1, "tour", 0, "direct", True, 0.5, "6 questions", wrong=[count])
+    lab = replace(direct, way="lab", score=0.0, wrong=[color.format("grey"), count])
+    table = cause_table([(direct, lab)])
+    assert [list(column.cells) for column in table.columns] == [
+        ["only directly"], ["tour"], ["answered wrong: What colour ..."], ["1"],
+        [color.format("grey")],
+    ]  # fmt: skip
+    swapped = cause_table([(replace(lab, way="direct"), replace(direct, way="lab"))])
+    assert list(swapped.columns[0].cells) == ["only in the lab"]
+
+
 def test_a_run_that_ended_early_goes_on(tmp_path):
     book = Book(tmp_path)
     book.add(TRIALS)

@@ -187,26 +187,35 @@ def result_table(pairs: Sequence[Pair]) -> Table:
 
 
 def cause_table(pairs: Sequence[Pair]) -> Table:
-    """Return why what was done one way was not done the other."""
+    """Return why what was done one way was not done the other, and which answers differ."""
     causes: Counter[tuple[str, str, str]] = Counter()
     reasons: dict[tuple[str, str, str], str] = {}
-    for direct, lab in pairs:
-        if direct.done == lab.done:
-            continue
-        failed = lab if direct.done else direct
-        key = (
-            "only directly" if direct.done else "only in the lab",
-            str(failed.kind),
-            failed.cause,
-        )
+
+    def note(failed: Trial, cause: str, reason: str) -> None:
+        where = "only directly" if failed.way == "lab" else "only in the lab"
+        key = (where, str(failed.kind), cause)
         causes[key] += 1
-        reasons.setdefault(key, f"{failed.what}: {failed.reason}")
+        reasons.setdefault(key, reason)
+
+    for pair in pairs:
+        for failed, other in (pair, pair[::-1]):
+            if other.done and not failed.done:
+                note(failed, failed.cause, f"{failed.what}: {failed.reason}")
+            as_well = {_question(one) for one in other.wrong}
+            for one in failed.wrong:
+                if (question := _question(one)) not in as_well:
+                    note(failed, f"answered wrong: {' '.join(question.split()[:2])} ...", one)
     table = Table(title="What explains the difference")
-    for column in ("done", "", "what failed the other way", "times", "for example"):
+    for column in ("done, or right", "", "what failed the other way", "times", "for example"):
         table.add_column(column)
     for key, count in causes.most_common():
         table.add_row(*key, str(count), reasons[key])
     return table
+
+
+def _question(wrong: str) -> str:
+    """Return the question of a wrong answer."""
+    return wrong.partition("? ")[0]
 
 
 def draw(pairs: Sequence[Pair], path: Path) -> None:

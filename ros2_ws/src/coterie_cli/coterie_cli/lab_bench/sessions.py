@@ -211,10 +211,15 @@ class Session:
         for one in asked:
             await _ask(operator, one)
         known = [one for one in asked if one.truth]
-        right = sum(one.truth.lower() in one.answer.lower() for one in known)
+        wrong = [
+            f"{one.text} {one.answer}; in truth: {one.truth}"
+            for one in known
+            if one.truth.lower() not in one.answer.lower()
+        ]
         lacks = [f"{one.text} {one.answer}" for one in asked if one.kind == "none"]
         self._book("tour", number, f"{len(asked)} questions", clock, "; ".join(lacks),
-                   cause="not answered", score=right / max(len(known), 1))  # fmt: skip
+                   cause="not answered", score=1.0 - len(wrong) / max(len(known), 1),
+                   wrong=wrong)  # fmt: skip
 
     # -- robots that do tasks for a leader -------------------------------------------------------
 
@@ -298,7 +303,7 @@ class Session:
 
     def _book(
         self, kind: Kind, number: int, what: str, begin: tuple[float, float], failed: str,
-        *, cause: str = "", score: float | None = None,
+        *, cause: str = "", score: float | None = None, wrong: list[str] | None = None,
     ) -> None:  # fmt: skip
         """Write down how one thing went; `failed` says why it was not done ("": it was)."""
         done = not failed
@@ -307,6 +312,7 @@ class Session:
             float(done) if score is None else score, what,
             "" if done else cause or "failed", failed[:1000],
             round(self.world.time - begin[0], 1), round(time.monotonic() - begin[1], 1),
+            wrong or [],
         )  # fmt: skip
         self.trials.append(trial)
         self.told(trial)

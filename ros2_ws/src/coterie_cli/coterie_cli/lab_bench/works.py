@@ -6,7 +6,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
@@ -60,6 +60,7 @@ class Trial:
         reason: At length.
         simulated: Time that it took in the house [s].
         wall: Time that it took on the machine [s].
+        wrong: Questions of a tour that were not answered right, each with the answer and the truth.
     """
 
     house: int
@@ -73,6 +74,7 @@ class Trial:
     reason: str = ""
     simulated: float = 0.0
     wall: float = 0.0
+    wrong: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
