@@ -16,7 +16,7 @@ from coterie_core.debate import LocalSpeaker
 from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.language import Decider, due_in
 from coterie_core.language.due import time_to_think
-from coterie_core.making_way import PAUSE, WayRequest
+from coterie_core.making_way import WayRequest
 from coterie_core.meaning import label_relevance
 from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
@@ -252,14 +252,12 @@ class ExplorerNode(AgentNode):
             return  # nobody moves it, and its release does not either
         if self._explorer is not None:
             self._aside.hear(request, self.now())
-        else:
-            self.run(self._make_way(request, self.now()), "making way")
+        elif not self._turn.locked():  # else it goes aside now: who still is blocked asks again
+            self.run(self._make_way(request), "making way")
 
-    async def _make_way(self, request: WayRequest, asked: float) -> None:
-        """Go aside for who has asked for it at a time [s], while nothing is explored."""
+    async def _make_way(self, request: WayRequest) -> None:
+        """Go aside for who has asked for it, while nothing is explored."""
         async with self._turn:
-            if self.now() - asked > PAUSE:
-                return
             self._aside.hear(request, self.now())
             try:
                 await self._stop_watch.pursue(self._aside.go(idle=True))
