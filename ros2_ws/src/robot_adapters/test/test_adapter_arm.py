@@ -193,14 +193,18 @@ def test_every_code_of_moveit_has_its_outcome(ros):
 FLOOR = ((-5.0, -5.0, -0.1), (5.0, 5.0, 0.0))
 
 
-def before(ros, label, box, drawn=None, pitch=0.7, cup=None):
+def before(ros, label, box, drawn=None, pitch=0.7, cup=None, beside=None):
     """Return a robot that holds the cup; its map has one piece of furniture, it sees `drawn`.
 
-    With `cup`, the lengths of the cup's sides [m], the map has that as well.
+    With `cup`, the lengths of the cup's sides [m], the map has that as well; and with `beside`,
+    label and box of another piece.
     """
     rig = Rig(ros, **{"arm.scene_radius": 0.0})
     scene = SceneGraph()
     scene.objects["o9"] = SceneObject("o9", LabelBelief.of(label), box, kind="furniture")
+    if beside is not None:
+        other, at = beside
+        scene.objects["o8"] = SceneObject("o8", LabelBelief.of(other), at, kind="furniture")
     if cup is not None:
         at = Box((1.6, 1.1, 0.55), (*cup, 0.1))
         scene.objects["o1"] = SceneObject("o1", LabelBelief.of("cup"), at)
@@ -277,6 +281,32 @@ def test_things_are_put_onto_the_boards_that_are_seen_and_not_before_a_shelf(ros
     else:
         assert outcome is Outcome.SUCCEEDED, reason
         assert rig.put_at == [pytest.approx(lies, abs=0.06)]
+
+
+SOFA = Box((1.7, 1.0, 0.4), (0.5, 0.9, 0.8))
+SEAT = {"seat#0": ((1.45, 0.55, 0.0), (1.95, 1.45, 0.45))}
+BOARD = {"board#0": ((2.05, 0.55, 0.5), (2.45, 1.45, 0.55))}
+
+
+@pytest.mark.parametrize(
+    ("drawn", "known", "lies"),
+    [
+        (SEAT, True, None),  # the shelf is not in view from here
+        (SEAT | BOARD, True, (2.1, 1.0, 0.55)),
+        (SEAT, False, (1.88, 1.0, 0.45)),  # what no map has cannot be told from a board
+    ],
+)
+def test_nothing_for_a_shelf_is_put_onto_the_sofa_that_its_box_takes_in(ros, drawn, known, lies):
+    beside = ("sofa", SOFA) if known else None
+    box = Box((2.0, 1.0, 0.9), (0.9, 0.9, 1.8))
+    rig = before(ros, "shelf", box, drawn, pitch=0.5, beside=beside)
+    outcome, reason, holding = rig.do(Place(Target("shelf", (1.9, 1.0, 0.5))))
+    if lies is None:
+        assert (outcome, holding, rig.put_at) == (Outcome.NOT_VISIBLE, "cup", []), reason
+        assert "the sofa is level where the shelf was expected at (1.90, 1.00)" in reason
+    else:
+        assert outcome is Outcome.SUCCEEDED, reason
+        assert rig.put_at == [pytest.approx(lies, abs=0.07)]
 
 
 def test_nothing_is_put_onto_a_stool_that_a_counters_box_takes_in(ros):

@@ -164,6 +164,17 @@ def test_of_a_row_the_piece_that_is_meant() -> None:
     assert spot is not None and spot[1] < 0.25
 
 
+def test_what_is_level_on_anothers_surface_bears_nothing() -> None:
+    at, low = (1.1, 0.0, 0.75), Box((1.15, 0.0, 0.45), (0.9, 0.6, 0.2))
+    assert level(relief(REAL), at, TABLE, 0.05, HERE, not_on=[low]) is not None, "lower than that"
+    half = Box((1.15, 0.15, 0.7), (0.9, 0.3, 0.2))
+    spot = level(relief(REAL), (1.1, 0.1, 0.75), TABLE, 0.05, HERE, not_on=[half])
+    assert spot is not None and spot[1] <= 0.02
+    assert level(relief(REAL), at, TABLE, 0.05, HERE, not_on=[REAL]) is not None
+    surface = Box((1.15, 0.0, 0.7), (0.9, 0.6, 0.2))
+    assert relief(REAL).level_spot(at, TABLE, 0.05, HERE, not_on=[surface]) is None
+
+
 @pytest.mark.parametrize("robot", [(0.0, 0.0, 0.0), (2.4, 0.0, 0.0)])
 def test_of_spots_as_far_away_the_one_nearer_to_the_robot(robot: tuple[float, ...]) -> None:
     vase = Box((1.2, 0.0, 0.8), (0.04, 0.3, 0.2))

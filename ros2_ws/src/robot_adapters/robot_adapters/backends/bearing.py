@@ -99,6 +99,7 @@ class Bearing:
             z = surface.top
             # It is narrow: what lies along it, its middle over it, stays there.
             radius = min(held.size[:2] if held is not None else (EDGE,)) / 2.0
+        row, apart = self._beside(label, surface)
         # A point of its box means what carries things there; a shelf has several boards.
         tops = usual_tops(label, surface)
         if category is not None and category.boards:
@@ -109,16 +110,28 @@ class Bearing:
         if bottom is not None:
             return self._inside(label, (x, y, z), surface, bottom, radius)
         # What was seen counts more than the box, which may be too large or mostly air.
-        others = self._beside(label, surface)
         middle = between_arms(label, surface)
         spot = self._where.relief.level_spot(
-            (x, y, z), middle, radius, others, reach=self._reach, at_its_height=exact
+            (x, y, z),
+            middle,
+            radius,
+            row,
+            not_on=[around for _, around in apart],
+            reach=self._reach,
+            at_its_height=exact,
         )
         lowest = self._where.pose().position[2] + least_top(label)
         if spot is not None and spot.point[2] >= lowest:
             if spot.reached:
                 return spot.point
             raise _out_of_reach(label, spot.point)
+        for other, around in apart:
+            if around.contains((x, y, z)):
+                raise Ended(
+                    Outcome.NOT_VISIBLE,
+                    f"the {other} is level where the {label} was expected at ({x:.2f}, {y:.2f}), "
+                    f"{z:.2f} m high; look at the {label} from another side",
+                )
         self._check_height(label, (x, y, z), surface, radius)
         return x, y, z
 
@@ -185,15 +198,23 @@ class Bearing:
                 f"{point[2]:.2f} m were expected; look at it from another side",
             )
 
-    def _beside(self, label: str, surface: Box) -> list[Box]:
-        """Return the other furniture that forms one row of one height with a piece.
+    def _beside(self, label: str, surface: Box) -> tuple[list[Box], list[tuple[str, Box]]]:
+        """Return other furniture whose boxes reach into that of a piece.
 
-        Cameras part such rows by what they are called only: boxes reach into one another.
+        Returns:
+            What forms one row of one height with it: cameras part such rows by what they are called
+            only. And around the surfaces of what does not, a sofa before a shelf: with its label.
         """
-        return [
-            box
-            for _, other, box in self._where.objects(math.inf)
-            if other != label and is_solid(other)
-            if abs(usual_tops(other, box)[0] - usual_tops(label, surface)[0]) < _STEP
-            and iou(box, surface) > 0.0
-        ]
+        own = usual_tops(label, surface)[0]
+        row, apart = [], []
+        for _, other, box in self._where.objects(math.inf):
+            if other == label or not is_solid(other) or iou(box, surface) <= 0.0:
+                continue
+            tops = usual_tops(other, box)
+            if abs(tops[0] - own) < _STEP:
+                row.append(box)
+                continue
+            x, y, _ = box.center
+            size = (*box.size[:2], 2.0 * _STEP)
+            apart += [(other, Box((x, y, top), size, box.yaw)) for top in tops]
+        return row, apart

@@ -121,6 +121,7 @@ class Relief:
         robot: Vec3,
         others: Sequence[Box] = (),
         *,
+        not_on: Sequence[Box] = (),
         reach: float = math.inf,
         at_its_height: bool = False,
     ) -> LevelSpot | None:
@@ -135,6 +136,7 @@ class Relief:
             radius: Of the thing, about [m].
             robot: Where the robot stands [m]; farther than the point its hand may not get.
             others: Other furniture: what lies in its boxes as well is its rather than of this one.
+            not_on: Around surfaces of other furniture: what is level in these bears nothing.
             reach: How far from there the hand gets, at most [m].
             at_its_height: Whether other surfaces than the one at the point's height bear nothing.
 
@@ -151,6 +153,11 @@ class Relief:
         bears = heights >= box.bottom + min(_LOW, box.size[2] / 2.0)
         if at_its_height:
             bears &= np.abs(heights - point[2]) <= _AS_EXPECTED
+        if not_on:
+            i, j = np.nonzero(bears)
+            cells_at = low + (np.stack([i, j], axis=1) + 0.5) * _CELL
+            at = np.column_stack([cells_at, heights[i, j]])
+            bears[i, j] = ~containment(not_on, at).any(axis=1)
         roomy = _level(heights, radius + _SPARE)
         # Things are larger than they look from one side; what is narrower bears if nothing else is.
         for spare in (0.0,) if at_its_height else (_SHORT, 0.0):
@@ -227,6 +234,7 @@ class TeamRelief:
         radius: float,
         others: Sequence[Box] = (),
         *,
+        not_on: Sequence[Box] = (),
         reach: float = math.inf,
         at_its_height: bool = False,
     ) -> LevelSpot | None:
@@ -238,6 +246,7 @@ class TeamRelief:
             radius,
             own(self.robot),
             [self.map_pose.box_to_robot(other) for other in others],
+            not_on=[self.map_pose.box_to_robot(other) for other in not_on],
             reach=reach,
             at_its_height=at_its_height,
         )
