@@ -10,7 +10,7 @@ import yaml
 
 from cam_aggregator.registry import aggregator_names, make_aggregator
 from coterie_bench.askback.open_answers import open_answers
-from coterie_bench.askback.situation import HALF, Situation, explored
+from coterie_bench.askback.situation import Situation, explored
 from coterie_bench.askback.told import Told
 from coterie_bench.calibration.data import explore_generated
 from coterie_core.answers import AnswerTable
@@ -122,9 +122,9 @@ def told_denials(situation: Situation, *, everywhere: bool) -> Told:
 def measured(seed: int) -> Measured:
     """Return what is said of a house: answers, open answers, and denials.
 
-    Denials are those of teams that saw it wholly, half and in part.
+    Denials are those of teams that saw it wholly and in part.
     """
-    seen = [explored(seed, True), explored(seed, True, HALF), explored(seed, False)]
+    seen = [explored(seed, whole) for whole in (True, False)]
     table = answers_of(seed)
 
     def answers(*, liar: bool) -> dict[str, Told]:

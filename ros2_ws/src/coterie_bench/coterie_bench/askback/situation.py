@@ -22,8 +22,6 @@ ROBOTS = ("rover", "walker")
 BODIES = {True: "legs", False: "wheels"}
 """Legs take stairs and get everywhere; wheels never see another floor."""
 STEPS = {True: 40, False: 3}
-HALF = 6
-"""Hops after which legs have looked into most rooms and seen few of them altogether."""
 SAME = 0.6
 """How near what is mapped is to the true thing that it stands for [m]."""
 
@@ -86,14 +84,8 @@ class _Watched:
         return getattr(self._world, name)
 
 
-def explored(seed: int, whole: bool, steps: int | None = None) -> Situation:
-    """Return what a team with a usual detector knows of a generated house after a while.
-
-    Args:
-        seed: Of the house.
-        whole: Whether it can get everywhere.
-        steps: Hops of each robot; None: as many as `STEPS` says.
-    """
+def explored(seed: int, whole: bool) -> Situation:
+    """Return what a team with a usual detector knows of a generated house after a while."""
     world = EmbeddedWorld(generate_house(seed, floors=1 + seed % 2), seed=seed, threads=1)
     truth = world.truth()
     for robot in ROBOTS:
@@ -101,7 +93,7 @@ def explored(seed: int, whole: bool, steps: int | None = None) -> Situation:
     memory, seen = TeamMemory(), PlacesSeen()
     memory.adopt(prior_map(truth, "rooms"))
     watched: Any = _Watched(world, memory, seen)
-    asyncio.run(run_exploration(watched, ROBOTS, steps=steps or STEPS[whole], seed=seed))
+    asyncio.run(run_exploration(watched, ROBOTS, steps=STEPS[whole], seed=seed))
     return Situation(seed, whole, truth, memory.scene(), seen)
 
 
