@@ -18,7 +18,7 @@ AGENT_PARAMETERS = (
     ParameterSpec(
         "others",
         [],
-        "Names of the team's robots of other roles, which this one makes way for, too.",
+        "Robots of other roles that this one makes way for, too; empty: of its own role only.",
     ),
     MODEL_PARAMETER,
     EMBEDDER_PARAMETER,

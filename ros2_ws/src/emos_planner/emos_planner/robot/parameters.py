@@ -16,7 +16,7 @@ ROBOT_PARAMETERS = (
     ParameterSpec(
         "others",
         [],
-        "Names of the team's robots of other roles, which this one makes way for, too.",
+        "Robots of other roles that this one makes way for, too; empty: of its own role only.",
     ),
     MODEL_PARAMETER,
     ParameterSpec("seed", 0, "Seed of choices between equal options.", minimum=0),
