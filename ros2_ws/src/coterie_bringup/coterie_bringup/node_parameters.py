@@ -23,8 +23,7 @@ from coterie_core.conformal import LEARNED_FROM, load_conformal
 from coterie_core.detector_vocabulary import STRUCTURE, household_vocabulary
 from coterie_core.meaning import EmbedderOptions
 from coterie_core.permits import Permits
-from robot_adapters.settings import RELAYED, AdapterSettings
-from robot_adapters.settings_sensing import CameraSettings
+from robot_adapters.settings import AdapterSettings
 
 
 def bridge_parameters(team: Team) -> dict[str, Any]:
@@ -207,7 +206,7 @@ def explorer_parameters(team: Team, robot: RobotSpec, run_directory: Path | None
         "robots": [r.name for r in team.robots],
         "radius": robot_body(team, robot).radius,
         "model_profile": _profile(team, robot.model),
-        "embedder": _embedder(team),
+        "embedder": embedder_parameter(team),
         "seed": _seed(team, robot),
         "malicious": robot.malicious,
         "deadline": team.aggregator.deadline,
@@ -246,7 +245,7 @@ def leader_parameters(team: Team, leader: LeaderSpec, run_directory: Path | None
     return {
         "robots": [r.name for r in team.workers],
         "model_profile": _profile(team, leader.model),
-        "embedder": _embedder(team),
+        "embedder": embedder_parameter(team),
         **{name: getattr(leader, name) for name in limits},
         "permits": _policies(team),
         "ask_back": leader.ask_back,
@@ -306,7 +305,7 @@ def cooperator_parameters(
         "team": [*(r.name for r in team.cooperators), *spec.people],
         "others": _of_other_roles(team, robot),
         "model_profile": _profile(team, robot.model),
-        "embedder": _embedder(team),
+        "embedder": embedder_parameter(team),
         "seed": _seed(team, robot),
         **{name: getattr(spec, name) for name in ("levels", "plans", "step", "max_time")},
         "radius": body.radius,
@@ -315,77 +314,6 @@ def cooperator_parameters(
         "state_directory": "" if run_directory is None else str(run_directory / "agents"),
         **memory_parameters(team, run_directory),
     }
-
-
-def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[str, Any]]:
-    """Return the parameters of the mapper nodes, by process: one, or one per robot and their sum.
-
-    Nodes are called `mapper`, and `mapper_<robot>` where a robot has its own.
-    """
-    spec = team.mapper
-    if spec is None:
-        return {}
-    names = [robot.name for robot in team.robots]
-    chosen = {key: getattr(spec, key) for key in ("color", "near", "far", "looks", "most_things")}
-    folder = memory_folder(team, run_directory)
-    kept = "" if folder is None else str(folder / "map")
-    # No map before what is known beforehand is in it: who asks would take it for the whole.
-    prior = "nothing" if team.real else bridge_parameters(team)["prior_map"]
-    known: dict[str, Any] = {"prior_patience": 10.0} if prior != "nothing" else {}
-    if team.real:
-        # What adapters pass on: the robots' own topics and frames are as their drivers have them.
-        common_topics = {
-            "depth_topic": f"{{robot}}/{RELAYED}/{{camera}}/depth/image_raw",
-            "info_topic": f"{{robot}}/{RELAYED}/{{camera}}/depth/camera_info",
-            "detections_topic": f"{{robot}}/{RELAYED}/{{camera}}/detections",
-            "color_topic": f"{{robot}}/{RELAYED}/{{camera}}/color/image_raw",
-        }
-        cameras_there = [camera for _, camera in _cameras_of(team)]
-        if any(camera.detections.in_space for camera in cameras_there):
-            common_topics["boxes_topic"] = f"{{robot}}/{RELAYED}/{{camera}}/boxes"
-        colored = spec.color and any(camera.color for camera in cameras_there)
-        chosen |= {**common_topics, "color": colored}
-        known["prior_map"] = "{robot}/prior_map"  # rooms and places that adapters find
-    cameras = (
-        list(spec.cameras)
-        or _real_cameras(team)
-        or [
-            f"{robot.name}/{camera.name}"
-            for robot in team.robots
-            for camera in robot_body(team, robot).cameras
-        ]
-    )
-    chosen["embedder"] = _embedder(team, spec.embedder)
-    common = {**chosen, **known, "cameras": cameras, "state_directory": kept}
-    memory = memory_parameters(team, run_directory)
-    if not spec.per_robot:
-        return {"mapper": {"mapper": {**common, "robots": names, **memory}}}
-    alone = {
-        f"mapper.{name}": {f"mapper_{name}": {**common, "robots": [name], "output": name}}
-        for name in names
-    }
-    merged = {"robots": names, "merge": True, "state_directory": kept, **memory}
-    return {**alone, "mapper": {"mapper": merged}}
-
-
-def _real_cameras(team: Team) -> list[str]:
-    """Return the cameras of real robots that find things in space; none for simulated ones."""
-    if not team.real:
-        return []
-    return [
-        f"{robot}/{camera.name}"
-        for robot, camera in _cameras_of(team)
-        if camera.detections.in_space or (camera.depth and camera.detections.topic)
-    ]
-
-
-def _cameras_of(team: Team) -> list[tuple[str, CameraSettings]]:
-    """Return the cameras of real robots, each with its robot's name."""
-    return [
-        (robot.name, camera)
-        for robot in team.robots
-        for camera in (robot.adapter or AdapterSettings()).sensors.all_cameras()
-    ]
 
 
 def planner_parameters(team: Team, spec: PlannerSpec, run_directory: Path | None) -> dict[str, Any]:
@@ -397,7 +325,7 @@ def planner_parameters(team: Team, spec: PlannerSpec, run_directory: Path | None
         "rooms_given": _rooms_given(team),
         **detector_vocabulary(team, STRUCTURE),
         "model_profile": _profile(team, spec.model),
-        "embedder": _embedder(team, spec.embedder),
+        "embedder": embedder_parameter(team, spec.embedder),
         **memory_parameters(team, run_directory),
     }
 
@@ -417,7 +345,7 @@ def open_parameters(
     return {
         "method": spec.method,
         "model_profile": _profile(team, spec.model),
-        "embedder": _embedder(team, spec.embedder),
+        "embedder": embedder_parameter(team, spec.embedder),
         "robot": "" if robot == "none" else robot,
         **body,
         "max_distance": spec.max_distance,
@@ -443,7 +371,7 @@ def resume_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
     }
 
 
-def _embedder(team: Team, own: EmbedderOptions | None = None) -> str:
+def embedder_parameter(team: Team, own: EmbedderOptions | None = None) -> str:
     """Return the settings of a section's own embedder, or else of the team's, as JSON."""
     return (own or team.embedder).model_dump_json(exclude_unset=True)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie_bringup.hosts import link_parameters, network_environment, robots_on, runs_on
+from coterie_bringup.mapper_parameters import mapper_parameters
 from coterie_bringup.node_parameters import (
     adapter_parameters,
     aggregator_parameters,
@@ -17,7 +18,6 @@ from coterie_bringup.node_parameters import (
     explorer_parameters,
     kept_parameters,
     leader_parameters,
-    mapper_parameters,
     open_parameters,
     planner_parameters,
     resume_parameters,

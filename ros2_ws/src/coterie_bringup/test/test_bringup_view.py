@@ -6,7 +6,8 @@ import pytest
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.launching import view_actions
-from coterie_bringup.node_parameters import bridge_parameters, mapper_parameters
+from coterie_bringup.mapper_parameters import mapper_parameters
+from coterie_bringup.node_parameters import bridge_parameters
 from coterie_bringup.team import parse_team
 from coterie_bringup.view import team_config, topics
 
