@@ -185,7 +185,7 @@ def test_ways_lead_around_what_is_not_free():
 
 
 def places(**at):
-    """A hall with places, all linked to `here`, and those beside one another too."""
+    """Places that are all linked to `here`, and to no other one."""
     scene = SceneGraph()
     for name, position in at.items():
         scene.add_place(Place(name, position))
