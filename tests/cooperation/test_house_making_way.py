@@ -18,7 +18,7 @@ from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.prior import prior_map
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import Start
-from reveca_agent.house import household_goal
+from reveca_agent.household_goal import household_goal
 
 DOOR = (4.0, 2.0, 0.0)
 """Between kitchen and living room [m]: the only way there."""

@@ -310,6 +310,7 @@ def cooperator_parameters(
         **{name: getattr(spec, name) for name in ("levels", "plans", "step", "max_time")},
         "radius": body.radius,
         "speed": body.linear_speed,
+        "cameras": json.dumps([one.model_dump(mode="json") for one in body.cameras]),
         **hand,
         "state_directory": "" if run_directory is None else str(run_directory / "agents"),
         **memory_parameters(team, run_directory),

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from coterie_core.geometry import Pose, Vec3, relative
 from coterie_core.workspace import Workspace
 
 MobilityKind = Literal["wheels", "tracks", "legs", "air", "fixed"]
@@ -39,6 +40,22 @@ class Camera(BaseModel):
     def focal(self) -> float:
         """Focal length [px]: x / (2 tan(FOV / 2))."""
         return self.width / (2.0 * math.tan(self.hfov / 2.0))
+
+    def shows(self, body: Pose, point: Vec3) -> bool:
+        """Tell whether a point [m] lies in the image, unless something hides it.
+
+        Args:
+            body: Where the robot's base stands.
+            point: In the same frame [m].
+        """
+        x, y, z = relative(body, Pose(point)).position
+        x, z = x - self.mount_forward, z - self.mount_height
+        c, s = math.cos(self.pitch), math.sin(self.pitch)
+        depth, up = c * x - s * z, s * x + c * z
+        if not self.near <= depth <= self.far:
+            return False
+        wide, high = math.tan(self.hfov / 2.0), math.tan(self.vfov / 2.0)
+        return abs(y) <= wide * depth and abs(up) <= high * depth
 
 
 class Arm(BaseModel):

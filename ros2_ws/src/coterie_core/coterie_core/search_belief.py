@@ -15,7 +15,7 @@ from coterie_core.geometry import Box, Vec2, Vec3, containment
 from coterie_core.household import Household, load_household
 from coterie_core.scene import Room, SceneGraph, SceneObject
 from coterie_core.sightings import within
-from coterie_core.surfaces import HOLLOW_SIDE, hollow_bottom
+from coterie_core.surfaces import HOLLOW_SIDE, board_heights, hollow_bottom
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,7 +36,6 @@ _FOUND = re.compile(r"(?P<room>.*)\|(?P<part>in|on) (?P<label>.*)@(?P<spot>[^@]*
 _LIFT = 0.04  # [m] above a surface that its points are taken at least
 _OVERHEAD = 1.4  # [m] above the floor from which hardly anybody sees what lies on top
 _UP_THERE = 0.25  # share of what furniture so high keeps that lies on top of it
-_BOARDS = (0.15, 0.4, 0.65, 0.9)  # heights of boards that are open in front, as shares of the whole
 _UPPER = (
     0.3  # share of its height that the part of a thing by which it is noticed is above its middle
 )
@@ -176,11 +175,6 @@ def _usual_parts(
     if (shut or boards) and box.top > floor + _OVERHEAD:
         top = spread_over(_top_of(box), lift)
         yield Region(container_key(thing, "on"), thing.room, _UP_THERE, top, thing.id)
-
-
-def board_heights(box: Box) -> tuple[float, ...]:
-    """Return how high the boards of shelves usually are of which only the box is known [m]."""
-    return tuple(box.bottom + share * box.size[2] for share in _BOARDS)
 
 
 def _top_of(box: Box, depth: float = 0.0) -> Box:

@@ -21,12 +21,27 @@ _TALLER = 1.2
 """A box so many times as high as the highest of its kind is no box of that alone."""
 _EDGE_M = 0.08
 """Edge of other furniture's box on which nothing is put [m]."""
+_BOARDS = (0.15, 0.4, 0.65, 0.9)
+"""Usual heights of boards that are open in front, as shares of a shelf's height."""
 HOLLOW_SIDE = 0.04
 """Thickness that the sides of hollow things are taken to have [m]."""
 _HOLLOW_SHARE = 0.9
 """Share of its height that a hollow thing is deep at most."""
 _GRID = 0.05  # [m] between spots tried on a surface
 _GAP = 0.01  # [m] between things on a surface
+
+
+def usual_surfaces(label: str, box: Box, item: Box | None = None) -> list[Box]:
+    """Return the surfaces that furniture usually has of which only the box is known.
+
+    That is its upper face, or its seat; where its kind ends, if the box is much higher; and the
+    boards of a shelf. The likeliest comes first.
+    """
+    x, y, _ = box.center
+    category = load_household().category(label)
+    boards = board_heights(box) if category is not None and category.boards else ()
+    edges = (*usual_surface(label, box, item), 0.0)
+    return [Box((x, y, z), edges, box.yaw) for z in (*usual_tops(label, box), *boards)]
 
 
 def usual_surface(label: str, box: Box, item: Box | None) -> Vec2:
@@ -76,6 +91,11 @@ def usual_tops(label: str, box: Box) -> tuple[float, ...]:
         return (top,)
     highest = box.bottom + category.size[2][1]
     return (top, highest) if top - box.bottom > _TALLER * category.size[2][1] else (top,)
+
+
+def board_heights(box: Box) -> tuple[float, ...]:
+    """Return how high the boards of shelves usually are of which only the box is known [m]."""
+    return tuple(box.bottom + share * box.size[2] for share in _BOARDS)
 
 
 def least_top(label: str) -> float:

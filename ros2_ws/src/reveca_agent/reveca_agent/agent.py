@@ -269,12 +269,13 @@ class RevecaAgent:
             self.memory.opens = False
         count = self._failed[plan.target] = self._failed.get(plan.target, 0) + 1
         trim(self._failed, KEPT)
-        if result.reason in ("no_way", "too_far", "full") and count >= WAYS:
+        entry = self.memory.scene.get(plan.target)
+        phantom = result.reason == "gone" and entry is not None and entry.thing.kind != "item"
+        if (phantom or result.reason in ("no_way", "too_far", "full")) and count >= WAYS:
             self.memory.block(plan.target)
             self._failed.pop(plan.target)
             self._end_plan(result.reason)
             return
-        entry = self.memory.scene.get(plan.target)
         if entry is not None and (result.reason == "gone" or count >= RETRIES):
             self.memory.miss(plan.target, self.memory.step)
         if count >= RETRIES:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from coterie_core.cooperation import (
     Action,
@@ -28,7 +27,7 @@ from coterie_core.cooperation import (
     Teammate,
     Thing,
 )
-from coterie_core.geometry import Box, Vec3
+from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.household import load_household
 from coterie_core.making_way import MakingWay
 from coterie_core.object_events import EventKind, ObjectEvent, event_of
@@ -109,6 +108,7 @@ class HouseBody:
     ) -> Briefing:
         """Return what the agent is told, and begin to count steps now."""
         self.begun, self._told_all, self._result = self.time, False, None
+        self.map.targets = goal.targets
         self._revision += 1
         step = self.shape.step
         return Briefing(
@@ -134,8 +134,10 @@ class HouseBody:
         new = [id_ for id_ in sorted(seen) if id_ not in before]
         self.map.furnish(new)
         seen = (seen - set(new)) | set(self._back(new))
+        for id_ in seen:
+            self.map.look(id_, observation.pose.position)
         self.search.saw(self.spot.room, observation.seen)
-        self._miss(seen)
+        self._miss(seen, observation.pose)
         self._revision += 1
 
     def moved(self, position: Vec3, time: float) -> None:
@@ -168,7 +170,7 @@ class HouseBody:
             self.search.enter(room, self.spot.room, self.time)
         self.spot = Spot(room, position)
 
-    def _miss(self, seen: set[str]) -> None:
+    def _miss(self, seen: set[str], pose: Pose) -> None:
         """Forget things that should be in view and were not, so many times."""
         for thing in list(self.map.scene.objects.values()):
             id_ = thing.id
@@ -180,6 +182,8 @@ class HouseBody:
             if self.map.is_hidden(thing):
                 continue
             if math.dist(thing.box.center[:2], self.spot.position[:2]) > IN_VIEW:
+                continue
+            if not self.shape.looks_at(pose, thing.box.center):
                 continue
             self._misses[id_] = self._misses.get(id_, 0) + 1
             if self._misses[id_] >= (MISSES_OF_OWN if id_ in self._put else MISSES):
@@ -276,11 +280,13 @@ class HouseBody:
             self._taken(note)
         room = self.spot.room
         first, self._told_all = not self._told_all, True
+        doubtful = self.map.doubtful()
         shown = [
             thing
             for one in self.map.scene.objects.values()
             if (first or one.room == room)
             and one.id != self.holding
+            and one.id not in doubtful
             and (thing := self.map.as_told(one)) is not None
         ]
         now = self.time
@@ -358,6 +364,8 @@ class HouseBody:
                 self._forget(action.item)
             elif result.outcome is Outcome.CLOSED:
                 self._shut(action.item)
+            elif result.outcome is Outcome.NOT_VISIBLE:
+                self.motions.note_hidden(action.item)
         if result.outcome is Outcome.HAND_EMPTY:
             self.holding = ""
         self._result = Result(False, False, reason, result.reason)
@@ -422,17 +430,3 @@ class HouseBody:
                 owner.is_open = False
                 thing.container = owner.id
         self._revision += 1
-
-
-def household_goal(goal: Goal) -> Goal:
-    """Return a goal with the household's names for its labels: a detector's synonyms count."""
-    household = load_household()
-    parts = tuple(
-        replace(
-            one,
-            item=household.canonical(one.item) or one.item,
-            target=household.canonical(one.target) or one.target,
-        )
-        for one in goal.subgoals
-    )
-    return replace(goal, subgoals=parts)

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from coterie_core.cooperation import Gate, HomeRoom, Spot, Thing, Walkways
-from coterie_core.geometry import Box, Vec3
+from coterie_core.embodiment import Camera
+from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.household import load_household
 from coterie_core.scene import Receptacle, SceneGraph, SceneObject
+from coterie_core.sightings import kind_of, seen_in_passing
 from coterie_core.team_map import TeamMap
 from reveca_agent.standing import FreeFloor
 
@@ -30,6 +32,7 @@ class Shape:
         speed: At which it drives [m/s].
         step: How long one step of the agent's is [s].
         low, high: Lowest and highest that the hand gets to above the floor [m].
+        cameras: What it sees with; none: it sees all around.
     """
 
     radius: float = 0.25
@@ -38,6 +41,11 @@ class Shape:
     step: float = 1.0
     low: float = 0.0
     high: float = 1.6
+    cameras: tuple[Camera, ...] = ()
+
+    def looks_at(self, body: Pose, point: Vec3) -> bool:
+        """Tell whether a point [m] is in the image of a camera, unless something hides it."""
+        return not self.cameras or any(one.shows(body, point) for one in self.cameras)
 
 
 class HouseMap(TeamMap):
@@ -47,6 +55,10 @@ class HouseMap(TeamMap):
         scene: What is known of the house: rooms and ways, and what furniture there is.
         robot: Whose map it is.
         shape: Its body.
+
+    Attributes:
+        targets: Where things belong by the goal: labels and ids.
+        seen_from: Item -> the nearest point from which it was seen where it lies now [m].
 
     Raises:
         ValueError: The map has no room.
@@ -65,6 +77,8 @@ class HouseMap(TeamMap):
         self._furnished = any(thing.receptacles for thing in scene.objects.values())
         self._told = frozenset(scene.objects)
         self._stands: dict[str, tuple[Box, list[Vec3]]] = {}
+        self.targets: frozenset[str] = frozenset()
+        self.seen_from: dict[str, Vec3] = {}
 
     def told(self, thing: SceneObject) -> bool:
         """Tell whether the map known beforehand has a thing; else it was found on the way."""
@@ -98,9 +112,23 @@ class HouseMap(TeamMap):
                 if objects[id_].kind == "item":
                     self.rest(objects[id_])  # it may stand on what is known since now only
 
+    def look(self, id_: str, eye: Vec3) -> None:
+        """Take down that an item is seen from a point [m]."""
+        thing = self.thing(id_)
+        if thing is not None and thing.kind == "item":
+            at, before = thing.box.center, self.seen_from.get(id_)
+            if before is None or math.dist(eye, at) < math.dist(before, at):
+                self.seen_from[id_] = eye
+
+    def take(self, id_: str) -> None:
+        """Take down that a thing is in the hand."""
+        self.seen_from.pop(id_, None)
+        super().take(id_)
+
     def remove(self, id_: str) -> SceneObject | None:
         """Take a thing off the map; return it, if it was there."""
         self._stands.pop(id_, None)
+        self.seen_from.pop(id_, None)
         return self.scene.objects.pop(id_, None)
 
     def is_hidden(self, thing: SceneObject) -> bool:
@@ -114,23 +142,51 @@ class HouseMap(TeamMap):
             return None
         label = load_household().canonical(one.label.top) or one.label.top
         if one.kind == "item":
-            if max(one.box.size) > LARGEST:
+            if max(one.box.size) > LARGEST and not self._is_target(one):
                 return None
-            parent = one.container or one.support or self._within(one)
-            holder = self.thing(parent)
-            if holder is None or holder.kind == "item":
-                parent = ""
-            relation = "" if not parent else ("in" if one.container else "on")
-            if holder is not None and parent and holder.is_open is not None:
+            holder = self._bearer(one)
+            parent = holder.id if holder is not None else ""
+            relation = "" if holder is None else ("in" if one.container else "on")
+            if holder is not None and holder.is_open is not None:
                 # On a dresser is not in it; of one that was found on the way only the box is known.
                 relation = "in" if one.box.bottom < holder.box.top - TOP else "on"
             spot = Spot(one.room, self.stands(one)[0])
             return Thing(one.id, label, "item", spot, parent, relation, None, True)  # type: ignore[arg-type]
-        if one.is_open is None and not one.receptacles:
+        if one.is_open is None and not one.receptacles and not self._is_target(one):
             return None
         kind = "surface" if one.is_open is None else "container"
         spot = Spot(one.room, self.stands(one)[0])
         return Thing(one.id, label, kind, spot, is_open=one.is_open)  # type: ignore[arg-type]
+
+    def doubtful(self) -> set[str]:
+        """Return ids of what was taken in passing for a place where things belong.
+
+        Where the map has no clearer one of its kind, it counts.
+        """
+        kinds: dict[str, list[SceneObject]] = {}
+        for one in self.scene.objects.values():
+            if (kind := kind_of(one.label.top)) in self.targets:
+                kinds.setdefault(kind, []).append(one)
+        return set().union(*(seen_in_passing(alike) for alike in kinds.values()))
+
+    def _bearer(self, one: SceneObject) -> SceneObject | None:
+        """Return what an item lies on, as a goal means it; None: on nothing that is known.
+
+        That is furniture, or an item that the goal names: what lies in a basket is in the basket,
+        what lies on a cutting board is on the counter below it.
+        """
+        passed = {one.id}
+        while True:
+            holder = self.thing(one.container or one.support or self._within(one))
+            if holder is None or holder.id in passed:
+                return None
+            if holder.kind != "item" or self._is_target(holder):
+                return holder
+            passed.add(holder.id)
+            one = holder
+
+    def _is_target(self, one: SceneObject) -> bool:
+        return one.id in self.targets or kind_of(one.label.top) in self.targets
 
     def _within(self, one: SceneObject) -> str:
         """Return the id of furniture found on the way in whose box an item lies; "": in none's.

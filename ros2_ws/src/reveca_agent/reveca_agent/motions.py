@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from coterie_core.cooperation import Action, Close, GoTo, Grab, Open, Put, Reason, Result, Spot
-from coterie_core.geometry import Box, Vec3
+from coterie_core.geometry import Box, Vec3, wrap_angle
 from coterie_core.scene import SceneObject
 from coterie_core.skills import Close as CloseSkill
 from coterie_core.skills import Open as OpenSkill
 from coterie_core.skills import Pick, Place, Skill, Target, Wait
-from coterie_core.surfaces import free_points
+from coterie_core.surfaces import free_points, usual_surfaces
 from reveca_agent.house_map import TOP, HouseMap
 from reveca_agent.room_search import RoomSearch
 
@@ -32,6 +32,10 @@ ELSEWHERE = 0.25
 """Where a thing could not be put, the next try is at least so far away [m]."""
 NEARER = 0.1
 """Where the hand was too short, the next stand is nearer by at least so much [m]."""
+FAN = math.radians(20.0)
+"""Spots that lie in directions nearer than this to one another are as good [rad]."""
+AROUND, STANDS = 40, 6
+"""Spots about a hidden thing that are looked at, and how many of these are tried."""
 TRIES = 6
 """Spots on a piece of furniture that did not do and are remembered."""
 
@@ -67,6 +71,7 @@ class Motions:
         self._aims: dict[str, Vec3] = {}
         self._failed: dict[str, deque[Vec3]] = {}
         self._bears: dict[str, Vec3] = {}
+        self._hidden: set[str] = set()
         self._short = math.inf
 
     def of(self, action: Action, here: Spot, holding: str) -> Motion | Result:
@@ -84,7 +89,10 @@ class Motions:
             if thing is None or thing.id == holding or self.house.as_told(thing) is None:
                 return _failed("gone", f"{action.item} is not where it was")
             target = Target(thing.label.top, thing.box.center, thing.id)
-            return self._handle(thing.room, thing.box, Pick(target), target, here)
+            motion = self._handle(thing.room, thing.box, Pick(target), target, here)
+            if thing.id in self._hidden and isinstance(motion, Motion):
+                return self._in_view(motion, thing)
+            return motion
         if isinstance(action, Put):
             if action.item != holding:
                 return _failed("not_holding", f"{action.item} is not in the hand")
@@ -135,6 +143,28 @@ class Motions:
         away = math.dist(target[:2], here.position[:2])
         self._short = min(self._short, max(away, self.house.shape.radius + NEARER))
 
+    def note_hidden(self, item: str) -> None:
+        """Take in that a thing is hidden from where it was reached for: it was seen before."""
+        self._hidden.add(item)
+
+    def _in_view(self, motion: Motion, thing: SceneObject) -> Motion:
+        """Return a motion from the spots in reach that lie towards where a thing was seen from.
+
+        Of these the farthest come first: what lies on a low board is hidden from above.
+        """
+        room = self.house.scene.rooms[thing.room]
+        eye, at = self.house.seen_from.get(thing.id), thing.box.center
+        if eye is None:
+            return motion
+
+        def off(spot: Vec3) -> tuple[float, float]:
+            toward = math.atan2(eye[1] - at[1], eye[0] - at[0])
+            turned = wrap_angle(math.atan2(spot[1] - at[1], spot[0] - at[0]) - toward)
+            return round(abs(turned) / FAN), -math.dist(spot[:2], at[:2])
+
+        spots = self.house.floor.beside(thing.box, room, self.house.shape.reach, most=AROUND)
+        return replace(motion, stands=tuple(sorted(spots, key=off)[:STANDS]))
+
     def aim(self, target: str) -> Vec3 | None:
         """Return where on or in a piece of furniture a thing was last to be put [m]."""
         return self._aims.get(target)
@@ -177,6 +207,12 @@ class Motions:
         if inside and not fitting:  # of what was found on the way nobody knows the shelves
             height = max(box.bottom + TOP, min(best, box.top - 2.0 * TOP))
             fitting = [Box((*box.center[:2], height), (*box.size[:2], 0.0), box.yaw)]
+        elif not self.house.told(owner):
+            usual = usual_surfaces(owner.label.top, box)
+            within = [s for s in usual if shape.low <= s.center[2] - floor <= shape.high] or usual
+            if usual[0] in within:
+                return usual[0]
+            return min(within, key=lambda surface: abs(surface.center[2] - best))
         fitting = fitting or [r.surface for r in owner.receptacles]
         if not fitting:
             return Box((*box.center[:2], box.top), (*box.size[:2], 0.0), box.yaw)

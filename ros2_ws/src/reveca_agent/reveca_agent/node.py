@@ -47,10 +47,10 @@ from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
 from coterie_ros.way_requests import hear_way_requests
 from reveca_agent.agent import RevecaAgent
-from reveca_agent.house import HouseBody, household_goal
-from reveca_agent.house_map import Shape
+from reveca_agent.house import HouseBody
+from reveca_agent.household_goal import household_goal
 from reveca_agent.making_way import make_way
-from reveca_agent.parameters import AGENT_PARAMETERS
+from reveca_agent.parameters import AGENT_PARAMETERS, shape_of
 from reveca_agent.progress import feedback_of, result_of
 from reveca_agent.saved_work import WorkFile
 from reveca_agent.settings import Settings
@@ -91,6 +91,7 @@ class RevecaNode(AgentNode):
         self.agent.asking = node_asking(
             self, self.decider, self.robot, (), team_name(namespace, "")
         )
+        self.shape = shape_of(parameters)
         self.body: HouseBody | None = None
         self._goal: Cooperate.Goal | None = None
         self._scene: SceneGraph | None = None
@@ -325,12 +326,8 @@ class RevecaNode(AgentNode):
                 ) from None
         assert self._scene is not None and self._seen.latest is not None
         if self.body is None:
-            parameters = self.parameters
-            shape = Shape(
-                *(parameters[key] for key in ("radius", "reach", "speed", "step", "low", "high"))
-            )
             try:
-                self.body = HouseBody(self.robot, self._scene, shape)
+                self.body = HouseBody(self.robot, self._scene, self.shape)
             except ValueError as error:
                 raise _NotReady(str(error)) from None
             self.body.observe(self._seen.latest)

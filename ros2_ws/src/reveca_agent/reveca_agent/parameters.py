@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from coterie_core.embodiment import Camera
+from coterie_core.plain_data import schema_problems
 from coterie_ros.lockstep import TIMEOUT
 from coterie_ros.model import EMBEDDER_PARAMETER, MODEL_PARAMETER
-from coterie_ros.parameters import ParameterSpec
+from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.team_memory import MEMORY_PARAMETERS
+from reveca_agent.house_map import Shape
+
+_CAMERAS: TypeAdapter[tuple[Camera, ...]] = TypeAdapter(tuple[Camera, ...])
 
 AGENT_PARAMETERS = (
     ParameterSpec("robot", "", "Name of the robot; empty: the last part of the node's namespace."),
@@ -47,6 +56,13 @@ AGENT_PARAMETERS = (
         minimum=0.0,
         maximum=5.0,
     ),
+    ParameterSpec(
+        "cameras",
+        "",
+        "Cameras of the robot, a JSON list of mappings with the fields of "
+        "coterie_core.embodiment.Camera; empty: it sees all around.",
+        json=True,
+    ),
     ParameterSpec("speed", 0.6, "Driving speed of the robot.", "m/s", minimum=0.05, maximum=10.0),
     ParameterSpec(
         "step",
@@ -77,3 +93,19 @@ AGENT_PARAMETERS = (
     ParameterSpec("state_directory", "", "Folder of the agent's memory; empty: none is kept."),
     *MEMORY_PARAMETERS,
 )
+
+
+def shape_of(parameters: Parameters) -> Shape:
+    """Return the robot's body.
+
+    Raises:
+        ValueError: `cameras` is no list of cameras; names the field.
+    """
+    cameras: Any = parameters.json("cameras")
+    try:
+        seeing = _CAMERAS.validate_python(cameras or ())
+    except ValidationError as error:
+        problems = schema_problems(error, "list")
+        raise ValueError(f"parameter 'cameras': {problems}") from None
+    names = ("radius", "reach", "speed", "step", "low", "high")
+    return Shape(**{name: parameters[name] for name in names}, cameras=seeing)

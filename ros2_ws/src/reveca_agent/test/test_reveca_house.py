@@ -41,8 +41,8 @@ from reveca_agent.house import (
     MISSES_OF_OWN,
     MOST_LOST,
     HouseBody,
-    household_goal,
 )
+from reveca_agent.household_goal import household_goal
 from reveca_agent.memory import Memory
 from reveca_agent.motions import Motion
 from reveca_agent.plans import Plan
@@ -654,7 +654,15 @@ def test_goals_may_use_any_synonym():
     goal = household_goal(Goal.parse("x", ["ON(dining tables, teapot): 1", "IN(Zorp, fridge): 2"]))
     assert goal.subgoals[0].item == "table"
     assert goal.subgoals[1].target == "refrigerator"
-    assert goal.subgoals[1].count == 2
+    assert goal.subgoals[1].count == 2 and goal.subgoals[1].relation == "in"
+
+
+def test_in_a_basket_is_on_it_as_maps_have_it():
+    goal = household_goal(Goal.parse("x", ["IN(toy, hamper): 1", "IN(mug, refrigerator): 1"]))
+    assert [str(one) for one in goal.subgoals] == [
+        "ON(toy, laundry basket): 1",
+        "IN(mug, refrigerator): 1",
+    ]
 
 
 @pytest.mark.parametrize("label", ["\x00", "a" * 3000, "☃ ☃", "; DROP", "../../etc", "   "])

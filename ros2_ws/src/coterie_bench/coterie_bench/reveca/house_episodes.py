@@ -16,8 +16,9 @@ from coterie_core.skills import Skill, SkillRefused, SkillResult
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.robots import EMBODIMENTS
 from reveca_agent.agent import RevecaAgent
-from reveca_agent.house import HouseBody, household_goal
+from reveca_agent.house import HouseBody
 from reveca_agent.house_map import Shape
+from reveca_agent.household_goal import household_goal
 from reveca_agent.making_way import make_way
 from reveca_agent.working import Work
 
@@ -135,6 +136,7 @@ class HouseTeam:
                     step,
                     arm.min_height,
                     arm.max_height,
+                    shape.cameras,
                 ),
             )
             body.observe(world.observe(name))

@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coterie_core.geometry import Box, Vec3
-from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.search_belief import board_heights
-from coterie_core.surfaces import hollow_bottom, usual_surface, usual_tops
+from coterie_core.surfaces import hollow_bottom, usual_surfaces
 from coterie_core.tasks import Thing
 
 FLOOR = "floor"
@@ -159,15 +157,9 @@ def surfaces_of(meant: Meant, item: Box | None) -> list[Surface]:
     """
     thing = meant.object
     if thing is None or not thing.receptacles:
-        x, y, _ = meant.box.center
-        category = load_household().category(meant.name)
-        boards = board_heights(meant.box) if category is not None and category.boards else ()
-        w, d = usual_surface(meant.name, meant.box, item)
         bottom = hollow_bottom(meant.name, meant.box)
-        return [
-            Surface(Box((x, y, z), (w, d, 0.0), meant.box.yaw), False, False, bottom)
-            for z in (*usual_tops(meant.name, meant.box), *boards)
-        ]
+        usual = usual_surfaces(meant.name, meant.box, item)
+        return [Surface(one, False, False, bottom) for one in usual]
     need = sorted(item.size[:2]) if item is not None else [0.0, 0.0]
     out = []
     for receptacle in thing.receptacles:

@@ -1,0 +1,189 @@
+"""Where things belong: baskets, stools, shelves found on the way, and what is taken for them."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from coterie_core.cooperation import Goal, Grab, Put
+from coterie_core.embodiment import Camera
+from coterie_core.geometry import Box, Pose
+from coterie_core.observation import Detection
+from coterie_core.skills import Outcome, SkillResult
+from coterie_fixtures.two_room_map import SHAPE, Eyes, detected, two_rooms
+from reveca_agent.agent import RevecaAgent
+from reveca_agent.house import MISSES, HouseBody
+from reveca_agent.motions import Motion
+from reveca_agent.parameters import shape_of
+from reveca_agent.plans import Plan
+
+DONE = SkillResult(Outcome.SUCCEEDED, duration=1.0)
+HIDDEN = SkillResult(Outcome.NOT_VISIBLE, "hidden from here", duration=1.0)
+SPONGE = detected("sponge", 2.0, 0.4, 0.9)
+AHEAD = Camera(hfov=math.radians(90), mount_height=1.2, pitch=0.2)
+
+
+def seen(label, center, size, score=0.9):
+    return Detection(label, score, Box(center, size), scores={label: score})
+
+
+BASKET = seen("basket", (2.6, 2.0, 0.13), (0.3, 0.4, 0.26))
+
+
+def body_for(*subgoals, shape=SHAPE):
+    """Return a body in rooms of which nobody knows the furniture, its agent, and its eyes."""
+    scene = two_rooms()
+    scene.objects.clear()
+    body = HouseBody("rover", scene, shape)
+    agent = RevecaAgent("rover")
+    agent.begin(body.briefing(Goal.parse("tidy", list(subgoals)), ["rover"], max_time=100.0))
+    return body, agent, Eyes(body)
+
+
+def told(body):
+    return {thing.id: thing for thing in body.percept().things}
+
+
+def put(body, item, target):
+    body.ended(Grab(item), DONE)
+    assert isinstance(body.motion(Put(item, target)), Motion)
+    body.ended(Put(item, target), SkillResult(Outcome.SUCCEEDED, duration=1.0))
+
+
+def test_what_lies_in_a_basket_that_the_goal_names_is_where_it_belongs():
+    body, agent, eyes = body_for("ON(sponge, basket): 1")
+    eyes.see(SPONGE, BASKET)
+    agent.observe(body.percept())
+    put(body, "rover-sponge-1", "rover-basket-1")
+    eyes.see(BASKET, detected("sponge", 2.6, 2.0, 0.03))
+    percept = body.percept()
+    (sponge,) = (thing for thing in percept.things if thing.label == "sponge")
+    assert (sponge.parent, sponge.relation) == ("rover-basket-1", "on")
+    agent.observe(percept)
+    assert not any(agent.memory.needs().values())
+
+
+def test_what_lies_on_an_item_that_no_goal_names_lies_on_the_furniture_below():
+    board = seen("cutting board", (2.0, 0.4, 0.91), (0.4, 0.3, 0.02))
+    counter = seen("counter", (2.0, 0.3, 0.45), (2.0, 0.6, 0.9))
+    for named in ("counter", "cutting board"):
+        body, _, eyes = body_for(f"ON(sponge, {named}): 1")
+        eyes.see(counter, board, detected("sponge", 2.0, 0.4, 0.92))
+        eyes.see(counter, board, detected("sponge", 2.0, 0.4, 0.92))
+        body.map.scene.objects["rover-sponge-1"].support = "rover-cutting-board-1"
+        assert told(body)["rover-sponge-1"].parent == f"rover-{named.replace(' ', '-')}-1"
+
+
+@pytest.mark.parametrize(
+    ("label", "size"), [("laundry basket", (0.4, 0.35, 0.55)), ("stool", (0.36, 0.36, 0.48))]
+)
+def test_a_place_that_the_goal_names_is_told_though_things_are_hardly_put_there(label, size):
+    thing = seen(label, (2.6, 2.0, size[2] / 2.0), size)
+    name = f"rover-{label.replace(' ', '-')}-1"
+    body, _, eyes = body_for(f"ON(sponge, {label}): 1")
+    eyes.see(thing)
+    assert name in told(body)
+    body, _, eyes = body_for("ON(sponge, table): 1")
+    eyes.see(thing)
+    assert name not in told(body)
+
+
+def test_what_was_taken_for_a_target_in_passing_is_not_told_beside_a_clear_one():
+    passing = seen("stove", (1.0, 3.6, 0.45), (0.6, 0.6, 0.9), score=0.3)
+    clear = seen("stove", (2.6, 0.4, 0.45), (0.6, 0.6, 0.9))
+    body, _, eyes = body_for("ON(pot, stove): 1")
+    eyes.see(passing)
+    assert "rover-stove-1" in told(body), "where there is no other, it counts"
+    for _ in range(10):
+        eyes.see(clear)
+    assert {id_ for id_ in told(body) if "stove" in id_} == {"rover-stove-2"}
+
+
+def test_a_place_that_is_not_there_twice_is_left_alone():
+    body, agent, eyes = body_for("ON(sponge, stove): 1")
+    eyes.see(SPONGE, seen("stove", (2.6, 2.0, 0.45), (0.6, 0.6, 0.9)))
+    agent.observe(body.percept())
+    body.ended(Grab("rover-sponge-1"), DONE)
+    agent.observe(body.percept())
+    gone = SkillResult(Outcome.UNKNOWN_TARGET, "no stove there", duration=1.0)
+    for _ in range(2):
+        agent.plan = Plan("deliver", "rover-stove-1", ("rover-sponge-1",), agent.memory.step)
+        agent._action = Put("rover-sponge-1", "rover-stove-1")
+        body.ended(agent._action, gone)
+        eyes.see(seen("stove", (2.6, 2.0, 0.45), (0.6, 0.6, 0.9)))
+        agent.observe(body.percept())
+        agent._judge_result()
+    assert agent.memory.blocked("rover-stove-1")
+
+
+def test_onto_a_shelf_things_go_where_the_hand_gets():
+    body, _, eyes = body_for("ON(sponge, shelf): 1", shape=replace(SHAPE, high=1.2))
+    eyes.see(SPONGE, seen("shelf", (2.6, 2.0, 0.85), (0.4, 1.0, 1.7)))
+    body.ended(Grab("rover-sponge-1"), DONE)
+    motion = body.motion(Put("rover-sponge-1", "rover-shelf-1"))
+    assert isinstance(motion, Motion) and motion.then is not None
+    assert 0.2 <= motion.then.receptacle.position[2] <= 1.2
+
+
+def test_onto_a_sofa_things_go_onto_its_seat():
+    body, _, eyes = body_for("ON(sponge, sofa): 1")
+    eyes.see(SPONGE, seen("sofa", (2.6, 2.2, 0.4), (0.9, 2.0, 0.8)))
+    body.ended(Grab("rover-sponge-1"), DONE)
+    motion = body.motion(Put("rover-sponge-1", "rover-sofa-1"))
+    assert isinstance(motion, Motion) and motion.then is not None
+    assert motion.then.receptacle.position[2] == pytest.approx(0.45)
+
+
+@pytest.mark.parametrize(
+    ("at", "yaw", "forgotten"),
+    [
+        ((0.8, 2.0, 0.0), 0.0, True),  # ahead, 1.8 m away
+        ((0.8, 2.0, 0.0), math.pi, False),  # behind
+        ((2.2, 2.0, 0.0), 0.0, False),  # below the image
+    ],
+)
+def test_only_what_a_camera_shows_is_missed(at, yaw, forgotten):
+    body, _, eyes = body_for("ON(sponge, basket): 1", shape=replace(SHAPE, cameras=(AHEAD,)))
+    eyes.see(BASKET)
+    for _ in range(MISSES):
+        eyes.see(at=at, yaw=yaw)
+    assert ("rover-basket-1" not in told(body)) is forgotten
+
+
+def test_a_hidden_thing_is_reached_for_from_where_it_was_seen_from():
+    low = detected("sponge", 2.5, 2.5, 0.1)
+    body, _, eyes = body_for("ON(sponge, table): 1")
+    eyes.see(low, at=(0.8, 2.5, 0.0))
+    before = body.motion(Grab("rover-sponge-1"))
+    body.ended(Grab("rover-sponge-1"), HIDDEN)
+    after = body.motion(Grab("rover-sponge-1"))
+    assert isinstance(before, Motion) and isinstance(after, Motion)
+
+    def off(stand):
+        return abs(math.atan2(stand[1] - 2.5, 2.5 - stand[0]))
+
+    first = after.stands[0]
+    assert off(first) < math.radians(30.0) and first != before.stands[0]
+    assert math.dist(first[:2], (2.5, 2.5)) > SHAPE.reach - 0.2, "from above it is hidden"
+    body.ended(Grab("rover-sponge-1"), DONE)
+    assert "rover-sponge-1" not in body.map.seen_from
+
+
+def test_a_wrong_camera_is_named():
+    class Given(dict):
+        def json(self, name):
+            return [{"mount_height": -3.0}] if name == "cameras" else None
+
+    with pytest.raises(ValueError, match=r"'cameras': .*mount_height"):
+        shape_of(Given())
+
+
+def test_a_camera_shows_what_lies_in_its_image():
+    body = Pose((1.0, 1.0, 0.0), math.pi / 2.0)
+    assert AHEAD.shows(body, (1.0, 3.0, 1.0))
+    assert AHEAD.shows(body, (0.1, 2.0, 1.0)) and not AHEAD.shows(body, (-0.3, 2.0, 1.0))
+    assert not AHEAD.shows(body, (1.0, -1.0, 1.0)), "behind"
+    assert not AHEAD.shows(body, (1.0, 1.4, 0.0)), "at its feet"
+    assert not AHEAD.shows(body, (1.0, 9.2, 0.0)), "too far"
+    lower = AHEAD.model_copy(update={"pitch": 1.2})
+    assert lower.shows(body, (1.0, 1.4, 0.0)) and not lower.shows(body, (1.0, 4.0, 2.0))
