@@ -36,6 +36,7 @@ from coterie_core.why import (
     open_journal,
     read_story,
 )
+from coterie_core.why.chain import MOST_ACTIONS
 from coterie_core.why.explanation import NothingKept
 from coterie_core.why.words import PHRASES
 
@@ -189,6 +190,37 @@ def test_a_task_is_found_by_its_words_or_as_the_last(folder: Path, what: str) ->
     told = explain(what, folder, folder.parent / "log")
     assert "water the fern" in told.title
     assert told.steps[-1].text.startswith("the task ended done")
+
+
+def test_a_goal_that_robots_share_tells_the_plans_and_the_end_of_each(folder: Path) -> None:
+    goal = {"words": "tidy up: ON(mug, table): 1", "robots": ["rover", "slim"]}
+    for who in ("rover", "slim"):
+        belong(task=f"goal-{who}")
+        note("task", who, goal)
+        for plan, words in (
+            ("fetch mug-1", "GoTo"),
+            ("fetch mug-1", "Grab"),
+            ("bring mug-1 to table-1", "Put"),
+        ):
+            note("action", who, {"words": f"{plan}: {words}", "plan": plan})
+        note("outcome", who, {"outcome": "DONE", "message": f"as far as {who} knows"})
+    told = [step.text for step in explain("tidy up", folder).steps]
+    for who in ("rover", "slim"):
+        assert f"{who} planned: fetch mug-1; 2 actions" in told
+        assert f"{who} planned: bring mug-1 to table-1; 1 action" in told
+        assert f"the task ended DONE: as far as {who} knows" in told
+    assert sum("a task came" in text for text in told) == 1
+
+
+def test_of_many_plans_of_a_robot_the_first_and_the_last_are_told(folder: Path) -> None:
+    belong(task="goal-rover")
+    note("task", "rover", {"words": "tidy up", "robots": ["rover"]})
+    for k in range(MOST_ACTIONS + 5):
+        note("action", "rover", {"words": f"explore room-{k}: GoTo", "plan": f"explore room-{k}"})
+    told = [step.text for step in explain("tidy up", folder).steps if "planned" in step.text]
+    assert len(told) == MOST_ACTIONS
+    assert "explore room-0" in told[0] and f"explore room-{MOST_ACTIONS + 4}" in told[-1]
+    assert "5 more plans" in told[MOST_ACTIONS // 2]
 
 
 @pytest.mark.parametrize("what", ["why did bee not pick the can", "bee can", "s1"])

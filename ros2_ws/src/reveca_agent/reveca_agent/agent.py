@@ -124,8 +124,8 @@ class RevecaAgent:
         await self._rate()
         self._judge_result()
         action = await self._next()
-        self._action = action
         self._keep(action)
+        self._action = action
         if isinstance(action, Put):
             inside = tuple(self.memory.inside(action.item))
             self._putting = inside or (action.item,)  # a container is emptied
@@ -133,10 +133,13 @@ class RevecaAgent:
         return action
 
     def _keep(self, action: Action) -> None:
-        """Keep what it does, and for which plan."""
+        """Keep what it does, and for which plan; of waiting on and on the beginning."""
+        if isinstance(action, Wait) and isinstance(self._action, Wait):
+            return
         plan = self.plan.text() if self.plan is not None else "no plan"
         because = self._planned if self.plan is not None else ""
-        body = {"words": f"{plan}: {action}", "skill": type(action).__name__}
+        words = f"{plan}: {action}"
+        body = {"words": words, "skill": type(action).__name__, "plan": plan}
         why.follow(why.note("action", self.name, body, because=because))
 
     # --- observation time ------------------------------------------------------------------------

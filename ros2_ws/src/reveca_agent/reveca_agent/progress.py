@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coterie_core import why
 from coterie_msgs.action import Cooperate
 from coterie_ros import conversions
 from reveca_agent.working import Work
@@ -21,13 +22,16 @@ def feedback_of(work: Work) -> Cooperate.Feedback:
 
 
 def result_of(work: Work | None, success: bool, message: str) -> Cooperate.Result:
-    """Return how the work on a goal ended; without work: it did not begin."""
+    """Keep and return how the work on a goal ended; without work: it did not begin."""
     result = Cooperate.Result(success=success, message=message)
     if work is not None:
         result.placed, result.wanted = _progress(work)
         result.steps, result.distance = work.decisions, work.distance
         result.messages, result.characters = work.notes, work.characters
         result.duration = conversions.duration_to_msg(max(work.body.since_begin, 0.0))
+        there = f"{result.placed} of {result.wanted} where they belong, as far as it knows"
+        body = {"outcome": "DONE" if success else "NOT_DONE", "message": f"{message}; {there}"}
+        why.note("outcome", work.body.name, body)
     return result
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 
 from coterie_core.ledger import Entry
@@ -19,6 +21,8 @@ from coterie_core.why.words import (
 
 MOST_ACTIONS = 12
 """Actions that are told one by one; of more, the first and the last."""
+TOGETHER = 10.0
+"""Within so long robots are given a goal that they share [s]."""
 _MOST_UP = 40
 
 
@@ -159,8 +163,9 @@ class _Chain(Steps):
 
     def task(self, task: str) -> str:
         """Add a task from its words to its end; return a title."""
-        of_task = [record for record in self.story.records if record.of.task == task]
         begin = self._first(task, "task")
+        tasks = self._shared(begin) if begin is not None else {task}
+        of_task = [record for record in self.story.records if record.of.task in tasks]
         if begin is None:
             self.missing(f"the task {line(task, 60)} in words")
         else:
@@ -185,9 +190,21 @@ class _Chain(Steps):
             if record.kind == "outcome":
                 self.add(record)
         if not any(record.kind == "outcome" for record in of_task):
-            self.gap("no end of the task is kept: it goes on, or the leader died")
+            self.gap("no end of the task is kept: it goes on, or who led it died")
         words = begin.body.get("words", "") if begin is not None else task
         return f'the task "{line(words)}"'
+
+    def _shared(self, begin: Record) -> set[str]:
+        """Return the ids that robots gave to the goal that a task is, if they share it."""
+        begun = datetime.fromisoformat(begin.at)
+
+        def together(other: Record) -> bool:
+            apart = abs((datetime.fromisoformat(other.at) - begun).total_seconds())
+            return other.body == begin.body and apart < TOGETHER
+
+        shared = bool(begin.body.get("robots"))
+        others = filter(together, self.story.of_kind("task")) if shared else ()
+        return {begin.of.task, *(other.of.task for other in others)}
 
     def _work_of(self, records: list[Record]) -> None:
         """Add how many actions each sub-task took, and its last one's id."""
@@ -196,11 +213,28 @@ class _Chain(Steps):
             if record.kind == "action":
                 actions.setdefault((record.of.sub_task, record.who), []).append(record)
         for (sub_task, who), done in actions.items():
+            if not sub_task:
+                self._plans_of(who, done)
+                continue
             last = done[-1]
             many = f"{len(done)} action{'s' * (len(done) != 1)}"
             words = line(last.body.get("words", ""))
             text = f"{who} worked on {line(sub_task, 60)}, {many}; the last: {words}"
             self.add(last, text=text)
+
+    def _plans_of(self, who: str, actions: list[Record]) -> None:
+        """Add what a robot that gives itself its work planned, one after the other."""
+        plans = [list(one) for _, one in groupby(actions, lambda record: record.body.get("plan"))]
+        left = len(plans) - MOST_ACTIONS
+        for k, done in enumerate(plans):
+            if left > 0 and MOST_ACTIONS // 2 <= k < MOST_ACTIONS // 2 + left:
+                continue
+            many = f"{len(done)} action{'s' * (len(done) != 1)}"
+            before = (
+                f"{left} more plans, then " if left > 0 and k == MOST_ACTIONS // 2 + left else ""
+            )
+            plan = line(done[0].body.get("plan", ""))
+            self.add(done[0], text=f"{before}{who} planned: {plan}; {many}")
 
     def _end_of(self, action: Record) -> str:
         effect = action.body.get("effect")
