@@ -12,8 +12,8 @@ from coterie_core.cooperation import Action, Close, GoTo, Grab, Open, Put, Reaso
 from coterie_core.geometry import Box, Vec3, wrap_angle
 from coterie_core.scene import SceneObject
 from coterie_core.skills import Close as CloseSkill
+from coterie_core.skills import LookAround, Pick, Place, Skill, Target, Wait
 from coterie_core.skills import Open as OpenSkill
-from coterie_core.skills import Pick, Place, Skill, Target, Wait
 from coterie_core.surfaces import free_points, usual_surfaces
 from reveca_agent.house_map import TOP, HouseMap
 from reveca_agent.room_search import RoomSearch
@@ -248,9 +248,10 @@ class Motions:
             known = thing is not None and thing.id != holding and self.house.as_told(thing)
             more = self.house.stands(thing) if thing is not None and known else []
             others = [s for s in more if s != action.spot.position]
-            return Motion(
-                (action.spot.position, *others), None, thing.box.center if thing else None
-            )
+            # What only others have told of is looked for there.
+            then = None if thing is not None else LookAround()
+            faces = thing.box.center if thing is not None else None
+            return Motion((action.spot.position, *others), then, faces)
         if room is not None:
             if room.id == here.room:
                 place = self.search.next_place(here)

@@ -168,12 +168,15 @@ class Work:
                 if result.outcome in _ELSEWHERE:
                     await self._make_way(idle=False)
                     continue
-            if motion.then is not None and (stand is None or result.ok):
+            if isinstance(action, GoTo):
+                if result.ok and action.spot is not None:
+                    self.body.arrived(action.spot)
+                if result.ok and motion.then is not None:
+                    await self._skill(motion.then)  # whatever comes of it, the robot is there
+            elif motion.then is not None and (stand is None or result.ok):
                 if isinstance(action, Put):
                     self.body.about_to_put()
                 result = await self._skill(motion.then)
-            elif result.ok and isinstance(action, GoTo) and action.spot is not None:
-                self.body.arrived(action.spot)
             short += result.outcome is Outcome.OUT_OF_REACH
             if result.outcome not in _ELSEWHERE or short >= SHORT:
                 break

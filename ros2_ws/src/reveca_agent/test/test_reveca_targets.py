@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from coterie_core.cooperation import Goal, Grab, Put
+from coterie_core.cooperation import Goal, GoTo, Grab, Put, Spot
 from coterie_core.embodiment import Camera
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection
-from coterie_core.skills import Outcome, SkillResult
+from coterie_core.skills import LookAround, Outcome, SkillResult
 from coterie_fixtures.two_room_map import SHAPE, Eyes, detected, two_rooms
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import MISSES, HouseBody
@@ -167,6 +167,18 @@ def test_a_hidden_thing_is_reached_for_from_where_it_was_seen_from():
     assert math.dist(first[:2], (2.5, 2.5)) > SHAPE.reach - 0.2, "from above it is hidden"
     body.ended(Grab("rover-sponge-1"), DONE)
     assert "rover-sponge-1" not in body.map.seen_from
+
+
+def test_at_what_only_others_have_told_of_a_robot_looks_around():
+    body, _, eyes = body_for("ON(sponge, table): 1")
+    eyes.see()
+    there = Spot("living", (6.5, 1.2, 0.0))
+    motion = body.motion(GoTo("slim-table-1", there))
+    assert isinstance(motion, Motion) and isinstance(motion.then, LookAround)
+    eyes.see(seen("table", (6.5, 2.0, 0.375), (1.0, 0.8, 0.75)), at=there.position)
+    motion = body.motion(GoTo("rover-table-1", there))
+    assert isinstance(motion, Motion) and motion.then is None
+    assert motion.faces == pytest.approx((6.5, 2.0, 0.375)), "what it knows itself it faces"
 
 
 def test_a_wrong_camera_is_named():
