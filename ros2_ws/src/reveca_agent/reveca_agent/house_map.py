@@ -74,14 +74,17 @@ class HouseMap(TeamMap):
                 "the map known beforehand has no room with an outline or places; "
                 "set cooperation: prior_map: rooms or furniture"
             )
-        self._furnished = any(thing.receptacles for thing in scene.objects.values())
-        self._told = frozenset(scene.objects)
+        self._told = frozenset(one.id for one in scene.objects.values() if one.receptacles)
         self._stands: dict[str, tuple[Box, list[Vec3]]] = {}
+        self.furnish(list(self.scene.objects))
         self.targets: frozenset[str] = frozenset()
         self.seen_from: dict[str, Vec3] = {}
 
     def told(self, thing: SceneObject) -> bool:
-        """Tell whether the map known beforehand has a thing; else it was found on the way."""
+        """Tell whether the map known beforehand tells where a thing carries others.
+
+        Of what was found on the way, and of what a camera's map has, only the box is known.
+        """
         return thing.id in self._told
 
     def furnish(self, new: Sequence[str]) -> None:
@@ -94,8 +97,10 @@ class HouseMap(TeamMap):
             new: Ids of things seen for the first time.
         """
         objects = self.scene.objects
-        found = [objects[id_] for id_ in new if objects[id_].kind != "item"]
-        if self._furnished:
+        found = [
+            objects[id_] for id_ in new if objects[id_].kind != "item" and id_ not in self._told
+        ]
+        if self._told:
             for thing in found:
                 thing.is_open = None
             return

@@ -9,6 +9,7 @@ from coterie_core.cooperation import Goal, GoTo, Grab, Put, Spot
 from coterie_core.embodiment import Camera
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection
+from coterie_core.scene import LabelBelief, SceneObject
 from coterie_core.skills import LookAround, Outcome, SkillResult
 from coterie_fixtures.two_room_map import SHAPE, Eyes, detected, two_rooms
 from reveca_agent.agent import RevecaAgent
@@ -123,6 +124,22 @@ def test_onto_a_shelf_things_go_where_the_hand_gets():
     motion = body.motion(Put("rover-sponge-1", "rover-shelf-1"))
     assert isinstance(motion, Motion) and motion.then is not None
     assert 0.2 <= motion.then.receptacle.position[2] <= 1.2
+
+
+def test_what_a_camera_s_map_has_is_for_what_such_furniture_is_for():
+    scene = two_rooms()
+    scene.objects.clear()
+    box = Box((2.6, 2.0, 0.85), (0.4, 1.0, 1.7))
+    label = LabelBelief.of("bookcase")
+    scene.add_object(SceneObject("object_6", label, box, "kitchen", "furniture"))
+    body = HouseBody("rover", scene, replace(SHAPE, high=1.2))
+    body.briefing(Goal.parse("tidy", ["ON(sponge, bookcase): 1"]), ["rover"], max_time=100.0)
+    Eyes(body).see(SPONGE)
+    assert told(body)["object_6"].kind == "surface"
+    body.ended(Grab("rover-sponge-1"), DONE)
+    motion = body.motion(Put("rover-sponge-1", "object_6"))
+    assert isinstance(motion, Motion) and motion.then is not None
+    assert motion.then.receptacle.position[2] <= 1.2
 
 
 def test_onto_a_sofa_things_go_onto_its_seat():
