@@ -408,9 +408,8 @@ class HouseBody:
         twin = self.map.put(held, owner_id, position)
         if twin:
             self.names.same(twin, held)
-        thing, owner = self.map.thing(held), self.map.thing(owner_id)
-        if thing is not None and owner is not None and inside:
-            thing.container = owner.id
+        if inside:
+            self.map.put_inside(held, owner_id)
         self._happened("placed", held)
         self._misses.pop(held, None)
         self._put.add(held)

@@ -79,6 +79,7 @@ class HouseMap(TeamMap):
         self.furnish(list(self.scene.objects))
         self.targets: frozenset[str] = frozenset()
         self.seen_from: dict[str, Vec3] = {}
+        self._inside: set[str] = set()  # what was put into furniture
 
     def told(self, thing: SceneObject) -> bool:
         """Tell whether the map known beforehand tells where a thing carries others.
@@ -128,12 +129,14 @@ class HouseMap(TeamMap):
     def take(self, id_: str) -> None:
         """Take down that a thing is in the hand."""
         self.seen_from.pop(id_, None)
+        self._inside.discard(id_)
         super().take(id_)
 
     def remove(self, id_: str) -> SceneObject | None:
         """Take a thing off the map; return it, if it was there."""
         self._stands.pop(id_, None)
         self.seen_from.pop(id_, None)
+        self._inside.discard(id_)
         return self.scene.objects.pop(id_, None)
 
     def is_hidden(self, thing: SceneObject) -> bool:
@@ -151,10 +154,9 @@ class HouseMap(TeamMap):
                 return None
             holder = self._bearer(one)
             parent = holder.id if holder is not None else ""
-            relation = "" if holder is None else ("in" if one.container else "on")
-            if holder is not None and holder.is_open is not None:
-                # On a dresser is not in it; of one that was found on the way only the box is known.
-                relation = "in" if one.box.bottom < holder.box.top - TOP else "on"
+            relation = ""
+            if holder is not None:
+                relation = "in" if one.container or self._lies_inside(one, holder) else "on"
             spot = Spot(one.room, self.stands(one)[0])
             return Thing(one.id, label, "item", spot, parent, relation, None, True)  # type: ignore[arg-type]
         if one.is_open is None and not one.receptacles and not self._is_target(one):
@@ -162,6 +164,31 @@ class HouseMap(TeamMap):
         kind = "surface" if one.is_open is None else "container"
         spot = Spot(one.room, self.stands(one)[0])
         return Thing(one.id, label, kind, spot, is_open=one.is_open)  # type: ignore[arg-type]
+
+    def _lies_inside(self, one: SceneObject, holder: SceneObject) -> bool:
+        """Whether an item lies in an open container, and not on it.
+
+        What shows while the doors are closed lies on it: boxes of cameras are too high at times.
+        """
+        if self.put_on(one.id) == holder.id:
+            return one.id in self._inside
+        return holder.is_open is True and one.box.bottom < holder.box.top - TOP
+
+    def put_inside(self, id_: str, owner: str) -> None:
+        """Take down that what was put down is in a piece of furniture, and not on it."""
+        thing = self.thing(id_)
+        if thing is not None and owner in self.scene.objects:
+            thing.container = owner
+            self._inside.add(id_)
+
+    def set_open(self, id_: str, is_open: bool) -> None:
+        """Take down that a container stands open or is closed; what lies in it then is hidden."""
+        holder = self.thing(id_)
+        if holder is not None and not is_open:
+            for one in self.scene.objects.values():
+                if one.support == id_ and self._lies_inside(one, holder):
+                    one.container = id_
+        super().set_open(id_, is_open)
 
     def doubtful(self) -> set[str]:
         """Return ids of what was taken in passing for a place where things belong.

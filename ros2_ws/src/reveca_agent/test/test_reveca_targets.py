@@ -126,6 +126,41 @@ def test_onto_a_shelf_things_go_where_the_hand_gets():
     assert 0.2 <= motion.then.receptacle.position[2] <= 1.2
 
 
+STAND = seen("tv stand", (2.6, 2.0, 0.37), (0.5, 1.4, 0.74))
+
+
+@pytest.mark.parametrize(
+    ("is_open", "by_hand", "relation"),
+    [(False, False, "on"), (True, False, "in"), (True, True, "on")],
+)
+def test_what_shows_on_a_closed_stand_is_not_in_it(is_open, by_hand, relation):
+    """The box ends at the television, and things on the stand lie lower."""
+    body, _, eyes = body_for("ON(toy, tv stand): 1")
+    toy = detected("toy", 2.6, 2.0, 0.6 if by_hand else 0.48)
+    if by_hand:
+        eyes.see(STAND, detected("toy", 1.0, 2.0, 0.0))
+        put(body, "rover-toy-1", "rover-tv-stand-1")
+    body.map.set_open("rover-tv-stand-1", is_open)
+    eyes.see(STAND, toy)
+    body.map.set_open("rover-tv-stand-1", is_open)
+    eyes.see(STAND, toy)
+    assert told(body)["rover-toy-1"].relation == relation
+
+
+def test_what_was_put_into_a_stand_is_in_it_open_or_closed():
+    body, _, eyes = body_for("IN(toy, tv stand): 1")
+    eyes.see(STAND, detected("toy", 1.0, 2.0, 0.0))
+    body.map.set_open("rover-tv-stand-1", True)
+    body.ended(Grab("rover-toy-1"), DONE)
+    action = Put("rover-toy-1", "rover-tv-stand-1", "in")
+    assert isinstance(body.motion(action), Motion)
+    body.ended(action, SkillResult(Outcome.SUCCEEDED, duration=1.0, put_at=(2.6, 2.0, 0.2)))
+    eyes.see(STAND, detected("toy", 2.6, 2.0, 0.2))
+    assert told(body)["rover-toy-1"].relation == "in"
+    body.map.set_open("rover-tv-stand-1", False)
+    assert "rover-toy-1" not in told(body), "it is hidden"
+
+
 def test_what_a_camera_s_map_has_is_for_what_such_furniture_is_for():
     scene = two_rooms()
     scene.objects.clear()
