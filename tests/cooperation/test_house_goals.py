@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import math
+from dataclasses import replace
 
 import pytest
 
 from coterie_bench.reveca.house_episodes import HouseTeam, in_place
 from coterie_core.cooperation import Facts, Goal, Note, Sighting
 from coterie_core.household import load_household
-from coterie_core.skills import NavigateTo, Open, Outcome, Pick, SkillResult
+from coterie_core.skills import NavigateTo, Open, Outcome, Pick, Place, SkillResult
 from coterie_core.waiting import in_time
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -56,6 +58,32 @@ async def test_two_robots_do_a_goal_and_the_world_agrees(team):
     assert all(work.distance > 1.0 for work in two.works.values()), "both had a share"
     assert all(len(note.text) <= 500 for note in two.said)
     assert not any(driver.body.holding for driver in two.drivers.values())
+
+
+async def test_what_fell_is_seen_not_to_be_there_and_brought_again(team):
+    """The hand says that it let go; the camera says where it is not."""
+    one = team({"rover": "wheels"})
+    driver, things = one.drivers["rover"], one.world.contents
+    carry_out, fallen = driver.skill, []
+
+    async def clumsy(skill):
+        held = one.world.body("rover").holding
+        result = await carry_out(skill)
+        if isinstance(skill, Place) and result.ok and not fallen:
+            fallen.append(held)
+            thing = things.things[held]
+            here = one.world.body("rover").pose  # it rolls away behind the robot
+            x = here.position[0] - 0.6 * math.cos(here.yaw)
+            y = here.position[1] - 0.6 * math.sin(here.yaw)
+            floor = replace(thing.box, center=(x, y, thing.box.size[2] / 2.0))
+            things.put(held, floor, thing.room)
+        return result
+
+    driver.skill = clumsy
+    goal = Goal.parse("tidy", ["ON(plate, sofa): 1"])
+    assert not done(one.world, goal)
+    assert await run(one, goal) == {"rover": "met"}
+    assert fallen and done(one.world, goal), in_place(one.world, goal)
 
 
 async def test_one_robot_alone_does_it_too(team):

@@ -58,10 +58,15 @@ def usual_surface(label: str, box: Box, item: Box | None) -> Vec2:
     return (length, width) if need[0] <= least and need[1] <= most else box.size[:2]
 
 
+def is_seat(label: str) -> bool:
+    """Whether furniture is sat or lain on: its box ends at its back."""
+    home = load_household()
+    return home.canonical(label) in home.members("seats")
+
+
 def between_arms(label: str, box: Box) -> Box:
     """Return of a seat's box what is surely neither arm nor back, and of any other box all."""
-    home = load_household()
-    if home.canonical(label) not in home.members("seats"):
+    if not is_seat(label):
         return box
     wide, deep, high = box.size
     return Box(box.center, (_SEAT_SHARE * wide, _SEAT_SHARE * deep, high), box.yaw)
@@ -72,11 +77,10 @@ def usual_top(label: str, box: Box) -> float:
 
     It is the box's top, but for seats: the box of a sofa ends at its back.
     """
-    home = load_household()
-    name = home.canonical(label)
-    if name not in home.members("seats"):
+    if not is_seat(label):
         return box.top
-    return min(box.top, box.bottom + (_MATTRESS_M if name == "bed" else _SEAT_M))
+    bed = load_household().canonical(label) == "bed"
+    return min(box.top, box.bottom + (_MATTRESS_M if bed else _SEAT_M))
 
 
 def usual_tops(label: str, box: Box) -> tuple[float, ...]:
@@ -104,12 +108,10 @@ def least_top(label: str) -> float:
     What is lower in its box stands beside it: a stool before a counter. Seats and shelves carry
     things anywhere, and so does what is no furniture or not known.
     """
-    home = load_household()
-    category = home.category(label)
+    category = load_household().category(label)
     if category is None or category.size is None or category.kind != "furniture":
         return 0.0
-    anywhere = category.boards or home.canonical(label) in home.members("seats")
-    return 0.0 if anywhere else _LOWER * category.size[2][0]
+    return 0.0 if category.boards or is_seat(label) else _LOWER * category.size[2][0]
 
 
 def bears_at_top_only(label: str) -> bool:

@@ -47,6 +47,22 @@ def test_over_a_full_table_a_thing_comes_to_stand_on_what_is_as_wide(
     assert bowl.box.bottom == pytest.approx(0.47 if stands else 0.0, abs=0.01)
 
 
+@pytest.mark.parametrize(("high", "stands"), [(0.02, True), (0.06, False)])
+def test_over_a_full_table_a_thing_lies_over_what_is_flat_but_not_over_what_is_high(
+    world: EmbeddedWorld, high: float, stands: bool
+) -> None:
+    """A toy let go over a remote control does not jump to the floor."""
+    things = world.contents
+    for name, y in (("o_book", 1.6), ("o_towel", 1.85)):
+        narrow = things.things[name]
+        narrow.box = Box((7.5, y, 0.45 + high / 2.0), (0.94, 0.05, high))
+        narrow.support = "o_table"
+    let_go(world, "o_bowl", (7.5, 1.72, 0.6))
+    bowl = things.things["o_bowl"]
+    assert (bowl.support == "o_table") is stands
+    assert bowl.box.bottom == pytest.approx(0.45 + high if stands else 0.0, abs=0.011)
+
+
 def test_where_there_is_room_it_lies_on_the_table_itself(world: EmbeddedWorld) -> None:
     let_go(world, "o_bowl", (7.7, 1.75, 0.6))
     bowl = world.contents.things["o_bowl"]

@@ -90,6 +90,7 @@ class HouseBody:
         self.holding = ""
         self.time = 0.0
         self.spot = Spot("", (0.0, 0.0, 0.0))
+        self.pose = Pose(self.spot.position)
         self.begun = 0.0
         self._revision = 0
         self._misses: dict[str, int] = {}
@@ -128,6 +129,7 @@ class HouseBody:
     def observe(self, observation: Observation) -> None:
         """Take in what the robot perceives."""
         self.time = max(self.time, observation.time)
+        self.pose = observation.pose
         self._moved(observation.pose.position, observation.room.id if observation.room else "")
         before = set(self.map.scene.objects)
         seen = set(self.map.observe(observation, self.holding))
@@ -369,6 +371,23 @@ class HouseBody:
         if result.outcome is Outcome.HAND_EMPTY:
             self.holding = ""
         self._result = Result(False, False, reason, result.reason)
+
+    def to_be_seen(self, item: str) -> str:
+        """Return the label of what was put down where a camera shows it from here; "": it is not.
+
+        What lies under boards, in something or behind doors may be hidden.
+        """
+        thing = self.map.thing(item)
+        if thing is None or not self.map.lies_openly(thing) or not self.shape.cameras:
+            return ""
+        return thing.label.top if self.shape.looks_at(self.pose, thing.box.center) else ""
+
+    def fell(self, item: str) -> None:
+        """Take in that what was put down is not there: it fell."""
+        self._happened("gone", item)
+        self.map.fell(item)
+        self._put.discard(item)
+        self._revision += 1
 
     def _handled(self, action: Action) -> Vec3 | None:
         """Return where the hand had to get for an action [m]; None for one without a hand."""

@@ -132,6 +132,25 @@ class HouseMap(TeamMap):
         self._inside.discard(id_)
         super().take(id_)
 
+    def fell(self, id_: str) -> None:
+        """Take down that a thing is not on what it was put on: it lies on the floor there."""
+        thing = self.thing(id_)
+        if thing is not None:
+            self.take(id_)
+            x, y, _ = thing.box.center
+            room = self.scene.rooms.get(thing.room)
+            floor = self.floor.elevation(room) if room is not None else 0.0
+            middle = (x, y, floor + thing.box.size[2] / 2.0)
+            thing.box = Box(middle, thing.box.size, thing.box.yaw)
+
+    def lies_openly(self, one: SceneObject) -> bool:
+        """Tell whether nothing hides what was put on a thing: no boards above it, no sides."""
+        owner = self.thing(self.put_on(one.id))
+        category = load_household().category(owner.label.top) if owner is not None else None
+        if category is None or one.container or one.id in self._inside:
+            return False
+        return not category.boards and category.depth == 0.0
+
     def remove(self, id_: str) -> SceneObject | None:
         """Take a thing off the map; return it, if it was there."""
         self._stands.pop(id_, None)

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from coterie_core.cooperation import Action, GoTo, Note, Put, Result, Send, Wait
 from coterie_core.geometry import Vec3
 from coterie_core.making_way import WayRequest
-from coterie_core.skills import NavigateTo, Outcome, Place, Skill, SkillResult
+from coterie_core.skills import Detect, NavigateTo, Outcome, Place, Skill, SkillResult
 from coterie_core.skills import Wait as Idle
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody
@@ -23,6 +23,8 @@ from reveca_agent.motions import Motion
 
 LINGER = 3
 """Decisions that may still be messages once all is done: who waits for an answer gets it."""
+LOOKS = 2
+"""Looks that do not show what was put down, after which it is taken to have fallen."""
 SHORT = 2
 """Spots from which a thing was out of reach after which the others are not tried."""
 _ELSEWHERE = (
@@ -181,10 +183,22 @@ class Work:
             if result.outcome not in _ELSEWHERE or short >= SHORT:
                 break
         self.body.ended(action, result)
+        if isinstance(action, Put) and result.ok and await self._fell(action.item):
+            self.body.fell(action.item)
         if not result.ok and not result.duration:
             # What is refused takes no time; who tries again and again would never end.
             await self._skill(Idle(self.body.shape.step))
         return None
+
+    async def _fell(self, item: str) -> bool:
+        """Look at what was put down, where a camera shows it; tell whether it is not there."""
+        label = self.body.to_be_seen(item)
+        if not label:
+            return False
+        for _ in range(LOOKS):
+            if (await self._skill(Detect(label))).outcome is not Outcome.NOT_VISIBLE:
+                return False
+        return True
 
     async def _walk(
         self, action: Action, motion: Motion, stand: Vec3

@@ -309,6 +309,31 @@ def test_nothing_for_a_shelf_is_put_onto_the_sofa_that_its_box_takes_in(ros, dra
         assert rig.put_at == [pytest.approx(lies, abs=0.07)]
 
 
+COFFEE_TABLE = {"table#0": ((1.45, 0.55, 0.0), (1.85, 1.45, 0.46))}
+FAR_SEAT = {"seat#0": ((1.95, 0.55, 0.0), (2.45, 1.45, 0.45))}
+
+
+@pytest.mark.parametrize(
+    ("drawn", "lies"),
+    [
+        (COFFEE_TABLE, None),  # the seat is not in view from here
+        (COFFEE_TABLE | FAR_SEAT, (2.0, 1.0, 0.45)),
+    ],
+)
+def test_nothing_for_a_sofa_is_put_onto_the_coffee_table_that_its_box_takes_in(ros, drawn, lies):
+    """They are of one height and form no row for all that."""
+    beside = ("coffee table", Box((1.65, 1.0, 0.23), (0.4, 0.9, 0.46)))
+    box = Box((1.95, 1.0, 0.4), (1.1, 0.9, 0.8))
+    rig = before(ros, "sofa", box, drawn, pitch=0.5, beside=beside)
+    outcome, reason, _ = rig.do(Place(Target("sofa", (1.75, 1.0, 0.45))))
+    if lies is None:
+        assert (outcome, rig.put_at) == (Outcome.NOT_VISIBLE, []), reason
+        assert "the coffee table is level where the sofa was expected" in reason
+    else:
+        assert outcome is Outcome.SUCCEEDED, reason
+        assert rig.put_at == [pytest.approx(lies, abs=0.12)]
+
+
 def test_nothing_is_put_onto_a_stool_that_a_counters_box_takes_in(ros):
     drawn = {"stool#0": ((1.5, 0.8, 0.0), (1.8, 1.2, 0.6))}
     rig = before(ros, "counter", Box((1.9, 1.0, 0.45), (0.9, 1.2, 0.9)), drawn)

@@ -22,6 +22,8 @@ PULL = 0.1
 _APART = 0.01  # [m] between things that are put down
 _SHIFT = 0.25  # [m] how far from the hand a thing comes to stand where others are in the way
 _STEP = 0.05
+_FLAT = 0.03
+"""What is no higher than this carries a part of what comes to lie over it [m]."""
 _AS_WIDE = 0.8
 """A thing of at least this share of another one's width carries that."""
 
@@ -164,6 +166,8 @@ class Hands:
             box, on = self._spot(item, owner, receptacle, hand), owner.id
             if box is None:
                 box, on = self._stacked(item, owner, hand)
+            if box is None:
+                box, on = self._spot(item, owner, receptacle, hand, over=_FLAT), owner.id
             if box is not None:
                 inside = owner.id if receptacle.inside and on == owner.id else ""
                 self._things.put(item.id, box, owner.room, on, inside)
@@ -173,11 +177,21 @@ class Hands:
         self._to_floor(body, item, hand)
 
     def _spot(
-        self, item: SceneObject, owner: SceneObject, receptacle: Receptacle, hand: Vec3
+        self,
+        item: SceneObject,
+        owner: SceneObject,
+        receptacle: Receptacle,
+        hand: Vec3,
+        over: float = 0.0,
     ) -> Box | None:
-        """Return where on a surface a thing comes to stand; None where others leave no room."""
+        """Return where on a surface a thing comes to stand; None where others leave no room.
+
+        What is no higher than `over` [m], such as a remote control, may lie below a part of it.
+        """
         surface = receptacle.surface
-        others = self._things.boxes_on(owner.id, surface.center[2], besides=item.id)
+        lying = self._things.boxes_on(owner.id, surface.center[2], besides=item.id)
+        others = [box for box in lying if box.size[2] > over]
+        flat = [box for box in lying if box.size[2] <= over]
         height = item.box.size[2]
         half = [max((surface.size[k] - item.box.size[k]) / 2.0, 0.0) for k in range(2)]
         c, s = math.cos(surface.yaw), math.sin(surface.yaw)
@@ -192,6 +206,9 @@ class Hands:
                 at = (surface.center[0] + c * x - s * y, surface.center[1] + s * x + c * y)
                 box = Box((*at, surface.center[2] + height / 2.0), item.box.size, surface.yaw)
                 if not any(_overlap(box, other) for other in others):
+                    below = (one.top for one in flat if _overlap(box, one))
+                    z = max(below, default=surface.center[2]) + height / 2.0
+                    box = replace(box, center=(*at, z))
                     spots.append((math.dist(at, hand[:2]), box))
         return min(spots, key=lambda spot: spot[0])[1] if spots else None
 

@@ -13,6 +13,7 @@ from coterie_core.surfaces import (
     bears_at_top_only,
     between_arms,
     hollow_bottom,
+    is_seat,
     least_top,
     usual_tops,
 )
@@ -203,7 +204,8 @@ class Bearing:
 
         Returns:
             What forms one row of one height with it: cameras part such rows by what they are called
-            only. And around the surfaces of what does not, a sofa before a shelf: with its label.
+            only. And around the surfaces of what does not, a sofa before a shelf or a coffee table
+            before a sofa: with its label.
         """
         own = usual_tops(label, surface)[0]
         row, apart = [], []
@@ -211,7 +213,7 @@ class Bearing:
             if other == label or not is_solid(other) or iou(box, surface) <= 0.0:
                 continue
             tops = usual_tops(other, box)
-            if abs(tops[0] - own) < _STEP:
+            if abs(tops[0] - own) < _STEP and not (is_seat(label) or is_seat(other)):
                 row.append(box)
                 continue
             x, y, _ = box.center
