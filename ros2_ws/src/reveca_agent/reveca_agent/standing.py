@@ -38,6 +38,8 @@ SAFE = 0.05
 """That a robot may stand off and still reach [m]."""
 APART = 0.25
 """Spots that are tried one after the other lie at least so far apart [m]."""
+ROUGH = 0.15
+"""Boxes of furniture that cameras saw may be too wide by so much, on each side [m]."""
 CELL = 0.05
 """Edge of a cell where free floor is told in cells [m]."""
 _MOST_CELLS = 4_000_000  # of one floor
@@ -76,8 +78,9 @@ class FreeFloor:
     def beside(self, box: Box, room: Room, reach: float, most: int = 6) -> list[Vec3]:
         """Return spots in a room from which a hand gets to a box [m], nearest to it first.
 
-        They lie on different sides. Where the map shows no free floor within reach of it, the
-        nearest that there is.
+        They lie on different sides. Where the map shows no free floor within reach of it, boxes of
+        furniture that cameras saw count as too wide by `ROUGH`; if that does not help either, it is
+        the nearest floor that there is.
 
         Args:
             box: Of the thing.
@@ -90,6 +93,16 @@ class FreeFloor:
         if free.is_empty:
             return [(box.center[0], box.center[1], z)]
         foot = Polygon(box.footprint()) if min(box.size[:2]) > 0.0 else Point(box.center[:2])
+        spots = self._around(foot, free, reach, z) or self._around(
+            foot, self._free(room.id, ROUGH), reach, z
+        )
+        if not spots:
+            point = nearest_points(free, foot)[0]
+            spots = [(float(point.x), float(point.y), z)]
+        return spots[:most]
+
+    def _around(self, foot: BaseGeometry, free: BaseGeometry, reach: float, z: float) -> list[Vec3]:
+        """Return spots on free floor within reach of a footprint, the nearest rings first."""
         spots: list[Vec3] = []
         for gap in np.linspace(min(self._radius, reach), reach - SAFE, _RINGS):
             ring = foot.buffer(max(float(gap), 0.01)).exterior
@@ -100,10 +113,7 @@ class FreeFloor:
                 spot = (float(point.x), float(point.y), z)
                 if all(math.dist(spot, other) > APART for other in spots):
                     spots.append(spot)
-        if not spots:
-            point = nearest_points(free, foot)[0]
-            spots = [(float(point.x), float(point.y), z)]
-        return spots[:most]
+        return spots
 
     def nearest(self, box: Box, room: Room) -> Vec3:
         """Return the spot on a room's floor that is nearest to a box [m]."""
@@ -160,13 +170,15 @@ class FreeFloor:
         """Furniture has changed: look at the map again."""
         self._free.cache_clear()
 
-    def _free_of(self, room_id: str) -> BaseGeometry:
+    def _free_of(self, room_id: str, rough: float = 0.0) -> BaseGeometry:
         room = self._scene.rooms.get(room_id)
         if room is None or len(room.polygon) < 3:
             return Polygon()
         floor = self.elevation(room)
         blocked = [
-            Polygon(thing.box.footprint()).buffer(self._radius)
+            Polygon(thing.box.footprint()).buffer(
+                self._radius - (rough if thing.last_seen is not None else 0.0)
+            )
             for thing in self._scene.objects.values()
             if thing.room == room_id
             and thing.kind in _BLOCKING

@@ -6,7 +6,7 @@ import pytest
 from shapely import Point, Polygon
 
 from coterie_core.geometry import Box
-from coterie_core.scene import Connection, Floor, Room, SceneGraph
+from coterie_core.scene import Connection, Floor, Room, SceneGraph, Sighting
 from coterie_fixtures.two_room_map import furniture, two_rooms
 from reveca_agent.standing import FreeFloor
 
@@ -39,6 +39,21 @@ def test_stands_are_free_and_within_reach(scene, name):
         assert floor.gap(thing.box, stand) <= REACH
         assert stand[2] == 0.0
     assert all(math.dist(a, b) > 0.2 for a in stands for b in stands if a is not b)
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_boxes_that_cameras_saw_do_not_keep_a_robot_from_what_lies_behind_them(scene, seen):
+    """A box that is a decimeter too wide left no floor within reach of the sink."""
+    rough = furniture("box", "bench", "living", (7.1, 0.5, 0.2), (3.8, 0.44, 0.4))
+    rough.last_seen = Sighting(1.0, "rover") if seen else None
+    del scene.objects["table-1"]
+    wall = furniture("wall", "shelf", "living", (7.1, 2.0, 0.5), (3.8, 1.7, 1.0))
+    for one in (rough, wall):
+        scene.add_object(one)
+    floor, room = FreeFloor(scene, RADIUS), scene.rooms["living"]
+    thing = Box((6.5, 0.9, 0.45), (0.1, 0.1, 0.1))
+    gaps = [floor.gap(thing, stand) for stand in floor.beside(thing, room, 0.4)]
+    assert (max(gaps) <= 0.4) is seen
 
 
 def test_what_stands_free_is_reached_from_several_sides(scene):
