@@ -12,7 +12,7 @@ from coterie_core.embodiment import Camera
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.household import load_household
 from coterie_core.scene import Receptacle, SceneGraph, SceneObject
-from coterie_core.sightings import kind_of, seen_in_passing
+from coterie_core.sightings import SAME, kind_of, seen_in_passing
 from coterie_core.team_map import TeamMap
 from reveca_agent.standing import FreeFloor
 
@@ -58,7 +58,7 @@ class HouseMap(TeamMap):
 
     Attributes:
         targets: Where things belong by the goal: labels and ids.
-        seen_from: Item -> the nearest point from which it was seen where it lies now [m].
+        seen_from: Item -> the nearest point from which it was seen, and where it lay then [m].
 
     Raises:
         ValueError: The map has no room.
@@ -78,7 +78,7 @@ class HouseMap(TeamMap):
         self._stands: dict[str, tuple[Box, list[Vec3]]] = {}
         self.furnish(list(self.scene.objects))
         self.targets: frozenset[str] = frozenset()
-        self.seen_from: dict[str, Vec3] = {}
+        self.seen_from: dict[str, tuple[Vec3, Vec3]] = {}
         self._inside: set[str] = set()  # what was put into furniture
 
     def told(self, thing: SceneObject) -> bool:
@@ -123,8 +123,9 @@ class HouseMap(TeamMap):
         thing = self.thing(id_)
         if thing is not None and thing.kind == "item":
             at, before = thing.box.center, self.seen_from.get(id_)
-            if before is None or math.dist(eye, at) < math.dist(before, at):
-                self.seen_from[id_] = eye
+            moved = before is None or math.dist(at, before[1]) > SAME
+            if before is None or moved or math.dist(eye, at) < math.dist(*before):
+                self.seen_from[id_] = eye, at
 
     def take(self, id_: str) -> None:
         """Take down that a thing is in the hand."""

@@ -153,9 +153,9 @@ class Motions:
         Of these the farthest come first: what lies on a low board is hidden from above.
         """
         room = self.house.scene.rooms[thing.room]
-        eye, at = self.house.seen_from.get(thing.id), thing.box.center
-        if eye is None:
+        if thing.id not in self.house.seen_from:
             return motion
+        eye, at = self.house.seen_from[thing.id]
 
         def off(spot: Vec3) -> tuple[float, float]:
             toward = math.atan2(eye[1] - at[1], eye[0] - at[0])
