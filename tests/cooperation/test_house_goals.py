@@ -11,7 +11,7 @@ import pytest
 from coterie_bench.reveca.house_episodes import HouseTeam, in_place
 from coterie_core.cooperation import Facts, Goal, Note, Sighting
 from coterie_core.household import load_household
-from coterie_core.skills import NavigateTo, Open, Outcome, Pick, Place, SkillResult
+from coterie_core.skills import NavigateTo, Open, Outcome, Pick, Place, SkillResult, Wait
 from coterie_core.waiting import in_time
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -84,6 +84,29 @@ async def test_what_fell_is_seen_not_to_be_there_and_brought_again(team):
     assert not done(one.world, goal)
     assert await run(one, goal) == {"rover": "met"}
     assert fallen and done(one.world, goal), in_place(one.world, goal)
+
+
+async def test_what_another_goal_left_in_the_hand_is_put_down_first(team):
+    """A full hand fetches nothing."""
+    one = team({"rover": "wheels"})
+    driver = one.drivers["rover"]
+    carry_out = driver.skill
+
+    async def full(skill):
+        if isinstance(skill, Place):
+            await carry_out(Wait(1.0))
+            return SkillResult(Outcome.BLOCKED, "there is no free spot")
+        return await carry_out(skill)
+
+    driver.skill = full
+    assert await run(one, Goal.parse("tidy", ["ON(bottle, sofa): 1"]), 300.0) == {
+        "rover": "out of time"
+    }
+    assert driver.body.holding
+    driver.skill = carry_out
+    goal = Goal.parse("tidy", ["ON(plate, sofa): 1"])
+    assert await run(one, goal) == {"rover": "met"}
+    assert done(one.world, goal)
 
 
 async def test_one_robot_alone_does_it_too(team):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from coterie_core.cooperation import (
     Action,
@@ -33,7 +33,7 @@ from coterie_core.making_way import MakingWay
 from coterie_core.object_events import EventKind, ObjectEvent, event_of
 from coterie_core.observation import Observation
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
-from coterie_core.sightings import SAME, room_at
+from coterie_core.sightings import SAME, kind_of, room_at
 from coterie_core.skills import Outcome, Place, SkillResult
 from reveca_agent.house_map import HouseMap, Shape
 from reveca_agent.memory import Memory
@@ -273,10 +273,7 @@ class HouseBody:
             self.spot = spot
 
     def percept(self, notes: Iterable[Note] = ()) -> Percept:
-        """Return what the agent perceives now; the result is that of its last action.
-
-        The first one of a goal holds all that the robot knows of the house, from work before too.
-        """
+        """Return what the agent perceives now; the first one of a goal all that the robot knows."""
         heard = [self.names.heard(note, self.map.scene) for note in notes]
         for note in heard:
             self._taken(note)
@@ -287,8 +284,7 @@ class HouseBody:
             thing
             for one in self.map.scene.objects.values()
             if (first or one.room == room)
-            and one.id != self.holding
-            and one.id not in doubtful
+            and one.id not in (self.holding, *doubtful)
             and (thing := self.map.as_told(one)) is not None
         ]
         now = self.time
@@ -332,12 +328,14 @@ class HouseBody:
             self.about_to_put()
         return self.motions.of(action, self.spot, self.holding)
 
-    def put_down(self) -> Motion | None:
-        """Return how to get rid of what nobody wants any more; None: the hand is empty."""
-        if not self.holding:
-            return None
-        self.about_to_put()
-        return self.motions.put_down(self.spot, self.holding)
+    def put_down(self) -> Iterator[Motion]:
+        """Yield ways to get rid of what nobody wants any more; none: the hand is empty."""
+        return self.motions.put_down(self.spot, self.holding) if self.holding else iter(())
+
+    def holds_useless(self, goal: Goal) -> bool:
+        """Tell whether the hand holds what a goal does not want."""
+        thing = self.map.thing(self.holding)
+        return thing is not None and kind_of(thing.label.top) not in goal.items
 
     def put_away(self, place: Place) -> None:
         """Take in that what nobody wants any more was put down so."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,6 +37,8 @@ FAN = math.radians(20.0)
 """Spots that lie in directions nearer than this to one another are as good [rad]."""
 AROUND, STANDS = 40, 6
 """Spots about a hidden thing that are looked at, and how many of these are tried."""
+TOPS = 3
+"""Pieces of furniture on which what nobody wants any more is tried to be put down."""
 TRIES = 6
 """Spots on a piece of furniture that did not do and are remembered."""
 
@@ -113,19 +116,20 @@ class Motions:
             return self._handle(owner.room, owner.box, skill, target, here)
         return Motion(then=Wait(self.house.shape.step))
 
-    def put_down(self, here: Spot, holding: str) -> Motion | None:
-        """Return how to get rid of what nobody wants any more; None: there is no way."""
+    def put_down(self, here: Spot, holding: str) -> Iterator[Motion]:
+        """Yield ways to get rid of what nobody wants any more, at last onto the floor."""
         tops = [
             thing
             for thing in self.house.scene.objects.values()
             if thing.room == here.room and thing.is_open is None and thing.receptacles
         ]
-        if not tops:
-            x, y, z = here.position
-            return Motion(then=Place(Target("floor", (x + 0.5, y, z))))
-        nearest = min(tops, key=lambda t: (math.dist(t.box.center[:2], here.position[:2]), t.id))
-        motion = self.of(Put(holding, nearest.id), here, holding)
-        return motion if isinstance(motion, Motion) else None
+        tops.sort(key=lambda t: (math.dist(t.box.center[:2], here.position[:2]), t.id))
+        for top in tops[:TOPS]:
+            motion = self.of(Put(holding, top.id), here, holding)
+            if isinstance(motion, Motion):
+                yield motion
+        x, y, z = here.position
+        yield Motion(then=Place(Target("floor", (x + 0.5, y, z))))
 
     def note_failed(self, target: str, bears_at: Vec3 | None = None) -> None:
         """Take in that a thing could not be put where it was to be put: it is tried elsewhere.

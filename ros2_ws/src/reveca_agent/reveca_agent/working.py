@@ -116,27 +116,28 @@ class Work:
         return "out of time"
 
     async def to_the_end(self, end: float) -> str:
-        """Work as `until_met` does, then put down what is left in the hand; return the same."""
+        """Work as `until_met` does, with a hand that holds nothing useless before and after."""
+        if self.body.holds_useless(self.agent.memory.goal):
+            await self.empty_hand()
         how = await self.until_met(end)
         await self.empty_hand()
         return how
 
     async def empty_hand(self) -> None:
         """Put down what the hand holds and nobody wants any more."""
-        motion = self.body.put_down()
-        if motion is None or not isinstance(motion.then, Place):
-            return
-        for stand in motion.stands[:3] or (None,):
-            if stand is not None and not (await self._go(motion, stand)).ok:
-                continue
-            self.body.about_to_put()
-            result = await self._skill(motion.then)
-            if result.ok:
-                self.body.put_away(motion.then)
-                return
-            if result.outcome is Outcome.HAND_EMPTY:
-                self.body.holding = ""
-                return
+        for motion in self.body.put_down():
+            assert isinstance(motion.then, Place)
+            for stand in motion.stands[:3] or (None,):
+                if stand is not None and not (await self._go(motion, stand)).ok:
+                    continue
+                self.body.about_to_put()
+                result = await self._skill(motion.then)
+                if result.ok:
+                    self.body.put_away(motion.then)
+                    return
+                if result.outcome is Outcome.HAND_EMPTY:
+                    self.body.holding = ""
+                    return
 
     async def answer(self) -> None:
         """Answer what was asked while there is nothing to do."""

@@ -220,8 +220,7 @@ class HouseTeam:
 
     async def _one(self, name: str, end: float) -> None:
         work = self.works[name]
-        self.ended[name] = await work.until_met(end)
-        await work.empty_hand()
+        self.ended[name] = await work.to_the_end(end)
 
     async def _tick(self, each: Callable[[], object]) -> None:
         while True:
