@@ -18,6 +18,8 @@ from reveca_agent.standing import FreeFloor
 
 TOP = 0.1
 """What lies lower than this below the top of a container is in it [m]."""
+THIN = 0.05
+"""What is thinner than this in two directions is missed by detectors though it is in view [m]."""
 LARGEST = 0.5
 """What is larger in every direction is not carried [m]."""
 
@@ -145,10 +147,15 @@ class HouseMap(TeamMap):
             thing.box = Box(middle, thing.box.size, thing.box.yaw)
 
     def lies_openly(self, one: SceneObject) -> bool:
-        """Tell whether nothing hides what was put on a thing: no boards above it, no sides."""
+        """Tell whether what was put on a thing is in plain view: no boards above it, no sides.
+
+        Detectors miss what is thin, such as a toothbrush.
+        """
         owner = self.thing(self.put_on(one.id))
         category = load_household().category(owner.label.top) if owner is not None else None
         if category is None or one.container or one.id in self._inside:
+            return False
+        if sorted(one.box.size)[1] < THIN:
             return False
         return not category.boards and category.depth == 0.0
 
