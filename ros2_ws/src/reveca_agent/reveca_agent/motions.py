@@ -39,6 +39,8 @@ AROUND, STANDS = 40, 6
 """Spots about a hidden thing that are looked at, and how many of these are tried."""
 TOPS = 3
 """Pieces of furniture on which what nobody wants any more is tried to be put down."""
+HIDDEN = 100
+"""Most things that were hidden and are remembered."""
 TRIES = 6
 """Spots on a piece of furniture that did not do and are remembered."""
 
@@ -74,7 +76,7 @@ class Motions:
         self._aims: dict[str, Vec3] = {}
         self._failed: dict[str, deque[Vec3]] = {}
         self._bears: dict[str, Vec3] = {}
-        self._hidden: set[str] = set()
+        self._hidden: deque[str] = deque(maxlen=HIDDEN)
         self._short = math.inf
 
     def of(self, action: Action, here: Spot, holding: str) -> Motion | Result:
@@ -149,7 +151,7 @@ class Motions:
 
     def note_hidden(self, item: str) -> None:
         """Take in that a thing is hidden from where it was reached for: it was seen before."""
-        self._hidden.add(item)
+        self._hidden.append(item)
 
     def _in_view(self, motion: Motion, thing: SceneObject) -> Motion:
         """Return a motion from the spots in reach that lie towards where a thing was seen from.

@@ -51,7 +51,7 @@ from reveca_agent.house import HouseBody
 from reveca_agent.household_goal import household_goal
 from reveca_agent.making_way import make_way
 from reveca_agent.parameters import AGENT_PARAMETERS, shape_of
-from reveca_agent.progress import feedback_of, result_of
+from reveca_agent.progress import feedback_of, keep_result
 from reveca_agent.saved_work import WorkFile
 from reveca_agent.settings import Settings
 from reveca_agent.working import Work
@@ -290,13 +290,13 @@ class RevecaNode(AgentNode):
             end = await self._stop_watch.pursue(work.to_the_end(body.begun + limit))
             changed()
             if end == "met":
-                return context.succeed(result_of(self._work, True, "met"))
-            return context.abort(result_of(self._work, False, end))
+                return context.succeed(keep_result(self._work, True, "met"))
+            return context.abort(keep_result(self._work, False, end))
         except asyncio.CancelledError:
             why = "a newer goal took its place" if context.preempted else "cancelled"
-            return context.cancel(result_of(self._work, False, why))
+            return context.cancel(keep_result(self._work, False, why))
         except (_NotReady, RobotStopped) as error:
-            return context.abort(result_of(self._work, False, str(error)))
+            return context.abort(keep_result(self._work, False, str(error)))
         finally:
             self._busy = False
             if self.body is not None:

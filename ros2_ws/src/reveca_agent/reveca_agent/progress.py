@@ -21,7 +21,7 @@ def feedback_of(work: Work) -> Cooperate.Feedback:
     )
 
 
-def result_of(work: Work | None, success: bool, message: str) -> Cooperate.Result:
+def keep_result(work: Work | None, success: bool, message: str) -> Cooperate.Result:
     """Keep and return how the work on a goal ended; without work: it did not begin."""
     result = Cooperate.Result(success=success, message=message)
     if work is not None:

@@ -225,14 +225,11 @@ class _Chain(Steps):
     def _plans_of(self, who: str, actions: list[Record]) -> None:
         """Add what a robot that gives itself its work planned, one after the other."""
         plans = [list(one) for _, one in groupby(actions, lambda record: record.body.get("plan"))]
-        left = len(plans) - MOST_ACTIONS
+        first, left = MOST_ACTIONS // 2, max(0, len(plans) - MOST_ACTIONS)
+        del plans[first : first + left]
         for k, done in enumerate(plans):
-            if left > 0 and MOST_ACTIONS // 2 <= k < MOST_ACTIONS // 2 + left:
-                continue
             many = f"{len(done)} action{'s' * (len(done) != 1)}"
-            before = (
-                f"{left} more plans, then " if left > 0 and k == MOST_ACTIONS // 2 + left else ""
-            )
+            before = f"{left} more plans, then " if left and k == first else ""
             plan = line(done[0].body.get("plan", ""))
             self.add(done[0], text=f"{before}{who} planned: {plan}; {many}")
 

@@ -8,6 +8,7 @@ from coterie_core.geometry import distance
 from coterie_core.household import load_household
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.sightings import as_thing, inside_only, kind_of, seen_in_passing
+from coterie_core.surfaces import is_seat
 from coterie_core.tasks import Predicate, SubTask, SubTaskKind, SubTaskState, Thing
 from coterie_core.understanding import NotUnderstood
 from coterie_core.understanding.grounding import Resolver
@@ -374,8 +375,8 @@ def search_on(
 
 def _is_top(thing: SceneObject) -> bool:
     """Whether things may be put on a piece of furniture unasked: nobody wants them on seats."""
-    home = load_household()
-    seat = home.canonical(thing.label.top) in (*home.members("seats"), "stool")
+    label = thing.label.top
+    seat = is_seat(label) or load_household().canonical(label) == "stool"
     return not seat and any(not r.inside for r in thing.receptacles)
 
 
