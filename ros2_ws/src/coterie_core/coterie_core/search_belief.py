@@ -165,16 +165,25 @@ def _usual_parts(
     boards = kind is not None and kind.boards
     if shut:
         yield Region(key, thing.room, 1.0, spread_over(box, 0.0), thing.id, True)
-    elif (bottom := hollow_bottom(thing.label.top, box)) is not None:
-        depth = box.top - bottom
-        points = spread_over(_top_of(box, depth), min(lift, depth / 2.0))
-        yield Region(key, thing.room, 1.0, points, thing.id, rim=box)
+    elif (hollow := inside_rim(thing, lift)) is not None:
+        yield hollow
     elif boards:
         points = tuple((*box.center[:2], z) for z in board_heights(box))
         yield Region(key, thing.room, 1.0, points, thing.id)
     if (shut or boards) and box.top > floor + _OVERHEAD:
         top = spread_over(_top_of(box), lift)
         yield Region(container_key(thing, "on"), thing.room, _UP_THERE, top, thing.id)
+
+
+def inside_rim(thing: SceneObject, lift: float = _LIFT) -> Region | None:
+    """Return the region `lift` [m] above the bottom of a hollow thing; None: it is not hollow."""
+    box = thing.box
+    bottom = hollow_bottom(thing.label.top, box)
+    if bottom is None:
+        return None
+    depth = box.top - bottom
+    points = spread_over(_top_of(box, depth), min(lift, depth / 2.0))
+    return Region(container_key(thing), thing.room, 1.0, points, thing.id, rim=box)
 
 
 def _top_of(box: Box, depth: float = 0.0) -> Box:

@@ -273,7 +273,9 @@ class RevecaAgent:
         count = self._failed[plan.target] = self._failed.get(plan.target, 0) + 1
         trim(self._failed, KEPT)
         entry = self.memory.scene.get(plan.target)
-        phantom = result.reason == "gone" and entry is not None and entry.thing.kind != "item"
+        # What stands there is something else, or stands in front of it.
+        wrong = result.reason == "gone" or (result.reason == "closed" and isinstance(action, Open))
+        phantom = wrong and entry is not None and entry.thing.kind != "item"
         if (phantom or result.reason in ("no_way", "too_far", "full")) and count >= WAYS:
             self.memory.block(plan.target)
             self._failed.pop(plan.target)

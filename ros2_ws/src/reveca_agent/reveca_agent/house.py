@@ -83,7 +83,7 @@ class HouseBody:
     def __init__(self, name: str, scene: SceneGraph, shape: Shape) -> None:
         self.name, self.shape = name, shape
         self.map = HouseMap(scene, name, shape)
-        self.search = RoomSearch(self.map.scene)
+        self.search = RoomSearch(self.map.scene, self.map.lookouts)
         self.motions = Motions(self.map, self.search)
         self.names = Naming(name)
         self.aside = MakingWay(name)

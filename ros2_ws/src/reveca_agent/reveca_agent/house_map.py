@@ -14,6 +14,7 @@ from coterie_core.household import load_household
 from coterie_core.scene import Receptacle, SceneGraph, SceneObject
 from coterie_core.sightings import SAME, kind_of, seen_in_passing
 from coterie_core.team_map import TeamMap
+from reveca_agent.lookouts import Lookout, lookouts
 from reveca_agent.standing import FreeFloor
 
 TOP = 0.1
@@ -78,6 +79,7 @@ class HouseMap(TeamMap):
             )
         self._told = frozenset(one.id for one in scene.objects.values() if one.receptacles)
         self._stands: dict[str, tuple[Box, list[Vec3]]] = {}
+        self._lookouts: dict[str, tuple[Box, list[Lookout]]] = {}
         self.furnish(list(self.scene.objects))
         self.targets: frozenset[str] = frozenset()
         self.seen_from: dict[str, tuple[Vec3, Vec3]] = {}
@@ -116,6 +118,7 @@ class HouseMap(TeamMap):
         if found:
             self.floor.forget()
             self._stands.clear()
+            self._lookouts.clear()
             for id_ in new:
                 if objects[id_].kind == "item":
                     self.rest(objects[id_])  # it may stand on what is known since now only
@@ -159,9 +162,23 @@ class HouseMap(TeamMap):
             return False
         return not category.boards and category.depth == 0.0
 
+    def lookouts(self, room: str) -> list[Lookout]:
+        """Return from where one looks into what has a rim, in a room."""
+        out: list[Lookout] = []
+        for thing in self.scene.objects.values():
+            if thing.room != room or thing.kind == "item":
+                continue
+            kept = self._lookouts.get(thing.id)
+            if kept is None or kept[0] != thing.box:
+                found = lookouts(thing, self.scene.rooms[room], self.floor, self.shape.cameras)
+                kept = self._lookouts[thing.id] = (thing.box, found)
+            out += kept[1]
+        return out
+
     def remove(self, id_: str) -> SceneObject | None:
         """Take a thing off the map; return it, if it was there."""
         self._stands.pop(id_, None)
+        self._lookouts.pop(id_, None)
         self.seen_from.pop(id_, None)
         self._inside.discard(id_)
         return self.scene.objects.pop(id_, None)

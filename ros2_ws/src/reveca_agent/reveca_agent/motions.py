@@ -261,7 +261,9 @@ class Motions:
         if room is not None:
             if room.id == here.room:
                 place = self.search.next_place(here)
-                return Result(True, True) if place is None else Motion((place,))
+                if place is None:
+                    return Result(True, True)
+                return Motion((place.position,), None, place.faces)
             known_places = [p.position for p in scene.places.values() if p.room == room.id]
             known_places.sort(key=lambda p: math.dist(p, here.position))
             return Motion((room.center, *known_places[:3]))

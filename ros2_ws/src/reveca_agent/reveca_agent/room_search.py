@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from coterie_core.cooperation import Spot
-from coterie_core.geometry import Vec3
-from coterie_core.scene import Place, SceneGraph
+from coterie_core.scene import SceneGraph
+from reveca_agent.lookouts import Lookout
 
-WELL_SEEN = (0.5, 0.75, 0.9)
+WELL_SEEN = (0.5, 0.75)
 """How well a place must be seen to count as looked at, at the first look, the second, and later.
 
-What was not found from afar may be seen from near by.
+What was not found from afar may be seen from near by: from the second look on the robot also goes
+to what hides what lies in it, from the third on to every place, however well it was seen.
 """
 LOOK_AGAIN = 60.0
 """A room that was left so long ago is looked through anew [s]."""
@@ -37,10 +38,11 @@ class RoomSearch:
 
     Args:
         scene: The house; its places are what is looked at.
+        into: Returns from where one looks into what has a rim, in a room.
     """
 
-    def __init__(self, scene: SceneGraph) -> None:
-        self._scene = scene
+    def __init__(self, scene: SceneGraph, into: Callable[[str], list[Lookout]]) -> None:
+        self._scene, self._into = scene, into
         self._looks: dict[str, _Look] = {}
 
     def enter(self, room: str, left: str, time: float) -> None:
@@ -66,8 +68,8 @@ class RoomSearch:
         look = self._looks.get(room)
         return look is not None and bool(look.quality) and not self._unseen(room, look)
 
-    def next_place(self, here: Spot) -> Vec3 | None:
-        """Return the nearest place of this room to look at [m], once; None: nothing is left."""
+    def next_place(self, here: Spot) -> Lookout | None:
+        """Return the nearest of what is to be looked at in this room, once; None: nothing left."""
         look = self._looks[here.room]
         left = self._unseen(here.room, look)
         if not left:
@@ -75,14 +77,15 @@ class RoomSearch:
             return None
         chosen = min(left, key=lambda p: (math.dist(p.position, here.position), p.id))
         look.tried.add(chosen.id)
-        return chosen.position
+        return chosen
 
-    def _unseen(self, room: str, look: _Look) -> list[Place]:
-        well = WELL_SEEN[min(look.before, len(WELL_SEEN) - 1)]
-        return [
-            place
+    def _unseen(self, room: str, look: _Look) -> list[Lookout]:
+        well = WELL_SEEN[look.before] if look.before < len(WELL_SEEN) else math.inf
+        left = [
+            Lookout(place.id, place.position)
             for place in self._scene.places.values()
-            if place.room == room
-            and look.quality.get(place.id, 0.0) < well
-            and place.id not in look.tried
+            if place.room == room and look.quality.get(place.id, 0.0) < well
         ]
+        if look.before:
+            left += self._into(room)
+        return [one for one in left if one.id not in look.tried]

@@ -79,8 +79,9 @@ class FreeFloor:
         """Return spots in a room from which a hand gets to a box [m], nearest to it first.
 
         They lie on different sides. Where the map shows no free floor within reach of it, boxes of
-        furniture that cameras saw count as too wide by `ROUGH`; if that does not help either, it is
-        the nearest floor that there is.
+        furniture that cameras saw count as too wide by `ROUGH`; then floor counts that furniture
+        seems to cut off from the doors; if that does not help either, it is the nearest floor that
+        there is.
 
         Args:
             box: Of the thing.
@@ -93,10 +94,12 @@ class FreeFloor:
         if free.is_empty:
             return [(box.center[0], box.center[1], z)]
         foot = Polygon(box.footprint()) if min(box.size[:2]) > 0.0 else Point(box.center[:2])
-        spots = self._around(foot, free, reach, z) or self._around(
-            foot, self._free(room.id, ROUGH), reach, z
-        )
-        if not spots:
+        spots: list[Vec3] = []
+        for ground in (free, self._free(room.id, ROUGH), self._free(room.id, ROUGH, True)):
+            spots = self._around(foot, ground, reach, z)
+            if spots:
+                break
+        else:
             point = nearest_points(free, foot)[0]
             spots = [(float(point.x), float(point.y), z)]
         return spots[:most]
@@ -114,6 +117,18 @@ class FreeFloor:
                 if all(math.dist(spot, other) > APART for other in spots):
                     spots.append(spot)
         return spots
+
+    def around(self, box: Box, room: Room, far: float, spacing: float) -> list[Vec3]:
+        """Return a grid of spots [m] on a room's free floor that are at most `far` from a box."""
+        free = self._free(room.id).intersection(Polygon(box.footprint()).buffer(far))
+        if free.is_empty:
+            return []
+        x0, y0, x1, y1 = free.bounds
+        xs, ys = np.arange(x0, x1 + spacing, spacing), np.arange(y0, y1 + spacing, spacing)
+        x, y = (table.ravel() for table in np.meshgrid(xs, ys))
+        inside = contains_xy(free, x, y)
+        z = self.elevation(room)
+        return [(float(a), float(b), z) for a, b in zip(x[inside], y[inside], strict=True)]
 
     def nearest(self, box: Box, room: Room) -> Vec3:
         """Return the spot on a room's floor that is nearest to a box [m]."""
@@ -170,7 +185,8 @@ class FreeFloor:
         """Furniture has changed: look at the map again."""
         self._free.cache_clear()
 
-    def _free_of(self, room_id: str, rough: float = 0.0) -> BaseGeometry:
+    def _free_of(self, room_id: str, rough: float = 0.0, cut_off: bool = False) -> BaseGeometry:
+        """Return a room's free floor; with `cut_off` also what no door leads to."""
         room = self._scene.rooms.get(room_id)
         if room is None or len(room.polygon) < 3:
             return Polygon()
@@ -192,6 +208,8 @@ class FreeFloor:
         if driven:
             trail = MultiLineString(driven).buffer(MARGIN)
             free = free.union(trail.intersection(Polygon(room.polygon).buffer(0)))
+        if cut_off:
+            return free
         parts = list(free.geoms) if isinstance(free, MultiPolygon) else [free]
         doors = [
             Point(way.position[:2]).buffer(self._radius + DOOR)
