@@ -257,3 +257,23 @@ async def test_a_persons_question_is_answered(team):
     await run(two, TIDY, each=ask, people=("anna",))
     replies = [note for note in two.said if note.kind == "reply" and "anna" in note.to]
     assert replies and all(note.facts.reply_to == "anna-1" for note in replies)
+
+
+async def test_what_one_robot_cannot_put_where_it_belongs_another_one_brings(team):
+    """It is laid aside, and the other one is told where; not carried about until time is up."""
+    two = team()
+    driver = two.drivers["rover"]
+    carry_out, refused = driver.skill, []
+
+    async def low(skill):
+        if isinstance(skill, Place) and skill.receptacle.label == "sofa":
+            refused.append(skill)
+            await carry_out(Wait(1.0))
+            return SkillResult(Outcome.OUT_OF_REACH, "the hand does not get there", duration=1.0)
+        return await carry_out(skill)
+
+    driver.skill = low
+    goal = Goal.parse("tidy", ["ON(bottle, sofa): 2"])
+    await run(two, goal)
+    assert refused and done(two.world, goal), in_place(two.world, goal)
+    assert not driver.body.holding

@@ -212,6 +212,16 @@ def test_a_goal_that_robots_share_tells_the_plans_and_the_end_of_each(folder: Pa
     assert sum("a task came" in text for text in told) == 1
 
 
+def test_what_a_robot_did_not_even_try_tells_why(folder: Path) -> None:
+    """Nothing was sent then, so that no end of a skill tells it."""
+    belong(task="goal-rover")
+    note("task", "rover", {"words": "tidy up", "robots": ["rover"]})
+    follow(note("action", "rover", {"words": "fetch towel-1: Grab", "plan": "fetch towel-1"}))
+    note("ended", "rover", {"outcome": "TOO_FAR", "message": "it is 1.79 m above the floor"})
+    told = [step.text for step in explain("tidy up", folder).steps]
+    assert "rover planned: fetch towel-1; 1 action; not tried: it is 1.79 m above the floor" in told
+
+
 def test_of_many_plans_of_a_robot_the_first_and_the_last_are_told(folder: Path) -> None:
     belong(task="goal-rover")
     note("task", "rover", {"words": "tidy up", "robots": ["rover"]})

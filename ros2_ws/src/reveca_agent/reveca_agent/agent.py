@@ -33,7 +33,7 @@ from reveca_agent.planning import ChoosePlan, PlanState, candidates, with_others
 from reveca_agent.plans import Plan
 from reveca_agent.relevance import RATED, RateRelevance, RatingState
 from reveca_agent.settings import Settings
-from reveca_agent.transport_skills import transport_skills
+from reveca_agent.transport_skills import carried, transport_skills
 from reveca_agent.validation import (
     NOBODY,
     JudgeScenario,
@@ -141,6 +141,23 @@ class RevecaAgent:
         words = f"{plan}: {action}"
         body = {"words": words, "skill": type(action).__name__, "plan": plan}
         why.follow(why.note("action", self.name, body, because=because))
+
+    def burden(self) -> str:
+        """Return the id of what the hand holds though none of its places takes it now; "": none."""
+        memory = self.memory
+        for thing in carried(memory):
+            wanted = memory.goal.of_item(thing.label)
+            places = [id_ for goal in wanted for id_ in memory.targets.get(goal.target, ())]
+            known = [id_ for id_ in places if id_ in memory.scene and not memory.scene[id_].missing]
+            if known and all(map(memory.blocked, known)) and not memory.blocked(thing.id):
+                return thing.id
+        return ""
+
+    def laid_aside(self, item: str) -> Note:
+        """Leave a thing to others for a while; return what tells them where it is."""
+        self.memory.block(item)
+        self._end_plan("laid aside")
+        return self.communicator.laid_aside(item)
 
     # --- observation time ------------------------------------------------------------------------
 

@@ -114,6 +114,11 @@ class Communicator:
         )
         return self._note("done", facts)
 
+    def laid_aside(self, item: str) -> Note:
+        """What one could not bring where it belongs is free for others to fetch: where it is."""
+        self._told.pop(item, None)
+        return self._note("start", Facts(me=self._me(), seen=self._seen()))
+
     def _note(self, kind: NoteKind, facts: Facts, to: tuple[str, ...] = ()) -> Note:
         text, said = compose(kind, facts, self.briefing.limit)
         rooms = (f"looked {one.room}" for one in said.looked)

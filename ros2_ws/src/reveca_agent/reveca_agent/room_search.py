@@ -10,11 +10,11 @@ from coterie_core.cooperation import Spot
 from coterie_core.scene import SceneGraph
 from reveca_agent.lookouts import Lookout
 
-WELL_SEEN = (0.5, 0.75)
+WELL_SEEN = (0.5, 0.75, 0.9)
 """How well a place must be seen to count as looked at, at the first look, the second, and later.
 
-What was not found from afar may be seen from near by: from the second look on the robot also goes
-to what hides what lies in it, from the third on to every place, however well it was seen.
+What was not found from afar may be seen from near by: from the second look on the robot also looks
+into what has a rim.
 """
 LOOK_AGAIN = 60.0
 """A room that was left so long ago is looked through anew [s]."""
@@ -80,7 +80,7 @@ class RoomSearch:
         return chosen
 
     def _unseen(self, room: str, look: _Look) -> list[Lookout]:
-        well = WELL_SEEN[look.before] if look.before < len(WELL_SEEN) else math.inf
+        well = WELL_SEEN[min(look.before, len(WELL_SEEN) - 1)]
         left = [
             Lookout(place.id, place.position)
             for place in self._scene.places.values()

@@ -186,20 +186,24 @@ class FreeFloor:
         self._free.cache_clear()
 
     def _free_of(self, room_id: str, rough: float = 0.0, cut_off: bool = False) -> BaseGeometry:
-        """Return a room's free floor; with `cut_off` also what no door leads to."""
+        """Return a room's free floor; with `cut_off` also what boxes that cameras saw cut off."""
         room = self._scene.rooms.get(room_id)
         if room is None or len(room.polygon) < 3:
             return Polygon()
         floor = self.elevation(room)
-        blocked = [
-            Polygon(thing.box.footprint()).buffer(
-                self._radius - (rough if thing.last_seen is not None else 0.0)
-            )
+        blocking = [
+            thing
             for thing in self._scene.objects.values()
             if thing.room == room_id
             and thing.kind in _BLOCKING
             and thing.box.bottom - floor < OVERHEAD
             and thing.box.top - floor > 0.05
+        ]
+        blocked = [
+            Polygon(thing.box.footprint()).buffer(
+                self._radius - (rough if thing.last_seen is not None else 0.0)
+            )
+            for thing in blocking
         ]
         free: BaseGeometry = Polygon(room.polygon).buffer(0).buffer(-self._radius)
         if blocked:
@@ -208,7 +212,7 @@ class FreeFloor:
         if driven:
             trail = MultiLineString(driven).buffer(MARGIN)
             free = free.union(trail.intersection(Polygon(room.polygon).buffer(0)))
-        if cut_off:
+        if cut_off and any(thing.last_seen is not None for thing in blocking):
             return free
         parts = list(free.geoms) if isinstance(free, MultiPolygon) else [free]
         doors = [

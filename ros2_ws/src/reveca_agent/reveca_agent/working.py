@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
+from coterie_core import why
 from coterie_core.cooperation import Action, GoTo, Note, Put, Result, Send, Wait
 from coterie_core.geometry import Vec3
 from coterie_core.making_way import WayRequest
@@ -108,7 +109,9 @@ class Work:
                     self._do("")
                     return "met"
                 lingered += 1
-            elif isinstance(action, Wait) and await self._make_way(idle=True):
+            elif await self._lay_aside() or (
+                isinstance(action, Wait) and await self._make_way(idle=True)
+            ):
                 action = None
                 continue
             action = await self._carry_out(action)
@@ -148,6 +151,22 @@ class Work:
                 return
             self._speak(thought.note)
 
+    async def _lay_aside(self) -> bool:
+        """Put down what no place takes from this robot: another one may reach higher, or further.
+
+        It is left alone for a while then. Tell whether there was such a thing.
+        """
+        item = self.agent.burden()
+        if not item:
+            return False
+        self._do("lay aside")
+        await self.empty_hand()
+        self.agent.observe(self.body.percept(self.driver.heard()))
+        note = self.agent.laid_aside(item)
+        if len(self.agent.briefing.team) > 1 and not self.body.holding:
+            self._speak(note)
+        return True
+
     async def _decide(self) -> Action:
         self.agent.observe(self.body.percept(self.driver.heard()))
         self.decisions += 1
@@ -157,6 +176,9 @@ class Work:
         """Do an action; return the next one where the agent changed its mind on the way."""
         motion = self.body.motion(action)
         if isinstance(motion, Result):
+            if not motion.ok:
+                body = {"outcome": motion.reason.upper(), "message": motion.text}
+                why.note("ended", self.body.name, body)
             await self._skill(Idle(self.body.shape.step))  # what needs no motion takes a step too
             self.body.settled(motion)
             return None

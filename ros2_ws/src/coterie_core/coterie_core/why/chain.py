@@ -231,7 +231,12 @@ class _Chain(Steps):
             many = f"{len(done)} action{'s' * (len(done) != 1)}"
             before = f"{left} more plans, then " if left and k == first else ""
             plan = line(done[0].body.get("plan", ""))
-            self.add(done[0], text=f"{before}{who} planned: {plan}; {many}")
+            ids = {action.id for action in done}
+            # What was not tried was not sent: its end follows from the action itself.
+            refused = [r for r in self.story.of_kind("ended") if r.of.because in ids]
+            why = line(refused[-1].body.get("message", "")) if refused else ""
+            end = f"; not tried: {why}" if refused else ""
+            self.add(done[0], text=f"{before}{who} planned: {plan}; {many}{end}")
 
     def _end_of(self, action: Record) -> str:
         effect = action.body.get("effect")
@@ -366,7 +371,7 @@ class _Chain(Steps):
             goal = next((one for one in self.story.log_of(record.id) if one.kind == "goal"), None)
             return entry_words(goal) if goal is not None else sentence(record)
         for other in self.story.records:
-            if other.of.because == record.id and other.kind in ("action", "sent"):
+            if other.of.because == record.id and other.kind in ("action", "sent", "ended"):
                 self.add(other)
                 for sent in [other] if other.kind == "sent" else self._all_sent(other):
                     self._motor(sent)
