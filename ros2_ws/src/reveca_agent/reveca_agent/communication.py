@@ -55,6 +55,7 @@ class Communicator:
         self._ids: dict[str, None] = {}
         self._count = 0
         self._told: dict[str, None] = {}
+        self._aside: dict[str, None] = {}
         self._words = Vocabulary(self._thing_named, self._room_named)
 
     # --- speaking --------------------------------------------------------------------------------
@@ -117,6 +118,8 @@ class Communicator:
     def laid_aside(self, item: str) -> Note:
         """What one could not bring where it belongs is free for others to fetch: where it is."""
         self._told.pop(item, None)
+        self._aside[item] = None
+        trim(self._aside, _REPEATS)
         return self._note("start", Facts(me=self._me(), seen=self._seen()))
 
     def _note(self, kind: NoteKind, facts: Facts, to: tuple[str, ...] = ()) -> Note:
@@ -164,7 +167,8 @@ class Communicator:
         claim = memory.placed.get(item)
         if claim is not None and not claim.by:
             return "placed", claim.target
-        if any(deed.kind == "fetch" and deed.target == item for deed in memory.deeds):
+        fetched = any(deed.kind == "fetch" and deed.target == item for deed in memory.deeds)
+        if fetched and item not in self._aside:
             return "taken", ""
         return ("untouched" if item else "unknown"), ""
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -27,7 +28,7 @@ from coterie_core.language import Decider, ModelProfile, RulesModel, build_model
 from coterie_core.testing.endpoint import Endpoint
 from reveca_agent.agent import RETRIES, RevecaAgent
 from reveca_agent.collaborators import Collaborator, Trace
-from reveca_agent.entries import Entry, MemoryFault
+from reveca_agent.entries import Deed, Entry, MemoryFault
 from reveca_agent.memory import Memory
 from reveca_agent.planning import ChoosePlan, PlanState, candidates
 from reveca_agent.plans import Plan
@@ -320,6 +321,30 @@ async def test_what_never_is_what_it_is_taken_for_is_left_alone(ways):
     grabs = [action for action in tried if action == Grab("plate-1")]
     assert 1 <= len(grabs) <= RETRIES and tried[-1] != Grab("plate-1")
     assert agent.memory.blocked("plate-1")
+
+
+async def test_what_no_place_takes_is_a_burden_and_then_said_to_lie_where_it_was_laid(ways):
+    agent = started(ways)
+    held = replace(PLATE, parent="Ada", relation="held")
+    agent.observe(seeing(TABLE, COUNTER, held, hands=("plate-1",)))
+    assert agent.burden() == ""
+    agent.memory.deeds.append(Deed(1, "fetch", "plate-1", "done"))
+    agent.memory.block("table-1")
+    assert agent.burden() == "plate-1"
+    agent.observe(seeing(TABLE, COUNTER, PLATE, step=2))
+    agent.memory.rate("plate-1", agent.settings.levels - 1)
+    said = agent.laid_aside("plate-1")
+    assert [(one.id, one.parent) for one in said.facts.seen] == [("plate-1", "counter-1")]
+    assert agent.burden() == ""
+    agent.receive(note("ask", Facts(item="plate-1", label="plate", place="counter-1")))
+    assert agent.communicator.reply(None).facts.answer == "untouched", "it is free to be fetched"
+
+
+async def test_what_was_laid_aside_is_left_alone_while_its_place_is(ways):
+    agent = started(ways)
+    agent.observe(seeing(TABLE, COUNTER, PLATE, hands=()))
+    agent.laid_aside("plate-1")
+    assert not [o for o in candidates(agent.memory, agent.briefing) if o.plan.target == "plate-1"]
 
 
 async def test_a_question_is_asked_only_then_and_taken_means_another_plan(ways):
