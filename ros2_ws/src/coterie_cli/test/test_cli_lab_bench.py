@@ -12,11 +12,11 @@ from coterie_cli.lab_bench.works import (
     Trial,
     errands,
     found_right,
-    has_room,
     kinds_met,
     missing,
     questions,
     requests,
+    room_for,
     shared_goals,
     tours,
 )
@@ -96,13 +96,16 @@ def test_what_does_not_fit_is_not_asked_for(world):
     """Shoes were to be brought onto the rim of a sink, a tablet onto a dresser full of things."""
     top = next(t for t in world.contents if t.label.top == "table")
     item = next(t for t in world.contents if t.kind == "item" and t.support != top.id)
-    assert has_room(world.contents, replace(item, box=Box(item.box.center, (0.1, 0.1, 0.1))), top)
-    assert not has_room(
-        world.contents, replace(item, box=Box(item.box.center, (3.0, 3.0, 0.1))), top
+    small, large = (
+        replace(item, box=Box(item.box.center, size)) for size in ((0.1, 0.1, 0.1), (3.0, 3.0, 0.1))
     )
+    spot = room_for(world.contents, small, top)
+    assert spot is not None and room_for(world.contents, large, top) is None
+    full = replace(spot, size=(9.0, 9.0, spot.size[2]))
+    assert room_for(world.contents, small, top, [full]) is None, "an earlier errand fills it"
     for one in errands(world, "slim", 3, 4):
         thing = next(t for t in world.contents if t.label.top == one.item)
-        assert has_room(world.contents, thing, world.contents.things[one.support])
+        assert room_for(world.contents, thing, world.contents.things[one.support])
 
 
 def test_a_kind_counts_as_met_where_there_is_one(world):

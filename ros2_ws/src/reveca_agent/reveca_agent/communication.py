@@ -109,7 +109,7 @@ class Communicator:
             place=first.parent,
             answer="placed",
             subgoal=goal.key if goal else "",
-            seen=(*(_sighting(thing) for thing in rest), *self._seen()),
+            seen=(*(_sighting(thing, self.memory.name) for thing in rest), *self._seen()),
             searched=self._searched(),
             looked=self._looked(),
         )
@@ -148,7 +148,7 @@ class Communicator:
                 continue
             if thing.kind == "item" and thing.id in memory.placed:
                 continue
-            out.append(_sighting(thing))
+            out.append(_sighting(thing, memory.name))
         return tuple(out)
 
     def _searched(self) -> tuple[str, ...]:
@@ -404,6 +404,8 @@ def _aim(plan: Plan | None) -> str:
     return plan.target if plan is not None and plan.kind != "wait" else ""
 
 
-def _sighting(thing: Thing) -> Sighting:
-    at = None if thing.parent else thing.spot.position
+def _sighting(thing: Thing, robot: str) -> Sighting:
+    """Return what a robot tells of a thing: also where, unless it lies on what all know."""
+    known = thing.parent and not thing.parent.startswith(f"{robot}-")
+    at = None if known else thing.spot.position
     return Sighting(thing.id, thing.label, thing.spot.room, thing.parent, thing.relation, at)

@@ -71,9 +71,17 @@ class Deed:
 
 @dataclass(slots=True)
 class Claim:
-    """A thing that is where it belongs: at which target, seen when and by whom ("" oneself)."""
+    """A thing that is where it belongs: at which target, seen when and by whom ("" oneself).
+
+    It is known to be there `since` a step; -1: since `step`.
+    """
 
     target: str
     key: str
     step: int
     by: str = ""
+    since: int = -1
+
+    def __post_init__(self) -> None:
+        if self.since < 0:
+            self.since = self.step

@@ -300,6 +300,7 @@ class HouseBody:
             things=shown,
             view=(room, self._revision),
             covered=(room,) if self.search.covered(room) else (),
+            sure=False,
             teammates=mates,
             notes=heard,
             result=self._result,

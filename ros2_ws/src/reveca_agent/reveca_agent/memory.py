@@ -101,12 +101,16 @@ class Memory:
             self.closed[id_] = None
         elif before is not None:
             self.closed.pop(id_, None)
-        if before is None:
+        if before is None or before.thing.label != entry.thing.label:
             self._note_target(entry.thing)
+        if before is None:
             if len(self.scene) > self.settings.items:
                 self._forget_one()
 
     def _note_target(self, thing: Thing) -> None:
+        """Note whether things belong at this one: from near it may be something else."""
+        for found in self.targets.values():
+            found.pop(thing.id, None)
         for name in (thing.label, thing.id):
             if name in self.goal.targets:
                 self.targets.setdefault(name, {})[thing.id] = None

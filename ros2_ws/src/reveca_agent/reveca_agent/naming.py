@@ -153,7 +153,7 @@ class Naming:
 
     def _furniture(self, one: Sighting, scene: SceneGraph) -> None:
         """Bring together two names of what stands on the floor, by where one stands beside it."""
-        if one.position is None or one.id in self._own or one.id in scene.objects:
+        if one.position is None or one.parent or one.id in self._own or one.id in scene.objects:
             return
         kind = _kind(one.label)
         for thing in scene.objects.values():

@@ -45,7 +45,7 @@ class Observer:
             seen.add(thing.id)
             self._thing(thing, percept.step)
         for room in percept.covered:
-            self._missing(room, seen, percept.step)
+            self._missing(room, seen, percept)
         for hand in percept.hands:
             for id_ in tuple(memory.inside(hand)):
                 if id_ not in seen:
@@ -111,11 +111,14 @@ class Observer:
             return
         goal = memory.serves(thing)
         if goal is not None:
-            memory.claim(thing.id, Claim(thing.parent, goal.key, step))
+            before = memory.placed.get(thing.id)
+            same = before is not None and before.target == thing.parent
+            since = before.since if before is not None and same else step
+            memory.claim(thing.id, Claim(thing.parent, goal.key, step, since=since))
         elif memory.placed.pop(thing.id, None) is not None:
             self.surprised = True
 
-    def _missing(self, room: str, seen: set[str], step: int) -> None:
+    def _missing(self, room: str, seen: set[str], percept: Percept) -> None:
         """Mark what should be in view in a room and is not; what closed containers hide may be."""
         memory = self.memory
         for id_ in tuple(memory.in_room(room)):
@@ -123,11 +126,11 @@ class Observer:
                 continue
             entry = memory.scene[id_]
             thing = entry.thing
-            if thing.relation == "held" or entry.missing:
+            if thing.relation == "held" or entry.missing or (entry.by and not percept.sure):
                 continue
             owner = memory.owner(thing)
             if owner is not None and owner.is_open is False and thing.relation == "in":
                 continue
-            memory.miss(id_, step)
+            memory.miss(id_, percept.step)
             if thing.label in memory.goal.items:
                 self.surprised = True

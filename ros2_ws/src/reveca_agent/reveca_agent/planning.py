@@ -21,6 +21,11 @@ ON_THE_WAY = 1.5
 
 DOUBTFUL = 0.25
 """What is left of the hope for a thing that somebody likely took already."""
+SETTLED = 5
+"""Steps that one waits after seeing a thing where it belongs, with nothing known to do: others
+tell of theirs."""
+SEEN_ENOUGH = 60
+"""Steps after which it is no news: who stands beside it sees it again and again."""
 
 
 class PlanChoice(BaseModel):
@@ -283,5 +288,9 @@ def _last_resorts(memory: Memory, briefing: Briefing) -> list[Option]:
             )
         )
     out.append(Option(Plan("wait", "", (), memory.step), 0, 1.0, 0.0, about="let others finish"))
-    lately = any(not claim.by and memory.step - claim.step < 5 for claim in memory.placed.values())
+    now = memory.step
+    lately = any(
+        not one.by and now - one.step < SETTLED and now - one.since < SEEN_ENOUGH
+        for one in memory.placed.values()
+    )
     return out[-1:] if lately else out

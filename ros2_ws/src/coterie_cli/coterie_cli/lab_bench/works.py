@@ -40,6 +40,7 @@ WAYS: tuple[Way, ...] = ("direct", "lab")
 
 _AT = 1.0  # [m] of a thing on a map from where it is
 _NEXT_TOUR = 1_000_000  # between the seeds of two tours of a house
+_LEVEL = 0.01  # [m] within which things stand on one surface
 _LARGE = 0.1  # [m^3] of furniture that is asked about: it is seen from anywhere in its room
 
 
@@ -169,26 +170,36 @@ def errands(world: EmbeddedWorld, robot: str, seed: int, count: int) -> list[Err
         world: The house as it is at the start.
         robot: Who is able to do them, by arm and body.
         seed: Of the choice.
-        count: How many, at most; each is about another kind of thing.
+        count: How many, at most; each is about another kind of thing, and there is room for all.
     """
     labels = Counter(thing.label.top for thing in world.contents)
     chosen: dict[str, Errand] = {}
+    filled: dict[str, list[Box]] = {}
     for item, top in fetches(world, robot, np.random.default_rng([seed, 0x1AB])):
         errand = Errand(item.label.top, top.label.top, top.id)
         if labels[errand.top] != 1 or errand.done(world.contents):
             continue
-        if has_room(world.contents, item, top):
-            chosen.setdefault(errand.item, errand)
+        spot = room_for(world.contents, item, top, filled.get(top.id, ()))
+        if spot is not None and errand.item not in chosen:
+            chosen[errand.item] = errand
+            filled.setdefault(top.id, []).append(spot)
     return list(chosen.values())[:count]
 
 
-def has_room(things: Things, item: SceneObject, top: SceneObject) -> bool:
-    """Tell whether a thing fits onto furniture beside what lies there."""
-    return any(
-        len(free_points(one.surface, item.box, things.boxes_on(top.id, one.surface.center[2])))
-        for one in top.receptacles
-        if not one.inside
-    )
+def room_for(
+    things: Things, item: SceneObject, top: SceneObject, others: Sequence[Box] = ()
+) -> Box | None:
+    """Return where a thing fits onto furniture beside what lies there, and `others`, if it does."""
+    for one in top.receptacles:
+        height = one.surface.center[2]
+        there = [*things.boxes_on(top.id, height)]
+        there += [other for other in others if math.isclose(other.bottom, height, abs_tol=_LEVEL)]
+        points = () if one.inside else free_points(one.surface, item.box, there)
+        if len(points):
+            x, y = (float(c) for c in points[0])
+            size = item.box.size
+            return Box((x, y, height + size[2] / 2.0), size, item.box.yaw)
+    return None
 
 
 def shared_goals(errands: Sequence[Errand], count: int) -> list[tuple[Goal, list[Errand]]]:

@@ -44,7 +44,8 @@ class Whereabouts:
 class Sighting:
     """A thing seen: id, label, room, and what it lies on or in ("" for the floor).
 
-    `position` is where it is reached from [m], told of what stands on the floor.
+    `position` is where it is reached from [m], told of what stands on the floor, or lies on what
+    the sender itself has named: others do not know where that is.
     """
 
     id: str

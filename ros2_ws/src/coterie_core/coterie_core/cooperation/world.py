@@ -178,6 +178,8 @@ class Percept:
         result: Of its own last action; None at the start.
         heading: Which way it looks [degrees, counter-clockwise from x], in transport worlds.
         done: The episode is over.
+        sure: What covered rooms miss is not there, also if only others have seen it. Cameras miss
+            what stands behind furniture and was seen from elsewhere.
     """
 
     step: int
@@ -191,6 +193,7 @@ class Percept:
     result: Result | None = None
     heading: int = 0
     done: bool = False
+    sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)
