@@ -14,7 +14,7 @@ from coterie_core.household import load_household
 from coterie_core.scene import Receptacle, SceneGraph, SceneObject
 from coterie_core.sightings import SAME, kind_of, seen_in_passing
 from coterie_core.team_map import TeamMap
-from reveca_agent.lookouts import Lookout, lookouts
+from reveca_agent.lookouts import Lookout, lookouts, overlooking
 from reveca_agent.standing import FreeFloor
 
 TOP = 0.1
@@ -174,6 +174,11 @@ class HouseMap(TeamMap):
                 kept = self._lookouts[thing.id] = (thing.box, found)
             out += kept[1]
         return out
+
+    def overlooking(self, spot: Spot) -> list[Vec3]:
+        """Return from where one sees what can be handled from a spot [m], best first."""
+        room = self.scene.rooms[spot.room]
+        return overlooking(spot.position, room, self.floor, self.shape.cameras)
 
     def remove(self, id_: str) -> SceneObject | None:
         """Take a thing off the map; return it, if it was there."""

@@ -1,9 +1,9 @@
-"""Lookouts: from where a robot looks into what has a rim, such as a bathtub."""
+"""Lookouts: from where a robot sees what it has to look for: in a bathtub, or near a spot."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from coterie_core.search_belief import inside_rim
 from reveca_agent.standing import FreeFloor
 
 FAR = 1.5
-"""From how far at most one looks into a thing, from its box [m]."""
+"""From how far at most one looks at a thing, from its box [m]."""
 SPACING = 0.2
 """Between spots that are compared [m]."""
 MOST = 3
@@ -25,7 +25,14 @@ LEAST = 0.1
 """Share of its bottom that one more spot has to show."""
 GRID = 8
 """Points along and across a bottom that stand for it."""
+ABOUT = 0.6
+"""How far from where a robot stands the things are that it handles [m]."""
+HEIGHTS = (0.1, 0.8)
+"""At which such things lie, on the floor and on tables [m]."""
 _EYES = Camera()  # of a robot whose cameras nobody has told
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +55,67 @@ def lookouts(
     inside = inside_rim(thing)
     if inside is None:
         return []
-    spots = floor.around(thing.box, room, FAR, SPACING)
-    if not spots:
-        return []
     points = _bottom(thing.box, inside.points[0][2])
+    spots = floor.around(thing.box, room, FAR, SPACING)
+    seen = _shown(spots, thing.box.center, points, cameras, inside.over_rim)
+    best = _best(seen, MOST, LEAST * len(points))
+    return [Lookout(f"{thing.id}/{k}", spots[i], thing.box.center) for k, i in enumerate(best)]
+
+
+def overlooking(
+    spot: Vec3, room: Room, floor: FreeFloor, cameras: Sequence[Camera], most: int = 2
+) -> list[Vec3]:
+    """Return from where cameras see what can be handled from a spot [m], best first.
+
+    What lies at a robot's feet is in no image of a camera on its mast.
+    """
+    turns = np.arange(GRID) * (2.0 * math.pi / GRID)
+    x, y = spot[0] + ABOUT * np.cos(turns), spot[1] + ABOUT * np.sin(turns)
+    points = np.concatenate(
+        [np.stack([x, y, np.full(GRID, spot[2] + height)], axis=1) for height in HEIGHTS]
+    )
+    spots = floor.around(Box(spot, (ABOUT, ABOUT, 0.1)), room, FAR, SPACING)
+    seen = _shown(spots, spot, points, cameras)
+    return [spots[i] for i in _best(seen, most, 0.0)]
+
+
+def _shown(
+    spots: Sequence[Vec3],
+    faces: Vec3,
+    points: Floats,
+    cameras: Sequence[Camera],
+    clear: Callable[[Floats, Floats], Bools] | None = None,
+) -> Bools:
+    """Return which points (m, 3) [m] cameras show from spots (n) facing a point [m], (n, m).
+
+    Args:
+        clear: Tells which points nothing hides from eyes (1, 3) [m]; None: all.
+    """
     seen = np.zeros((len(spots), len(points)), dtype=bool)
     for k, (x, y, z) in enumerate(spots):
-        yaw = math.atan2(thing.box.center[1] - y, thing.box.center[0] - x)
-        body = Pose((x, y, z), yaw)
+        body = Pose((x, y, z), math.atan2(faces[1] - y, faces[0] - x))
         for camera in cameras or (_EYES,):
             mount = Pose((camera.mount_forward, 0.0, camera.mount_height))
             eye = np.array([compose(body, mount).position])
-            shown = [camera.shows(body, (px, py, pz)) for px, py, pz in points]
-            seen[k] |= inside.over_rim(eye, points)[0] & shown
-    out: list[Lookout] = []
-    for k in range(MOST):
-        best = int(np.argmax(seen.sum(axis=1)))
-        if seen[best].sum() <= LEAST * len(points):
+            shown = np.array([camera.shows(body, (px, py, pz)) for px, py, pz in points])
+            seen[k] |= shown if clear is None else shown & clear(eye, points)[0]
+    return seen
+
+
+def _best(seen: Bools, most: int, least: float) -> list[int]:
+    """Return the rows that together show most, each at least `least` more than those before."""
+    out: list[int] = []
+    left = seen.copy()
+    while len(left) and len(out) < most:
+        best = int(np.argmax(left.sum(axis=1)))
+        if left[best].sum() <= least:
             break
-        out.append(Lookout(f"{thing.id}/{k}", spots[best], thing.box.center))
-        seen = seen & ~seen[best]
+        out.append(best)
+        left &= ~left[best]
     return out
 
 
-def _bottom(box: Box, height: float) -> npt.NDArray[np.float64]:
+def _bottom(box: Box, height: float) -> Floats:
     """Return points (n, 3) [m] all over the bottom of a box, at a height [m]."""
     along = (np.arange(GRID) + 0.5) / GRID - 0.5
     dx, dy = (table.ravel() for table in np.meshgrid(along * box.size[0], along * box.size[1]))

@@ -254,10 +254,10 @@ class Motions:
             known = thing is not None and thing.id != holding and self.house.as_told(thing)
             more = self.house.stands(thing) if thing is not None and known else []
             others = [s for s in more if s != action.spot.position]
-            # What only others have told of is looked for there.
-            then = None if thing is not None else LookAround()
-            faces = thing.box.center if thing is not None else None
-            return Motion((action.spot.position, *others), then, faces)
+            if thing is None:  # what only others have told of is looked for about there
+                at = action.spot.position
+                return Motion((*self.house.overlooking(action.spot), at), LookAround(), at)
+            return Motion((action.spot.position, *others), None, thing.box.center)
         if room is not None:
             if room.id == here.room:
                 place = self.search.next_place(here)
