@@ -40,7 +40,7 @@ AROUND, STANDS = 40, 6
 TOPS = 3
 """Pieces of furniture on which what nobody wants any more is tried to be put down."""
 HIDDEN = 100
-"""Most things that were hidden and are remembered."""
+"""Most things that were hidden, or looked for, and are remembered."""
 TRIES = 6
 """Spots on a piece of furniture that did not do and are remembered."""
 
@@ -77,6 +77,7 @@ class Motions:
         self._failed: dict[str, deque[Vec3]] = {}
         self._bears: dict[str, Vec3] = {}
         self._hidden: deque[str] = deque(maxlen=HIDDEN)
+        self._looked: deque[tuple[str, Spot]] = deque(maxlen=HIDDEN)
         self._short = math.inf
 
     def of(self, action: Action, here: Spot, holding: str) -> Motion | Result:
@@ -117,6 +118,16 @@ class Motions:
             skill = OpenSkill(target) if isinstance(action, Open) else CloseSkill(target)
             return self._handle(owner.room, owner.box, skill, target, here)
         return Motion(then=Wait(self.house.shape.step))
+
+    def only_told(self, action: Action) -> bool:
+        """Tell whether an action is about what only another robot has seen so far."""
+        name = ""
+        if isinstance(action, (Open, Close)):
+            name = action.container
+        elif isinstance(action, (Grab, Put)):
+            name = action.item if isinstance(action, Grab) else action.target
+        own = name.startswith(f"{self.house.robot}-")
+        return bool(name) and not own and self.house.thing(name) is None
 
     def put_down(self, here: Spot, holding: str) -> Iterator[Motion]:
         """Yield ways to get rid of what nobody wants any more, at last onto the floor."""
@@ -254,9 +265,8 @@ class Motions:
             known = thing is not None and thing.id != holding and self.house.as_told(thing)
             more = self.house.stands(thing) if thing is not None and known else []
             others = [s for s in more if s != action.spot.position]
-            if thing is None:  # what only others have told of is looked for about there
-                at = action.spot.position
-                return Motion((*self.house.overlooking(action.spot), at), LookAround(), at)
+            if thing is None:
+                return self._look_for(action.target, action.spot)
             return Motion((action.spot.position, *others), None, thing.box.center)
         if room is not None:
             if room.id == here.room:
@@ -270,6 +280,15 @@ class Motions:
         if thing is None or thing.room not in rooms:
             return _failed("unknown_target", f"{action.target} is no room or thing of the map")
         return Motion(tuple(self.house.stands(thing)), None, thing.box.center)
+
+    def _look_for(self, target: str, spot: Spot) -> Motion:
+        """Return how to look for what only others have told of: from where one sees it, then there.
+
+        What lies at a robot's feet is in no image of a camera on its mast.
+        """
+        views = [] if (target, spot) in self._looked else self.house.overlooking(spot)
+        self._looked.append((target, spot))
+        return Motion((*views, spot.position), LookAround(), spot.position)
 
     def _handle(
         self, room_id: str, box: Box, skill: Skill, target: Target, here: Spot

@@ -15,7 +15,7 @@ from coterie_core import why
 from coterie_core.cooperation import Action, GoTo, Note, Put, Result, Send, Wait
 from coterie_core.geometry import Vec3
 from coterie_core.making_way import WayRequest
-from coterie_core.skills import Detect, NavigateTo, Outcome, Place, Skill, SkillResult
+from coterie_core.skills import Detect, LookAround, NavigateTo, Outcome, Place, Skill, SkillResult
 from coterie_core.skills import Wait as Idle
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody
@@ -175,6 +175,9 @@ class Work:
     async def _carry_out(self, action: Action) -> Action | None:
         """Do an action; return the next one where the agent changed its mind on the way."""
         motion = self.body.motion(action)
+        if isinstance(motion, Result) and self.body.motions.only_told(action):
+            await self._skill(LookAround())
+            motion = self.body.motion(action)
         if isinstance(motion, Result):
             if not motion.ok:
                 body = {"outcome": motion.reason.upper(), "message": motion.text}
