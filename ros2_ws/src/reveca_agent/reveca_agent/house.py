@@ -109,7 +109,7 @@ class HouseBody:
     ) -> Briefing:
         """Return what the agent is told, and begin to count steps now."""
         self.begun, self._told_all, self._result = self.time, False, None
-        self.map.targets = goal.targets
+        self.map.targets, self.map.items = goal.targets, goal.items
         self._revision += 1
         step = self.shape.step
         return Briefing(

@@ -15,6 +15,7 @@ from coterie_core.scene import Receptacle, SceneGraph, SceneObject
 from coterie_core.sightings import SAME, kind_of, seen_in_passing
 from coterie_core.team_map import TeamMap
 from reveca_agent.lookouts import Lookout, lookouts, overlooking
+from reveca_agent.searching import liked
 from reveca_agent.standing import FreeFloor
 
 TOP = 0.1
@@ -61,6 +62,7 @@ class HouseMap(TeamMap):
 
     Attributes:
         targets: Where things belong by the goal: labels and ids.
+        items: What is to be brought there: labels.
         seen_from: Item -> the nearest point from which it was seen, and where it lay then [m].
 
     Raises:
@@ -82,6 +84,7 @@ class HouseMap(TeamMap):
         self._lookouts: dict[str, tuple[Box, list[Lookout]]] = {}
         self.furnish(list(self.scene.objects))
         self.targets: frozenset[str] = frozenset()
+        self.items: frozenset[str] = frozenset()
         self.seen_from: dict[str, tuple[Vec3, Vec3]] = {}
         self._inside: set[str] = set()  # what was put into furniture
 
@@ -162,11 +165,19 @@ class HouseMap(TeamMap):
             return False
         return not category.boards and category.depth == 0.0
 
-    def lookouts(self, room: str) -> list[Lookout]:
-        """Return from where one looks into what has a rim, in a room."""
+    def lookouts(self, room: str, closely: bool = True) -> list[Lookout]:
+        """Return from where one looks into what has a rim or boards, in a room.
+
+        Args:
+            room: Its id.
+            closely: Into all of it; else only where what the goal wants usually lies.
+        """
+        usual = {name for item in self.items for name in liked(item)}
         out: list[Lookout] = []
         for thing in self.scene.objects.values():
             if thing.room != room or thing.kind == "item":
+                continue
+            if not closely and kind_of(thing.label.top) not in usual:
                 continue
             kept = self._lookouts.get(thing.id)
             if kept is None or kept[0] != thing.box:

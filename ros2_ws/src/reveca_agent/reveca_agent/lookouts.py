@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from coterie_core.embodiment import Camera
 from coterie_core.geometry import Box, Pose, Vec3, compose
+from coterie_core.household import load_household
 from coterie_core.scene import Room, SceneObject
 from coterie_core.search_belief import inside_rim
+from coterie_core.surfaces import board_heights
 from reveca_agent.standing import FreeFloor
 
 FAR = 1.5
@@ -47,17 +49,22 @@ class Lookout:
 def lookouts(
     thing: SceneObject, room: Room, floor: FreeFloor, cameras: Sequence[Camera]
 ) -> list[Lookout]:
-    """Return from where cameras see the bottom of a hollow thing, over its rim.
+    """Return from where cameras see the bottom of a hollow thing, over its rim, or its boards.
 
-    The first one shows most of it, each further one most of the rest. None where it is not hollow,
+    The first one shows most of it, each further one most of the rest. None where it has neither,
     or cameras see into it from nowhere.
     """
     inside = inside_rim(thing)
-    if inside is None:
+    category = load_household().category(thing.label.top)
+    if inside is not None:
+        points = _bottom(thing.box, inside.points[0][2])
+    elif category is not None and category.boards and category.opens is False:
+        points = np.array([(*thing.box.center[:2], z) for z in board_heights(thing.box)])
+    else:
         return []
-    points = _bottom(thing.box, inside.points[0][2])
     spots = floor.around(thing.box, room, FAR, SPACING)
-    seen = _shown(spots, thing.box.center, points, cameras, inside.over_rim)
+    clear = inside.over_rim if inside is not None else None
+    seen = _shown(spots, thing.box.center, points, cameras, clear)
     best = _best(seen, MOST, LEAST * len(points))
     return [Lookout(f"{thing.id}/{k}", spots[i], thing.box.center) for k, i in enumerate(best)]
 
