@@ -14,6 +14,7 @@ from coterie_core.cooperation import (
     Grab,
     HomeRoom,
     Note,
+    Open,
     Percept,
     Result,
     Send,
@@ -26,11 +27,11 @@ from coterie_core.cooperation import (
 )
 from coterie_core.language import Decider, ModelProfile, RulesModel, build_model, decide_by_rule
 from coterie_core.testing.endpoint import Endpoint
-from reveca_agent.agent import RETRIES, RevecaAgent
+from reveca_agent.agent import RETRIES, WAYS, RevecaAgent
 from reveca_agent.collaborators import Collaborator, Trace
 from reveca_agent.entries import Deed, Entry, MemoryFault
 from reveca_agent.memory import Memory
-from reveca_agent.planning import ChoosePlan, PlanState, candidates
+from reveca_agent.planning import SEEN_ENOUGH, ChoosePlan, PlanState, candidates
 from reveca_agent.plans import Plan
 from reveca_agent.relevance import RateRelevance, RatingState
 from reveca_agent.settings import Settings
@@ -338,6 +339,70 @@ async def test_what_no_place_takes_is_a_burden_and_then_said_to_lie_where_it_was
     assert agent.burden() == ""
     agent.receive(note("ask", Facts(item="plate-1", label="plate", place="counter-1")))
     assert agent.communicator.reply(None).facts.answer == "untouched", "it is free to be fetched"
+
+
+@pytest.mark.parametrize(("steps", "waits"), [(3, True), (SEEN_ENOUGH + 5, False)])
+async def test_who_stands_beside_what_is_in_place_does_not_wait_for_ever(ways, steps, waits):
+    """In a house each observation shows it anew: two robots waited for minutes at a stove."""
+    agent = started(ways)
+    there = replace(PLATE, spot=TABLE.spot, parent="table-1")
+    for step in range(1, steps + 1):
+        things = (TABLE, replace(there, spot=spot("kitchen", 4.0 + 0.001 * step)))
+        agent.observe(seeing(*things, step=step))
+    agent.memory.rooms = {"kitchen": steps, "hallway": 1, "bedroom": 1}
+    kinds = {option.plan.kind for option in candidates(agent.memory, agent.briefing)}
+    assert (kinds == {"wait"}) is waits
+
+
+async def test_things_belong_where_the_label_is_what_the_goal_says_now(ways):
+    """A basket that was taken for a laundry basket from afar was no place for anything."""
+    agent = started(ways)
+    agent.observe(seeing(replace(TABLE, label="desk")))
+    assert not agent.memory.targets.get("table")
+    agent.observe(seeing(TABLE, step=2))
+    assert list(agent.memory.targets["table"]) == ["table-1"]
+    agent.observe(seeing(replace(TABLE, label="desk"), step=3))
+    assert not agent.memory.targets["table"]
+
+
+@pytest.mark.parametrize(("parent", "told"), [("Ada-shelf-1", True), ("counter-1", False)])
+async def test_where_a_thing_is_is_told_unless_it_lies_on_what_all_know(ways, parent, told):
+    agent = started(ways)
+    agent.observe(seeing(TABLE, COUNTER, replace(PLATE, parent=parent)))
+    said = await agent.act()
+    (plate,) = (one for one in said.note.facts.seen if one.id == "plate-1")
+    assert plate.position == (PLATE.spot.position if told else None)
+    mate = RevecaAgent("Bob")
+    mate.begin(Briefing("Bob", ("Ada", "Bob"), GOAL, ways, stride=0.5))
+    mate.observe(seeing())
+    mate.receive(note("start", Facts(seen=(plate,)), sender="Ada"))
+    at = mate.memory.scene["plate-1"].thing.spot.position
+    assert at == (PLATE.spot.position if told else ways.rooms["kitchen"].center)
+
+
+@pytest.mark.parametrize("sure", [True, False])
+async def test_what_another_one_saw_is_denied_from_afar_only_where_all_is_seen(ways, sure):
+    """A trash can in a corner was off the map as soon as the other one came into the room."""
+    agent = started(ways)
+    agent.observe(seeing(at=("hallway", 15.0)))
+    facts = Facts(seen=(Sighting("Bob-table-1", "table", "kitchen", position=(8.0, 1.0, 0.0)),))
+    agent.receive(note("start", facts))
+    agent.observe(replace(seeing(COUNTER, step=5), sure=sure))
+    assert agent.memory.scene["Bob-table-1"].missing is sure
+
+
+async def test_what_is_closed_instead_of_what_was_to_be_opened_is_left_alone(ways):
+    """A microwave before what was taken for an oven is no reason to try thrice."""
+    agent = known(ways)
+    agent.observe(seeing(TABLE, BOX, step=80))
+    agent._action, agent.plan = Open("cabinet-1"), Plan("look", "cabinet-1", (), 80)
+    closed = Result(False, False, "closed", "the microwave there is closed; open it first")
+    for _ in range(WAYS):
+        assert not agent.memory.blocked("cabinet-1")
+        agent.plan = Plan("look", "cabinet-1", (), 80)
+        agent._result = closed
+        agent._judge_result()
+    assert agent.memory.blocked("cabinet-1")
 
 
 async def test_what_was_laid_aside_is_left_alone_while_its_place_is(ways):

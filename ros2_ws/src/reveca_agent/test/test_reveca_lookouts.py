@@ -9,12 +9,14 @@ from coterie_core.cooperation import GoTo
 from coterie_core.embodiment import Camera
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection
+from coterie_core.surfaces import board_heights
 from coterie_fixtures.two_room_map import SHAPE, Eyes, two_rooms
 from reveca_agent.house import HouseBody
 from reveca_agent.room_search import LOOK_AGAIN
 
 HEAD = Camera(hfov=math.radians(90), mount_height=1.1, pitch=0.25)
 TUB = Box((2.0, 3.5, 0.3), (1.6, 0.75, 0.6))
+SINK = Box((0.4, 1.0, 0.43), (0.5, 0.6, 0.86))
 INSIDE = (1.4, 3.4, 0.15)
 """Near the tub's end, below its rim."""
 LIVING = (7.0, 2.0, 0.0)
@@ -69,3 +71,21 @@ def test_a_camera_that_sees_into_nothing_looks_into_nothing():
     body = HouseBody("rover", scene, replace(SHAPE, cameras=(low,)))
     Eyes(body).see(Detection("bathtub", 0.9, TUB, scores={"bathtub": 0.9}))
     assert not body.map.lookouts("kitchen")
+
+
+def test_where_such_things_usually_lie_it_looks_at_the_first_time(body):
+    body.map.items = frozenset({"toothbrush"})  # they lie on and in sinks
+    Eyes(body).see(Detection("sink", 0.9, SINK, scores={"sink": 0.9}))
+    usual = {one.id.split("/")[0] for one in body.map.lookouts("kitchen", closely=False)}
+    assert usual == {"rover-sink-1"}
+    all_ = {one.id.split("/")[0] for one in body.map.lookouts("kitchen")}
+    assert all_ == {"rover-sink-1", "rover-bathtub-1"}
+
+
+def test_boards_are_looked_at_from_before_them(body):
+    box = Box((3.8, 1.0, 0.8), (0.3, 0.9, 1.6))
+    Eyes(body).see(Detection("bookcase", 0.9, box, scores={"bookcase": 0.9}))
+    (board,) = (one for one in body.map.lookouts("kitchen") if "bookcase" in one.id)
+    yaw = math.atan2(1.0 - board.position[1], 3.8 - board.position[0])
+    shown = [z for z in board_heights(box) if HEAD.shows(Pose(board.position, yaw), (3.8, 1.0, z))]
+    assert len(shown) >= 0.75 * len(board_heights(box))

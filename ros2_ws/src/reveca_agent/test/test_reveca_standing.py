@@ -71,6 +71,27 @@ def test_a_corner_that_furniture_cuts_off_is_nowhere_to_stand(scene):
     assert floor.middle(scene.rooms["living"])[0] < 7.45
 
 
+def test_what_boxes_that_cameras_saw_cut_off_is_tried_where_there_is_no_other_spot(scene):
+    """A towel on a kitchen shelf was given up without a try: rough boxes closed the way to it."""
+    row = furniture("row", "bookcase", "living", (7.6, 2.0, 0.5), (0.5, 4.0, 1.0))
+    row.last_seen = Sighting(1.0, "rover")
+    scene.add_object(row)
+    floor = FreeFloor(scene, RADIUS)
+    far = Box((8.7, 0.5, 0.4), (0.1, 0.1, 0.1))
+    assert all(x > 7.8 for x, _, _ in floor.beside(far, scene.rooms["living"], REACH))
+    near = Box((6.9, 0.5, 0.4), (0.1, 0.1, 0.1))
+    assert all(x < 7.4 for x, _, _ in floor.beside(near, scene.rooms["living"], REACH))
+
+
+def test_spots_around_a_box_are_free_and_near_it(scene):
+    box = scene.objects["table-1"].box
+    floor = FreeFloor(scene, RADIUS)
+    spots = floor.around(box, scene.rooms["living"], 1.0, 0.25)
+    assert len(spots) > 10
+    assert all(RADIUS <= floor.gap(box, spot) <= 1.0 for spot in spots)
+    assert not floor.around(Box((30.0, 0.0, 0.0), (1.0, 1.0, 1.0)), scene.rooms["living"], 1.0, 0.2)
+
+
 def test_what_hangs_high_and_what_lies_flat_is_in_nobodys_way(scene):
     before = FreeFloor(scene, RADIUS).middle(scene.rooms["living"])
     scene.add_object(furniture("lamp", "lamp", "living", (5.0, 2.0, 2.2), (3.0, 3.0, 0.4)))

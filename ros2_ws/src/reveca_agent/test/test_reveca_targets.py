@@ -17,6 +17,7 @@ from reveca_agent.house import MISSES, HouseBody
 from reveca_agent.motions import Motion
 from reveca_agent.parameters import shape_of
 from reveca_agent.plans import Plan
+from reveca_agent.working import Work
 
 DONE = SkillResult(Outcome.SUCCEEDED, duration=1.0)
 HIDDEN = SkillResult(Outcome.NOT_VISIBLE, "hidden from here", duration=1.0)
@@ -252,6 +253,50 @@ def test_at_what_only_others_have_told_of_a_robot_looks_around():
     motion = body.motion(GoTo("rover-table-1", there))
     assert isinstance(motion, Motion) and motion.then is None
     assert motion.faces == pytest.approx((6.5, 2.0, 0.375)), "what it knows itself it faces"
+
+
+def test_it_looks_from_where_its_camera_shows_it_and_goes_there_next():
+    """What lies at a robot's feet is in no image: a basket that another one saw was not found."""
+    body, _, eyes = body_for("ON(sponge, basket): 1", shape=replace(SHAPE, cameras=(AHEAD,)))
+    eyes.see()
+    there = Spot("living", (6.5, 1.2, 0.0))
+    first, second = (body.motion(GoTo("slim-basket-1", there)) for _ in range(2))
+    at = first.stands[0]
+    assert math.dist(at, there.position) > 1.0
+    low = (6.5, 1.2, 0.1)
+    assert AHEAD.shows(Pose(at, first.yaw(at)), low)
+    assert second.stands == (there.position,), "it ends where it was told, or would never be there"
+
+
+class Driver:
+    """Carries out all that it is told to; a look shows what is there."""
+
+    def __init__(self, eyes, *there):
+        self.eyes, self.there, self.skills = eyes, there, []
+
+    async def skill(self, skill):
+        self.skills.append(type(skill).__name__)
+        if isinstance(skill, LookAround):
+            self.eyes.see(*self.there)
+        return SkillResult(Outcome.SUCCEEDED, duration=1.0)
+
+    def ask_way(self, request):
+        raise AssertionError("nothing is in the way")
+
+
+@pytest.mark.parametrize("there", [True, False])
+async def test_what_only_another_one_has_seen_is_looked_for_before_it_counts_as_gone(there):
+    body, agent, eyes = body_for("ON(sponge, table): 1")
+    eyes.see()
+    body.names.expect("slim-sponge-1", "sponge", "kitchen")
+    driver = Driver(eyes, *([detected("sponge", 2.5, 2.0, 0.3)] if there else []))
+    await Work(agent, body, driver)._carry_out(Grab("slim-sponge-1"))
+    result = body.percept().result
+    if there:
+        assert driver.skills == ["LookAround", "NavigateTo", "Pick"] and result.ok
+        assert body.holding == "slim-sponge-1"
+    else:
+        assert driver.skills == ["LookAround", "Wait"] and result.reason == "gone"
 
 
 def test_a_wrong_camera_is_named():
