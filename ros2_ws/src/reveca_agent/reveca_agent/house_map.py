@@ -14,7 +14,7 @@ from coterie_core.household import load_household
 from coterie_core.scene import Receptacle, SceneGraph, SceneObject
 from coterie_core.sightings import SAME, kind_of, seen_in_passing
 from coterie_core.team_map import TeamMap
-from reveca_agent.lookouts import Lookout, lookouts, overlooking
+from reveca_agent.lookouts import SPACING, Lookout, lookouts, overlooking
 from reveca_agent.searching import liked
 from reveca_agent.standing import FreeFloor
 
@@ -81,7 +81,7 @@ class HouseMap(TeamMap):
             )
         self._told = frozenset(one.id for one in scene.objects.values() if one.receptacles)
         self._stands: dict[str, tuple[Box, list[Vec3]]] = {}
-        self._lookouts: dict[str, tuple[Box, list[Lookout]]] = {}
+        self._lookouts: dict[str, tuple[str, Vec3, list[Lookout]]] = {}
         self.furnish(list(self.scene.objects))
         self.targets: frozenset[str] = frozenset()
         self.items: frozenset[str] = frozenset()
@@ -179,11 +179,12 @@ class HouseMap(TeamMap):
                 continue
             if not closely and kind_of(thing.label.top) not in usual:
                 continue
+            label, at = thing.label.top, thing.box.center
             kept = self._lookouts.get(thing.id)
-            if kept is None or kept[0] != thing.box:
+            if kept is None or kept[0] != label or math.dist(kept[1], at) > SPACING:
                 found = lookouts(thing, self.scene.rooms[room], self.floor, self.shape.cameras)
-                kept = self._lookouts[thing.id] = (thing.box, found)
-            out += kept[1]
+                kept = self._lookouts[thing.id] = (label, at, found)
+            out += kept[2]
         return out
 
     def overlooking(self, spot: Spot) -> list[Vec3]:

@@ -234,8 +234,8 @@ class _Chain(Steps):
             ids = {action.id for action in done}
             # What was not tried was not sent: its end follows from the action itself.
             refused = [r for r in self.story.of_kind("ended") if r.of.because in ids]
-            why = line(refused[-1].body.get("message", "")) if refused else ""
-            end = f"; not tried: {why}" if refused else ""
+            cause = line(refused[-1].body.get("message", "")) if refused else ""
+            end = f"; not tried: {cause}" if refused else ""
             self.add(done[0], text=f"{before}{who} planned: {plan}; {many}{end}")
 
     def _end_of(self, action: Record) -> str:
