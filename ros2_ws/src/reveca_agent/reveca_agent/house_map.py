@@ -14,7 +14,7 @@ from coterie_core.household import load_household
 from coterie_core.scene import Receptacle, SceneGraph, SceneObject
 from coterie_core.sightings import SAME, kind_of, seen_in_passing
 from coterie_core.team_map import TeamMap
-from reveca_agent.lookouts import SPACING, Lookout, lookouts, overlooking
+from reveca_agent.lookouts import SPACING, Lookout, lookouts, nearest_view, overlooking
 from reveca_agent.searching import liked
 from reveca_agent.standing import FreeFloor
 
@@ -191,6 +191,10 @@ class HouseMap(TeamMap):
         """Return from where one sees what can be handled from a spot [m], best first."""
         room = self.scene.rooms[spot.room]
         return overlooking(spot.position, room, self.floor, self.shape.cameras)
+
+    def nearest_view(self, point: Vec3, room: str, here: Vec3) -> Lookout | None:
+        """Return the spot nearest to `here` from where cameras see a point in a room [m]."""
+        return nearest_view(point, here, self.scene.rooms[room], self.floor, self.shape.cameras)
 
     def remove(self, id_: str) -> SceneObject | None:
         """Take a thing off the map; return it, if it was there."""

@@ -19,6 +19,8 @@ from reveca_agent.standing import FreeFloor
 
 FAR = 1.5
 """From how far at most one looks at a thing, from its box [m]."""
+NEAR = 1.0
+"""From how near at least one looks at where something is put [m]."""
 SPACING = 0.2
 """Between spots that are compared [m]."""
 MOST = 3
@@ -84,6 +86,22 @@ def overlooking(
     spots = floor.around(Box(spot, (ABOUT, ABOUT, 0.1)), room, FAR, SPACING)
     seen = _shown(spots, spot, points, cameras)
     return [spots[i] for i in _best(seen, most, 0.0)]
+
+
+def nearest_view(
+    point: Vec3, here: Vec3, room: Room, floor: FreeFloor, cameras: Sequence[Camera]
+) -> Lookout | None:
+    """Return the spot nearest to `here` from where cameras see a point [m]; None: there is none.
+
+    It is farther off than a hand's reach: what the hand holds is in the way from near by.
+    """
+    spots = floor.around(Box(point, (0.1, 0.1, 0.1)), room, FAR, SPACING)
+    spots = [spot for spot in spots if math.dist(spot[:2], point[:2]) >= NEAR]
+    seen = _shown(spots, point, np.array([point]), cameras)
+    good = [spot for spot, shown in zip(spots, seen[:, 0], strict=True) if shown]
+    if not good:
+        return None
+    return Lookout("view", min(good, key=lambda spot: math.dist(spot, here)), point)
 
 
 def _shown(

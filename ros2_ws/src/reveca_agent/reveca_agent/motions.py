@@ -13,10 +13,11 @@ from coterie_core.cooperation import Action, Close, GoTo, Grab, Open, Put, Reaso
 from coterie_core.geometry import Box, Vec3, wrap_angle
 from coterie_core.scene import SceneObject
 from coterie_core.skills import Close as CloseSkill
-from coterie_core.skills import LookAround, Pick, Place, Skill, Target, Wait
+from coterie_core.skills import LookAround, Outcome, Pick, Place, Skill, Target, Wait
 from coterie_core.skills import Open as OpenSkill
 from coterie_core.surfaces import free_points, usual_surfaces
 from reveca_agent.house_map import TOP, HouseMap
+from reveca_agent.lookouts import Lookout
 from reveca_agent.room_search import RoomSearch
 
 NEARLY = 0.3
@@ -118,6 +119,23 @@ class Motions:
             skill = OpenSkill(target) if isinstance(action, Open) else CloseSkill(target)
             return self._handle(owner.room, owner.box, skill, target, here)
         return Motion(then=Wait(self.house.shape.step))
+
+    def better_view(self, action: Action, outcome: Outcome, here: Spot) -> Lookout | None:
+        """Return from where to look before an action is tried again; None: that would not help.
+
+        Where the hand gets to furniture, what it holds and the furniture itself hide what is to
+        bear it; and a hand that closed on nothing reached for where the thing is not.
+        """
+        if isinstance(action, Put) and outcome is Outcome.NOT_VISIBLE:
+            owner, at = self.house.thing(action.target), self.aim(action.target)
+        elif isinstance(action, Grab) and outcome is Outcome.HAND_EMPTY:
+            owner = self.house.thing(action.item)
+            at = owner.box.center if owner is not None else None
+        else:
+            return None
+        if owner is None or at is None or owner.room not in self.house.scene.rooms:
+            return None
+        return self.house.nearest_view(at, owner.room, here.position)
 
     def only_told(self, action: Action) -> bool:
         """Tell whether an action is about what only another robot has seen so far."""

@@ -19,6 +19,7 @@ from coterie_core.skills import Detect, LookAround, NavigateTo, Outcome, Place, 
 from coterie_core.skills import Wait as Idle
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody
+from reveca_agent.lookouts import Lookout
 from reveca_agent.making_way import make_way, way_request
 from reveca_agent.motions import Motion
 
@@ -186,13 +187,39 @@ class Work:
             self.body.settled(motion)
             return None
         self._do(self.agent.plan.text() if self.agent.plan is not None else "wait")
+        result, instead = await self._try(action, motion, fussy=True)
+        view = self.body.motions.better_view(action, result.outcome, self.body.spot)
+        if instead is None and view is not None and (await self._view(view)).ok:
+            motion = self.body.motion(action)
+            if isinstance(motion, Motion):
+                result, instead = await self._try(action, motion)
+        if instead is not None:
+            return instead
+        self.body.ended(action, result)
+        if isinstance(action, Put) and result.ok and await self._fell(action.item):
+            self.body.fell(action.item)
+        if not result.ok and not result.duration:
+            # What is refused takes no time; who tries again and again would never end.
+            await self._skill(Idle(self.body.shape.step))
+        return None
+
+    async def _try(
+        self, action: Action, motion: Motion, fussy: bool = False
+    ) -> tuple[SkillResult, Action | None]:
+        """Do an action from one stand after the other; return the result, or what to do instead.
+
+        Args:
+            action: What is to be done.
+            motion: What it is for the body.
+            fussy: Leave the other stands for later where a better view would help.
+        """
         result = SkillResult(Outcome.FAULT, "nothing to do")
         short = 0
         for stand in motion.stands or (None,):
             if stand is not None:
                 result, instead = await self._walk(action, motion, stand)
                 if instead is not None:
-                    return instead
+                    return result, instead
                 if result.outcome in _ELSEWHERE:
                     await self._make_way(idle=False)
                     continue
@@ -206,15 +233,15 @@ class Work:
                     self.body.about_to_put()
                 result = await self._skill(motion.then)
             short += result.outcome is Outcome.OUT_OF_REACH
-            if result.outcome not in _ELSEWHERE or short >= SHORT:
+            unseen = isinstance(action, Put) and result.outcome is Outcome.NOT_VISIBLE
+            if result.outcome not in _ELSEWHERE or short >= SHORT or (fussy and unseen):
                 break
-        self.body.ended(action, result)
-        if isinstance(action, Put) and result.ok and await self._fell(action.item):
-            self.body.fell(action.item)
-        if not result.ok and not result.duration:
-            # What is refused takes no time; who tries again and again would never end.
-            await self._skill(Idle(self.body.shape.step))
-        return None
+        return result, None
+
+    async def _view(self, view: Lookout) -> SkillResult:
+        """Go to where something is in view, and look at it."""
+        motion = Motion((view.position,), faces=view.faces)
+        return await self._go(motion, view.position)
 
     async def _fell(self, item: str) -> bool:
         """Look at what was put down, where a camera shows it; tell whether it is not there."""

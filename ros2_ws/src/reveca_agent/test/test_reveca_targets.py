@@ -10,7 +10,7 @@ from coterie_core.embodiment import Camera
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection
 from coterie_core.scene import LabelBelief, SceneObject
-from coterie_core.skills import LookAround, Outcome, SkillResult
+from coterie_core.skills import LookAround, NavigateTo, Outcome, SkillResult
 from coterie_fixtures.two_room_map import SHAPE, Eyes, detected, two_rooms
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import MISSES, HouseBody
@@ -269,16 +269,24 @@ def test_it_looks_from_where_its_camera_shows_it_and_goes_there_next():
 
 
 class Driver:
-    """Carries out all that it is told to; a look shows what is there."""
+    """Carries out what it is told to; a look shows what is there.
 
-    def __init__(self, eyes, *there):
-        self.eyes, self.there, self.skills = eyes, there, []
+    `fails` are outcomes of the first tries of a skill, by its name.
+    """
+
+    def __init__(self, eyes, *there, **fails):
+        self.eyes, self.there, self.fails = eyes, there, fails
+        self.skills, self.goals = [], []
 
     async def skill(self, skill):
-        self.skills.append(type(skill).__name__)
+        name = type(skill).__name__
+        self.skills.append(name)
         if isinstance(skill, LookAround):
             self.eyes.see(*self.there)
-        return SkillResult(Outcome.SUCCEEDED, duration=1.0)
+        if isinstance(skill, NavigateTo):
+            self.goals.append(skill.position)
+        left = self.fails.get(name)
+        return SkillResult(left.pop(0) if left else Outcome.SUCCEEDED, duration=1.0)
 
     def ask_way(self, request):
         raise AssertionError("nothing is in the way")
@@ -297,6 +305,34 @@ async def test_what_only_another_one_has_seen_is_looked_for_before_it_counts_as_
         assert body.holding == "slim-sponge-1"
     else:
         assert driver.skills == ["LookAround", "Wait"] and result.reason == "gone"
+
+
+@pytest.mark.parametrize("views", [True, False])
+async def test_what_is_to_bear_a_thing_is_looked_at_from_farther_off(views):
+    """A board game in the hand hid the stove: all sides were tried in vain (51162, in the lab)."""
+    camera = AHEAD if views else AHEAD.model_copy(update={"pitch": -1.2})
+    body, agent, eyes = body_for("ON(sponge, table): 1", shape=replace(SHAPE, cameras=(camera,)))
+    eyes.see(seen("table", (2.6, 2.0, 0.375), (0.8, 0.8, 0.75)), SPONGE)
+    body.ended(Grab("rover-sponge-1"), DONE)
+    driver = Driver(eyes, Place=[Outcome.NOT_VISIBLE])
+    await Work(agent, body, driver)._carry_out(Put("rover-sponge-1", "rover-table-1"))
+    assert body.percept().result.ok is views
+    if views:
+        assert driver.skills == ["NavigateTo", "Place", "NavigateTo", "NavigateTo", "Place"]
+        stand, view, again = driver.goals
+        at = body.map.thing("rover-sponge-1").box.center
+        assert again == stand and math.dist(view[:2], at[:2]) > SHAPE.reach
+    else:
+        assert driver.skills == ["NavigateTo", "Place"]
+
+
+async def test_where_a_hand_closed_on_nothing_the_thing_is_looked_at_again():
+    body, agent, eyes = body_for("ON(sponge, table): 1", shape=replace(SHAPE, cameras=(AHEAD,)))
+    eyes.see(SPONGE, at=(2.0, 1.5, 0.0), yaw=-math.pi / 2.0)
+    driver = Driver(eyes, Pick=[Outcome.HAND_EMPTY])
+    await Work(agent, body, driver)._carry_out(Grab("rover-sponge-1"))
+    assert driver.skills == ["NavigateTo", "Pick", "NavigateTo", "NavigateTo", "Pick"]
+    assert body.holding == "rover-sponge-1"
 
 
 def test_a_wrong_camera_is_named():
