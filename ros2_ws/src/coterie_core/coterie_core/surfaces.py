@@ -31,17 +31,19 @@ _GRID = 0.05  # [m] between spots tried on a surface
 _GAP = 0.01  # [m] between things on a surface
 
 
-def usual_surfaces(label: str, box: Box, item: Box | None = None) -> list[Box]:
+def usual_surfaces(
+    label: str, box: Box, item: Box | None = None, floor: float | None = None
+) -> list[Box]:
     """Return the surfaces that furniture usually has of which only the box is known.
 
     That is its upper face, or its seat; where its kind ends, if the box is much higher; and the
-    boards of a shelf. The likeliest comes first.
+    boards of a shelf. The likeliest comes first. `floor` [m] is as for `usual_top`.
     """
     x, y, _ = box.center
     category = load_household().category(label)
     boards = board_heights(box) if category is not None and category.boards else ()
     edges = (*usual_surface(label, box, item), 0.0)
-    return [Box((x, y, z), edges, box.yaw) for z in (*usual_tops(label, box), *boards)]
+    return [Box((x, y, z), edges, box.yaw) for z in (*usual_tops(label, box, floor), *boards)]
 
 
 def usual_surface(label: str, box: Box, item: Box | None) -> Vec2:
@@ -72,24 +74,31 @@ def between_arms(label: str, box: Box) -> Box:
     return Box(box.center, (_SEAT_SHARE * wide, _SEAT_SHARE * deep, high), box.yaw)
 
 
-def usual_top(label: str, box: Box) -> float:
+def usual_top(label: str, box: Box, floor: float | None = None) -> float:
     """Return the height [m] at which furniture that is known as a box only carries things.
 
     It is the box's top, but for seats: the box of a sofa ends at its back.
+
+    Args:
+        label: What it is.
+        box: Its box.
+        floor: Height of the floor it stands on [m]; None: its box's bottom. What other furniture
+            hides from below has a box that ends above the floor.
     """
     if not is_seat(label):
         return box.top
     bed = load_household().canonical(label) == "bed"
-    return min(box.top, box.bottom + (_MATTRESS_M if bed else _SEAT_M))
+    bottom = box.bottom if floor is None else min(floor, box.bottom)
+    return min(box.top, bottom + (_MATTRESS_M if bed else _SEAT_M))
 
 
-def usual_tops(label: str, box: Box) -> tuple[float, ...]:
+def usual_tops(label: str, box: Box, floor: float | None = None) -> tuple[float, ...]:
     """Return the heights [m] at which furniture that is known as a box only may carry things.
 
     The likeliest comes first. A box that is much higher than its kind gets takes in what stands on
-    it or hangs above it.
+    it or hangs above it. `floor` [m] is as for `usual_top`.
     """
-    top = usual_top(label, box)
+    top = usual_top(label, box, floor)
     category = load_household().category(label)
     if category is None or category.size is None or category.boards:
         return (top,)

@@ -243,7 +243,7 @@ class Motions:
             height = max(box.bottom + TOP, min(best, box.top - 2.0 * TOP))
             fitting = [Box((*box.center[:2], height), (*box.size[:2], 0.0), box.yaw)]
         elif not self.house.told(owner):
-            usual = usual_surfaces(owner.label.top, box)
+            usual = usual_surfaces(owner.label.top, box, floor=floor)
             within = [s for s in usual if shape.low <= s.center[2] - floor <= shape.high] or usual
             if usual[0] in within:
                 return usual[0]

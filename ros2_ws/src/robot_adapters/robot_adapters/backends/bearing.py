@@ -94,18 +94,19 @@ class Bearing:
                 around = Box((x, y, z / 2.0), (2.0 * radius, 2.0 * radius, z))
                 self._check_height(label, (x, y, z), around, radius)
             return x, y, z
+        floor = self._where.pose().position[2]
         exact = bears_at_top_only(label)
         if exact:
-            surface = as_high_as_its_kind(label, surface, self._where.pose().position[2])
+            surface = as_high_as_its_kind(label, surface, floor)
             z = surface.top
             # It is narrow: what lies along it, its middle over it, stays there.
             radius = min(held.size[:2] if held is not None else (EDGE,)) / 2.0
         row, apart = self._beside(label, surface)
         # A point of its box means what carries things there; a shelf has several boards.
-        tops = usual_tops(label, surface)
+        tops = usual_tops(label, surface, floor)
         if category is not None and category.boards:
             surface = below(surface, z - CLEARANCE)
-        elif surface.bottom - CLEARANCE <= z <= tops[0]:
+        elif surface.bottom - CLEARANCE <= z <= (surface.top if is_seat(label) else tops[0]):
             z = min(tops, key=lambda top: abs(top - z))
         bottom = hollow_bottom(label, surface)
         if bottom is not None:
@@ -121,7 +122,7 @@ class Bearing:
             reach=self._reach,
             at_its_height=exact,
         )
-        lowest = self._where.pose().position[2] + least_top(label)
+        lowest = floor + least_top(label)
         if spot is not None and spot.point[2] >= lowest:
             if spot.reached:
                 return spot.point
@@ -207,12 +208,13 @@ class Bearing:
             only. And around the surfaces of what does not, a sofa before a shelf or a coffee table
             before a sofa: with its label.
         """
-        own = usual_tops(label, surface)[0]
+        floor = self._where.pose().position[2]
+        own = usual_tops(label, surface, floor)[0]
         row, apart = [], []
         for _, other, box in self._where.objects(math.inf):
             if other == label or not is_solid(other) or iou(box, surface) <= 0.0:
                 continue
-            tops = usual_tops(other, box)
+            tops = usual_tops(other, box, floor)
             if abs(tops[0] - own) < _STEP and not (is_seat(label) or is_seat(other)):
                 row.append(box)
                 continue
