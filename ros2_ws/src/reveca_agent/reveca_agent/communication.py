@@ -167,7 +167,10 @@ class Communicator:
         claim = memory.placed.get(item)
         if claim is not None and not claim.by:
             return "placed", claim.target
-        fetched = any(deed.kind == "fetch" and deed.target == item for deed in memory.deeds)
+        fetched = any(
+            deed.kind == "fetch" and deed.target == item and deed.outcome != "gone"
+            for deed in memory.deeds
+        )
         if fetched and item not in self._aside:
             return "taken", ""
         return ("untouched" if item else "unknown"), ""

@@ -405,6 +405,15 @@ async def test_what_is_closed_instead_of_what_was_to_be_opened_is_left_alone(way
     assert agent.memory.blocked("cabinet-1")
 
 
+@pytest.mark.parametrize(("outcome", "answer"), [("done", "taken"), ("gone", "untouched")])
+async def test_who_did_not_find_a_thing_has_not_taken_it(ways, outcome, answer):
+    agent = started(ways)
+    agent.observe(seeing(TABLE, COUNTER))
+    agent.memory.deeds.append(Deed(1, "fetch", "plate-1", outcome))
+    agent.receive(note("ask", Facts(item="plate-1", label="plate", place="counter-1")))
+    assert agent.communicator.reply(None).facts.answer == answer
+
+
 async def test_what_was_laid_aside_is_left_alone_while_its_place_is(ways):
     agent = started(ways)
     agent.observe(seeing(TABLE, COUNTER, PLATE, hands=()))
