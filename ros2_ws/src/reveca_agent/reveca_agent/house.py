@@ -16,6 +16,7 @@ from coterie_core.cooperation import (
     Briefing,
     Close,
     Goal,
+    GoTo,
     Grab,
     Note,
     Open,
@@ -28,7 +29,6 @@ from coterie_core.cooperation import (
     Thing,
 )
 from coterie_core.geometry import Box, Pose, Vec3
-from coterie_core.household import load_household
 from coterie_core.making_way import MakingWay
 from coterie_core.object_events import EventKind, ObjectEvent, event_of
 from coterie_core.observation import Observation
@@ -154,7 +154,7 @@ class HouseBody:
             return
         hands: tuple[Thing, ...] = ()
         if holding:
-            kind = load_household().canonical(holding)
+            kind = kind_of(holding)
             hands = tuple(
                 Thing(id_, kind, "item", Spot(room, position), name, "held", None, True)
                 for id_ in self.names.held_by(name)[:1]
@@ -181,11 +181,9 @@ class HouseBody:
                 continue
             if thing.kind != "item" or thing.room != self.spot.room or id_ == self.holding:
                 continue
-            if self.map.is_hidden(thing):
+            if self.map.is_hidden(thing) or not self.shape.looks_at(pose, thing.box.center):
                 continue
             if math.dist(thing.box.center[:2], self.spot.position[:2]) > IN_VIEW:
-                continue
-            if not self.shape.looks_at(pose, thing.box.center):
                 continue
             self._misses[id_] = self._misses.get(id_, 0) + 1
             if self._misses[id_] >= (MISSES_OF_OWN if id_ in self._put else MISSES):
@@ -198,11 +196,11 @@ class HouseBody:
         # Furniture first: by its name it is known where other things lie.
         for id_ in sorted(new, key=lambda one: objects[one].kind == "item"):
             thing = objects[id_]
-            kind = load_household().canonical(thing.label.top)
+            kind = kind_of(thing.label.top)
             near = [
                 (math.dist(lost.box.center, thing.box.center), name)
                 for name, lost in self._lost.items()
-                if name not in objects and load_household().canonical(lost.label.top) == kind
+                if name not in objects and kind_of(lost.label.top) == kind
             ]
             if near and min(near)[0] <= SAME:
                 name = min(near)[1]
@@ -267,10 +265,13 @@ class HouseBody:
                 self.names.expect(id_, one.label, one.parent or one.spot.room)
         self._revision += 1
 
-    def arrived(self, spot: Spot) -> None:
-        """Take in that the body stands as near to a spot as it gets."""
-        if spot.room == self.spot.room:
-            self.spot = spot
+    def arrived(self, way: GoTo) -> bool:
+        """Take in that the body is as near as it gets; tell whether in the room of its way."""
+        if way.spot is None:
+            return way.target not in self.map.ways.rooms or way.target == self.spot.room
+        there = way.spot.room == self.spot.room
+        self.spot = way.spot if there else self.spot
+        return there
 
     def percept(self, notes: Iterable[Note] = ()) -> Percept:
         """Return what the agent perceives now; the first one of a goal all that the robot knows."""

@@ -224,8 +224,10 @@ class Work:
                     await self._make_way(idle=False)
                     continue
             if isinstance(action, GoTo):
-                if result.ok and action.spot is not None:
-                    self.body.arrived(action.spot)
+                if result.ok and not self.body.arrived(action):
+                    # Near enough for a drive, behind a wall: nothing is reached from there.
+                    result = SkillResult(Outcome.UNREACHABLE, "it only got to another room")
+                    continue
                 if result.ok and motion.then is not None:
                     await self._skill(motion.then)  # whatever comes of it, the robot is there
             elif motion.then is not None and (stand is None or result.ok):

@@ -1,5 +1,6 @@
 """Where things belong: baskets, stools, shelves found on the way, and what is taken for them."""
 
+import asyncio
 import math
 from dataclasses import replace
 
@@ -291,6 +292,9 @@ class Driver:
     def ask_way(self, request):
         raise AssertionError("nothing is in the way")
 
+    async def noted(self):
+        await asyncio.Event().wait()  # nobody says anything
+
 
 @pytest.mark.parametrize("there", [True, False])
 async def test_what_only_another_one_has_seen_is_looked_for_before_it_counts_as_gone(there):
@@ -324,6 +328,27 @@ async def test_what_is_to_bear_a_thing_is_looked_at_from_farther_off(views):
         assert again == stand and math.dist(view[:2], at[:2]) > SHAPE.reach
     else:
         assert driver.skills == ["NavigateTo", "Place"]
+
+
+@pytest.mark.parametrize(("ends", "there"), [((4.3, 2.5, 0.0), False), ((3.6, 2.5, 0.0), True)])
+async def test_who_ends_behind_a_wall_is_not_there(ends, there):
+    """It was near enough for the drive, in the next room: it went there for ten minutes (51193)."""
+    body, agent, eyes = body_for("ON(sponge, table): 1")
+    eyes.see(SPONGE)
+
+    class Drives(Driver):
+        async def skill(self, skill):
+            result = await super().skill(skill)
+            self.eyes.see(at=ends)
+            return result
+
+    driver = Drives(eyes)
+    spot = Spot("kitchen", (3.7, 2.5, 0.0))
+    await Work(agent, body, driver)._carry_out(GoTo("rover-sponge-1", spot))
+    result = body.percept().result
+    assert (result.ok, result.reason) == ((True, "") if there else (False, "no_way"))
+    assert (body.spot == spot) is there
+    assert there or len(driver.goals) > 1, "it tries other spots"
 
 
 async def test_where_a_hand_closed_on_nothing_the_thing_is_looked_at_again():
