@@ -191,10 +191,12 @@ def room_for(
 ) -> Box | None:
     """Return where a thing fits onto furniture beside what lies there, and `others`, if it does."""
     for one in top.receptacles:
+        if one.inside:
+            continue
         height = one.surface.center[2]
         there = [*things.boxes_on(top.id, height)]
         there += [other for other in others if math.isclose(other.bottom, height, abs_tol=_LEVEL)]
-        points = () if one.inside else free_points(one.surface, item.box, there)
+        points = free_points(one.surface, item.box, there)
         if len(points):
             x, y = (float(c) for c in points[0])
             size = item.box.size
