@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from coterie_core import why
@@ -19,7 +20,6 @@ from coterie_core.skills import Detect, LookAround, NavigateTo, Outcome, Place, 
 from coterie_core.skills import Wait as Idle
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody
-from reveca_agent.lookouts import Lookout
 from reveca_agent.making_way import make_way, way_request
 from reveca_agent.motions import Motion
 
@@ -187,12 +187,10 @@ class Work:
             self.body.settled(motion)
             return None
         self._do(self.agent.plan.text() if self.agent.plan is not None else "wait")
-        result, instead = await self._try(action, motion, fussy=True)
-        view = self.body.motions.better_view(action, result.outcome, self.body.spot)
-        if instead is None and view is not None and (await self._view(view)).ok:
-            motion = self.body.motion(action)
-            if isinstance(motion, Motion):
-                result, instead = await self._try(action, motion)
+        result, instead = await self._try(action, motion, view_first=True)
+        again = await self._view(action, motion, result.outcome) if instead is None else None
+        if again is not None:
+            result, instead = await self._try(action, again)
         if instead is not None:
             return instead
         self.body.ended(action, result)
@@ -204,14 +202,14 @@ class Work:
         return None
 
     async def _try(
-        self, action: Action, motion: Motion, fussy: bool = False
+        self, action: Action, motion: Motion, view_first: bool = False
     ) -> tuple[SkillResult, Action | None]:
         """Do an action from one stand after the other; return the result, or what to do instead.
 
         Args:
             action: What is to be done.
             motion: What it is for the body.
-            fussy: Leave the other stands for later where a better view would help.
+            view_first: Leave the other stands for later where a better view may help.
         """
         result = SkillResult(Outcome.FAULT, "nothing to do")
         short = 0
@@ -225,7 +223,7 @@ class Work:
                     continue
             if isinstance(action, GoTo):
                 if result.ok and not self.body.arrived(action):
-                    # Near enough for a drive, behind a wall: nothing is reached from there.
+                    # Near enough for a drive, in the next room: nothing is reached from there.
                     result = SkillResult(Outcome.UNREACHABLE, "it only got to another room")
                     continue
                 if result.ok and motion.then is not None:
@@ -235,15 +233,24 @@ class Work:
                     self.body.about_to_put()
                 result = await self._skill(motion.then)
             short += result.outcome is Outcome.OUT_OF_REACH
-            unseen = isinstance(action, Put) and result.outcome is Outcome.NOT_VISIBLE
-            if result.outcome not in _ELSEWHERE or short >= SHORT or (fussy and unseen):
+            stays = result.outcome not in _ELSEWHERE or short >= SHORT
+            if stays or (view_first and _unseen(action, result.outcome)):
                 break
         return result, None
 
-    async def _view(self, view: Lookout) -> SkillResult:
-        """Go to where something is in view, and look at it."""
-        motion = Motion((view.position,), faces=view.faces)
-        return await self._go(motion, view.position)
+    async def _view(self, action: Action, motion: Motion, outcome: Outcome) -> Motion | None:
+        """Look from where a better view is; return how to try an action again, None: not at all.
+
+        Where there is no such view, other sides of what is to bear a thing may show it.
+        """
+        view = self.body.motions.better_view(action, outcome, self.body.spot)
+        if view is not None:
+            way = Motion((view.position,), faces=view.faces)
+            if (await self._go(way, view.position)).ok:
+                again = self.body.motion(action)
+                return again if isinstance(again, Motion) else None
+        others = motion.stands[1:] if _unseen(action, outcome) else ()
+        return replace(motion, stands=others) if others else None
 
     async def _fell(self, item: str) -> bool:
         """Look at what was put down, where a camera shows it; tell whether it is not there."""
@@ -327,6 +334,11 @@ class Work:
     def _do(self, what: str) -> None:
         self.doing = what
         self.on_change()
+
+
+def _unseen(action: Action, outcome: Outcome) -> bool:
+    """Whether what is to bear a thing was not in view."""
+    return isinstance(action, Put) and outcome is Outcome.NOT_VISIBLE
 
 
 @contextlib.asynccontextmanager

@@ -313,26 +313,27 @@ async def test_what_only_another_one_has_seen_is_looked_for_before_it_counts_as_
 
 @pytest.mark.parametrize("views", [True, False])
 async def test_what_is_to_bear_a_thing_is_looked_at_from_farther_off(views):
-    """A board game in the hand hid the stove: all sides were tried in vain (51162, in the lab)."""
+    """All sides of a stove were tried in vain from near by (51162, in the lab)."""
     camera = AHEAD if views else AHEAD.model_copy(update={"pitch": -1.2})
     body, agent, eyes = body_for("ON(sponge, table): 1", shape=replace(SHAPE, cameras=(camera,)))
     eyes.see(seen("table", (2.6, 2.0, 0.375), (0.8, 0.8, 0.75)), SPONGE)
     body.ended(Grab("rover-sponge-1"), DONE)
     driver = Driver(eyes, Place=[Outcome.NOT_VISIBLE])
     await Work(agent, body, driver)._carry_out(Put("rover-sponge-1", "rover-table-1"))
-    assert body.percept().result.ok is views
+    assert body.percept().result.ok
     if views:
         assert driver.skills == ["NavigateTo", "Place", "NavigateTo", "NavigateTo", "Place"]
         stand, view, again = driver.goals
         at = body.map.thing("rover-sponge-1").box.center
         assert again == stand and math.dist(view[:2], at[:2]) > SHAPE.reach
-    else:
-        assert driver.skills == ["NavigateTo", "Place"]
+    else:  # another side may show it
+        assert driver.skills == ["NavigateTo", "Place", "NavigateTo", "Place"]
+        assert driver.goals[0] != driver.goals[1]
 
 
 @pytest.mark.parametrize(("ends", "there"), [((4.3, 2.5, 0.0), False), ((3.6, 2.5, 0.0), True)])
 async def test_who_ends_behind_a_wall_is_not_there(ends, there):
-    """It was near enough for the drive, in the next room: it went there for ten minutes (51193)."""
+    """It was near enough for the drive, in the next room: it went there for minutes (51193)."""
     body, agent, eyes = body_for("ON(sponge, table): 1")
     eyes.see(SPONGE)
 

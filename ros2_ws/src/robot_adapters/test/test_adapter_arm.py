@@ -368,7 +368,7 @@ def test_nothing_is_put_by_guess_onto_what_could_be_looked_at(ros):
 
 
 def test_a_seat_is_so_high_above_the_floor_and_not_above_its_box(ros):
-    """What a bed hid of an armchair was not in its box: the seat was expected at 0.72 m (51181)."""
+    """An armchair's box ended above the floor: its seat was expected at up to 0.72 m (51181)."""
     strip = {"seat#0": ((1.78, 0.7, 0.0), (1.88, 1.3, 0.43))}  # too narrow to be seen as level
     rig = before(ros, "armchair", Box((1.85, 1.0, 0.6), (0.8, 0.9, 0.6)), strip)
     outcome, reason, _ = rig.do(Place(Target("armchair", (1.83, 1.0, 0.75))))
