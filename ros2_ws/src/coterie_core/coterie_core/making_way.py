@@ -22,6 +22,8 @@ TOLERANCE = 0.1
 """How far from its spot aside a robot may end [m]; it is less than `ROOM`."""
 LET_PASS = 8.0
 """How long a robot that has work of its own waits aside, so that the other one passes [s]."""
+HEARING = 2.0
+"""How long a blocked robot waits for a request of the one before it, which is blocked, too [s]."""
 _SPOTS = 4  # spots that are tried for one request, one after the other
 _TRIES = 3  # drives blocked one after the other, after which also the first by name goes aside
 
@@ -79,6 +81,8 @@ class MakingWay:
         asked: The request that it has to look into; None: there is none.
         whom: For whom it goes aside now; "": for nobody.
         lets_pass: Whether it has gone aside though it has work of its own: it had better wait.
+        listens: Whether it was blocked and nobody has asked it yet: of two that stand before one
+            another both are blocked at nearly the same time, and it had better wait for that one.
     """
 
     def __init__(self, robot: str) -> None:
@@ -86,7 +90,7 @@ class MakingWay:
         self.blocked = 0
         self.asked: WayRequest | None = None
         self.whom = ""
-        self.lets_pass = self._busy = False
+        self.lets_pass = self.listens = self._busy = False
         self._heard: deque[str] = deque(maxlen=200)
         self._asked_at = self._last = -math.inf
         self._goal: Vec3 | None = None
@@ -102,6 +106,7 @@ class MakingWay:
         concerned = not request.recipients or self.robot in request.recipients
         if concerned and not 0.0 <= now - self._last < PAUSE:  # before: the world began anew
             self.asked, self._asked_at, self._tries = request, now, 0
+            self.listens = False
 
     def blocked_drive(self, skill: Skill, result: SkillResult) -> NavigateTo | None:
         """Take in how an own skill ended; return it if it was a drive that something blocked."""
@@ -110,8 +115,10 @@ class MakingWay:
             return None  # it stands where it stood before
         if drive is None or result.outcome is not Outcome.BLOCKED:
             self.blocked, self.asked = 0, None  # that was before what it has done since
+            self.listens = False
             return None
         self.blocked += 1
+        self.listens = self.asked is None
         return drive
 
     def request(self, way: Sequence[Vec3], radius: float, now: float) -> WayRequest:
@@ -158,8 +165,8 @@ class MakingWay:
         if result is None:
             pass
         elif result.ok:
-            self._closed.clear()
             if self._goal is not None:
+                self._closed.clear()
                 self.lets_pass, self.blocked = self._busy, 0
         elif self._goal is not None and result.outcome in (Outcome.UNREACHABLE, Outcome.BLOCKED):
             self._closed.append(self._goal)
@@ -177,7 +184,7 @@ async def make_way(
     ask_way: Callable[[NavigateTo], object],
     idle: bool,
 ) -> bool:
-    """Go aside for a robot that has asked for it; tell whether this one moved.
+    """Go aside for a robot that has asked for it, or may do so now; tell whether this one moved.
 
     Args:
         aside: What the robot was asked.
@@ -187,6 +194,9 @@ async def make_way(
         idle: Whether it has nothing else to do.
     """
     moved = False
+    if aside.listens and not idle:
+        aside.listens = False
+        await carry_out(Wait(HEARING))
     while (skill := aside.go_aside(find, idle)) is not None:
         moved, result = True, None
         try:

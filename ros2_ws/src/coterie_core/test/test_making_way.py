@@ -12,6 +12,7 @@ import pytest
 from coterie_core.free_space.aside import FAR, place_aside, spot_aside
 from coterie_core.free_space.free_cells import FreeCells
 from coterie_core.making_way import (
+    HEARING,
     LET_PASS,
     MOST_POINTS,
     PAUSE,
@@ -174,6 +175,20 @@ def test_the_spot_is_off_the_way_and_near():
     assert FAR > 4.0
 
 
+def test_who_did_not_get_past_the_other_one_goes_away_from_it():
+    """Its rough map shows room beside the other one; that was none."""
+    cells = floor()
+    cells.free[:12] = cells.free[28:] = False
+    cells.free[:, 38:60] = cells.free[28:, :10] = True  # a bay behind the other one, and a nook
+    here, way = (1.5, 1.0, 0.0), ((1.9, 1.0, 0.0), (0.0, 1.0, 0.0))
+    past = aside(here, cells, way)
+    assert past[0] > way[0][0]
+    away = aside(here, cells, way, closed=[past])
+    assert away[0] < 0.5 and away[1] > 1.4
+    cells.free[28:, :10] = False
+    assert aside(here, cells, way, closed=[past])[0] > way[0][0], "there is no other"
+
+
 def test_ways_lead_around_what_is_not_free():
     cells = floor()
     cells.free[:30, 40] = False
@@ -244,3 +259,26 @@ def test_making_way_ends_where_nothing_is_left_to_try_and_waits_where_there_is_w
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
     robot.hear(asked("2", sender="rover"), 1.0 + PAUSE)
     assert go(idle=False) is True and done[2:] == [Wait(LET_PASS)] and len(ways) == 1
+
+
+def test_of_two_that_are_blocked_at_once_each_waits_for_the_request_of_the_other_one():
+    robot, done = MakingWay("slim"), []
+
+    async def carry_out(skill):
+        done.append(skill)
+        if isinstance(skill, Wait):  # it comes meanwhile
+            robot.hear(asked(sender="rover"), 1.0)
+        return OK
+
+    def go(idle):
+        return asyncio.run(
+            make_way(robot, lambda request, closed: SPOT, carry_out, lambda drive: None, idle)
+        )
+
+    robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
+    assert robot.listens and go(idle=False) is True
+    assert done[0] == Wait(HEARING) and isinstance(done[1], NavigateTo)
+    assert not robot.listens
+    robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
+    robot.blocked_drive(NavigateTo(position=SPOT), OK)
+    assert not robot.listens, "it got on"

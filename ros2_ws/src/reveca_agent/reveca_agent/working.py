@@ -311,7 +311,8 @@ class Work:
     async def _make_way(self, idle: bool) -> bool:
         """Go aside for a robot that has asked for it; tell whether this one moved."""
         aside = self.body.aside
-        if aside.asked is None or not (idle or aside.blocked > 0):
+        called = aside.asked is not None or (aside.listens and not idle)
+        if not called or not (idle or aside.blocked > 0):
             return False
         before = self.doing
         self._do("make way")

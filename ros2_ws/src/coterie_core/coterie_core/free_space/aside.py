@@ -45,7 +45,7 @@ def spot_aside(
 
     Rather where the other one does not shut it in once that has arrived, and not close to
     furniture, which a robot's own map may have elsewhere; where it did not get to such a spot,
-    rather where it has driven before. It does not go through the other one.
+    rather away from the other one, and where it has driven before. It never goes through that one.
 
     Args:
         cells: Where its middle can be on this floor.
@@ -86,10 +86,15 @@ def spot_aside(
     tried = _clearance(xs, ys, driven) <= near.size
     # Past the other one there is no way; where they touch, it leads away from that one.
     body = min(radius + request.radius, math.dist(here[:2], way[0][:2]) - 0.5 * near.size)
-    free = free & (away(way[0]) > body)
-    sure = (off & out & tried,) if closed else ()
-    for wanted in (*sure, off & out & roomy, off & out, off):
-        found = _nearest(start, free, wanted, int(FAR / near.size))
+    past = free & (away(way[0]) > body)
+    wishes = [(past, wanted) for wanted in (off & out & roomy, off & out, off)]
+    if closed:  # what looked like room beside the other one may have been none
+        dx, dy = here[0] - way[0][0], here[1] - way[0][1]
+        clear = free & ((xs - here[0]) * dx + (ys - here[1]) * dy > -near.size)
+        wishes.insert(0, (past, off & out & tried))
+        wishes = [(clear, wanted) for _, wanted in wishes] + wishes
+    for ground, wanted in wishes:
+        found = _nearest(start, ground, wanted, int(FAR / near.size))
         if len(found):
             spots = [(float(xs[0, c]), float(ys[r, 0])) for r, c in found]
             x, y = min(spots, key=lambda spot: (math.dist(spot, here[:2]), spot))
