@@ -8,6 +8,7 @@ import pytest
 
 from coterie_core.embodiment import Arm, Embodiment
 from coterie_core.geometry import Box
+from coterie_core.scene import LabelBelief
 from coterie_fixtures.tiny_house import tiny_house
 from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -47,12 +48,16 @@ def test_over_a_full_table_a_thing_comes_to_stand_on_what_is_as_wide(
     assert bowl.box.bottom == pytest.approx(0.47 if stands else 0.0, abs=0.01)
 
 
-@pytest.mark.parametrize(("high", "stands"), [(0.02, True), (0.06, False)])
-def test_over_a_full_table_a_thing_lies_over_what_is_flat_but_not_over_what_is_high(
-    world: EmbeddedWorld, high: float, stands: bool
+@pytest.mark.parametrize(
+    ("bears", "high", "stands"),
+    [("coffee table", 0.02, True), ("coffee table", 0.06, False), ("basket", 0.06, True)],
+)
+def test_over_a_full_table_a_thing_lies_over_what_is_flat_and_in_a_basket_over_all(
+    world: EmbeddedWorld, bears: str, high: float, stands: bool
 ) -> None:
-    """A toy let go over a remote control does not jump to the floor."""
+    """A toy let go over a remote control does not jump to the floor; a basket holds a heap."""
     things = world.contents
+    things.things["o_table"].label = LabelBelief.of(bears)
     for name, y in (("o_book", 1.6), ("o_towel", 1.85)):
         narrow = things.things[name]
         narrow.box = Box((7.5, y, 0.45 + high / 2.0), (0.94, 0.05, high))

@@ -9,6 +9,7 @@ import numpy as np
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.scene import Receptacle, SceneObject
+from coterie_core.surfaces import hollow_bottom
 from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -167,7 +168,9 @@ class Hands:
             if box is None:
                 box, on = self._stacked(item, owner, hand)
             if box is None:
-                box, on = self._spot(item, owner, receptacle, hand, over=_FLAT), owner.id
+                hollow = hollow_bottom(owner.label.top, owner.box) is not None
+                over = math.inf if hollow else _FLAT  # within a rim things lie in a heap
+                box, on = self._spot(item, owner, receptacle, hand, over), owner.id
             if box is not None:
                 inside = owner.id if receptacle.inside and on == owner.id else ""
                 self._things.put(item.id, box, owner.room, on, inside)
