@@ -25,7 +25,7 @@ LET_PASS = 8.0
 HEARING = 2.0
 """How long a blocked robot waits for a request of the one before it, which is blocked, too [s]."""
 _SPOTS = 4  # spots that are tried for one request, one after the other
-_TRIES = 3  # drives blocked one after the other, after which also the first by name goes aside
+_TRIES = 2  # drives blocked one after the other, after which also the first by name goes aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class MakingWay:
 
         A robot that is blocked itself goes aside for one whose name sorts before its own: of two
         that stand before one another, one moves. Where that does not help, since the other one
-        stands where the way ends, it goes for any.
+        stands where the way ends, it goes for any at the second time.
 
         Args:
             find: Finds the spot.
@@ -171,6 +171,8 @@ class MakingWay:
         elif self._goal is not None and result.outcome in (Outcome.UNREACHABLE, Outcome.BLOCKED):
             self._closed.append(self._goal)
             stuck = self._busy and result.outcome is Outcome.BLOCKED
+            if stuck:
+                self.blocked = 0  # now it is the turn of the other one
             if result.outcome is Outcome.UNREACHABLE and self._tries < _SPOTS:
                 self.asked = self._request
         self.whom, self._goal = "", None

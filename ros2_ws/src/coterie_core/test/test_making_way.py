@@ -96,7 +96,7 @@ def test_who_is_busy_goes_aside_only_if_it_is_blocked_by_one_whose_name_comes_fi
 
 def test_where_yielding_by_name_does_not_help_the_first_one_goes_too_and_lets_the_other_pass():
     robot, drive = MakingWay("anna"), NavigateTo(position=SPOT)
-    for k in range(3):
+    for k in range(2):
         robot.hear(asked(str(k)), k * PAUSE)
         assert robot.go_aside(lambda request, closed: SPOT, idle=False) is None
         assert robot.blocked_drive(drive, BLOCKED) == drive
@@ -122,6 +122,7 @@ def test_who_is_blocked_on_its_way_aside_asks_for_that_if_it_has_work():
         robot.hear(asked(sender="rover"), 1.0)
         assert robot.go_aside(lambda request, closed: SPOT, idle=idle) is not None
         assert robot.ended(BLOCKED) is not idle, "of idle robots one does not chase the other"
+        assert robot.blocked == int(idle), "who has asked for its way aside stays until it is free"
         assert robot.ended(OK) is False
 
 

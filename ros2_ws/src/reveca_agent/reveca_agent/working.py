@@ -249,6 +249,7 @@ class Work:
             if (await self._go(way, view.position)).ok:
                 again = self.body.motion(action)
                 return again if isinstance(again, Motion) else None
+            await self._make_way(idle=False)
         others = motion.stands[1:] if _unseen(action, outcome) else ()
         return replace(motion, stands=others) if others else None
 
