@@ -126,7 +126,7 @@ class MakingWay:
         points = tuple(way[:MOST_POINTS])
         return WayRequest(f"{self.robot}-way-{now:.2f}", self.robot, points, radius)
 
-    def go_aside(self, find: Finder, idle: bool) -> NavigateTo | None:
+    def go_aside(self, find: Finder, idle: bool, stands_aside: bool = False) -> NavigateTo | None:
         """Return how to go aside for who has asked; None: nobody has, or there is no need.
 
         A robot that is blocked itself goes aside for one whose name sorts before its own: of two
@@ -136,13 +136,15 @@ class MakingWay:
         Args:
             find: Finds the spot.
             idle: Whether it has nothing else to do.
+            stands_aside: Whether it waits aside, and was asked once more.
         """
-        request, self.asked = self.asked, None
+        request = self.asked
         if request is None:
             return None
-        yields = self.blocked >= (1 if request.sender < self.robot else _TRIES)
-        if not idle and not yields:
-            return None
+        turn = self.blocked >= (1 if request.sender < self.robot else _TRIES)
+        if not (idle or stands_aside or turn):
+            return None  # its turn comes if it is blocked once more
+        self.asked = None
         spot = find(request, self._closed)
         if spot is None:
             return None
@@ -195,19 +197,20 @@ async def make_way(
         ask_way: Asks the others for the way of a drive.
         idle: Whether it has nothing else to do.
     """
-    moved = False
+    moved = stands_aside = False
     if aside.listens and not idle:
         aside.listens = False
         await carry_out(Wait(HEARING))
-    while (skill := aside.go_aside(find, idle)) is not None:
-        moved, result = True, None
-        try:
-            result = await carry_out(skill)
-        finally:  # stopped on the way: it goes aside for nobody any more
-            stuck = aside.ended(result)
-        if stuck:
-            ask_way(skill)
-    if aside.lets_pass:
-        aside.lets_pass = False
+    while True:
+        while (skill := aside.go_aside(find, idle, stands_aside)) is not None:
+            moved, result = True, None
+            try:
+                result = await carry_out(skill)
+            finally:  # stopped on the way: it goes aside for nobody any more
+                stuck = aside.ended(result)
+            if stuck:
+                ask_way(skill)
+        if not aside.lets_pass:
+            return moved
+        aside.lets_pass, stands_aside = False, True
         await carry_out(Wait(LET_PASS))
-    return moved

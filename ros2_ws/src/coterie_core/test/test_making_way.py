@@ -91,17 +91,16 @@ def test_who_is_busy_goes_aside_only_if_it_is_blocked_by_one_whose_name_comes_fi
         robot.hear(asked(), 1.0)
         assert robot.blocked_drive(Wait(1.0), OK) is None and robot.asked is not None
         found = robot.go_aside(lambda request, closed: SPOT, idle=False)
-        assert (found is not None) is moves and robot.asked is None
+        assert (found is not None) is moves and (robot.asked is None) is moves
 
 
 def test_where_yielding_by_name_does_not_help_the_first_one_goes_too_and_lets_the_other_pass():
     robot, drive = MakingWay("anna"), NavigateTo(position=SPOT)
-    for k in range(2):
-        robot.hear(asked(str(k)), k * PAUSE)
+    robot.hear(asked("0"), 0.0)
+    for _ in range(2):
         assert robot.go_aside(lambda request, closed: SPOT, idle=False) is None
-        assert robot.blocked_drive(drive, BLOCKED) == drive
+        assert robot.blocked_drive(drive, BLOCKED) == drive and not robot.listens
         assert robot.blocked_drive(drive, NOWHERE) is None
-    robot.hear(asked("3"), 3 * PAUSE)
     assert robot.go_aside(lambda request, closed: SPOT, idle=False) is not None
     robot.ended(OK)
     assert robot.lets_pass and robot.blocked == 0
@@ -260,6 +259,25 @@ def test_making_way_ends_where_nothing_is_left_to_try_and_waits_where_there_is_w
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
     robot.hear(asked("2", sender="rover"), 1.0 + PAUSE)
     assert go(idle=False) is True and done[2:] == [Wait(LET_PASS)] and len(ways) == 1
+
+
+def test_who_waits_aside_and_is_asked_again_goes_farther():
+    """The other one has changed its mind, and comes along where this one waits."""
+    robot, done = MakingWay("slim"), []
+
+    async def carry_out(skill):
+        done.append(skill)
+        if skill == Wait(LET_PASS) and len(done) == 2:
+            robot.hear(asked("2", sender="rover"), 1.0 + PAUSE)
+        return OK
+
+    robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
+    robot.hear(asked(sender="rover"), 1.0)
+    spot = NavigateTo(position=SPOT, tolerance=0.1)
+    assert asyncio.run(
+        make_way(robot, lambda request, closed: SPOT, carry_out, lambda drive: None, False)
+    )
+    assert done == [spot, Wait(LET_PASS), spot, Wait(LET_PASS)]
 
 
 def test_of_two_that_are_blocked_at_once_each_waits_for_the_request_of_the_other_one():

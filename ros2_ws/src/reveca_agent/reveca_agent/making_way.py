@@ -12,7 +12,7 @@ from coterie_core.making_way import WayRequest
 from coterie_core.skills import NavigateTo, Skill, SkillResult
 from reveca_agent.house import HouseBody
 from reveca_agent.house_map import HouseMap
-from reveca_agent.standing import OVERHEAD
+from reveca_agent.standing import OVERHEAD, ROUGH
 
 
 def way_request(body: HouseBody, skill: Skill, result: SkillResult) -> WayRequest | None:
@@ -23,8 +23,11 @@ def way_request(body: HouseBody, skill: Skill, result: SkillResult) -> WayReques
 
 def _request(body: HouseBody, goal: Vec3) -> WayRequest:
     here = body.spot.position
-    cells = body.map.floor.cells(here[2])
-    way = (here, goal) if cells is None else cells.way(here, goal)
+    way: tuple[Vec3, ...] = (here, goal)
+    for rough in (0.0, ROUGH):  # where its map shows no way, it is the straight line
+        cells = body.map.floor.cells(here[2], rough)
+        if cells is not None and len(way) == 2:
+            way = cells.way(here, goal)
     return body.aside.request(way, body.shape.radius, body.time)
 
 
@@ -58,20 +61,26 @@ def aside_of(
 ) -> Vec3 | None:
     """Return where a robot goes to make way, as `spot_aside` does, by its map [m].
 
+    Where that shows no spot, boxes of furniture that cameras saw count as too wide.
+
     Args:
         house: What it knows of the house.
         here: Where it stands [m].
         request: What the other one asks for.
         closed: Spots that it did not get to [m].
     """
-    cells = house.floor.cells(here[2])
-    if cells is None:
-        return None
-    height = cells.elevation
-    ways = [
-        (a, b)
-        for a, b in itertools.pairwise(request.way)
-        if min(abs(a[2] - height), abs(b[2] - height)) < OVERHEAD
-    ]
-    driven = [piece for piece in house.trail if abs(piece[0][2] - height) < OVERHEAD]
-    return spot_aside(cells, here, house.shape.radius, request, ways, closed, driven)
+    driven = [piece for piece in house.trail if abs(piece[0][2] - here[2]) < OVERHEAD]
+    for rough in (0.0, ROUGH):
+        cells = house.floor.cells(here[2], rough)
+        if cells is None:
+            return None
+        height = cells.elevation
+        ways = [
+            (a, b)
+            for a, b in itertools.pairwise(request.way)
+            if min(abs(a[2] - height), abs(b[2] - height)) < OVERHEAD
+        ]
+        spot = spot_aside(cells, here, house.shape.radius, request, ways, closed, driven)
+        if spot is not None:
+            return spot
+    return None

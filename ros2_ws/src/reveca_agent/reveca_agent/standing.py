@@ -149,13 +149,17 @@ class FreeFloor:
         """Return the sideways distance from a spot to a box [m]."""
         return float(Polygon(box.footprint()).distance(Point(spot[:2])))
 
-    def cells(self, height: float) -> FreeCells | None:
+    def cells(self, height: float, rough: float = 0.0) -> FreeCells | None:
         """Return where the robot's middle can be on the floor at a height [m], in doors too.
 
         None: no room there has an outline, or they span what no raster holds.
+
+        Args:
+            height: Of the floor [m].
+            rough: By how much boxes of furniture that cameras saw count as too wide [m].
         """
         level = {
-            room.id: self._free(room.id)
+            room.id: self._free(room.id, rough)
             for room in self._scene.rooms.values()
             if abs(self.elevation(room) - height) < OVERHEAD
         }
@@ -166,8 +170,10 @@ class FreeFloor:
             if len(sides) < 2 or 0.0 < way.width < 2.0 * (self._radius - MARGIN):
                 continue
             door = Point(way.position[:2])
-            a, b = (nearest_points(side, door)[0] for side in sides)
-            ways.append(LineString([a, door, b]).buffer(CELL))
+            # Where it has driven may be a part of its own, nearer to the door than the rest.
+            near = (part for side in sides for part in self._at_door(side, door) or [side])
+            ends = [nearest_points(part, door)[0] for part in near]
+            ways += [LineString([end, door]).buffer(CELL) for end in ends]
         ground = unary_union([*parts.values(), *ways])
         if ground.is_empty:
             return None
@@ -184,6 +190,11 @@ class FreeFloor:
     def forget(self) -> None:
         """Furniture has changed: look at the map again."""
         self._free.cache_clear()
+
+    def _at_door(self, ground: BaseGeometry, door: Point) -> list[BaseGeometry]:
+        """Return the parts of free floor that begin at a door."""
+        parts = getattr(ground, "geoms", (ground,))
+        return [part for part in parts if part.distance(door) <= self._radius + DOOR]
 
     def _free_of(self, room_id: str, rough: float = 0.0, cut_off: bool = False) -> BaseGeometry:
         """Return a room's free floor; with `cut_off` also what boxes that cameras saw cut off."""
@@ -216,12 +227,12 @@ class FreeFloor:
             return free
         parts = list(free.geoms) if isinstance(free, MultiPolygon) else [free]
         doors = [
-            Point(way.position[:2]).buffer(self._radius + DOOR)
+            Point(way.position[:2])
             for way in self._scene.connections.values()
             if room_id in (way.room_a, way.room_b)
         ]
         # Corners that furniture cuts off are nowhere to stand: one does not get there.
-        open_ = [part for part in parts if any(part.intersects(door) for door in doors)]
+        open_ = [part for door in doors for part in self._at_door(free, door)]
         if open_:
             return unary_union(open_)
         return max(parts, key=lambda part: part.area, default=Polygon())

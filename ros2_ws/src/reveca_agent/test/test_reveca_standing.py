@@ -2,12 +2,14 @@
 
 import math
 
+import numpy as np
 import pytest
+from scipy import ndimage
 from shapely import Point, Polygon
 
 from coterie_core.geometry import Box
 from coterie_core.scene import Connection, Floor, Room, SceneGraph, Sighting
-from coterie_fixtures.two_room_map import furniture, two_rooms
+from coterie_fixtures.two_room_map import KITCHEN, LIVING, furniture, two_rooms
 from reveca_agent.standing import FreeFloor
 
 RADIUS, REACH = 0.2, 0.7
@@ -146,3 +148,13 @@ def test_heights_are_those_of_the_floor(scene):
     floor = FreeFloor(scene, RADIUS)
     box = Box((2.0, 2.0, 3.4), (0.1, 0.1, 0.1))
     assert all(z == 2.8 for _, _, z in floor.beside(box, scene.rooms["attic"], REACH))
+
+
+def test_where_it_has_driven_in_a_door_cuts_no_room_off(scene):
+    """A bit of its trail lay nearer to the door than the room's floor, and was all of the room."""
+    (door,) = scene.connections.values()
+    x, y, _ = door.position
+    here = (x + 0.1, y, 0.0)
+    cells = FreeFloor(scene, RADIUS, [(here, (x + 0.11, y, 0.0))]).cells(0.0)
+    parts, _ = ndimage.label(cells.free, np.ones((3, 3)))
+    assert len({parts[cells.cell(point)] for point in (KITCHEN, here, LIVING)}) == 1
