@@ -168,7 +168,7 @@ class Communicator:
         if claim is not None and not claim.by:
             return "placed", claim.target
         fetched = any(
-            deed.kind == "fetch" and deed.target == item and deed.outcome != "gone"
+            deed.kind == "fetch" and deed.target == item and deed.outcome == "done"
             for deed in memory.deeds
         )
         if fetched and item not in self._aside:

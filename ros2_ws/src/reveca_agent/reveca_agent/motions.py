@@ -159,8 +159,12 @@ class Motions:
             motion = self.of(Put(holding, top.id), here, holding)
             if isinstance(motion, Motion):
                 yield motion
+        yield Motion(then=self.onto_floor(here))
+
+    def onto_floor(self, here: Spot) -> Place:
+        """Return how to put what the hand holds onto the floor beside the robot."""
         x, y, z = here.position
-        yield Motion(then=Place(Target("floor", (x + 0.5, y, z))))
+        return Place(Target("floor", (x + 0.5, y, z)))
 
     def note_failed(self, target: str, bears_at: Vec3 | None = None) -> None:
         """Take in that a thing could not be put where it was to be put: it is tried elsewhere.

@@ -193,6 +193,9 @@ class Work:
             result, instead = await self._try(action, again)
         if instead is not None:
             return instead
+        if result.outcome is Outcome.HAND_FULL and not self.body.holding:
+            # From before, or the fingers have closed on something beside: that goes down first.
+            await self._skill(self.body.motions.onto_floor(self.body.spot))
         self.body.ended(action, result)
         if isinstance(action, Put) and result.ok and await self._fell(action.item):
             self.body.fell(action.item)

@@ -405,7 +405,10 @@ async def test_what_is_closed_instead_of_what_was_to_be_opened_is_left_alone(way
     assert agent.memory.blocked("cabinet-1")
 
 
-@pytest.mark.parametrize(("outcome", "answer"), [("done", "taken"), ("gone", "untouched")])
+@pytest.mark.parametrize(
+    ("outcome", "answer"),
+    [("done", "taken"), ("gone", "untouched"), ("hands_full", "untouched")],
+)
 async def test_who_did_not_find_a_thing_has_not_taken_it(ways, outcome, answer):
     agent = started(ways)
     agent.observe(seeing(TABLE, COUNTER))

@@ -311,6 +311,18 @@ async def test_what_only_another_one_has_seen_is_looked_for_before_it_counts_as_
         assert driver.skills == ["LookAround", "Wait"] and result.reason == "gone"
 
 
+async def test_what_nobody_knows_to_be_in_the_hand_goes_down_first():
+    """Its fingers had closed on the front of a cabinet; it could grasp nothing (51214)."""
+    body, agent, eyes = body_for("ON(sponge, table): 1")
+    eyes.see(SPONGE)
+    driver = Driver(eyes, Pick=[Outcome.HAND_FULL])
+    work = Work(agent, body, driver)
+    for _ in range(2):
+        await work._carry_out(Grab("rover-sponge-1"))
+    assert [skill for skill in driver.skills if skill != "NavigateTo"] == ["Pick", "Place", "Pick"]
+    assert body.holding == "rover-sponge-1"
+
+
 @pytest.mark.parametrize("views", [True, False])
 async def test_what_is_to_bear_a_thing_is_looked_at_from_farther_off(views):
     """All sides of a stove were tried in vain from near by (51162, in the lab)."""
