@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.geometry import Box
@@ -95,10 +96,17 @@ def test_without_a_camera_model_nothing_is_left_out_and_nothing_behind_the_camer
         ((0.0, 0.6, 0.6), (0.9, 0.5, 0.5), "box", True),
         ((0.0, 0.6, 0.6), MUG, "table", True),
         ((0.0, 0.6, 1.0), MUG, "mug", True),
+        ((0.0, 0.77, 0.97), (0.11, 0.43, 0.75), "mug", False),  # with the floor behind it
+        ((0.0, 0.77, 0.97), (0.3, 0.43, 0.75), "bag", True),
+        ((0.3, 0.77, 0.97), (0.11, 0.43, 0.75), "mug", True),  # beside the hand
     ],
 )
-def test_what_is_held_is_left_out_in_space(center, size, label, stays) -> None:
-    one = BoxDetection(center, LEVEL, size, {label: 0.9})
+@pytest.mark.parametrize("turned", [0.0, 1.3])
+def test_what_is_held_is_left_out_in_space(center, size, label, stays, turned) -> None:
+    middle = np.array([0.0, 0.6, 0.6])
+    turn = Rotation.from_rotvec([0.0, turned, 0.0])
+    center = tuple(middle + turn.apply(np.subtract(center, middle)))
+    one = BoxDetection(center, tuple(turn.as_quat()), size, {label: 0.9})
     found = own_arm(Grasped(MUG, "hand")).in_space([one], "camera")
     assert (one in found) is stays
 

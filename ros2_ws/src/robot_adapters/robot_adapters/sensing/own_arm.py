@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Protocol, TypeVar
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from coterie_core.detections import BoxDetection, ImageDetection
 from coterie_core.geometry import Vec3
@@ -196,7 +197,11 @@ class OwnArm:
         return _others(found, held_one)
 
     def in_space(self, found: Sequence[BoxDetection], frame: str) -> tuple[BoxDetection, ...]:
-        """Return what a detector found in space, in a frame, without what the hand holds."""
+        """Return what a detector found in space, in a frame, without what the hand holds.
+
+        That may be a box from the hand to the floor behind it: detectors put into one box what
+        shows beside a thing.
+        """
         held = self.sphere(frame)
         if held is None:
             return tuple(found)
@@ -204,7 +209,11 @@ class OwnArm:
 
         def held_one(one: BoxDetection) -> bool:
             near = math.dist(one.center, middle) <= radius
-            return near and max(one.size) <= 2.0 * _LARGER * radius
+            if near and max(one.size) <= 2.0 * _LARGER * radius:
+                return True
+            away = np.subtract(middle, one.center)
+            inside = np.abs(Rotation.from_quat(one.rotation).inv().apply(away)) - _AROUND
+            return bool((inside <= np.divide(one.size, 2.0)).all()) and min(one.size) <= radius
 
         return _others(found, held_one)
 
