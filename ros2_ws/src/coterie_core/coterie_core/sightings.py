@@ -19,6 +19,8 @@ MOVED = 1.0
 """A thing with a known id that is farther from where it was has been moved [m]."""
 WHERE_PUT = 0.2
 """What is seen nearer than this to where it was put is on what it was put on [m]."""
+_LEVEL = 0.1
+"""What is seen so much higher or lower than it was put may stand as high [m]."""
 _FELL = 0.2
 """What is seen so much lower than it was put is not on that any more [m]."""
 _SLIVER = 0.2
@@ -262,6 +264,21 @@ def fell_from(owner: SceneObject, put: float, seen: float) -> bool:
     category = load_household().category(owner.label.top)
     deep = category is not None and (category.depth > 0.0 or category.boards)
     return not deep and seen < put - _FELL
+
+
+def rests_where_put(put_at: Vec3, foot: Vec3, borne: bool) -> bool:
+    """Whether a thing is still on what it was put on.
+
+    Boxes of cameras may end before what bears it does: what nothing else bears, and stands as high
+    as it was put, may be seen twice as far away from there.
+
+    Args:
+        put_at: Where its foot was put [m].
+        foot: Where its foot is seen [m].
+        borne: Whether it lies on or in something else by that one's box.
+    """
+    level = not borne and abs(foot[2] - put_at[2]) <= _LEVEL
+    return math.dist(foot, put_at) <= (2.0 * WHERE_PUT if level else WHERE_PUT)
 
 
 def inside_only(thing: SceneObject) -> bool:

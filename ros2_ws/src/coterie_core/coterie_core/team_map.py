@@ -22,13 +22,13 @@ from coterie_core.scene import (
 )
 from coterie_core.sightings import (
     SAME,
-    WHERE_PUT,
     as_thing,
     fell_from,
     is_solid,
     kind_of,
     note_found,
     resting_on,
+    rests_where_put,
     room_at,
     support_at,
     usual_size,
@@ -343,13 +343,16 @@ class TeamMap:
     def _rest_where_put(self, thing: SceneObject, put: _Put) -> None:
         """Have what is seen where it was put rest there, though its box lies in other ones too."""
         put.seen = True
-        away = distance(thing.box.center, put.position)
+        x, y, _ = thing.box.center
+        at = (*put.position[:2], put.foot)
+        borne = bool(thing.support or thing.container)
+        there = rests_where_put(at, (x, y, thing.box.bottom), borne)
         holder = self.scene.objects.get(put.holder)
         if holder is not None and put.holder in (thing.support, thing.container):
             if fell_from(holder, put.foot, thing.box.bottom):
                 thing.support = thing.container = ""
                 return
-        if put.holder not in self.scene.objects or away > WHERE_PUT:
+        if put.holder not in self.scene.objects or not there:
             del self._put[thing.id]
         elif put.holder not in (thing.support, thing.container):
             thing.support, thing.container = put.holder, ""

@@ -10,7 +10,7 @@ from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import RoomView
 from coterie_core.permanence import confidence
 from coterie_core.scene import Room, SceneGraph, SceneObject
-from coterie_core.sightings import WHERE_PUT, fell_from, kind_of, resting_on
+from coterie_core.sightings import fell_from, kind_of, resting_on, rests_where_put
 
 ASSOCIATION_RADIUS_M = 0.6
 """An event is about a thing of its label within this distance [m]."""
@@ -200,7 +200,7 @@ class Store:
                 thing.support = thing.container = ""
             return
         low = (*thing.box.center[:2], thing.box.bottom)
-        if distance(low, belief.put_at) <= WHERE_PUT:
+        if rests_where_put(belief.put_at, low, bool(thing.support or thing.container)):
             thing.support, thing.container = belief.holder, ""
 
     def free(self, wanted: str) -> str:
