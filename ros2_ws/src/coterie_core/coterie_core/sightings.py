@@ -266,17 +266,21 @@ def fell_from(owner: SceneObject, put: float, seen: float) -> bool:
     return not deep and seen < put - _FELL
 
 
-def rests_where_put(put_at: Vec3, foot: Vec3, borne: bool) -> bool:
-    """Whether a thing is still on what it was put on.
+def rests_where_put(owner: SceneObject, put_at: Vec3, foot: Vec3, borne: bool) -> bool:
+    """Whether a thing is still on, or in, what it was put on.
 
     Boxes of cameras may end before what bears it does: what nothing else bears, and stands as high
-    as it was put, may be seen twice as far away from there.
+    as it was put, may be seen twice as far away from there. Of tubs and baskets nobody knows how
+    deep it falls.
 
     Args:
+        owner: What it was put on.
         put_at: Where its foot was put [m].
         foot: Where its foot is seen [m].
         borne: Whether it lies on or in something else by that one's box.
     """
+    if hollow_bottom(owner.label.top, owner.box) is not None and foot[2] <= put_at[2]:
+        return math.dist(foot[:2], put_at[:2]) <= WHERE_PUT
     level = not borne and abs(foot[2] - put_at[2]) <= _LEVEL
     return math.dist(foot, put_at) <= (2.0 * WHERE_PUT if level else WHERE_PUT)
 

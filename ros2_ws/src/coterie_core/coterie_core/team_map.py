@@ -343,16 +343,14 @@ class TeamMap:
     def _rest_where_put(self, thing: SceneObject, put: _Put) -> None:
         """Have what is seen where it was put rest there, though its box lies in other ones too."""
         put.seen = True
-        x, y, _ = thing.box.center
-        at = (*put.position[:2], put.foot)
-        borne = bool(thing.support or thing.container)
-        there = rests_where_put(at, (x, y, thing.box.bottom), borne)
         holder = self.scene.objects.get(put.holder)
         if holder is not None and put.holder in (thing.support, thing.container):
             if fell_from(holder, put.foot, thing.box.bottom):
                 thing.support = thing.container = ""
                 return
-        if put.holder not in self.scene.objects or not there:
+        at, low = (*put.position[:2], put.foot), (*thing.box.center[:2], thing.box.bottom)
+        borne = bool(thing.support or thing.container)
+        if holder is None or not rests_where_put(holder, at, low, borne):
             del self._put[thing.id]
         elif put.holder not in (thing.support, thing.container):
             thing.support, thing.container = put.holder, ""

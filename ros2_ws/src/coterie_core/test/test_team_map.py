@@ -168,14 +168,21 @@ def test_what_is_seen_where_it_was_put_rests_on_what_it_was_put_on(known: TeamMa
 
 
 @pytest.mark.parametrize(
-    ("x", "z", "stays"), [(4.95, 0.8, True), (4.95, 0.6, False), (5.1, 0.8, False)]
+    ("label", "x", "z", "stays"),
+    [
+        ("table", 4.95, 0.8, True),
+        ("table", 4.95, 0.6, False),
+        ("table", 5.1, 0.8, False),
+        ("bathtub", 4.82, 0.2, True),
+        ("bathtub", 4.9, 0.2, False),
+    ],
 )
 def test_what_stands_as_high_as_it_was_put_is_there_though_the_box_ends_before(
-    known: TeamMap, x: float, z: float, stays: bool
+    known: TeamMap, label: str, x: float, z: float, stays: bool
 ) -> None:
     """An armchair's box ended before the far side of its seat: what lay there "had fallen"."""
     box = Box((4.0, 3.0, 0.375), (1.6, 0.9, 0.75))
-    known.scene.add_object(SceneObject("t-1", LabelBelief.of("table"), box, kind="furniture"))
+    known.scene.add_object(SceneObject("t-1", LabelBelief.of(label), box, kind="furniture"))
     (mug,) = look(known, at("mug", 0.7), time=1.0)
     known.take(mug)
     known.put(mug, "t-1", (4.65, 3.0, 0.75))

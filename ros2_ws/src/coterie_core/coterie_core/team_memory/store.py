@@ -194,13 +194,14 @@ class Store:
         belief = self.beliefs.get(thing.id)
         if belief is None or belief.put_at is None or belief.holder not in self.graph.objects:
             return
+        holder = self.graph.objects[belief.holder]
         if belief.holder in (thing.support, thing.container):
-            holder = self.graph.objects[belief.holder]
             if fell_from(holder, belief.put_at[2], thing.box.bottom):
                 thing.support = thing.container = ""
             return
         low = (*thing.box.center[:2], thing.box.bottom)
-        if rests_where_put(belief.put_at, low, bool(thing.support or thing.container)):
+        borne = bool(thing.support or thing.container)
+        if rests_where_put(holder, belief.put_at, low, borne):
             thing.support, thing.container = belief.holder, ""
 
     def free(self, wanted: str) -> str:
