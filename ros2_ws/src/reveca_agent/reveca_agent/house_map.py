@@ -256,15 +256,25 @@ class HouseMap(TeamMap):
         super().set_open(id_, is_open)
 
     def doubtful(self) -> set[str]:
-        """Return ids of what was taken in passing for a place where things belong.
+        """Return ids of what was taken in passing for a place where things belong, or to lie there.
 
-        Where the map has no clearer one of its kind, it counts.
+        Where the map has no clearer place of its kind, it counts. A thing that nobody has put there
+        counts once a second look shows it.
         """
         kinds: dict[str, list[SceneObject]] = {}
         for one in self.scene.objects.values():
             if (kind := kind_of(one.label.top)) in self.targets:
                 kinds.setdefault(kind, []).append(one)
-        return set().union(*(seen_in_passing(alike) for alike in kinds.values()))
+        glimpsed = {
+            one.id
+            for one in self.scene.objects.values()
+            if one.observations == 1
+            and kind_of(one.label.top) in self.items
+            and not self.put_on(one.id)
+            and (holder := self._bearer(one)) is not None
+            and self._is_target(holder)
+        }
+        return glimpsed.union(*(seen_in_passing(alike) for alike in kinds.values()))
 
     def _bearer(self, one: SceneObject) -> SceneObject | None:
         """Return what an item lies on, as a goal means it; None: on nothing that is known.

@@ -120,6 +120,8 @@ def test_the_first_percept_holds_all_furniture_and_later_ones_this_room(body, ey
     assert ids(body.percept()) == {"counter-1", "cabinet-1", "table-1", "shelf-1", "rover-mug-1"}
     assert ids(body.percept()) == {"counter-1", "cabinet-1", "rover-mug-1"}
     eyes.see(ON_TABLE, at=LIVING)
+    assert ids(body.percept()) == {"table-1", "shelf-1"}, "one look does not tell that it is there"
+    eyes.see(ON_TABLE, at=LIVING)
     assert ids(body.percept()) == {"table-1", "shelf-1", "rover-mug-2"}
     body.briefing(GOAL, ["rover"], max_time=10.0)
     assert "counter-1" in ids(body.percept()), "a new goal is told all again"
@@ -462,11 +464,13 @@ def test_on_a_dresser_is_not_in_it():
     eyes = Eyes(body)
     eyes.see(dresser, fridge)
     body.map.set_open("rover-refrigerator-1", True)
-    eyes.see(dresser, fridge, detected("mug", 2.0, 0.4, 0.9), detected("plate", 2.3, 0.4, 0.9))
-    agent.observe(body.percept())
-    things = {thing.label: thing for thing in body.percept().things}
     on_dresser, _ = goal.subgoals
-    assert things["mug"].relation == "on" and agent.memory.needs()[on_dresser] == 0
+    for left in (1, 0):  # a look in passing may show what is not there
+        eyes.see(dresser, fridge, detected("mug", 2.0, 0.4, 0.9), detected("plate", 2.3, 0.4, 0.9))
+        agent.observe(body.percept())
+        assert agent.memory.needs()[on_dresser] == left
+    things = {thing.label: thing for thing in body.percept().things}
+    assert things["mug"].relation == "on"
 
     def put(item, target):
         plan = Plan("deliver", things[target].id, (things[item].id,), 0)
@@ -603,7 +607,8 @@ def memory_of(body, held=""):
 
 def test_a_new_goal_begins_with_what_is_known_of_other_rooms(body, eyes):
     eyes.see(MUG)
-    eyes.see(ON_TABLE, at=LIVING)
+    for _ in range(2):
+        eyes.see(ON_TABLE, at=LIVING)
     body.briefing(GOAL, ["rover"], max_time=100.0)
     assert {t.spot.room for t in body.percept().things if t.kind == "item"} == {"kitchen", "living"}
     assert {t.spot.room for t in body.percept().things} == {"living"}
