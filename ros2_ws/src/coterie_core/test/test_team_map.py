@@ -181,14 +181,10 @@ def test_what_stands_as_high_as_it_was_put_is_there_though_the_box_ends_before(
     known: TeamMap, label: str, x: float, z: float, stays: bool
 ) -> None:
     """An armchair's box ended before the far side of its seat: what lay there "had fallen"."""
-    box = Box((4.0, 3.0, 0.375), (1.6, 0.9, 0.75))
-    known.scene.add_object(SceneObject("t-1", LabelBelief.of(label), box, kind="furniture"))
-    (mug,) = look(known, at("mug", 0.7), time=1.0)
-    known.take(mug)
-    known.put(mug, "t-1", (4.65, 3.0, 0.75))
+    mug = put_onto(known, label, Box((4.0, 3.0, 0.375), (1.6, 0.9, 0.75)), (4.65, 3.0, 0.75))
     for time in (2.0, 3.0):
         assert look(known, at("mug", x, 3.0, z), time=time) == [mug]
-        assert (known.scene.objects[mug].support == "t-1") is stays
+        assert (known.scene.objects[mug].support == "s-1") is stays
 
 
 @pytest.mark.parametrize(
@@ -199,14 +195,19 @@ def test_what_fell_from_what_it_was_put_on_is_not_on_it_though_it_lies_in_its_bo
     known: TeamMap, label: str, lies: float, stays: bool
 ) -> None:
     """A tv stand has doors: things do lie low in its box, but not what was put onto it."""
-    box = Box((4.0, 3.0, 0.25), (1.4, 0.8, 0.5))
-    known.scene.add_object(SceneObject("s-1", LabelBelief.of(label), box, kind="furniture"))
-    (mug,) = look(known, at("mug", 0.7), time=1.0)
-    known.take(mug)
-    known.put(mug, "s-1", (4.1, 3.1, 0.5))
+    mug = put_onto(known, label, Box((4.0, 3.0, 0.25), (1.4, 0.8, 0.5)), (4.1, 3.1, 0.5))
     for time in (2.0, 3.0):
         assert look(known, at("mug", 4.2, 3.1, lies + 0.05), time=time) == [mug]
         assert (known.scene.objects[mug].support == "s-1") is stays
+
+
+def put_onto(known: TeamMap, label: str, box: Box, point: Vec3) -> str:
+    """Have a mug be seen, taken and put onto a piece of furniture `s-1`; return its id."""
+    known.scene.add_object(SceneObject("s-1", LabelBelief.of(label), box, kind="furniture"))
+    (mug,) = look(known, at("mug", 0.7), time=1.0)
+    known.take(mug)
+    known.put(mug, "s-1", point)
+    return mug
 
 
 def overlapping(scene: SceneGraph) -> None:
