@@ -72,3 +72,19 @@ def test_where_there_is_room_it_lies_on_the_table_itself(world: EmbeddedWorld) -
     let_go(world, "o_bowl", (7.7, 1.75, 0.6))
     bowl = world.contents.things["o_bowl"]
     assert bowl.support == "o_table" and bowl.box.bottom == pytest.approx(0.45)
+
+
+@pytest.mark.parametrize(("bears", "falls_in"), [("coffee table", False), ("basket", True)])
+def test_what_is_let_go_within_a_rim_falls_in_beside_the_bottom_too(
+    world: EmbeddedWorld, bears: str, falls_in: bool
+) -> None:
+    """The bottom of a basket ends at its sides; over those a hand may let go, a table has none."""
+    things = world.contents
+    table = things.things["o_table"]
+    table.label = LabelBelief.of(bears)
+    (receptacle,) = table.receptacles
+    surface = receptacle.surface
+    narrow = replace(surface, size=(surface.size[0] - 0.2, *surface.size[1:]))
+    table.receptacles = (replace(receptacle, surface=narrow),)
+    let_go(world, "o_bowl", (table.box.center[0] + table.box.size[0] / 2.0 - 0.03, 1.75, 0.6))
+    assert (things.things["o_bowl"].support == "o_table") is falls_in

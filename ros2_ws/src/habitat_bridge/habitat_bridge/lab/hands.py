@@ -148,6 +148,7 @@ class Hands:
         for owner in self._things:
             if owner.id in riders or owner.id in self._things.held:
                 continue
+            hollow = hollow_bottom(owner.label.top, owner.box) is not None
             for receptacle in owner.receptacles:
                 surface = receptacle.surface
                 if receptacle.inside and owner.is_open is False:
@@ -155,13 +156,9 @@ class Hands:
                 # The hand holds a thing at its middle, which is above what it is put on.
                 if surface.center[2] > hand[2] + 0.02:
                     continue
-                if (
-                    _gap(
-                        Box(surface.center, (*surface.size[:2], 0.0), surface.yaw),
-                        (*hand[:2], surface.center[2]),
-                    )
-                    == 0.0
-                ):
+                # What is let go over a rim falls in, beside the bottom as well.
+                around = owner.box if hollow else surface
+                if around.contains((*hand[:2], around.center[2])):
                     found.append((surface.center[2], owner, receptacle))
         for _, owner, receptacle in sorted(found, key=lambda entry: -entry[0]):
             box, on = self._spot(item, owner, receptacle, hand), owner.id
