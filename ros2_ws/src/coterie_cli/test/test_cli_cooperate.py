@@ -165,6 +165,16 @@ def test_cooperate_names_a_wrong_predicate(capsys, predicate: str) -> None:
     assert code == 2 and "sub-goal" in err and "Traceback" not in err
 
 
+def test_cooperate_warns_of_a_name_that_no_household_has(capsys, tmp_path: Path) -> None:
+    """Detectors may know what no household has: so it is told, and looked for."""
+    explorers = tmp_path / "explorers.yaml"
+    explorers.write_text(BARE.replace("cooperator", "explorer"))
+    _, out, err = run(capsys, "cooperate", "ON(mug, cuonter)", "--team", str(explorers))
+    said = " ".join((out + err).split())
+    assert "warning: 'cuonter'" in said and "do you mean 'counter'?" in said
+    assert "has no robot of role: cooperator" in said
+
+
 def test_cooperate_names_a_wrong_world(capsys) -> None:
     code, _, err = run(capsys, "cooperate", "ON(mug, table)", "--world", "moon")
     assert code == 2 and "--world moon" in err

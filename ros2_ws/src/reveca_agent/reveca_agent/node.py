@@ -48,7 +48,7 @@ from coterie_ros.team_memory import MemoryKeeper
 from coterie_ros.way_requests import hear_way_requests
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody
-from reveca_agent.household_goal import household_goal
+from reveca_agent.household_goal import household_goal, unfamiliar
 from reveca_agent.making_way import make_way
 from reveca_agent.parameters import AGENT_PARAMETERS, shape_of
 from reveca_agent.progress import feedback_of, keep_result
@@ -265,6 +265,8 @@ class RevecaNode(AgentNode):
         request = context.request
         self._busy = True
         goal = household_goal(goal_from_msg(request.name, request.goal))
+        for warning in unfamiliar(goal):
+            self.get_logger().warning(warning)
         self._takes_part.publish(Bool(data=True))
         try:
             body = await self._ready()

@@ -42,7 +42,7 @@ from reveca_agent.house import (
     MOST_LOST,
     HouseBody,
 )
-from reveca_agent.household_goal import household_goal
+from reveca_agent.household_goal import household_goal, unfamiliar
 from reveca_agent.memory import Memory
 from reveca_agent.motions import Motion
 from reveca_agent.plans import Plan
@@ -661,6 +661,14 @@ def test_goals_may_use_any_synonym():
     assert goal.subgoals[0].item == "table"
     assert goal.subgoals[1].target == "refrigerator"
     assert goal.subgoals[1].count == 2 and goal.subgoals[1].relation == "in"
+
+
+def test_names_that_no_household_has_are_told_with_the_nearest():
+    assert unfamiliar(Goal.parse("x", ["ON(dining tables, rover-shelf-2): 1"])) == []
+    wrong = unfamiliar(Goal.parse("x", ["ON(mug, cuonter): 1", "ON(zorp, cuonter): 1"]))
+    assert len(wrong) == 2
+    assert "'cuonter'" in wrong[0] and "do you mean 'counter'?" in wrong[0]
+    assert "'zorp'" in wrong[1] and "do you mean" not in wrong[1]
 
 
 def test_in_a_basket_is_on_it_as_maps_have_it():

@@ -27,6 +27,7 @@ from coterie_cli.own_team import own_team
 from coterie_cli.person import PersonAtTerminal
 from coterie_core.cooperation import Goal, GoalError
 from coterie_core.files import write_atomically
+from reveca_agent.household_goal import unfamiliar
 
 if TYPE_CHECKING:
     from coterie_cli.cooperate.watch import CooperationWatcher
@@ -65,7 +66,7 @@ def cooperate(options: CooperateOptions) -> int:
         FileProblem: The team file is wrong.
     """
     console = Console(stderr=options.as_json)
-    given = _goal(options.name, options.predicates) if options.predicates else None
+    given = _goal(options.name, options.predicates, console) if options.predicates else None
     kept: list[CooperationRecord] = []
     own = options.team_file or options.world or options.model
     running = [] if own else _running(options.domain)
@@ -110,11 +111,14 @@ def _write(record: CooperationRecord, folder: Path) -> tuple[Path, str]:
     return file, text
 
 
-def _goal(name: str, predicates: tuple[str, ...]) -> Goal:
+def _goal(name: str, predicates: tuple[str, ...], console: Console) -> Goal:
     try:
-        return Goal.parse(name or "a shared goal", predicates)
+        goal = Goal.parse(name or "a shared goal", predicates)
     except GoalError as error:
         raise CommandError(str(error)) from None
+    for warning in unfamiliar(goal):
+        console.print(Text(f"warning: {warning}", style="yellow"))
+    return goal
 
 
 def _running(domain: int | None) -> list[RunState]:
@@ -150,7 +154,7 @@ def _with_own(
             f"team {team.name} has no goal: add `goal:` to its section cooperation, or say it: "
             './coterie cooperate "ON(mug, counter): 2"'
         )
-    record = CooperationRecord(given or _goal(spec.name, spec.goal), team.name)
+    record = CooperationRecord(given or _goal(spec.name, spec.goal, console), team.name)
     kept.append(record)
 
     with own_team(team, options.domain, console) as run:
