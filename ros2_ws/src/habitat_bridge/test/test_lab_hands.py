@@ -88,3 +88,26 @@ def test_what_is_let_go_within_a_rim_falls_in_beside_the_bottom_too(
     table.receptacles = (replace(receptacle, surface=narrow),)
     let_go(world, "o_bowl", (table.box.center[0] + table.box.size[0] / 2.0 - 0.03, 1.75, 0.6))
     assert (things.things["o_bowl"].support == "o_table") is falls_in
+
+
+@pytest.mark.parametrize(("long", "stands"), [(0.25, True), (0.5, False)])
+def test_between_other_things_a_thing_stands_across_where_it_does_not_along(
+    world: EmbeddedWorld, long: float, stands: bool
+) -> None:
+    """A strip 14 cm wide is left along one edge: room for a narrow thing turned the right way."""
+    things = world.contents
+    table = things.things["o_table"].receptacles[0].surface
+    left, strip = table.center[0] - table.size[0] / 2.0, 0.14
+    full, bowl = things.things["o_towel"], things.things["o_bowl"]
+    (_, y0, _), (x1, y1, _) = table.axis_aligned()
+    full.box = Box(
+        ((left + strip + x1) / 2.0, (y0 + y1) / 2.0, 0.5), (x1 - left - strip, y1 - y0, 0.06)
+    )
+    full.support = "o_table"
+    bowl.box = replace(bowl.box, size=(long, 0.1, 0.08))
+    if not stands:  # it is as long as the strip, with something on that
+        book = things.things["o_book"]
+        book.box = Box((left + 0.07, 1.7, 0.5), (0.1, 0.1, 0.1))
+        book.support = "o_table"
+    let_go(world, "o_bowl", (left + 0.08, 1.7, 0.6))
+    assert (bowl.support == "o_table") is stands
