@@ -155,13 +155,16 @@ class HouseMap(TeamMap):
     def lies_openly(self, one: SceneObject) -> bool:
         """Tell whether what was put on a thing is in plain view: no boards above it, no sides.
 
-        Detectors miss what is thin, such as a toothbrush.
+        Detectors miss what is thin, such as a toothbrush. A tissue box of which a camera boxed a
+        sliver is not.
         """
         owner = self.thing(self.put_on(one.id))
         category = load_household().category(owner.label.top) if owner is not None else None
         if category is None or one.container or one.id in self._inside:
             return False
-        if sorted(one.box.size)[1] < THIN:
+        kind = load_household().category(one.label.top)
+        least = [low for low, _ in kind.size] if kind is not None and kind.size else [0.0] * 3
+        if max(sorted(one.box.size)[1], sorted(least)[1]) < THIN:
             return False
         return not category.boards and category.depth == 0.0
 

@@ -226,22 +226,24 @@ def test_a_hidden_thing_is_reached_for_from_where_it_was_seen_from():
 
 
 @pytest.mark.parametrize(
-    ("onto", "size", "looks"),
+    ("item", "onto", "size", "looks"),
     [
-        ("table", (0.1, 0.1, 0.1), True),
-        ("table", (0.02, 0.2, 0.03), False),  # a toothbrush is missed
-        ("shelf", (0.1, 0.1, 0.1), False),  # boards hide it
-        ("basket", (0.1, 0.1, 0.1), False),
+        ("sponge", "table", (0.1, 0.1, 0.1), True),
+        ("toothbrush", "table", (0.02, 0.2, 0.03), False),  # detectors miss it
+        ("tissue box", "table", (0.2, 0.03, 0.01), True),  # a camera boxed a sliver of it
+        ("sponge", "shelf", (0.1, 0.1, 0.1), False),  # boards hide it
+        ("sponge", "basket", (0.1, 0.1, 0.1), False),
     ],
 )
-def test_what_was_put_down_is_looked_at_where_it_would_be_seen(onto, size, looks):
-    body, _, eyes = body_for(f"ON(sponge, {onto}): 1", shape=replace(SHAPE, cameras=(AHEAD,)))
+def test_what_was_put_down_is_looked_at_where_it_would_be_seen(item, onto, size, looks):
+    body, _, eyes = body_for(f"ON({item}, {onto}): 1", shape=replace(SHAPE, cameras=(AHEAD,)))
+    name = f"rover-{item.replace(' ', '-')}-1"
     place = seen(onto, (2.6, 2.0, 0.4), (0.5, 0.6, 0.8))
-    eyes.see(seen("sponge", (2.0, 0.4, 0.95), size), place, at=(1.6, 2.0, 0.0))
-    put(body, "rover-sponge-1", f"rover-{onto}-1")
-    assert bool(body.to_be_seen("rover-sponge-1")) is looks
+    eyes.see(seen(item, (2.0, 0.4, 0.95), size), place, at=(1.6, 2.0, 0.0))
+    put(body, name, f"rover-{onto}-1")
+    assert bool(body.to_be_seen(name)) is looks
     eyes.see(at=(1.6, 2.0, 0.0), yaw=math.pi)
-    assert not body.to_be_seen("rover-sponge-1"), "it is behind the robot"
+    assert not body.to_be_seen(name), "it is behind the robot"
 
 
 def test_at_what_only_others_have_told_of_a_robot_looks_around():
