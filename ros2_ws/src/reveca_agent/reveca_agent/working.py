@@ -231,6 +231,8 @@ class Work:
                     continue
                 if result.ok and motion.then is not None:
                     await self._skill(motion.then)  # whatever comes of it, the robot is there
+                    if action.spot is not None and stand == action.spot.position:
+                        self.body.arrived(action)  # as near as it gets, by the look's pose as well
             elif motion.then is not None and (stand is None or result.ok):
                 if isinstance(action, Put):
                     self.body.about_to_put()
