@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -231,8 +232,10 @@ class Work:
                     continue
                 if result.ok and motion.then is not None:
                     await self._skill(motion.then)  # whatever comes of it, the robot is there
-                    if action.spot is not None and stand == action.spot.position:
-                        self.body.arrived(action)  # as near as it gets, by the look's pose as well
+                    off = self._short_of(action, stand)
+                    if off:
+                        why = f"it gets no nearer than {off:.2f} m to where another one stood"
+                        result = SkillResult(Outcome.UNREACHABLE, why)
             elif motion.then is not None and (stand is None or result.ok):
                 if isinstance(action, Put):
                     self.body.about_to_put()
@@ -242,6 +245,16 @@ class Work:
             if stays or (view_first and _unseen(action, result.outcome)):
                 break
         return result, None
+
+    def _short_of(self, way: GoTo, stand: Vec3 | None) -> float:
+        """Return how far from the end of a way the body is [m]; 0: it is there, or not to be yet.
+
+        A wider robot does not get to where a narrow one stood; going there again changes nothing.
+        """
+        if way.spot is None or stand != way.spot.position or self.body.map.thing(way.target):
+            return 0.0
+        off = math.dist(self.body.spot.position[:2], stand[:2])
+        return off if off > self.agent.briefing.reach else 0.0
 
     async def _view(self, action: Action, motion: Motion, outcome: Outcome) -> Motion | None:
         """Look from where a better view is; return how to try an action again, None: not at all.

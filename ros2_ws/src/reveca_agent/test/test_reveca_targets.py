@@ -366,22 +366,24 @@ async def test_who_ends_behind_a_wall_is_not_there(ends, there):
     assert there or len(driver.goals) > 1, "it tries other spots"
 
 
-async def test_as_near_as_it_gets_to_where_another_one_stood_is_there():
-    """The look there told that it was farther off; it went there for two minutes (51232)."""
+@pytest.mark.parametrize(("ends", "there"), [((2.0, 2.5, 0.0), False), ((2.6, 2.5, 0.0), True)])
+async def test_who_does_not_get_to_where_another_one_stood_leaves_it(ends, there):
+    """A wide robot drove to where a narrow one had stood for minutes, in its way (51232)."""
     body, agent, eyes = body_for("ON(sponge, table): 1")
     eyes.see(SPONGE)
 
     class Drives(Driver):
         async def skill(self, skill):
             result = await super().skill(skill)
-            self.eyes.see(at=(2.0, 2.5, 0.0))
+            self.eyes.see(at=ends)
             return result
 
     work, spot = Work(agent, body, Drives(eyes)), Spot("kitchen", (3.0, 2.5, 0.0))
     for _ in range(2):  # from where one sees it, then there
         await work._carry_out(GoTo("slim-table-1", spot))
-    assert body.percept().result.ok
-    assert body.spot == spot
+    result = body.percept().result
+    assert (result.ok, result.reason) == ((True, "") if there else (False, "no_way"))
+    assert there or "no nearer than 1.00 m" in result.text
 
 
 async def test_where_a_hand_closed_on_nothing_the_thing_is_looked_at_again():
