@@ -12,7 +12,7 @@ from coterie_core.embodiment import Camera
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.household import load_household
 from coterie_core.scene import Receptacle, SceneGraph, SceneObject
-from coterie_core.sightings import SAME, kind_of, seen_in_passing
+from coterie_core.sightings import SAME, kind_of, lowest_on, seen_in_passing
 from coterie_core.team_map import TeamMap
 from reveca_agent.lookouts import SPACING, Lookout, lookouts, nearest_view, overlooking
 from reveca_agent.searching import liked
@@ -301,13 +301,15 @@ class HouseMap(TeamMap):
     def _within(self, one: SceneObject) -> str:
         """Return the id of furniture found on the way in whose box an item lies; "": in none's.
 
-        Of such furniture nobody knows at which heights things lie: a sofa's seat, shelves.
+        Of such furniture nobody knows at which heights things lie: a sofa's seat, shelves. What is
+        too low for its kind lies below or beside it.
         """
         x, y, z = one.box.center
         for thing in self.scene.objects.values():
             if thing.kind == "item" or not thing.receptacles or self.told(thing):
                 continue
-            if one.box.bottom > thing.box.bottom + TOP and thing.box.contains((x, y, z), 0.02):
+            low = max(thing.box.bottom + TOP, lowest_on(thing))
+            if one.box.bottom > low and thing.box.contains((x, y, z), 0.02):
                 return thing.id
         return ""
 

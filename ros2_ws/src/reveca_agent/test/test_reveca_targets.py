@@ -77,6 +77,19 @@ def test_what_lies_on_an_item_that_no_goal_names_lies_on_the_furniture_below():
         assert told(body)["rover-sponge-1"].parent == f"rover-{named.replace(' ', '-')}-1"
 
 
+@pytest.mark.parametrize(("low", "parent"), [(0.12, ""), (0.75, "rover-table-1")])
+def test_what_is_too_low_for_a_table_is_not_on_it_though_it_lies_in_its_box(low, parent):
+    """Keys in a dishwasher were in the box of a table, too wide: a goal counted as met (51233)."""
+    body, _, eyes = body_for("ON(sponge, table): 1")
+    table, sponge = (
+        seen("table", (2.6, 2.0, 0.38), (0.8, 0.8, 0.76)),
+        detected("sponge", 2.6, 2, low),
+    )
+    for _ in range(2):
+        eyes.see(table, sponge)
+    assert told(body)["rover-sponge-1"].parent == parent
+
+
 @pytest.mark.parametrize(
     ("label", "size"), [("laundry basket", (0.4, 0.35, 0.55)), ("stool", (0.36, 0.36, 0.48))]
 )
