@@ -143,13 +143,19 @@ class RevecaAgent:
         why.follow(why.note("action", self.name, body, because=because))
 
     def burden(self) -> str:
-        """Return the id of what the hand holds though none of its places takes it now; "": none."""
+        """Return the id of what the hand holds though none of its places takes it now; "": none.
+
+        Nor does one where none is known, and all rooms left are such that one does not get into.
+        """
         memory = self.memory
+        left = [room for room in self.briefing.ways.rooms if room not in memory.rooms]
+        beyond = len(self.briefing.team) > 1 and bool(left) and all(map(memory.blocked, left))
         for thing in carried(memory):
             wanted = memory.goal.of_item(thing.label)
             places = [id_ for goal in wanted for id_ in memory.targets.get(goal.target, ())]
             known = [id_ for id_ in places if id_ in memory.scene and not memory.scene[id_].missing]
-            if known and all(map(memory.blocked, known)) and not memory.blocked(thing.id):
+            none = all(map(memory.blocked, known)) if known else bool(wanted) and beyond
+            if none and not memory.blocked(thing.id):
                 return thing.id
         return ""
 

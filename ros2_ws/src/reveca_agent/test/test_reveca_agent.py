@@ -341,6 +341,19 @@ async def test_what_no_place_takes_is_a_burden_and_then_said_to_lie_where_it_was
     assert agent.communicator.reply(None).facts.answer == "untouched", "it is free to be fetched"
 
 
+@pytest.mark.parametrize("team", [("Ada", "Bob"), ("Ada",)])
+async def test_what_belongs_where_one_does_not_get_is_a_burden_only_to_one_of_several(ways, team):
+    """A robot too wide for the bathroom kept the knife for the tub until time was up (51233)."""
+    agent = started(ways, team=team)
+    held = replace(PLATE, parent="Ada", relation="held")
+    agent.observe(seeing(COUNTER, held, hands=("plate-1",)))
+    *seen, beyond = sorted(ways.rooms, key=lambda room: room != "kitchen")
+    agent.memory.rooms.update(dict.fromkeys(seen, 1))
+    assert agent.burden() == "", "the table may be in the room that is left"
+    agent.memory.block(beyond)
+    assert agent.burden() == ("plate-1" if len(team) > 1 else "")
+
+
 @pytest.mark.parametrize(("steps", "waits"), [(3, True), (SEEN_ENOUGH + 5, False)])
 async def test_who_stands_beside_what_is_in_place_does_not_wait_for_ever(ways, steps, waits):
     """In a house each observation shows it anew: two robots waited for minutes at a stove."""
