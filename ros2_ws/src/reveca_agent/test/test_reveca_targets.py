@@ -311,6 +311,19 @@ class Driver:
         await asyncio.Event().wait()  # nobody says anything
 
 
+class EndsAt(Driver):
+    """Is always at one point [m], wherever it is to drive."""
+
+    def __init__(self, eyes, ends):
+        super().__init__(eyes)
+        self.ends = ends
+
+    async def skill(self, skill):
+        result = await super().skill(skill)
+        self.eyes.see(at=self.ends)
+        return result
+
+
 @pytest.mark.parametrize("there", [True, False])
 async def test_what_only_another_one_has_seen_is_looked_for_before_it_counts_as_gone(there):
     body, agent, eyes = body_for("ON(sponge, table): 1")
@@ -364,13 +377,7 @@ async def test_who_ends_behind_a_wall_is_not_there(ends, there):
     body, agent, eyes = body_for("ON(sponge, table): 1")
     eyes.see(SPONGE)
 
-    class Drives(Driver):
-        async def skill(self, skill):
-            result = await super().skill(skill)
-            self.eyes.see(at=ends)
-            return result
-
-    driver = Drives(eyes)
+    driver = EndsAt(eyes, ends)
     spot = Spot("kitchen", (3.7, 2.5, 0.0))
     await Work(agent, body, driver)._carry_out(GoTo("rover-sponge-1", spot))
     result = body.percept().result
@@ -385,13 +392,7 @@ async def test_who_does_not_get_to_where_another_one_stood_leaves_it(ends, there
     body, agent, eyes = body_for("ON(sponge, table): 1")
     eyes.see(SPONGE)
 
-    class Drives(Driver):
-        async def skill(self, skill):
-            result = await super().skill(skill)
-            self.eyes.see(at=ends)
-            return result
-
-    work, spot = Work(agent, body, Drives(eyes)), Spot("kitchen", (3.0, 2.5, 0.0))
+    work, spot = Work(agent, body, EndsAt(eyes, ends)), Spot("kitchen", (3.0, 2.5, 0.0))
     for _ in range(2):  # from where one sees it, then there
         await work._carry_out(GoTo("slim-table-1", spot))
     result = body.percept().result
