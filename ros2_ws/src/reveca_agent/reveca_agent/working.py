@@ -234,8 +234,8 @@ class Work:
                     await self._skill(motion.then)  # whatever comes of it, the robot is there
                     off = self._short_of(action, stand)
                     if off:
-                        why = f"it gets no nearer than {off:.2f} m to where another one stood"
-                        result = SkillResult(Outcome.UNREACHABLE, why)
+                        reason = f"it gets no nearer than {off:.2f} m to where another one stood"
+                        result = SkillResult(Outcome.UNREACHABLE, reason)
             elif motion.then is not None and (stand is None or result.ok):
                 if isinstance(action, Put):
                     self.body.about_to_put()
