@@ -198,11 +198,11 @@ class Hands:
         dx, dy = hand[0] - surface.center[0], hand[1] - surface.center[1]
         local = (c * dx + s * dy, -s * dx + c * dy)
         offsets = np.arange(-round(_SHIFT / _STEP), round(_SHIFT / _STEP) + 1) * _STEP
-        spots = []
-        # Along the surface or across it, whichever way a hand turns it where there is no room else.
+        # Along the surface, else across it: a hand turns it the way for which there is room.
         for turn, foot in enumerate((item.box.size[:2], item.box.size[1::-1])):
             half = [max((surface.size[k] - foot[k]) / 2.0, 0.0) for k in range(2)]
             yaw = surface.yaw + turn * math.pi / 2.0
+            spots = []
             for ox, oy in product(offsets.tolist(), repeat=2):
                 x = min(max(local[0] + ox, -half[0]), half[0])
                 y = min(max(local[1] + oy, -half[1]), half[1])
@@ -211,8 +211,10 @@ class Hands:
                 if not any(_overlap(box, other) for other in others):
                     below = (one.top for one in flat if _overlap(box, one))
                     z = max(below, default=surface.center[2]) + height / 2.0
-                    spots.append((turn, math.dist(at, hand[:2]), replace(box, center=(*at, z))))
-        return min(spots, key=lambda spot: spot[:2])[2] if spots else None
+                    spots.append((math.dist(at, hand[:2]), replace(box, center=(*at, z))))
+            if spots:
+                return min(spots, key=lambda spot: spot[0])[1]
+        return None
 
     def _stacked(self, item: SceneObject, owner: SceneObject, hand: Vec3) -> tuple[Box | None, str]:
         """Return where a thing comes to stand on another one, and on which; None: on nothing.
