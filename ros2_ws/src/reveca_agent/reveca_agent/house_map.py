@@ -190,10 +190,10 @@ class HouseMap(TeamMap):
             out += kept[2]
         return out
 
-    def overlooking(self, spot: Spot) -> list[Vec3]:
+    def overlooking(self, spot: Spot, here: Vec3) -> list[Vec3]:
         """Return from where one sees what can be handled from a spot [m], best first."""
         room = self.scene.rooms[spot.room]
-        return overlooking(spot.position, room, self.floor, self.shape.cameras)
+        return overlooking(spot.position, here, room, self.floor, self.shape.cameras)
 
     def nearest_view(self, point: Vec3, room: str, here: Vec3) -> Lookout | None:
         """Return the spot nearest to `here` from where cameras see a point in a room [m]."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.embodiment import Camera
-from coterie_core.geometry import Box, Pose, Vec3, compose
+from coterie_core.geometry import Box, Pose, Vec3, compose, wrap_angle
 from coterie_core.household import load_household
 from coterie_core.scene import Room, SceneObject
 from coterie_core.search_belief import inside_rim
@@ -33,6 +33,8 @@ ABOUT = 0.6
 """How far from where a robot stands the things are that it handles [m]."""
 HEIGHTS = (0.1, 0.8)
 """At which such things lie, on the floor and on tables [m]."""
+SIDES = math.pi / 2.0
+"""Angle between two sides from which a robot looks [rad]."""
 _EYES = Camera()  # of a robot whose cameras nobody has told
 
 Floats = npt.NDArray[np.float64]
@@ -72,11 +74,13 @@ def lookouts(
 
 
 def overlooking(
-    spot: Vec3, room: Room, floor: FreeFloor, cameras: Sequence[Camera], most: int = 2
+    spot: Vec3, here: Vec3, room: Room, floor: FreeFloor, cameras: Sequence[Camera], most: int = 3
 ) -> list[Vec3]:
     """Return from where cameras see what can be handled from a spot [m], best first.
 
-    What lies at a robot's feet is in no image of a camera on its mast.
+    What lies at a robot's feet is in no image of a camera on its mast. They lie on different sides,
+    since the back of a chair may hide what lies on it; of equally good ones the nearest to `here`
+    comes first.
     """
     turns = np.arange(GRID) * (2.0 * math.pi / GRID)
     x, y = spot[0] + ABOUT * np.cos(turns), spot[1] + ABOUT * np.sin(turns)
@@ -84,8 +88,16 @@ def overlooking(
         [np.stack([x, y, np.full(GRID, spot[2] + height)], axis=1) for height in HEIGHTS]
     )
     spots = floor.around(Box(spot, (ABOUT, ABOUT, 0.1)), room, FAR, SPACING)
-    seen = _shown(spots, spot, points, cameras)
-    return [spots[i] for i in _best(seen, most, 0.0)]
+    shown = _shown(spots, spot, points, cameras).sum(axis=1)
+    out: list[Vec3] = []
+    for _, _, view in sorted(
+        (-int(count), math.dist(view, here), view)
+        for view, count in zip(spots, shown, strict=True)
+        if count
+    ):
+        if len(out) < most and all(_between(view, spot, other) >= SIDES for other in out):
+            out.append(view)
+    return out
 
 
 def nearest_view(
@@ -125,6 +137,12 @@ def _shown(
             shown = np.array([camera.shows(body, (px, py, pz)) for px, py, pz in points])
             seen[k] |= shown if clear is None else shown & clear(eye, points)[0]
     return seen
+
+
+def _between(one: Vec3, spot: Vec3, other: Vec3) -> float:
+    """Return the angle between the ways from a spot to two others, seen from above [rad]."""
+    a, b = (math.atan2(end[1] - spot[1], end[0] - spot[0]) for end in (one, other))
+    return abs(wrap_angle(a - b))
 
 
 def _best(seen: Bools, most: int, least: float) -> list[int]:

@@ -288,7 +288,7 @@ class Motions:
             more = self.house.stands(thing) if thing is not None and known else []
             others = [s for s in more if s != action.spot.position]
             if thing is None:
-                return self._look_for(action.target, action.spot)
+                return self._look_for(action.target, action.spot, here)
             return Motion((action.spot.position, *others), None, thing.box.center)
         if room is not None:
             if room.id == here.room:
@@ -303,12 +303,13 @@ class Motions:
             return _failed("unknown_target", f"{action.target} is no room or thing of the map")
         return Motion(tuple(self.house.stands(thing)), None, thing.box.center)
 
-    def _look_for(self, target: str, spot: Spot) -> Motion:
+    def _look_for(self, target: str, spot: Spot, here: Spot) -> Motion:
         """Return how to look for what only others have told of: from where one sees it, then there.
 
         What lies at a robot's feet is in no image of a camera on its mast.
         """
-        views = [] if (target, spot) in self._looked else self.house.overlooking(spot)
+        looked = (target, spot) in self._looked
+        views = [] if looked else self.house.overlooking(spot, here.position)
         self._looked.append((target, spot))
         return Motion((*views, spot.position), LookAround(), spot.position)
 

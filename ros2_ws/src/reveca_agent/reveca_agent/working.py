@@ -232,6 +232,12 @@ class Work:
                     continue
                 if result.ok and motion.then is not None:
                     await self._skill(motion.then)  # whatever comes of it, the robot is there
+                    if stand is not motion.stands[-1]:
+                        instead = await self._on_the_way(action)
+                        if instead is not None and not self.body.motions.only_told(instead):
+                            return result, instead
+                        if self.body.map.thing(action.target) is None:
+                            continue  # its back may hide it: there are other sides
                     off = self._short_of(action, stand)
                     if off:
                         reason = f"it gets no nearer than {off:.2f} m to where another one stood"

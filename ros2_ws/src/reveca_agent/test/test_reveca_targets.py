@@ -1,14 +1,15 @@
 """Where things belong: baskets, stools, shelves found on the way, and what is taken for them."""
 
 import asyncio
+import itertools
 import math
 from dataclasses import replace
 
 import pytest
 
-from coterie_core.cooperation import Goal, GoTo, Grab, Put, Spot
+from coterie_core.cooperation import Facts, Goal, GoTo, Grab, Note, Put, Sighting, Spot
 from coterie_core.embodiment import Camera
-from coterie_core.geometry import Box, Pose
+from coterie_core.geometry import Box, Pose, wrap_angle
 from coterie_core.observation import Detection
 from coterie_core.scene import LabelBelief, SceneObject
 from coterie_core.skills import LookAround, NavigateTo, Outcome, SkillResult
@@ -284,6 +285,21 @@ def test_it_looks_from_where_its_camera_shows_it_and_goes_there_next():
     assert second.stands == (there.position,), "it ends where it was told, or would never be there"
 
 
+def test_it_looks_from_different_sides_and_first_from_the_nearest():
+    """The back of a chair hid the scissors on it from the one side that a robot looked from."""
+    body, _, eyes = body_for("ON(sponge, basket): 1", shape=replace(SHAPE, cameras=(AHEAD,)))
+    eyes.see()
+    spot = (6.5, 2.0, 0.0)
+    motion = body.motion(GoTo("slim-basket-1", Spot("living", spot)))
+    *views, last = motion.stands
+    assert last == spot and len(views) == 3
+    ways = [math.atan2(y - spot[1], x - spot[0]) for x, y, _ in views]
+    for a, b in itertools.combinations(ways, 2):
+        assert abs(wrap_angle(a - b)) >= math.pi / 2.0 - 1e-9
+    near = min(views, key=lambda view: math.dist(view, body.spot.position))
+    assert views[0] == near
+
+
 class Driver:
     """Carries out what it is told to; a look shows what is there.
 
@@ -307,8 +323,28 @@ class Driver:
     def ask_way(self, request):
         raise AssertionError("nothing is in the way")
 
+    def heard(self):
+        return ()
+
+    def speak(self, note):
+        """Nobody listens."""
+
     async def noted(self):
         await asyncio.Event().wait()  # nobody says anything
+
+
+class SeesAt(Driver):
+    """Gets where it drives to; sees what there is only from its `look`-th look on."""
+
+    def __init__(self, eyes, look, *there):
+        super().__init__(eyes)
+        self.look, self.hidden = look, there
+
+    async def skill(self, skill):
+        result = await super().skill(skill)
+        there = self.hidden if self.skills.count("LookAround") >= self.look else ()
+        self.eyes.see(*there, at=self.goals[-1])
+        return result
 
 
 class EndsAt(Driver):
@@ -398,6 +434,23 @@ async def test_who_does_not_get_to_where_another_one_stood_leaves_it(ends, there
     result = body.percept().result
     assert (result.ok, result.reason) == ((True, "") if there else (False, "no_way"))
     assert there or "no nearer than 1.00 m" in result.text
+
+
+@pytest.mark.parametrize("look", [1, 2, 9])
+async def test_what_is_not_seen_from_one_side_is_looked_for_from_another(look):
+    body, agent, eyes = body_for("ON(sponge, table): 1", shape=replace(SHAPE, cameras=(AHEAD,)))
+    agent.begin(replace(agent.briefing, team=("rover", "slim")))
+    table = seen("table", (2.6, 2.0, 0.4), (0.5, 0.6, 0.8))
+    eyes.see(table)
+    lies = Sighting("slim-sponge-1", "sponge", "living", "slim-chair-1", "on", (6.5, 1.2, 0.0))
+    agent.receive(Note("slim-1", "slim", "start", "", Facts(seen=(lies,))))
+    driver = SeesAt(eyes, look, seen("sponge", (6.5, 1.5, 0.5), (0.1, 0.1, 0.1)))
+    work = Work(agent, body, driver)
+    agent.plan = Plan("fetch", "slim-sponge-1")
+    agent.observe(body.percept())
+    instead = await work._carry_out(GoTo("slim-chair-1", Spot("living", (6.5, 1.2, 0.0))))
+    assert driver.skills == ["NavigateTo", "LookAround"] * min(look, 4)
+    assert (instead is None) is (look == 9)
 
 
 async def test_where_a_hand_closed_on_nothing_the_thing_is_looked_at_again():
