@@ -91,6 +91,35 @@ def test_a_front_that_goes_on_beside_a_thing_is_kept_where_things_lie_behind():
     assert np.abs(corners(frame, plain) - corners(frame, drawn)).max() < 0.1
 
 
+NEIGHBORS = {
+    "oven": ((2.0, 0.3, 0.0), (2.6, 0.9, 0.9)),
+    "dishwasher": ((2.0, -0.33, 0.0), (2.6, 0.27, 0.9)),
+    "kettle": ((2.2, 0.5, 0.9), (2.35, 0.65, 1.15)),
+}
+
+
+def test_of_whom_a_strip_is_that_two_boxes_show_is_left_open():
+    """A dishwasher's side was taken for the oven's, and a faucet was put there (51301)."""
+    frame, drawn = view({**ROOM, **NEIGHBORS}, pitched(0.6, 1.5, 1.2, -0.6, 0.3))
+    plain = [ImageDetection(one.box, one.scores) for one in drawn if one.label in NEIGHBORS]
+    alone = [lift(frame, [one], LiftOptions(far=6.0))[0] for one in plain]
+    for one, before in zip(lift(frame, plain, LiftOptions(far=6.0)), alone, strict=True):
+        low, high = (np.array(corner) for corner in NEIGHBORS[one.detection.label])
+        over = max((low - one.points.min(axis=0)).max(), (one.points.max(axis=0) - high).max())
+        assert over < 0.06
+        if one.detection.label == "kettle":
+            assert one.shared is None, "what stands on an oven is not the oven's"
+            assert one.points.tolist() == before.points.tolist()
+        else:
+            assert one.shared is not None and not one.drawn
+
+
+def test_two_detections_of_one_thing_leave_it_whole():
+    frame, drawn = seen({"table": TABLE}, POSES[0], "table")
+    boxes = [ImageDetection(drawn.box, {label: 0.9}) for label in ("table", "desk")]
+    assert [one.shared for one in lift(frame, boxes, LiftOptions(far=6.0))] == [None, None]
+
+
 def test_a_box_without_depth_has_no_mask_and_no_points():
     frame, drawn = seen({"table": TABLE}, POSES[0], "table")
     frame.depth[:] = math.nan

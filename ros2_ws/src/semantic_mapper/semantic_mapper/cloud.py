@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.detections import RgbdFrame
 from coterie_core.open3d_library import o3d
+from coterie_core.perception.backprojection import Lifted
 
 Points = npt.NDArray[np.float32]
 Counts = npt.NDArray[np.float32]
@@ -27,6 +28,8 @@ RIM = (0.02, 0.03)
 """Points of a single look count so far beyond those that several confirm: [m], and of the size."""
 MEMBER = 0.5
 """Least fraction of the looks at a point that put it within the object."""
+BESIDE = 3.0
+"""Looks as which one counts that has a point beside the object's box, without a drawn mask."""
 KEPT_SHARE = 0.2
 """Points below this after `FORGOTTEN` looks at them are forgotten."""
 FORGOTTEN = 8.0
@@ -86,14 +89,17 @@ class EvidenceCloud:
         self,
         frame: RgbdFrame,
         to_camera: npt.NDArray[np.float64],
-        detection: ImageDetection,
+        found: Lifted,
     ) -> None:
         """Count a look at the object: which points are within its mask, and which are not.
+
+        What is in a box may be another thing's, what is beside it is not this one's: where depth
+        gave the mask, points beside the box count `BESIDE` times.
 
         Args:
             frame: The frame that the object was found in.
             to_camera: Map to optical frame (4, 4).
-            detection: The object in that frame; a box without mask counts as a mask.
+            found: The object in that frame; a box without mask counts as a mask.
         """
         local = self.points @ to_camera[:3, :3].T.astype(np.float32)
         local += to_camera[:3, 3].astype(np.float32)
@@ -110,14 +116,15 @@ class EvidenceCloud:
             known = np.isfinite(measured) & (measured > 0.0)
             there = known & (np.abs(measured - z) <= slack)
             through = known & (measured > z + 2.0 * slack)
-        zone = _zones(detection)
-        left, top, _, _ = detection.box
+        zone = _zones(found)
+        left, top, _, _ = found.detection.box
         row, column = v - top + 1, u - left + 1
         near = (row >= 0) & (row < zone.shape[0]) & (column >= 0) & (column < zone.shape[1])
         where = np.zeros(len(u), np.int8)
         where[near] = zone[row[near], column[near]]
         self.inside[seen] += there & (where == 2)
-        self.outside[seen] += (there & (where == 0)) | through
+        weight = np.where(near | found.drawn, 1.0, BESIDE)
+        self.outside[seen] += np.where(there & (where == 0), weight, through)
 
     def add(self, new: Points, voxel: float, most: int) -> None:
         """Add the points of a look; of each voxel the first point stays, with its evidence.
@@ -188,17 +195,22 @@ class EvidenceCloud:
         return parts
 
 
-def _zones(detection: ImageDetection) -> npt.NDArray[np.int8]:
-    """Of the box grown by a pixel: 2 within the mask, 1 next to it (no evidence), 0 outside."""
-    _, _, width, height = detection.box
+def _zones(found: Lifted) -> npt.NDArray[np.int8]:
+    """Of the box grown by a pixel: 2 within the mask, 0 outside, 1 (no evidence) next to it.
+
+    What another box has as well is no evidence, either.
+    """
+    _, _, width, height = found.detection.box
+    mask = found.detection.mask
     zone = np.zeros((height + 2, width + 2), np.int8)
-    if detection.mask is None:
+    if mask is None:
         zone[1:-1, 1:-1] = 2
     else:
-        mask = detection.mask
         for part in (zone[:-2, 1:-1], zone[2:, 1:-1], zone[1:-1, :-2], zone[1:-1, 2:]):
             part[mask] = 1
         zone[1:-1, 1:-1][mask] = 2
+    if found.shared is not None:
+        zone[1:-1, 1:-1][found.shared] = 1
     return zone
 
 

@@ -231,7 +231,7 @@ class SemanticMapper:
         one: Lifted,
     ) -> None:
         options = self.options
-        thing.cloud.look(frame, to_camera, one.detection)
+        thing.cloud.look(frame, to_camera, one)
         thing.cloud.add(one.points, options.lift.voxel, options.most_points)
         self._note(thing, frame, one)
         thing.settle()

@@ -79,6 +79,21 @@ def test_what_is_seen_side_by_side_in_one_image_stays_two():
     assert len(mapper.scene().objects) == 2
 
 
+def test_one_box_that_shows_where_a_thing_ends_outweighs_two_that_hold_its_neighbor():
+    row = {
+        "oven": ((2.0, 0.0, 0.3), (2.6, 0.6, 1.2)),
+        "dishwasher": ((2.0, -0.63, 0.3), (2.6, -0.03, 1.2)),
+    }
+    mapper = SemanticMapper(MapperOptions())
+    eyes = [looking(0.2, 0.3, 1.3, 0.0), *(looking(x, -1.3, 1.3, 0.9) for x in (0.8, 0.9))]
+    for k, eye in enumerate(eyes * 4):
+        frame, found = view(row, eye, time=float(k))
+        oven = next(one for one in found if one.label == "oven")
+        mapper.update(frame, [replace(oven, mask=None)])
+    (thing,) = mapper.scene().objects.values()
+    assert thing.box.size[1] == pytest.approx(0.6, abs=0.08)
+
+
 @pytest.mark.parametrize(("behind", "joined"), [("dishwasher", 1), ("mug", 0)])
 def test_furniture_behind_a_chair_is_not_mapped_in_its_place(behind, joined):
     """Robots put a pot onto a chair, where a dishwasher behind it had been found."""

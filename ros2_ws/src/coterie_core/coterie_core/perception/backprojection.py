@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_core.perception.foreground import segmented
+from coterie_core.perception.foreground import segmented, shared_pixels
 from coterie_core.perception.points import clusters, deprojected, thinned
 
 Points = npt.NDArray[np.float32]
@@ -44,12 +44,24 @@ class LiftOptions:
 
 @dataclass(frozen=True, slots=True)
 class Lifted:
-    """A detection in the map: thinned points (n, 3) [m], mean depth [m], share cut at the edge."""
+    """A detection in the map.
+
+    Attributes:
+        detection: What was found; a box has the mask that depth gives it.
+        points: Thinned points, (n, 3) [m].
+        depth: Their median depth [m].
+        touches_edge: Whether the image cuts it off.
+        drawn: Whether the detector drew the mask.
+        shared: Pixels of its box, (height, width), that are not of the mask for another box has
+            them as well; None: there are none.
+    """
 
     detection: ImageDetection
     points: Points
     depth: float
     touches_edge: bool
+    drawn: bool = True
+    shared: npt.NDArray[np.bool_] | None = None
 
 
 def lift(
@@ -57,29 +69,24 @@ def lift(
 ) -> list[Lifted]:
     """Return those detections that have enough depth, as points in the map.
 
-    A mask is taken as it is; a box without one gets one by depth (see `segmented`). Depth outside
-    `near`..`far`, and what is not finite, is left out.
+    A mask is taken as it is; a box without one gets one by depth (see `segmented`), without what
+    another such box has as well (see `shared_pixels`). Depth outside `near`..`far`, and what is not
+    finite, is left out.
     """
     rows, cols = frame.depth.shape
+    inside = [one for one in detections if _reaches_into(one.box, rows, cols)]
+    found = [_segmented(frame, one, options) if one.mask is None else one for one in inside]
+    by_depth = [k for k, one in enumerate(inside) if one.mask is None]
+    shared = dict(zip(by_depth, shared_pixels([found[k] for k in by_depth]), strict=True))
     lifted = []
-    for detection in detections:
+    for k, detection in enumerate(found):
         u0, v0, width, height = detection.box
         left, top = max(u0, 0), max(v0, 0)
         right, bottom = min(u0 + width, cols), min(v0 + height, rows)
-        if right <= left or bottom <= top:
-            continue
         window = frame.depth[top:bottom, left:right]
-        drawn = detection.mask is not None
-        if not drawn:
-            detection = segmented(
-                frame,
-                detection,
-                reach=(options.near, options.far),
-                voxel=options.voxel,
-                eps=options.eps,
-                least=options.min_points,
-                most=options.stride,
-            )
+        drawn, others = k not in shared, shared.get(k)
+        if detection.mask is not None and others is not None:
+            detection = replace(detection, mask=detection.mask & ~others)
         valid = (window >= options.near) & (window <= options.far)  # False for NaN too
         if detection.mask is not None:
             mask = detection.mask[top - v0 : bottom - v0, left - u0 : right - u0]
@@ -106,8 +113,25 @@ def lift(
             continue
         points = kept @ frame.camera_to_map[:3, :3].T + frame.camera_to_map[:3, 3]
         edge = left == 0 or top == 0 or right == cols or bottom == rows
-        lifted.append(Lifted(detection, points.astype(np.float32), reach, edge))
+        lifted.append(Lifted(detection, points.astype(np.float32), reach, edge, drawn, others))
     return lifted
+
+
+def _reaches_into(box: tuple[int, int, int, int], rows: int, cols: int) -> bool:
+    left, top, width, height = box
+    return max(left, 0) < min(left + width, cols) and max(top, 0) < min(top + height, rows)
+
+
+def _segmented(frame: RgbdFrame, detection: ImageDetection, options: LiftOptions) -> ImageDetection:
+    return segmented(
+        frame,
+        detection,
+        reach=(options.near, options.far),
+        voxel=options.voxel,
+        eps=options.eps,
+        least=options.min_points,
+        most=options.stride,
+    )
 
 
 def without_rim(

@@ -8,7 +8,8 @@ beyond the box where another one ends with it: a chair's back hides a table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -47,6 +48,10 @@ _MIDDLE = 0.25
 """Pixels nearer to the box's middle than this share of it are surely the thing's."""
 _FLAT = 0.5
 """A thing whose middle lies in a plane by more than this share is itself in it: a rug, a door."""
+_SAME = 0.5
+"""Two masks that overlap by more than this (intersection over union) are of one thing."""
+_SMALL = 0.35
+"""A mask smaller than this share of another one is of a thing that stands on or before it."""
 _SLACK = (0.02, 0.005)
 """How far points of a plane lie off it: [m], and per squared metre of distance [1/m]."""
 
@@ -112,6 +117,58 @@ def segmented(
     mask = np.zeros((height, width), dtype=bool)
     mask[top - v0 : bottom - v0, left - u0 : right - u0] = window[: bottom - top, : right - left]
     return replace(detection, mask=mask)
+
+
+def shared_pixels(
+    found: Sequence[ImageDetection],
+) -> list[npt.NDArray[np.bool_] | None]:
+    """Return of each mask that depth gave the pixels that another one has too, (height, width).
+
+    Of an oven that stands beside a dishwasher a box shows a strip of the dishwasher, and depth does
+    not part them. Whose such pixels are is left open, but for what stands before the other one, as
+    a kettle on a stove: those are its own.
+
+    Args:
+        found: What was found in one image; those without a mask share nothing.
+
+    Returns:
+        For each; None: it shares none.
+    """
+    out: list[npt.NDArray[np.bool_] | None] = [None] * len(found)
+    sizes = [0 if one.mask is None else int(one.mask.sum()) for one in found]
+    for i, k in itertools.combinations(range(len(found)), 2):
+        windows = _windows(found[i], found[k])
+        if windows is None:
+            continue
+        one, other = windows
+        both = found[i].mask[one] & found[k].mask[other]  # type: ignore[index]
+        count = int(both.sum())
+        if not count or count > _SAME * (sizes[i] + sizes[k] - count):
+            continue
+        for j, window, its in ((i, one, sizes[k]), (k, other, sizes[i])):
+            if sizes[j] >= _SMALL * its:
+                mine = out[j]
+                if mine is None:
+                    mine = out[j] = np.zeros(found[j].box[:1:-1], dtype=bool)
+                mine[window] |= both
+    return out
+
+
+def _windows(
+    one: ImageDetection, other: ImageDetection
+) -> tuple[tuple[slice, slice], tuple[slice, slice]] | None:
+    """Return where in the window of each of two masks both boxes are; None: nowhere."""
+    if one.mask is None or other.mask is None:
+        return None
+    (u, v, width, height), (x, y, wide, high) = one.box, other.box
+    left, top = max(u, x), max(v, y)
+    right, bottom = min(u + width, x + wide), min(v + height, y + high)
+    if left >= right or top >= bottom:
+        return None
+    return (
+        (slice(top - v, bottom - v), slice(left - u, right - u)),
+        (slice(top - y, bottom - y), slice(left - x, right - x)),
+    )
 
 
 def _around(
