@@ -15,7 +15,7 @@ from coterie_core.scene import SceneObject
 from coterie_core.skills import Close as CloseSkill
 from coterie_core.skills import LookAround, Outcome, Pick, Place, Skill, Target, Wait
 from coterie_core.skills import Open as OpenSkill
-from coterie_core.surfaces import free_points, usual_surfaces
+from coterie_core.surfaces import free_points, reaching_over, usual_surfaces
 from reveca_agent.house_map import TOP, HouseMap
 from reveca_agent.lookouts import Lookout
 from reveca_agent.room_search import RoomSearch
@@ -258,7 +258,7 @@ class Motions:
         return min(fitting, key=lambda surface: abs(surface.center[2] - best))
 
     def _upon(self, owner: SceneObject, top: Box, holding: str) -> list[Box]:
-        """Return the boxes of what is known to lie on a surface."""
+        """Return the boxes of what is known to lie on a surface, or to reach over it."""
         things = [
             thing
             for thing in self.house.scene.objects.values()
@@ -268,7 +268,12 @@ class Motions:
             return [t.box for t in things if owner.id in (t.support, t.container)]
         # Of furniture found on the way the upper face is known, and that is a sofa's back: what
         # lies at any height of it takes up room.
-        out = []
+        furniture = (
+            thing.box
+            for thing in self.house.scene.objects.values()
+            if thing.kind != "item" and thing.id != owner.id and thing.room == owner.room
+        )
+        out = reaching_over(top, owner.box, furniture)
         for thing in things:
             x, y, _ = thing.box.center
             if not owner.box.contains((x, y, owner.box.center[2])):

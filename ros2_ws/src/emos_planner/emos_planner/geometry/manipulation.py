@@ -11,7 +11,7 @@ import numpy.typing as npt
 from coterie_core.geometry import Box, Vec2, Vec3
 from coterie_core.guard.mass import object_mass
 from coterie_core.sizes import oversize
-from coterie_core.surfaces import free_points
+from coterie_core.surfaces import free_points, reaching_over
 from coterie_core.tasks import Obstacle, Thing
 from emos_planner.geometry.bodies import BodiesInScene
 from emos_planner.geometry.body import Hand
@@ -181,7 +181,7 @@ def place(
                 continue
         z = surface.box.center[2]
         thing = item or _SOME
-        points, crowded = _room_on(tools, name, surface, item)
+        points, crowded = _room_on(tools, meant, surface, item)
         if not len(points):
             trouble = trouble or Estimate(
                 False, Obstacle.NO_ROOM, f"there is no room left on the {meant.name}", thing=name
@@ -230,7 +230,7 @@ def put_from(
     body, floor = tools.kind(robot).body, tools.plan.floor_index(meant.box.bottom)
     blind: Vec3 | None = None
     for surface in surfaces_of(meant, item):
-        points, _ = _room_on(tools, meant.id, surface, item)
+        points, _ = _room_on(tools, meant, surface, item)
         z = surface.box.center[2]
         for hand in body.hands if not surface.closed and len(points) else ():
             row = hand.row(z - tools.plan.elevation(floor))
@@ -246,11 +246,14 @@ def put_from(
 
 
 def _room_on(
-    tools: BodiesInScene, name: str, surface: Surface, item: Box | None
+    tools: BodiesInScene, meant: Meant, surface: Surface, item: Box | None
 ) -> tuple[Floats, bool]:
     """Return the points (n, 2) [m] of a surface with room for an item; whether none is free."""
     thing = item or _SOME
-    others = [t.box for t in tools.catalog.upon(name) if item is None or t.box != item]
+    others = [t.box for t in tools.catalog.upon(meant.id) if item is None or t.box != item]
+    if not surface.told:
+        more = (t.box for t in tools.catalog.furniture() if t.id != meant.id)
+        others += reaching_over(surface.box, meant.box, more)
     points = free_points(surface.box, thing, others)
     crowded = not len(points)
     if crowded and not surface.told:
