@@ -8,11 +8,12 @@ import pytest
 
 from coterie_bench.reveca.house_episodes import HouseTeam, in_place
 from coterie_core.cooperation import Goal
-from coterie_core.geometry import Pose
+from coterie_core.geometry import Box, Pose
 from coterie_core.making_way import TOLERANCE
+from coterie_core.scene import Receptacle
 from coterie_core.skills import NavigateTo
 from coterie_core.waiting import in_time
-from coterie_fixtures.tiny_house import tiny_house
+from coterie_fixtures.tiny_house import thing, tiny_house
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.prior import prior_map
@@ -26,18 +27,31 @@ MUG = Goal.parse("tidy", ["ON(mug, coffee table): 1"])
 SWAP = Goal.parse("swap", ["ON(mug, coffee table): 1", "ON(book, kitchen counter): 1"])
 
 
+TOY = Goal.parse("tidy", ["ON(toy, coffee table): 1"])
+LANE = [
+    thing("a", "cabinet", "r_living", (9.8, 0.825), 0.0, (2.4, 1.65, 1.0), "furniture"),
+    thing("b", "cabinet", "r_living", (9.8, 2.7), 0.0, (2.4, 0.7, 1.0), "furniture"),
+    thing("stool", "stool", "r_living", (10.7, 2.0), 0.0, (0.3, 0.3, 0.4), "furniture",
+          receptacles=[Receptacle("seat", Box((10.7, 2.0, 0.4), (0.3, 0.3, 0.0)), False)]),
+    thing("toy", "toy", "r_living", (10.7, 2.0), 0.4, (0.1, 0.1, 0.1), support="stool"),
+]  # fmt: skip
+"""A lane of 0.7 m between cabinets, from x = 8.6 m to a wall at its end, where a toy is."""
+
+
 @pytest.fixture
 def team():
     """Makes `slim` in the kitchen, and `other` in its only door."""
 
-    def make(**starts):
-        world = EmbeddedWorld(tiny_house(), seed=3, noise=DetectorNoise.none(), threads=1)
+    def make(extra=(), second="other", **starts):
+        house = tiny_house(list(extra))
+        world = EmbeddedWorld(house, seed=3, noise=DetectorNoise.none(), threads=1)
         world.steps_aside = False
         for name, at in {"slim": (1.15, 1.3, 0.0), "other": DOOR, **starts}.items():
+            name = second if name == "other" else name
             body = EMBODIMENTS["slim"].model_copy(update={"name": name})
             world.add_robot(name, body, Start(pose=Pose(at)))
         known = prior_map(world.truth(), "furniture")
-        return HouseTeam(world, known, {"slim": "slim", "other": "slim"})
+        return HouseTeam(world, known, {"slim": "slim", second: "slim"})
 
     return make
 
@@ -65,6 +79,17 @@ async def test_an_idle_robot_in_the_only_door_makes_way(team):
     assert [request.sender for request in two.asked] == ["slim"]
     assert asides(two) == ["other"]
     assert math.dist(two.world.state("other").pose.position, DOOR) > 0.3
+
+
+@pytest.mark.parametrize("idle", ["other", "zoe"])
+async def test_an_idle_robot_at_the_end_of_a_lane_asks_to_be_let_out(team, idle):
+    """It stood there for good, and the other one before it (51304, 51232)."""
+    two = team(LANE, idle, slim=(8.2, 2.3, 0.0), other=(9.6, 2.0, 0.0))
+    assert await run(two, TOY, idle=(idle,)) == {"slim": "met"} and done(two, TOY)
+    assert {request.sender for request in two.asked} == {"slim", idle}
+    assert set(asides(two)) == {"slim", idle}
+    assert two.world.state(idle).pose.position[0] < 8.6, "it is out of the lane"
+    assert two.world.time < 200.0
 
 
 async def test_where_nobody_hears_the_request_the_door_stays_closed(team):

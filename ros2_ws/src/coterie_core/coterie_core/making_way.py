@@ -38,6 +38,7 @@ class WayRequest:
         way: Where the sender is, and the points that it wants to go through, map frame [m].
         radius: Of its body [m].
         recipients: Whom it asks; empty: everybody.
+        out: Whether the sender has no work and makes way for others once it is let out.
 
     Raises:
         ValueError: Fewer than two points or too many, one that is not finite, no such radius.
@@ -48,6 +49,7 @@ class WayRequest:
     way: tuple[Vec3, ...]
     radius: float
     recipients: tuple[str, ...] = ()
+    out: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is no way."""
@@ -80,6 +82,7 @@ class MakingWay:
             ones without any other.
         asked: The request that it has to look into; None: there is none.
         whom: For whom it goes aside now; "": for nobody.
+        shut_in: Whether it gets aside only past that one, and has to ask it to let it out.
         lets_pass: Whether it has gone aside though it has work of its own: it had better wait.
         listens: Whether it was blocked and nobody has asked it yet: of two that stand before one
             another both are blocked at nearly the same time, and it had better wait for that one.
@@ -90,7 +93,7 @@ class MakingWay:
         self.blocked = 0
         self.asked: WayRequest | None = None
         self.whom = ""
-        self.lets_pass = self.listens = self._busy = False
+        self.lets_pass = self.listens = self.shut_in = self._busy = False
         self._heard: deque[str] = deque(maxlen=200)
         self._asked_at = self._last = -math.inf
         self._goal: Vec3 | None = None
@@ -124,28 +127,41 @@ class MakingWay:
     def request(self, way: Sequence[Vec3], radius: float, now: float) -> WayRequest:
         """Return the request for an own way [m] and body [m], at a time `now` [s]."""
         points = tuple(way[:MOST_POINTS])
-        return WayRequest(f"{self.robot}-way-{now:.2f}", self.robot, points, radius)
+        name = f"{self.robot}-way-{now:.2f}"
+        return WayRequest(name, self.robot, points, radius, out=self.shut_in)
 
-    def go_aside(self, find: Finder, idle: bool, stands_aside: bool = False) -> NavigateTo | None:
+    def go_aside(
+        self,
+        find: Finder,
+        idle: bool,
+        stands_aside: bool = False,
+        find_out: Finder | None = None,
+    ) -> NavigateTo | None:
         """Return how to go aside for who has asked; None: nobody has, or there is no need.
 
         A robot that is blocked itself goes aside for one whose name sorts before its own: of two
         that stand before one another, one moves. Where that does not help, since the other one
-        stands where the way ends, it goes for any at the second time.
+        stands where the way ends, it goes for any at the second time. Who is shut in is let out at
+        once.
 
         Args:
             find: Finds the spot.
             idle: Whether it has nothing else to do.
             stands_aside: Whether it waits aside, and was asked once more.
+            find_out: Finds the spot for one that has nothing else to do and is shut in by who asks.
         """
         request = self.asked
         if request is None:
             return None
-        turn = self.blocked >= (1 if request.sender < self.robot else _TRIES)
+        first = request.out or request.sender < self.robot
+        turn = self.blocked >= (1 if first else _TRIES)
         if not (idle or stands_aside or turn):
             return None  # its turn comes if it is blocked once more
         self.asked = None
         spot = find(request, self._closed)
+        self.shut_in = spot is None and idle and find_out is not None
+        if self.shut_in and find_out is not None:
+            spot = find_out(request, self._closed)
         if spot is None:
             return None
         self.whom, self._goal, self._last = request.sender, spot, self._asked_at
@@ -155,7 +171,8 @@ class MakingWay:
     def ended(self, result: SkillResult | None) -> bool:
         """Take in how going aside ended: where it did not get to it goes no more.
 
-        Where no way led there, it goes elsewhere at once: its own map of the floor is rough.
+        Where no way led there, it goes elsewhere at once: its own map of the floor is rough. Who is
+        shut in and was not let out yet tries again.
 
         Args:
             result: How; None: it was broken off.
@@ -170,6 +187,8 @@ class MakingWay:
             if self._goal is not None:
                 self._closed.clear()
                 self.lets_pass, self.blocked = self._busy, 0
+        elif self.shut_in and result.outcome is Outcome.BLOCKED:
+            self.asked = self._request if self._tries < _SPOTS else None
         elif self._goal is not None and result.outcome in (Outcome.UNREACHABLE, Outcome.BLOCKED):
             self._closed.append(self._goal)
             stuck = self._busy and result.outcome is Outcome.BLOCKED
@@ -177,7 +196,7 @@ class MakingWay:
                 self.blocked = 0  # now it is the turn of the other one
             if result.outcome is Outcome.UNREACHABLE and self._tries < _SPOTS:
                 self.asked = self._request
-        self.whom, self._goal = "", None
+        self.whom, self._goal, self.shut_in = "", None, False
         return stuck
 
 
@@ -187,6 +206,7 @@ async def make_way(
     carry_out: Callable[[Skill], Awaitable[SkillResult]],
     ask_way: Callable[[NavigateTo], object],
     idle: bool,
+    find_out: Finder | None = None,
 ) -> bool:
     """Go aside for a robot that has asked for it, or may do so now; tell whether this one moved.
 
@@ -196,14 +216,17 @@ async def make_way(
         carry_out: Has the robot carry out a skill.
         ask_way: Asks the others for the way of a drive.
         idle: Whether it has nothing else to do.
+        find_out: Finds the spot for one that is shut in.
     """
     moved = stands_aside = False
     if aside.listens and not idle:
         aside.listens = False
         await carry_out(Wait(HEARING))
     while True:
-        while (skill := aside.go_aside(find, idle, stands_aside)) is not None:
+        while (skill := aside.go_aside(find, idle, stands_aside, find_out)) is not None:
             moved, result = True, None
+            if aside.shut_in:
+                ask_way(skill)
             try:
                 result = await carry_out(skill)
             finally:  # stopped on the way: it goes aside for nobody any more

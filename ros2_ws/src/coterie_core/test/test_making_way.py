@@ -189,6 +189,52 @@ def test_who_did_not_get_past_the_other_one_goes_away_from_it():
     assert aside(here, cells, way, closed=[past])[0] > way[0][0], "there is no other"
 
 
+def test_who_is_shut_in_gets_out_to_where_the_other_one_comes_back_past_it():
+    cells = floor()
+    cells.free[:16, :40] = cells.free[24:, :40] = False  # a lane, and a hall behind its mouth
+    here, way = (0.8, 1.0, 0.0), ((1.4, 1.0, 0.0), (0.0, 1.0, 0.0))
+    assert aside(here, cells, way) is None
+    spot = aside(here, cells, way, through=True)
+    assert spot[0] > 2.0 and abs(spot[1] - 1.0) > 0.3, "not in the lane's mouth, either"
+    cells.free[:, 38:] = False
+    cells.free[:16] = cells.free[24:] = False
+    assert aside(here, cells, way, through=True) is None, "there is no room"
+
+
+def test_who_is_shut_in_asks_to_be_let_out_and_tries_again_until_it_is():
+    robot, done, ways = MakingWay("slim"), [], []
+    results = [BLOCKED, BLOCKED, OK]
+
+    async def carry_out(skill):
+        done.append(skill)
+        return results[len(done) - 1] if len(done) <= 3 else BLOCKED
+
+    def ask(drive):
+        ways.append(robot.request((SPOT, drive.position), 0.2, float(len(ways))))
+
+    def go(idle):
+        nowhere, out = (lambda request, closed: None), (lambda request, closed: SPOT)
+        return asyncio.run(make_way(robot, nowhere, carry_out, ask, idle, out))
+
+    robot.hear(asked(sender="rover"), 1.0)
+    assert go(idle=True) is True and len(done) == len(ways) == 3
+    assert all(one.out for one in ways) and not robot.shut_in
+    assert not robot.request(WAY, 0.2, 9.0).out, "that is for work of its own"
+    robot.hear(asked("2", sender="rover"), 1.0 + PAUSE)
+    assert go(idle=True) is True and len(ways) == 7, "it tries so often, and no more"
+    robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
+    robot.hear(asked("3", sender="rover"), 1.0 + 2 * PAUSE)
+    assert go(idle=False) is False and len(ways) == 7, "who has work asks for that"
+
+
+def test_who_is_shut_in_is_let_out_at_once_whatever_its_name():
+    for out in (False, True):
+        robot = MakingWay("anna")
+        robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
+        robot.hear(asked(sender="zoe", out=out), 1.0)
+        assert bool(robot.go_aside(lambda request, closed: SPOT, idle=False)) is out
+
+
 def test_ways_lead_around_what_is_not_free():
     cells = floor()
     cells.free[:30, 40] = False

@@ -1,6 +1,7 @@
 """Boxes without masks, and boxes in space: depth tells the thing from what lies behind it."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -112,6 +113,19 @@ def test_of_whom_a_strip_is_that_two_boxes_show_is_left_open():
             assert one.points.tolist() == before.points.tolist()
         else:
             assert one.shared is not None and not one.drawn
+
+
+def test_of_what_is_behind_a_box_keeps_nothing_that_is_of_what_stands_before_it():
+    """A stove became a dishwasher's lower half, and a candle was put there (51308)."""
+    frame, drawn = view({**ROOM, **NEIGHBORS}, pitched(0.6, 1.5, 1.2, -0.6, 0.3))
+    oven = next(one for one in drawn if one.label == "oven")
+    u, v, width, height = oven.box
+    behind = ImageDetection((u, v + height // 2, width // 3, height // 2), {"dishwasher": 0.9})
+    plain = ImageDetection(oven.box, oven.scores)
+    found = lift(frame, [plain, behind], LiftOptions(far=6.0))
+    assert [one.detection.label for one in found] == ["oven"]
+    thing = replace(behind, scores={"mug": 0.9})
+    assert len(lift(frame, [plain, thing], LiftOptions(far=6.0))) == 2, "a small one stands there"
 
 
 def test_two_detections_of_one_thing_leave_it_whole():

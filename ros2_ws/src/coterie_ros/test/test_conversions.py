@@ -567,9 +567,10 @@ def test_ways_that_no_robot_drives_are_refused(points, radius, field):
         cv.checked_team_message(message)
 
 
-def test_requests_for_the_way_come_back_the_same():
+@pytest.mark.parametrize("out", [False, True])
+def test_requests_for_the_way_come_back_the_same(out):
     way = ((0.0, 1.0, 0.0), (4.0, 1.5, 0.25))
-    request = WayRequest("rover-way-2.00", "rover", way, 0.25, ("slim",))
+    request = WayRequest("rover-way-2.00", "rover", way, 0.25, ("slim",), out)
     message = cv.way_request_to_msg(request, 2.0)
     assert cv.way_request_from_msg(message) == request
     assert (message.kind, message.text) == (TeamMessage.WAY, request.text)

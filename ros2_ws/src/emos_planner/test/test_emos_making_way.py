@@ -239,6 +239,19 @@ def test_where_there_is_no_spot_it_stays():
     assert far is not None and math.dist(far, DOOR) < FAR
 
 
+def test_who_is_shut_in_asks_the_other_one_to_let_it_out():
+    """That one fills the only door of the living room, and wants all of it."""
+    agent = agent_of(at=(9.0, 2.0, 0.0))
+    wants = ((8.0, 2.0, 0.0), (11.9, 2.0, 0.0))
+    agent.receive(WayRequest("walker-t-1", "walker", wants, 1.6))
+    skill = chosen(agent)
+    assert isinstance(skill, NavigateTo) and skill.position[0] < 8.0
+    (message,) = agent.outbox()
+    assert message.out and message.way[-1] == pytest.approx(skill.position, abs=0.1)
+    agent.skill_ended(skill, BLOCKED)
+    assert agent.outbox() == [] and chosen(agent) == skill and len(agent.outbox()) == 1
+
+
 def test_two_idle_robots_do_not_chase_one_another():
     first, second = agent_of(at=(8.5, 2.0, 0.0)), agent_of("drone", at=(9.2, 2.0, 0.0))
     for agent in (first, second):

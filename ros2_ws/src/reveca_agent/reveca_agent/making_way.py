@@ -49,15 +49,22 @@ async def make_way(
     def find(request: WayRequest, closed: Sequence[Vec3]) -> Vec3 | None:
         return aside_of(body.map, body.spot.position, request, closed)
 
+    def find_out(request: WayRequest, closed: Sequence[Vec3]) -> Vec3 | None:
+        return aside_of(body.map, body.spot.position, request, closed, through=True)
+
     def ask(drive: NavigateTo) -> None:
         if drive.position is not None:
             ask_way(_request(body, drive.position))
 
-    return await making_way.make_way(body.aside, find, carry_out, ask, idle)
+    return await making_way.make_way(body.aside, find, carry_out, ask, idle, find_out)
 
 
 def aside_of(
-    house: HouseMap, here: Vec3, request: WayRequest, closed: Sequence[Vec3] = ()
+    house: HouseMap,
+    here: Vec3,
+    request: WayRequest,
+    closed: Sequence[Vec3] = (),
+    through: bool = False,
 ) -> Vec3 | None:
     """Return where a robot goes to make way, as `spot_aside` does, by its map [m].
 
@@ -68,6 +75,7 @@ def aside_of(
         here: Where it stands [m].
         request: What the other one asks for.
         closed: Spots that it did not get to [m].
+        through: Whether the spot may lie behind the other one.
     """
     driven = [piece for piece in house.trail if abs(piece[0][2] - here[2]) < OVERHEAD]
     for rough in (0.0, ROUGH):
@@ -80,7 +88,8 @@ def aside_of(
             for a, b in itertools.pairwise(request.way)
             if min(abs(a[2] - height), abs(b[2] - height)) < OVERHEAD
         ]
-        spot = spot_aside(cells, here, house.shape.radius, request, ways, closed, driven)
+        radius = house.shape.radius
+        spot = spot_aside(cells, here, radius, request, ways, closed, driven, through)
         if spot is not None:
             return spot
     return None

@@ -22,6 +22,7 @@ FAR = 10.0
 """How far a robot goes to make way at most [m]."""
 _SPARE = 2  # cells that are better left between a body and what stands around its spot
 _APART = 0.5  # [m] a spot is so far from one that was not got to
+_LOOKS, _NEXT = 20, 0.2  # spots that are looked at, and how far apart [m]
 _TOUCH = 0.05  # [m] two bodies may be so much nearer than they can be: poses are rough
 _STOREY = 1.0  # [m] what is not farther up or down lies on the same floor
 _EVERYWHERE = np.ones((3, 3), dtype=bool)
@@ -40,12 +41,14 @@ def spot_aside(
     ways: Pieces,
     closed: Sequence[Vec3] = (),
     driven: Pieces = (),
+    through: bool = False,
 ) -> Vec3 | None:
     """Return where a robot stands in nobody's way, nearest to where it is; all in the map frame.
 
     Rather where the other one does not shut it in once that has arrived, and not close to
     furniture, which a robot's own map may have elsewhere; where it did not get to such a spot,
-    rather away from the other one, and where it has driven before. It never goes through that one.
+    rather away from the other one, and where it has driven before. It never goes through that one,
+    unless that is asked to let it out.
 
     Args:
         cells: Where its middle can be on this floor.
@@ -55,6 +58,7 @@ def spot_aside(
         ways: The pieces of that way that lie on this floor [m].
         closed: Spots that it did not get to [m].
         driven: Where it has driven on this floor [m].
+        through: Whether the spot may lie behind the other one, which has to go aside first.
 
     Returns:
         None: it does not stand in the way, or cannot go, or there is no such spot.
@@ -82,23 +86,38 @@ def spot_aside(
     parts, _ = ndimage.label(later, _EVERYWHERE)
     door = np.argmin(np.where(later, away(way[0]), np.inf))  # where the other one came from
     out = parts == parts.ravel()[door]
+
+    def stays_open(spot: Vec3) -> bool:
+        """Whether the other one gets back to its way past this one from most of the floor."""
+        left = free & (away(spot) > radius + request.radius)
+        parts, _ = ndimage.label(left, _EVERYWHERE)
+        back = parts.ravel()[np.argmin(np.where(left, away(way[0]), np.inf))]
+        return bool((parts == back).sum() > 0.5 * left.sum())
+
     roomy = ndimage.binary_erosion(free, _EVERYWHERE, iterations=_SPARE)
     tried = _clearance(xs, ys, driven) <= near.size
     # Past the other one there is no way; where they touch, it leads away from that one.
     body = min(radius + request.radius, math.dist(here[:2], way[0][:2]) - 0.5 * near.size)
     past = free & (away(way[0]) > body)
     wishes = [(past, wanted) for wanted in (off & out & roomy, off & out, off)]
-    if closed:  # what looked like room beside the other one may have been none
+    if through:
+        wishes = [(free, wanted) for wanted in (off & out & roomy, off & out)]
+    elif closed:  # what looked like room beside the other one may have been none
         dx, dy = here[0] - way[0][0], here[1] - way[0][1]
         clear = free & ((xs - here[0]) * dx + (ys - here[1]) * dy > -near.size)
         wishes.insert(0, (past, off & out & tried))
         wishes = [(clear, wanted) for _, wanted in wishes] + wishes
     for ground, wanted in wishes:
-        found = _nearest(start, ground, wanted, int(FAR / near.size))
-        if len(found):
+        for _ in range(_LOOKS if through else 1):
+            found = _nearest(start, ground, wanted, int(FAR / near.size))
+            if not len(found):
+                break
             spots = [(float(xs[0, c]), float(ys[r, 0])) for r, c in found]
             x, y = min(spots, key=lambda spot: (math.dist(spot, here[:2]), spot))
-            return (x, y, near.elevation)
+            spot = (x, y, near.elevation)
+            if not through or stays_open(spot):
+                return spot
+            wanted = wanted & (away(spot) > _NEXT)
     return None
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.household import load_household
 from coterie_core.perception.points import clusters, deprojected, thinned
 
 Array = npt.NDArray[np.float64]
@@ -51,7 +52,7 @@ _FLAT = 0.5
 _SAME = 0.5
 """Two masks that overlap by more than this (intersection over union) are of one thing."""
 _SMALL = 0.35
-"""A mask smaller than this share of another one is of a thing that stands on or before it."""
+"""An item's mask smaller than this share of another one is of what stands on or before that."""
 _SLACK = (0.02, 0.005)
 """How far points of a plane lie off it: [m], and per squared metre of distance [1/m]."""
 
@@ -125,8 +126,8 @@ def shared_pixels(
     """Return of each mask that depth gave the pixels that another one has too, (height, width).
 
     Of an oven that stands beside a dishwasher a box shows a strip of the dishwasher, and depth does
-    not part them. Whose such pixels are is left open, but for what stands before the other one, as
-    a kettle on a stove: those are its own.
+    not part them; and the box of one behind it shows little but oven. Whose such pixels are is left
+    open, but for small things, as a kettle on a stove: those are their own.
 
     Args:
         found: What was found in one image; those without a mask share nothing.
@@ -136,6 +137,7 @@ def shared_pixels(
     """
     out: list[npt.NDArray[np.bool_] | None] = [None] * len(found)
     sizes = [0 if one.mask is None else int(one.mask.sum()) for one in found]
+    small = [load_household().kind(one.label) == "item" for one in found]
     for i, k in itertools.combinations(range(len(found)), 2):
         windows = _windows(found[i], found[k])
         if windows is None:
@@ -145,8 +147,8 @@ def shared_pixels(
         count = int(both.sum())
         if not count or count > _SAME * (sizes[i] + sizes[k] - count):
             continue
-        for j, window, its in ((i, one, sizes[k]), (k, other, sizes[i])):
-            if sizes[j] >= _SMALL * its:
+        for j, window, than in ((i, one, k), (k, other, i)):
+            if not (small[j] and sizes[j] < _SMALL * sizes[than]):
                 mine = out[j]
                 if mine is None:
                     mine = out[j] = np.zeros(found[j].box[:1:-1], dtype=bool)

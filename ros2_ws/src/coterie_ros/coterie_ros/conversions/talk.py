@@ -316,6 +316,7 @@ def way_request_to_msg(request: WayRequest, time: float) -> TeamMessage:
         text=request.text[:MESSAGE_LIMIT],
         way=[point_to_msg(point) for point in request.way],
         way_radius=request.radius,
+        way_out=request.out,
     )
 
 
@@ -334,7 +335,8 @@ def way_request_from_msg(message: TeamMessage, topic: str = "message") -> WayReq
     if message.way_radius <= 0.0:
         raise checks.fail("way_radius", "more than 0", message.way_radius)
     to = tuple(message.recipients)
-    return WayRequest(message.id, message.sender, points, message.way_radius, to)
+    radius, out = message.way_radius, message.way_out
+    return WayRequest(message.id, message.sender, points, radius, to, out)
 
 
 def _confidence(checks: Checks, value: float) -> float:

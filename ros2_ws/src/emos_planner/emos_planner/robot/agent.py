@@ -201,13 +201,13 @@ class RobotAgent:
 
     async def next_skill(self) -> Skill | None:
         """Choose what to do next; None: nothing to do now."""
-        if self.share.in_work() and (aside := self.aside.between(self._position)):
+        if self.share.in_work() and (aside := self.aside.between(self._position, self._time)):
             return self._begin(aside)
         for _ in range(len(self.share.sub_tasks) + 2):
             work = self.share.next_work(self.holding, self.map, self.witness.step)
             if work is None:
                 self._chosen, self._doing = None, ""
-                aside = self.aside.option(self._position, idle=not self.holding)
+                aside = self.aside.option(self._position, self._time, idle=not self.holding)
                 return self._begin(aside) if aside is not None else self._put_down_leftover()
             option, said = await self._choose(work)
             keep_option(self.robot, option, said.words)

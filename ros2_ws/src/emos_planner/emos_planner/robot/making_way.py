@@ -34,7 +34,12 @@ def wanted_way(tools: Toolbox, robot: str, skill: NavigateTo, here: Vec3) -> Seq
 
 
 def aside_of(
-    tools: Toolbox, robot: str, here: Vec3, request: WayRequest, closed: Sequence[Vec3] = ()
+    tools: Toolbox,
+    robot: str,
+    here: Vec3,
+    request: WayRequest,
+    closed: Sequence[Vec3] = (),
+    through: bool = False,
 ) -> Vec3 | None:
     """Return where a robot goes to make way, as `spot_aside` does, by what its tools know [m].
 
@@ -44,6 +49,7 @@ def aside_of(
         here: Where it stands [m].
         request: What the other one asks for.
         closed: Spots that it did not get to [m].
+        through: Whether the spot may lie behind the other one.
     """
     kind = tools.kind(robot)
     space, plan = kind.space, tools.plan
@@ -59,7 +65,8 @@ def aside_of(
     driven = [piece for piece in plan.driven.ways if plan.floor_index(piece[0][2]) == floor]
     free = space.cells(floor, space.part_at(start))
     cells = FreeCells(free, plan.origin, CELL, plan.elevation(floor))
-    return spot_aside(cells, here, kind.body.frame.radius, request, ways, closed, driven)
+    radius = kind.body.frame.radius
+    return spot_aside(cells, here, radius, request, ways, closed, driven, through)
 
 
 class WayOfRobot(MakingWay):
@@ -80,24 +87,26 @@ class WayOfRobot(MakingWay):
         """What it goes aside for ("": it does not)."""
         return f"makes way for {inline_data(self.whom)}" if self.whom else ""
 
-    def between(self, here: Vec3 | None) -> Option | None:
+    def between(self, here: Vec3 | None, now: float) -> Option | None:
         """Return what comes before the robot's own work; None: nothing.
 
         Args:
             here: Where it stands [m].
+            now: The time [s].
         """
-        if self.blocked and (option := self.option(here, idle=False)):
+        if self.blocked and (option := self.option(here, now, idle=False)):
             return option
         if not self.lets_pass:
             return None
         self.lets_pass = False
         return Option(ASIDE, "lets the other one pass", skill=Wait(LET_PASS))
 
-    def option(self, here: Vec3 | None, idle: bool) -> Option | None:
+    def option(self, here: Vec3 | None, now: float, idle: bool) -> Option | None:
         """Return how to go aside for who has asked; None: nobody has, or there is no need.
 
         Args:
             here: Where it stands [m].
+            now: The time [s].
             idle: Whether it has nothing else to do.
         """
         if self.asked is None or here is None:
@@ -106,9 +115,14 @@ class WayOfRobot(MakingWay):
         def find(request: WayRequest, closed: Sequence[Vec3]) -> Vec3 | None:
             return aside_of(self._tools(), self.robot, here, request, closed)
 
-        skill = self.go_aside(find, idle)
+        def find_out(request: WayRequest, closed: Sequence[Vec3]) -> Vec3 | None:
+            return aside_of(self._tools(), self.robot, here, request, closed, through=True)
+
+        skill = self.go_aside(find, idle, find_out=find_out)
         if skill is None:
             return None
+        if self.shut_in:
+            self._ask(skill, here, now)
         option = Option(ASIDE, self.words, skill=skill)
         keep_option(self.robot, option)
         return option
@@ -139,12 +153,15 @@ class WayOfRobot(MakingWay):
         else:
             drive = self.blocked_drive(skill, result)
         if drive is not None and here is not None:
-            tools = self._tools()
-            way = wanted_way(tools, self.robot, drive, here)
-            if way is not None:
-                radius = tools.kind(self.robot).body.frame.radius
-                self._asking.append(self.request(way, radius, now))
+            self._ask(drive, here, now)
         return own
+
+    def _ask(self, drive: NavigateTo, here: Vec3, now: float) -> None:
+        tools = self._tools()
+        way = wanted_way(tools, self.robot, drive, here)
+        if way is not None:
+            radius = tools.kind(self.robot).body.frame.radius
+            self._asking.append(self.request(way, radius, now))
 
     def outbox(self) -> list[WayRequest]:
         """Return what is to be asked of other robots, and forget it."""
