@@ -299,8 +299,9 @@ class RevecaAgent:
         # What stands there is something else, or stands in front of it.
         wrong = result.reason == "gone" or (result.reason == "closed" and isinstance(action, Open))
         phantom = wrong and entry is not None and entry.thing.kind != "item"
-        if (phantom or result.reason in ("no_way", "too_far", "full")) and count >= WAYS:
-            self.memory.block(plan.target)
+        passing = result.reason == "in_the_way"
+        if (phantom or passing or result.reason in ("no_way", "too_far", "full")) and count >= WAYS:
+            self.memory.block(plan.target, passing)
             self._failed.pop(plan.target)
             self._end_plan(result.reason)
             return

@@ -351,12 +351,12 @@ class HouseBody:
             self._changed(action, result.put_at)
             return
         reason = _REASONS.get(result.outcome, "")
+        if result.outcome is Outcome.BLOCKED and isinstance(action, (GoTo, Put)):
+            reason = "full" if isinstance(action, Put) else "in_the_way"
         if isinstance(action, Put) and result.outcome in _NO_ROOM:
             # Out of reach is what room is left, or that it is seen from where one stands: elsewhere
             # there may be more.
             self.motions.note_failed(action.target, result.bears_at)
-            if result.outcome is Outcome.BLOCKED:
-                reason = "full"
         short = result.outcome is Outcome.OUT_OF_REACH and result.bears_at is None
         if short and (at := self._handled(action)) is not None:
             self.motions.note_short(at, self.spot)

@@ -22,6 +22,8 @@ MESSAGES = 6
 """Most messages that a prompt tells of."""
 TRY_AGAIN = 300
 """Steps after which one tries again to get to what one could not get to."""
+SOON = 30
+"""The same where another robot was in the way."""
 
 
 @dataclass(slots=True)
@@ -134,10 +136,13 @@ class Memory:
         if entry.thing.kind == "item" and entry.thing.label in self.goal.items:
             self.gone[id_] = step
 
-    def block(self, id_: str) -> None:
-        """Note that one could not get to a room or thing; it is tried again much later."""
+    def block(self, id_: str, passing: bool = False) -> None:
+        """Note that one could not get to a room or thing; it is tried again much later.
+
+        What was in the way is soon gone where it is `passing`.
+        """
         self.no_way.pop(id_, None)
-        self.no_way[id_] = self.step
+        self.no_way[id_] = self.step - (TRY_AGAIN - SOON if passing else 0)
         if len(self.no_way) > self.settings.notes:
             del self.no_way[next(iter(self.no_way))]
 

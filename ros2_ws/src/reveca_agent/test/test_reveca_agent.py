@@ -11,6 +11,7 @@ from coterie_core.cooperation import (
     Facts,
     Gate,
     Goal,
+    GoTo,
     Grab,
     HomeRoom,
     Note,
@@ -30,7 +31,7 @@ from coterie_core.testing.endpoint import Endpoint
 from reveca_agent.agent import RETRIES, WAYS, RevecaAgent
 from reveca_agent.collaborators import Collaborator, Trace
 from reveca_agent.entries import Deed, Entry, MemoryFault
-from reveca_agent.memory import Memory
+from reveca_agent.memory import SOON, TRY_AGAIN, Memory
 from reveca_agent.planning import SEEN_ENOUGH, ChoosePlan, PlanState, candidates
 from reveca_agent.plans import Plan
 from reveca_agent.relevance import RateRelevance, RatingState
@@ -402,6 +403,20 @@ async def test_what_another_one_saw_is_denied_from_afar_only_where_all_is_seen(w
     agent.receive(note("start", facts))
     agent.observe(replace(seeing(COUNTER, step=5), sure=sure))
     assert agent.memory.scene["Bob-table-1"].missing is sure
+
+
+@pytest.mark.parametrize(("reason", "after"), [("no_way", TRY_AGAIN), ("in_the_way", SOON)])
+async def test_who_met_another_robot_on_the_way_tries_again_soon(ways, reason, after):
+    agent = known(ways)
+    agent.observe(seeing(TABLE, BOX, step=80))
+    for _ in range(WAYS):
+        assert not agent.memory.blocked("cabinet-1")
+        agent._action, agent.plan = GoTo("cabinet-1"), Plan("look", "cabinet-1", (), 80)
+        agent._result = Result(False, False, reason, "Bob stands in the way")
+        agent._judge_result()
+    for step, blocked in ((80, True), (80 + after - 1, True), (80 + after, False)):
+        agent.memory.step = step
+        assert agent.memory.blocked("cabinet-1") is blocked
 
 
 async def test_what_is_closed_instead_of_what_was_to_be_opened_is_left_alone(ways):

@@ -129,6 +129,7 @@ Reason = Literal[
     "closed",  # it, or what it is in, is closed
     "gone",  # somebody took or moved it
     "no_way",
+    "in_the_way",  # another robot stood where it had to pass
     "not_openable",
     "already",  # it is so already
     "not_portable",
