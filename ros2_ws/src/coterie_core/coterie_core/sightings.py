@@ -65,7 +65,7 @@ def seen_in_passing(things: Iterable[SceneObject]) -> set[str]:
     seen yet, is not in doubt.
     """
     things = list(things)
-    sure = [_fullness(thing) * thing.label.weights.get(thing.label.top, 0.0) for thing in things]
+    sure = [clearness(thing, _SLIVER) for thing in things]
     return {
         thing.id
         for thing, weight in zip(things, sure, strict=True)
@@ -73,13 +73,17 @@ def seen_in_passing(things: Iterable[SceneObject]) -> set[str]:
     }
 
 
-def _fullness(thing: SceneObject) -> float:
-    """Return the share (0..1) of the least volume of its kind that a sliver has; 1 for all else."""
+def clearness(thing: SceneObject, sliver: float = 1.0) -> float:
+    """Return how clearly a thing was seen to be what it is taken for: evidence, 0 for none.
+
+    What has less than the share `sliver` of the least volume of its kind counts by that share.
+    """
+    sure = thing.label.weights.get(thing.label.top, 0.0)
     category = load_household().category(thing.label.top)
     if category is None or category.size is None or not thing.box.volume:
-        return 1.0
+        return sure
     share = thing.box.volume / math.prod(least for least, _ in category.size)
-    return share if share < _SLIVER else 1.0
+    return share * sure if share < sliver else sure
 
 
 def as_thing(thing: SceneObject) -> Thing:

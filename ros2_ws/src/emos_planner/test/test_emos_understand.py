@@ -355,6 +355,28 @@ def test_what_a_detector_took_for_a_counter_in_passing_is_not_the_counter(weight
     assert found[0].id == first
 
 
+@pytest.mark.parametrize(
+    ("weight", "size", "first"),
+    [
+        (50.0, (0.6, 0.6, 0.9), "counter-0"),
+        (70.0, (0.6, 0.6, 0.9), "counter-1"),
+        (50.0, (0.3, 0.6, 0.6), "counter-1"),
+    ],
+)
+def test_of_furniture_without_known_surfaces_the_clearest_one_is_meant(weight, size, first) -> None:
+    """Of a stove a small dishwasher had been made; it came first by its id (51308)."""
+    scene = small_house()
+    one = copy.deepcopy(scene.objects.pop("counter-1"))
+    two = copy.deepcopy(one)
+    one.id, two.id = "counter-0", "counter-1"
+    for thing, sure, edges in ((one, 60.0, size), (two, weight, (0.6, 0.6, 0.9))):
+        thing.label.weights, thing.receptacles = {"dishwasher": sure}, []
+        thing.box = Box((6.0, 2.0, 0.5), edges)
+        scene.add_object(thing)
+    (wish,) = parse_task("bring the mug to the dishwasher", Vocabulary.of(scene))
+    assert Resolver(scene).targets(wish.target, "on", "mug")[0].id == first
+
+
 def test_what_lies_on_what_was_a_counter_in_passing_is_not_there_already() -> None:
     """A sofa that is none takes in the sink, and the faucet on it was said to be brought."""
     scene = small_house()

@@ -11,7 +11,7 @@ from coterie_core.geometry import distance
 from coterie_core.household import Household, load_household, normalized, singulars
 from coterie_core.relations import PAIRS, between
 from coterie_core.scene import Room, SceneGraph, SceneObject
-from coterie_core.sightings import seen_in_passing
+from coterie_core.sightings import clearness, seen_in_passing
 from coterie_core.sizes import SIZE_ORDERS
 from coterie_core.understanding import NotUnderstood, nearest
 from coterie_core.understanding.phrases import Phrase
@@ -286,14 +286,17 @@ class Resolver:
         label = self.household.canonical(thing.label.top)
         return usual.index(label) if label in usual else len(usual) + (thing.kind != "furniture")
 
-    def _order(self, thing: SceneObject, relation: str) -> tuple[int, float, float, str]:
-        """Open surfaces first (shelves inside where "in" was said), in usual rooms, the largest."""
+    def _order(self, thing: SceneObject, relation: str) -> tuple[int, float, float, float, str]:
+        """Open surfaces first (shelves inside where "in" was said), in usual rooms, the largest.
+
+        Of furniture of which nobody knows the surfaces the one that was seen most clearly is first.
+        """
         wanted = relation == "in"
         fitting = [r for r in thing.receptacles if r.inside is wanted]
         area = max((r.surface.size[0] * r.surface.size[1] for r in fitting), default=0.0)
         room = self.scene.rooms.get(thing.room)
         usual = self.household.likelihood(thing.label.top, room.type if room else "")
-        return (0 if fitting else 1, -round(usual, 1), -area, thing.id)
+        return (0 if fitting else 1, -round(usual, 1), -area, -clearness(thing), thing.id)
 
     def nearest_name(self, phrase: Phrase) -> str:
         """Return the label on the map that is spelled most like a phrase's noun ("" if none)."""
