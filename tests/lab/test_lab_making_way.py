@@ -14,9 +14,10 @@ from rclpy.action import ActionClient
 from std_srvs.srv import SetBool
 
 from coterie_core.making_way import WayRequest
+from coterie_core.tasks import SubTask, SubTaskState, Thing
 from coterie_fixtures.lab_rig import TEAM, LabRig
 from coterie_msgs.action import AskOpen, ExecuteTask
-from coterie_msgs.msg import SemanticMap, TeamMessage
+from coterie_msgs.msg import Assignment, SemanticMap, TeamMessage
 from coterie_ros import conversions
 from coterie_ros.qos import profile
 from emos_planner.leader.node import LeaderNode
@@ -151,6 +152,13 @@ def test_whatever_its_role_an_idle_robot_makes_way_unless_it_is_stopped(ros, rol
         way = (rig.world.state("slim").pose.position, DOOR, (5.5, 2.0, 0.0))
         voice.publish(conversions.way_request_to_msg(WayRequest(id_, "slim", way, 0.2), 1.0))
 
+    if role == "worker":  # its last sub-task is over, and its leader tells so once more
+        over = SubTask(
+            id="s", kind="detect", object=Thing(label="mug"), robot="other", state=SubTaskState.DONE
+        )
+        news = person.create_publisher(Assignment, "assignment", profile("latched"))
+        agent.agent.assign("t", "", (over,))
+        agent.agent.share.current = "s"
     if role != "worker":  # after a stop that waits for its leader, which the test above has
         stop(True)
         before = rig.posture("other")
@@ -160,6 +168,9 @@ def test_whatever_its_role_an_idle_robot_makes_way_unless_it_is_stopped(ros, rol
         rig.wait(5.0)
         assert rig.posture("other") == before, "its release does not move it either"
     ask("slim-way-2")
+    if role == "worker":
+        ros.spin_until(lambda: agent._skill is not None, timeout=30.0, what="it to begin")
+        news.publish(conversions.assignment_to_msg("t", 2, (over,)))
     ros.spin_until(
         lambda: math.dist(rig.world.state("other").pose.position, DOOR) > 0.3,
         timeout=60.0,

@@ -343,7 +343,10 @@ class RobotNode(AgentNode):
                 continue
             seen = self._seen.latest
             self._takes_part.publish(Bool(data=True))
-            self._sub_task, self._taken_back = agent.share.current, False
+            # Who makes way, or puts down what nobody wants, does nothing that a leader takes back.
+            current = agent.share.current
+            self._sub_task = current if agent.works_on(current) else ""
+            self._taken_back = False
             done = self._stop_watch.pursue(self._stop_watch.carried_out(partial(self._do, skill)))
             self._skill = asyncio.ensure_future(done)
             try:
