@@ -83,7 +83,7 @@ async def test_an_idle_robot_in_the_only_door_makes_way(team):
 
 @pytest.mark.parametrize("idle", ["other", "zoe"])
 async def test_an_idle_robot_at_the_end_of_a_lane_asks_to_be_let_out(team, idle):
-    """It stood there for good, and the other one before it (51304, 51232)."""
+    """It stayed there, and the other one before it until time was up."""
     two = team(LANE, idle, slim=(8.2, 2.3, 0.0), other=(9.6, 2.0, 0.0))
     assert await run(two, TOY, idle=(idle,)) == {"slim": "met"} and done(two, TOY)
     assert {request.sender for request in two.asked} == {"slim", idle}
