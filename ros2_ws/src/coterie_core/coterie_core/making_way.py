@@ -159,9 +159,9 @@ class MakingWay:
             return None  # its turn comes if it is blocked once more
         self.asked = None
         spot = find(request, self._closed)
-        self.shut_in = spot is None and idle and find_out is not None
-        if self.shut_in and find_out is not None:
+        if spot is None and idle and find_out is not None:
             spot = find_out(request, self._closed)
+            self.shut_in = spot is not None
         if spot is None:
             return None
         self.whom, self._goal, self._last = request.sender, spot, self._asked_at

@@ -227,6 +227,14 @@ def test_who_is_shut_in_asks_to_be_let_out_and_tries_again_until_it_is():
     assert go(idle=False) is False and len(ways) == 7, "who has work asks for that"
 
 
+def test_who_finds_no_way_out_asks_for_its_own_work_afterwards():
+    robot, nowhere = MakingWay("slim"), lambda request, closed: None
+    robot.hear(asked(sender="rover"), 1.0)
+    assert robot.go_aside(nowhere, idle=True, find_out=nowhere) is None
+    robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
+    assert not robot.request(WAY, 0.2, 2.0).out
+
+
 def test_who_is_shut_in_is_let_out_at_once_whatever_its_name():
     for out in (False, True):
         robot = MakingWay("anna")

@@ -237,7 +237,7 @@ class Work:
                         if instead is not None and not self.body.motions.only_told(instead):
                             return result, instead
                         if self.body.map.thing(action.target) is None:
-                            continue  # its back may hide it: there are other sides
+                            continue  # something may hide it from this side
                     off = self._short_of(action, stand)
                     if off:
                         reason = f"it gets no nearer than {off:.2f} m to where another one stood"
