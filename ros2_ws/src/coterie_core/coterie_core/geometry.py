@@ -101,10 +101,19 @@ class Box:
 
     def contains(self, point: Vec3, margin: float = 0.0) -> bool:
         """Tell whether `point` [m] lies inside the box grown by `margin` [m] on every side."""
+        return all(beyond <= margin for beyond in self._beyond(point))
+
+    def distance(self, point: Vec3) -> float:
+        """Return how far `point` [m] lies from the box [m]; 0 inside."""
+        return math.hypot(*(max(0.0, beyond) for beyond in self._beyond(point)))
+
+    def _beyond(self, point: Vec3) -> Vec3:
+        """Return how far a point lies beyond the faces of each axis [m]; less than 0 inside."""
         dx, dy = point[0] - self.center[0], point[1] - self.center[1]
         c, s = math.cos(self.yaw), math.sin(self.yaw)
         local = (c * dx + s * dy, -s * dx + c * dy, point[2] - self.center[2])
-        return all(abs(p) <= e / 2.0 + margin for p, e in zip(local, self.size, strict=True))
+        x, y, z = (abs(p) - e / 2.0 for p, e in zip(local, self.size, strict=True))
+        return x, y, z
 
 
 def faces_along(box: Box, yaw: float) -> tuple[Vec3, Vec3]:
@@ -184,3 +193,22 @@ def iou(a: Box, b: Box) -> float:
         vol_b *= b1[k] - b0[k]
     union = vol_a + vol_b - inter
     return inter / union if union > 0.0 else 0.0
+
+
+def grounds_meet(a: Box, b: Box, apart: float = 0.0) -> bool:
+    """Tell whether the ground rectangles of two boxes overlap, or come nearer than `apart` [m].
+
+    They do not if all of one lies beyond a side of the other. Beyond a corner `apart` is measured
+    along the sides.
+    """
+    dx, dy = b.center[0] - a.center[0], b.center[1] - a.center[1]
+    turn = b.yaw - a.yaw
+    c, s = abs(math.cos(turn)), abs(math.sin(turn))
+    for one, other in ((a, b), (b, a)):
+        cos, sin = math.cos(one.yaw), math.sin(one.yaw)
+        width, depth = other.size[:2]
+        reach = (one.size[0] + c * width + s * depth, one.size[1] + s * width + c * depth)
+        off = (abs(cos * dx + sin * dy), abs(cos * dy - sin * dx))
+        if any(away >= both / 2.0 + apart for away, both in zip(off, reach, strict=True)):
+            return False
+    return True

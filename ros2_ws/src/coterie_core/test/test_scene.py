@@ -5,10 +5,19 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from shapely.geometry import Point, Polygon
 
-from coterie_core.geometry import Box, Pose, iou, quaternion_to_yaw, wrap_angle, yaw_to_quaternion
+from coterie_core.geometry import (
+    Box,
+    Pose,
+    grounds_meet,
+    iou,
+    quaternion_to_yaw,
+    wrap_angle,
+    yaw_to_quaternion,
+)
 from coterie_core.scene import (
     AgentState,
     Connection,
@@ -230,6 +239,29 @@ def test_angles_wrap_and_survive_quaternions(angle: float) -> None:
     assert -math.pi < wrapped <= math.pi
     back = quaternion_to_yaw(yaw_to_quaternion(wrapped))
     assert abs(wrap_angle(back - wrapped)) < 1e-9
+
+
+boxes = st.builds(
+    lambda x, y, long, wide, yaw: Box((x, y, 0.0), (long, wide, 1.0), yaw),
+    st.floats(-2, 2), st.floats(-2, 2), st.floats(0.1, 2), st.floats(0.1, 2), st.floats(-4, 4),
+)  # fmt: skip
+
+
+@given(boxes, boxes)
+def test_grounds_meet_where_the_rectangles_do(a: Box, b: Box) -> None:
+    away = Polygon(a.footprint()).distance(Polygon(b.footprint()))
+    shared = Polygon(a.footprint()).intersection(Polygon(b.footprint())).area
+    assume(away > 1e-6 or shared > 1e-6)  # what only touches may count as either
+    assert grounds_meet(a, b) is (away == 0.0) is grounds_meet(b, a)
+    assert grounds_meet(a, b, away + 1e-6)
+
+
+@given(boxes, st.floats(-3, 3), st.floats(-3, 3))
+def test_distance_to_a_box_is_that_to_its_rectangle_beside_it(box: Box, x: float, y: float) -> None:
+    assert box.distance((x, y, 0.2)) == pytest.approx(
+        Polygon(box.footprint()).distance(Point(x, y)), abs=1e-9
+    )
+    assert box.distance((*box.center[:2], 0.8)) == pytest.approx(0.3)
 
 
 def test_iou_of_boxes() -> None:

@@ -58,7 +58,7 @@ def test_over_a_full_table_a_thing_lies_over_what_is_flat_and_in_a_basket_over_a
     """A toy let go over a remote control does not jump to the floor; a basket holds a heap."""
     things = world.contents
     things.things["o_table"].label = LabelBelief.of(bears)
-    for name, y in (("o_book", 1.6), ("o_towel", 1.85)):
+    for name, y in (("o_book", 1.62), ("o_towel", 1.82)):
         narrow = things.things[name]
         narrow.box = Box((7.5, y, 0.45 + high / 2.0), (0.94, 0.05, high))
         narrow.support = "o_table"
@@ -66,6 +66,22 @@ def test_over_a_full_table_a_thing_lies_over_what_is_flat_and_in_a_basket_over_a
     bowl = things.things["o_bowl"]
     assert (bowl.support == "o_table") is stands
     assert bowl.box.bottom == pytest.approx(0.45 + high if stands else 0.0, abs=0.011)
+
+
+@pytest.mark.parametrize(("deep", "yaw", "stands"), [(0.1, 0.3, True), (0.5, 0.0, False)])
+def test_before_what_stands_askew_a_thing_has_the_room_that_is_there(
+    world: EmbeddedWorld, deep: float, yaw: float, stands: bool
+) -> None:
+    """Before one end of a turned television there is room, although not before all of it."""
+    things = world.contents
+    television = things.things["o_book"]
+    television.box = Box((7.5, 1.75, 0.7), (0.9, deep, 0.5), yaw)
+    (_, front, _), _ = television.box.axis_aligned()
+    towel = things.things["o_towel"]
+    towel.box = Box((0.0, 0.0, 0.05), (0.15, 0.15, 0.1))
+    assert front - 1.425 < 0.15
+    let_go(world, "o_towel", (7.85, 1.5, 0.6))
+    assert (towel.support == "o_table") is stands
 
 
 def test_where_there_is_room_it_lies_on_the_table_itself(world: EmbeddedWorld) -> None:

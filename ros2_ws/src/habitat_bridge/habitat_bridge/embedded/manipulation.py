@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from coterie_core.geometry import Box, Vec3
+from coterie_core.geometry import Box, Vec3, grounds_meet
 from coterie_core.scene import Receptacle, SceneObject
 from coterie_core.skills import Outcome, SkillRefused, Target
 from habitat_bridge.embedded.body import Body, SkillFailed
@@ -152,7 +152,7 @@ class Hands:
     def _match(self, target: Target, snap: float) -> SceneObject:
         """Return the thing that a robot means: its label, nearest to where it believes it to be."""
         ranked = sorted(
-            (_gap(t.box, target.position), t.id != target.instance, t.id)
+            (t.box.distance(target.position), t.id != target.instance, t.id)
             for t in self._things
             if t.label.top == target.label and t.id not in self._things.held
         )
@@ -163,7 +163,7 @@ class Hands:
             if self._things.closed_around(thing) is None:
                 return thing
         for thing in self._things:
-            if thing.is_open is False and _gap(thing.box, target.position) <= 0.05:
+            if thing.is_open is False and thing.box.distance(target.position) <= 0.05:
                 raise SkillFailed(
                     Outcome.CLOSED,
                     f"the {thing.label.top} at that position is closed; open it first",
@@ -179,7 +179,7 @@ class Hands:
         if arm is None:
             raise SkillFailed(Outcome.UNSUPPORTED, f"{body.embodiment.name} has no arm")
         x, y, _ = body.pose.position
-        away = _gap(Box((*box.center[:2], 0.0), (*box.size[:2], 0.0), box.yaw), (x, y, 0.0))
+        away = Box((*box.center[:2], 0.0), (*box.size[:2], 0.0), box.yaw).distance((x, y, 0.0))
         if away > arm.reach:
             raise SkillFailed(
                 Outcome.OUT_OF_REACH,
@@ -258,7 +258,7 @@ class Hands:
                 x, y = _turned(surface, dx, dy)
                 center = (x, y, surface.center[2] + height / 2.0)
                 box = Box(center, item.box.size, surface.yaw)
-                if not any(_overlap(box, other) for other in others):
+                if not any(grounds_meet(box, other, _GAP) for other in others):
                     spots.append((math.dist(center, target.position), box))
         if not spots:
             raise SkillFailed(Outcome.BLOCKED, f"there is no free spot on the {target.label}")
@@ -278,7 +278,7 @@ class Hands:
                 center = (position[0] + dx, position[1] + dy, z + item.box.size[2] / 2.0)
                 box = Box(center, item.box.size, item.box.yaw)
                 if body.places.space.is_free((*center[:2], z)) and not any(
-                    _overlap(box, other) for other in blockers
+                    grounds_meet(box, other, _GAP) for other in blockers
                 ):
                     spots.append((math.hypot(dx, dy), box))
         if not spots:
@@ -300,16 +300,6 @@ class Hands:
         raise trouble
 
 
-def _gap(box: Box, point: Vec3) -> float:
-    """Distance [m] from a point to a box (0 inside)."""
-    c, s = math.cos(box.yaw), math.sin(box.yaw)
-    dx, dy, dz = (p - q for p, q in zip(point, box.center, strict=True))
-    local = (c * dx + s * dy, -s * dx + c * dy, dz)
-    return math.sqrt(
-        sum(max(0.0, abs(p) - e / 2.0) ** 2 for p, e in zip(local, box.size, strict=True))
-    )
-
-
 def _steps(spare: float) -> list[float]:
     """Return offsets from the middle that cover `spare` [m] in steps, the middle included."""
     half = int(spare / 2.0 / _GRID)
@@ -319,9 +309,3 @@ def _steps(spare: float) -> list[float]:
 def _turned(surface: Box, dx: float, dy: float) -> tuple[float, float]:
     c, s = math.cos(surface.yaw), math.sin(surface.yaw)
     return surface.center[0] + c * dx - s * dy, surface.center[1] + s * dx + c * dy
-
-
-def _overlap(a: Box, b: Box) -> bool:
-    """Tell whether the axis-aligned boxes around two boxes overlap sideways, with a small gap."""
-    (a0, a1), (b0, b1) = a.axis_aligned(), b.axis_aligned()
-    return all(a0[k] < b1[k] + _GAP and b0[k] < a1[k] + _GAP for k in range(2))

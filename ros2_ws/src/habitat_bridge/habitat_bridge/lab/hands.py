@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from coterie_core.geometry import Box, Vec3
+from coterie_core.geometry import Box, Vec3, grounds_meet
 from coterie_core.scene import Receptacle, SceneObject
 from coterie_core.surfaces import hollow_bottom
 from habitat_bridge.embedded.body import Body
@@ -21,9 +21,8 @@ HANDLE_GAP = 0.06
 """The same for the front of a container, whose handle is anywhere on it [m]."""
 PULL = 0.1
 """How far a held handle must be moved to open or close its container [m]."""
-_APART = 0.01  # [m] between things that are put down
 _SHIFT = 0.25  # [m] how far from the hand a thing comes to stand where others are in the way
-_STEP = 0.05
+_STEP = 0.025
 _FLAT = 0.03
 """What is no higher than this carries a part of what comes to lie over it [m]."""
 _AS_WIDE = 0.8
@@ -125,7 +124,7 @@ class Hands:
         """Return the small thing that the fingers close on, the nearest one."""
         things = self._things
         near = [
-            (_gap(thing.box, hand), math.dist(thing.box.center, hand), thing)
+            (thing.box.distance(hand), math.dist(thing.box.center, hand), thing)
             for thing in things
             if thing.kind == "item"
             and thing.id not in things.held
@@ -138,7 +137,7 @@ class Hands:
     def _front(self, hand: Vec3) -> SceneObject | None:
         """Return the container whose front the fingers close at."""
         containers = [thing for thing in self._things if thing.is_open is not None]
-        near = [(_gap(thing.box, hand), thing) for thing in containers]
+        near = [(thing.box.distance(hand), thing) for thing in containers]
         near = [entry for entry in near if 0.0 < entry[0] <= HANDLE_GAP]
         return min(near, key=lambda entry: entry[0])[1] if near else None
 
@@ -208,8 +207,8 @@ class Hands:
                 y = min(max(local[1] + oy, -half[1]), half[1])
                 at = (surface.center[0] + c * x - s * y, surface.center[1] + s * x + c * y)
                 box = Box((*at, surface.center[2] + height / 2.0), item.box.size, yaw)
-                if not any(_overlap(box, other) for other in others):
-                    below = (one.top for one in flat if _overlap(box, one))
+                if not any(grounds_meet(box, other) for other in others):
+                    below = (one.top for one in flat if grounds_meet(box, one))
                     z = max(below, default=surface.center[2]) + height / 2.0
                     spots.append((math.dist(at, hand[:2]), replace(box, center=(*at, z))))
             if spots:
@@ -243,16 +242,3 @@ class Hands:
         center = (spot[0], spot[1], floor + item.box.size[2] / 2.0)
         box = replace(item.box, center=center)
         self._things.put(item.id, box, occupancy.room_id(center))
-
-
-def _gap(box: Box, point: Vec3) -> float:
-    """Distance [m] from a point to a box (0 inside)."""
-    c, s = math.cos(box.yaw), math.sin(box.yaw)
-    dx, dy, dz = (p - q for p, q in zip(point, box.center, strict=True))
-    local = (c * dx + s * dy, -s * dx + c * dy, dz)
-    return math.hypot(*(max(0.0, abs(p) - e / 2.0) for p, e in zip(local, box.size, strict=True)))
-
-
-def _overlap(a: Box, b: Box) -> bool:
-    (a0, a1), (b0, b1) = a.axis_aligned(), b.axis_aligned()
-    return all(a0[k] < b1[k] + _APART and b0[k] < a1[k] + _APART for k in range(2))
