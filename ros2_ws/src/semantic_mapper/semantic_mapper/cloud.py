@@ -85,6 +85,17 @@ class EvidenceCloud:
             kept = share >= np.median(share)
         return self.points[kept]
 
+    def agreed(self, often: float, share: float) -> Points:
+        """Points that more looks put within the object than its members need.
+
+        Args:
+            often: Least looks that did, as a share (0..1) of those at the points most looked at.
+            share: Least fraction (0..1) of the looks at a point.
+        """
+        member = self.share >= MEMBER
+        most = float(np.percentile(self.inside[member], 90)) if member.any() else 0.0
+        return self.points[(self.share >= share) & (self.inside >= often * most)]
+
     def look(
         self,
         frame: RgbdFrame,

@@ -13,8 +13,10 @@ from scipy.spatial import cKDTree
 
 from coterie_core.embedding import Embedding
 from coterie_core.geometry import Box, Vec3
+from coterie_core.household import load_household
 from coterie_core.scene import LabelBelief, size_similarity
-from semantic_mapper.cloud import EvidenceCloud, Points
+from coterie_core.sizes import oversize
+from semantic_mapper.cloud import LEAST, EvidenceCloud, Points
 
 State = Literal["present", "moved", "gone"]
 ELSEWHERE = 0.15
@@ -23,6 +25,8 @@ _MOST_BOXES = 20
 """Boxes that count for the mean of an instance that moves or turns."""
 _SAME_THING, _SAME_PLACE = 0.5, 0.1
 """How far apart two maps have the centre of one thing of a label, and of any label [m]."""
+STRICTER = ((0.1, 0.5), (0.1, 0.7), (0.2, 0.8))
+"""Shares of the looks that agree on points of what is too large for its kind (`agreed`)."""
 CUT = 1.0
 """Percentage of the points that may lie beyond each face of a box: strays of the depth camera."""
 
@@ -84,6 +88,28 @@ class Instance:
         """Take points and box from the evidence."""
         self.points = self.cloud.members(self.observations)
         self.low, self.high = corners(self.points)
+        if oversize(self.labels.top, self.high - self.low) > 1.0:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        """Leave out of what is too large for its kind what fewer looks agree on, until it fits.
+
+        Without a mask a box takes in the floor before a thing and what stands on it or beside it,
+        from a few sides: a rug with the legs of chairs is no rug as high as these. What fits in no
+        way stays as it is.
+        """
+        label = self.labels.top
+        category = load_household().category(label)
+        highest = category.size[2][1] if category is not None and category.size else math.inf
+        for often, share in STRICTER:
+            points = self.cloud.agreed(often, share)
+            for some in (points, _within_height(points, highest)):
+                if len(some) < LEAST:
+                    continue
+                low, high = corners(some)
+                if oversize(label, high - low) <= 1.0:
+                    self.points, self.low, self.high = some, low, high
+                    return
 
     def viewed_anew(self, eye: npt.NDArray[np.float64]) -> bool:
         """Whether a camera at `eye` [m] looks from elsewhere than at the last count."""
@@ -125,6 +151,15 @@ class Instance:
             (float(center[0]), float(center[1]), float(center[2])),
             (float(size[0]), float(size[1]), float(size[2])),
         )
+
+
+def _within_height(points: Points, most: float) -> Points:
+    """Return those of a cloud's points that lie in the layer so high [m] that holds most of them."""
+    heights = points[:, 2]
+    floors = np.sort(heights)
+    held = np.searchsorted(floors, floors + most, side="right") - np.arange(len(floors))
+    low = floors[held.argmax()] if len(floors) else 0.0
+    return points[(heights >= low) & (heights <= low + most)]
 
 
 def corners(points: Points) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:

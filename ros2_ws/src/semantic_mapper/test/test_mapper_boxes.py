@@ -188,6 +188,45 @@ def test_a_sliver_is_not_mapped_as_furniture():
     assert told.box.center[1] == pytest.approx(-1.0, abs=0.05)
 
 
+def test_a_rug_is_not_as_high_as_the_stool_on_it():
+    """A box without a mask holds the stool as well: so high no rug is, and it was not mapped."""
+    drawn = {
+        "floor": ((-3.0, -3.0, -0.1), (6.0, 3.0, 0.0)),
+        "rug": ((1.5, -0.6, 0.0), (2.5, 0.6, 0.005)),
+        "stool": ((1.9, -0.15, 0.0), (2.2, 0.15, 0.45)),
+    }
+    mapper = SemanticMapper(MapperOptions())
+    for k, eye in enumerate([*EYES, *EYES]):
+        frame, found = view(drawn, eye, time=float(k))
+        mapper.update(frame, [ImageDetection(d.box, d.scores) for d in found if d.label == "rug"])
+    (rug,) = mapper.scene().objects.values()
+    assert rug.box.size[2] < 0.03
+
+
+def test_floor_that_few_looks_gave_a_tv_stand_is_not_its():
+    """With it it was deeper than any tv stand, and not mapped at all (51236)."""
+    drawn = {
+        "floor": ((-3.0, -3.0, -0.1), (6.0, 3.0, 0.0)),
+        "tv stand": ((2.0, -0.75, 0.0), (2.4, 0.75, 0.5)),
+    }
+    mapper = SemanticMapper(MapperOptions())
+    for k, eye in enumerate(EYES * 4):
+        far = eye.copy()
+        far[0, 3] -= 1.5
+        frame, found = view(drawn, far, time=float(k))
+        stand = next(one for one in found if one.label == "tv stand")
+        if k in (2, 3):  # two masks go on below it
+            u, v, width, height = stand.box
+            mask = np.vstack([stand.mask, np.ones((90, width), bool)])
+            stand = ImageDetection((u, v, width, height + 90), stand.scores, mask)
+        elif k > 3:  # and no other look shows the floor
+            frame = replace(frame, depth=np.where(frame.depth < 3.2, np.nan, frame.depth))
+        mapper.update(frame, [stand])
+    (thing,) = mapper.scene().objects.values()
+    assert thing.label.top == "tv stand"
+    assert thing.box.size[0] < 0.5
+
+
 def test_boxes_in_space_are_averaged_and_get_their_color_from_the_image():
     rng = np.random.default_rng(4)
     mapper = SemanticMapper(MapperOptions())
