@@ -88,7 +88,7 @@ class Instance:
         """Take points and box from the evidence."""
         self.points = self.cloud.members(self.observations)
         self.low, self.high = corners(self.points)
-        if oversize(self.labels.top, self.high - self.low) > 1.0:
+        if oversize(self.labels.top, self.box.size) > 1.0:
             self._shrink()
 
     def _shrink(self) -> None:
@@ -107,7 +107,7 @@ class Instance:
                 if len(some) < LEAST:
                     continue
                 low, high = corners(some)
-                if oversize(label, high - low) <= 1.0:
+                if oversize(label, (high - low).tolist()) <= 1.0:
                     self.points, self.low, self.high = some, low, high
                     return
 
@@ -154,7 +154,7 @@ class Instance:
 
 
 def _within_height(points: Points, most: float) -> Points:
-    """Return those of a cloud's points that lie in the layer so high [m] that holds most of them."""
+    """Return the points of the layer so high [m] that holds most of a cloud's."""
     heights = points[:, 2]
     floors = np.sort(heights)
     held = np.searchsorted(floors, floors + most, side="right") - np.arange(len(floors))
