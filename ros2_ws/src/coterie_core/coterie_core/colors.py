@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -115,14 +115,6 @@ def color_names(rgb: npt.ArrayLike) -> list[str]:
     names, anchors = _anchors()
     apart = np.linalg.norm(lab(values)[:, None, :] - anchors[None], axis=2)
     return [names[int(k)] for k in apart.argmin(axis=1)] if len(values) else []
-
-
-def most_named(names: Iterable[str]) -> str:
-    """Return the name that comes most often ("" for none; ties go to the first in alphabet)."""
-    counts: dict[str, int] = {}
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
-    return min(counts, key=lambda k: (-counts[k], k)) if counts else ""
 
 
 @lru_cache(maxsize=4096)

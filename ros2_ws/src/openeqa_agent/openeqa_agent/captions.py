@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 from pydantic import BaseModel, Field
 
-from coterie_core.colors import basic_color, color_name, color_names, most_named
+from coterie_core.colors import basic_color
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.household import load_household, plural
 from coterie_core.language import Decision, Image, Message, as_data
 from coterie_core.lexicon import load_lexicon
+from coterie_core.perception.appearance import color_evidence
 from coterie_core.recording import RecordedFrame
 from coterie_core.scene import SceneGraph
 from coterie_core.understanding.descriptions import Thing, clean
@@ -29,10 +29,8 @@ from openeqa_agent.understood import STATES, OpenQuestion
 
 _SEEN = 0.3
 """Least score of a detection for a caption."""
-_SAMPLES = 150
-"""Pixels of a thing that are looked at for its color."""
 _MAJORITY = 0.5
-"""Share of them that must agree."""
+"""Share of the pixels of a thing that must agree on its color."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +94,7 @@ def detections_text(frame: RecordedFrame) -> str:
         label = found.label
         if not label or found.scores[label] < _SEEN:
             continue
-        told = str(found.attributes.get("color", ""))
-        traits = [basic_color(told) or color_name(told) or painted(frame.frame, found)]
+        traits = [painted(frame.frame, found)]
         opening = str(found.attributes.get("opening", "")).lower()
         traits.append(opening if opening in ("open", "closed") else "")
         counts[" ".join([*(t for t in traits if t), plain(label)])] += 1
@@ -108,21 +105,9 @@ def detections_text(frame: RecordedFrame) -> str:
 
 
 def painted(frame: RgbdFrame, found: ImageDetection) -> str:
-    """Name of the color that most pixels of a detection have; "" without image or majority."""
-    if frame.color is None:
-        return ""
-    rows, columns = frame.color.shape[:2]
-    x, y, width, height = found.box
-    if found.mask is not None:
-        inside = np.argwhere(found.mask)
-    else:  # the middle of the box: its rim shows what is behind
-        inside = np.argwhere(np.ones((max(height // 2, 1), max(width // 2, 1)), bool))
-        inside += (height // 4, width // 4)
-    inside = np.add(inside[:: max(1, len(inside) // _SAMPLES)], (y, x))
-    fits = (inside >= 0).all(axis=1) & (inside < (rows, columns)).all(axis=1)
-    names = color_names(frame.color[tuple(inside[fits].T)])
-    best = most_named(names)
-    return best if best and names.count(best) >= _MAJORITY * len(names) else ""
+    """Name of the color that a detector tells, or most pixels of it have; "" without a majority."""
+    shares = color_evidence(frame.color, found)
+    return next((name for name, share in shares.items() if share >= _MAJORITY), "")
 
 
 # -- what captions tell by rule ------------------------------------------------------------------

@@ -131,9 +131,9 @@ def test_colors_of_detections_come_from_the_image():
     found = (
         ImageDetection((30, 20, 20, 20), {"box": 0.9}),
         ImageDetection((0, 0, 80, 60), {"vase": 0.9}, mask),
-        ImageDetection((75, 55, 40, 40), {"lamp": 0.9}),  # reaches beyond the image
+        ImageDetection((75, 55, 40, 40), {"lamp": 0.9}),  # reaches beyond the image, which is light there
     )
-    assert detections_text(RecordedFrame("f", rgbd, found)) == "a red box, a red vase, a lamp."
+    assert detections_text(RecordedFrame("f", rgbd, found)) == "a red box, a red vase, a white lamp."
 
 
 async def test_without_map_or_frames_it_is_a_guess():
