@@ -131,7 +131,7 @@ def test_colors_of_detections_come_from_the_image():
     found = (
         ImageDetection((30, 20, 20, 20), {"box": 0.9}),
         ImageDetection((0, 0, 80, 60), {"vase": 0.9}, mask),
-        ImageDetection((75, 55, 40, 40), {"lamp": 0.9}),  # reaches beyond the image, which is light there
+        ImageDetection((75, 55, 40, 40), {"lamp": 0.9}),  # cut off by the image
     )
     assert detections_text(RecordedFrame("f", rgbd, found)) == "a red box, a red vase, a white lamp."
 
