@@ -133,7 +133,8 @@ def test_colors_of_detections_come_from_the_image():
         ImageDetection((0, 0, 80, 60), {"vase": 0.9}, mask),
         ImageDetection((75, 55, 40, 40), {"lamp": 0.9}),  # cut off by the image
     )
-    assert detections_text(RecordedFrame("f", rgbd, found)) == "a red box, a red vase, a white lamp."
+    text = detections_text(RecordedFrame("f", rgbd, found))
+    assert text == "a red box, a red vase, a white lamp."
 
 
 async def test_without_map_or_frames_it_is_a_guess():
