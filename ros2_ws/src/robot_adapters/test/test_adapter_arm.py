@@ -441,6 +441,15 @@ def test_things_go_into_a_tub_where_its_bottom_is_seen(ros):
     assert 1.54 < rig.put_at[0][0] < 2.06
 
 
+def test_nothing_is_let_go_by_guess_over_a_tub_that_could_be_looked_into(ros):
+    """A tablet was let go 0.25 m before a tub, whose box was too large (51239)."""
+    box = Box((1.8, 1.0, 0.28), (0.7, 1.6, 0.56))
+    rig = before(ros, "bathtub", box, tub(1.45, 2.15), pitch=-0.4)
+    outcome, reason, holding = rig.do(Place(Target("bathtub", (1.6, 1.0, 0.12))))
+    assert (outcome, holding, rig.put_at) == (Outcome.NOT_VISIBLE, "cup", []), reason
+    assert "nothing is in view" in reason
+
+
 @pytest.mark.parametrize("top", [0.45, 0.8, 0.95])
 def test_things_longer_than_a_tank_is_deep_are_put_onto_it_however_high_its_box_was_seen(ros, top):
     """Of a toilet robots see the seat alone, or the wall above the tank as well."""

@@ -140,9 +140,9 @@ class Bearing:
     def _inside(self, label: str, point: Vec3, box: Box, bottom: float, radius: float) -> Vec3:
         """Return where to let go of what goes into a hollow thing: over its bottom [m].
 
-        Its box may be too large. Where the robot sees the floor or the rim at the point, and the
-        bottom elsewhere, it is there; of baskets, whose bottom is the floor's height, only the box
-        is known.
+        Its box may be too large. Where the robot sees the floor, the rim or nothing at the point,
+        and the bottom elsewhere, it is there; of baskets, whose bottom is the floor's height, only
+        the box is known.
 
         Args:
             label: What it is.
@@ -152,11 +152,12 @@ class Bearing:
             radius: Of what the hand holds [m].
 
         Raises:
-            Ended: The floor is there, and the bottom not in view; or it is out of reach, and where.
+            Ended: The floor is there, or it could look there and has not, and the bottom is not in
+                view; or that is out of reach, and where.
         """
         relief, floor = self._where.relief, self._where.pose().position[2]
         seen = relief.height(point, box, EDGE / 2.0)
-        if bottom - floor < _STEP_IN or seen is None or abs(seen - bottom) < _STEP_IN:
+        if bottom - floor < _STEP_IN or (seen is not None and abs(seen - bottom) < _STEP_IN):
             return point
         x, y, z = point
         low = bottom - 2.0 * _STEP
@@ -170,10 +171,11 @@ class Bearing:
             if not spot.reached:
                 raise _out_of_reach(label, spot.point)
             return (*spot.point[:2], z)
-        if seen - floor < _STEP_IN:
+        if relief.overlooks(bottom) if seen is None else seen - floor < _STEP_IN:
+            there = "nothing" if seen is None else "the floor"
             raise Ended(
                 Outcome.NOT_VISIBLE,
-                f"the floor is in view where the {label} was expected, and the bottom of that is "
+                f"{there} is in view where the {label} was expected, and the bottom of that is "
                 "not; look at it from another side",
             )
         return point
