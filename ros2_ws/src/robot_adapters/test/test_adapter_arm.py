@@ -441,6 +441,15 @@ def test_things_go_into_a_tub_where_its_bottom_is_seen(ros):
     assert 1.54 < rig.put_at[0][0] < 2.06
 
 
+def test_what_the_rim_hides_of_a_tub_is_within_it(ros):
+    """The near rim hides all of the bottom of a narrow tub from a hand's distance."""
+    box = Box((1.7, 1.0, 0.28), (0.5, 1.6, 0.56))
+    rig = before(ros, "bathtub", box, tub(1.45, 1.95), pitch=0.9)
+    outcome, reason, _ = rig.do(Place(Target("bathtub", (1.7, 1.0, 0.12))))
+    assert outcome is Outcome.SUCCEEDED, reason
+    assert 1.54 < rig.put_at[0][0] < 1.86
+
+
 def test_nothing_is_let_go_by_guess_over_a_tub_that_could_be_looked_into(ros):
     """A tablet was let go 0.25 m before a tub, whose box was too large (51239)."""
     box = Box((1.8, 1.0, 0.28), (0.7, 1.6, 0.56))

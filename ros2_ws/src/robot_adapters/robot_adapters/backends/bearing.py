@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from coterie_core.geometry import Box, Vec3, iou
 from coterie_core.household import load_household
 from coterie_core.sightings import is_solid
@@ -30,6 +32,8 @@ _BESIDE = 0.3
 """A point so near to the box of furniture means that: boxes of two maps differ [m]."""
 _STEP_IN = 0.07
 """The bottom of a tub or a basin is told from the floor and from its rim by so much [m]."""
+_RIM_STEP = 0.04
+"""Steps on the way to a point at which the rim before it is looked for [m]."""
 _STEP = 0.1
 """Furniture seen so much higher or lower than expected is not put on by guess [m]."""
 
@@ -141,8 +145,8 @@ class Bearing:
         """Return where to let go of what goes into a hollow thing: over its bottom [m].
 
         Its box may be too large. Where the robot sees the floor, the rim or nothing at the point,
-        and the bottom elsewhere, it is there; of baskets, whose bottom is the floor's height, only
-        the box is known.
+        and the bottom elsewhere, it is there. What its own rim hides is within it. Of baskets,
+        whose bottom is the floor's height, only the box is known.
 
         Args:
             label: What it is.
@@ -167,10 +171,14 @@ class Bearing:
         spot = relief.level_spot(
             (x, y, bottom), deeper, radius, reach=self._reach, at_its_height=True
         )
-        if spot is not None and abs(spot.point[2] - bottom) < _STEP_IN:
-            if not spot.reached:
-                raise _out_of_reach(label, spot.point)
+        if spot is not None and abs(spot.point[2] - bottom) >= _STEP_IN:
+            spot = None
+        if spot is not None and spot.reached:
             return (*spot.point[:2], z)
+        if seen is None and self._behind_rim(point, box, bottom):
+            return point
+        if spot is not None:
+            raise _out_of_reach(label, spot.point)
         if relief.overlooks(bottom) if seen is None else seen - floor < _STEP_IN:
             there = "nothing" if seen is None else "the floor"
             raise Ended(
@@ -179,6 +187,17 @@ class Bearing:
                 "not; look at it from another side",
             )
         return point
+
+    def _behind_rim(self, point: Vec3, box: Box, bottom: float) -> bool:
+        """Tell whether a rim was seen between the robot and a point [m]: it hides what is there."""
+        here = self._where.pose().position
+        steps = np.arange(0.0, 1.0, _RIM_STEP / max(math.dist(here[:2], point[:2]), _RIM_STEP))
+        between = [
+            (here[0] + k * (point[0] - here[0]), here[1] + k * (point[1] - here[1]), bottom)
+            for k in steps.tolist()
+        ]
+        heights = [self._where.relief.height(one, box, 0.0) for one in between if box.contains(one)]
+        return any(high is not None and high > bottom + _STEP for high in heights)
 
     def _check_height(self, label: str, point: Vec3, box: Box, radius: float) -> None:
         """Check that furniture is seen to be about as high as a point [m] on it.
