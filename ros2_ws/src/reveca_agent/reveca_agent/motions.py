@@ -217,9 +217,9 @@ class Motions:
         if owner.id in self._bears:
             self._aims[owner.id] = self._bears[owner.id]
             return self._aims[owner.id]
-        top = self._surface(owner, inside)
         held = self.house.thing(holding)
-        item = held.box if held is not None else Box(top.center, (SMALL, SMALL, SMALL))
+        item = held.box if held is not None else Box(owner.box.center, (SMALL, SMALL, SMALL))
+        top = self._surface(owner, inside, item.size[2] / 2.0)
         # Where it looks full, trying tells: boxes of what was seen are rough.
         points = free_points(top, item, self._upon(owner, top, holding))
         for spots in (points, free_points(top, item, ())):
@@ -237,8 +237,12 @@ class Motions:
         self._aims[owner.id] = (float(x), float(y), top.center[2])
         return self._aims[owner.id]
 
-    def _surface(self, owner: SceneObject, inside: bool) -> Box:
-        """Return the surface of a piece of furniture that is easiest to put things on."""
+    def _surface(self, owner: SceneObject, inside: bool, hold: float) -> Box:
+        """Return the surface of a piece of furniture that is easiest to put things on.
+
+        Of what was found on the way rather one that the hand gets to while it holds a thing so far
+        above that thing's foot [m]: a tall one does not get onto the highest board in reach.
+        """
         shape, box = self.house.shape, owner.box
         floor = self.house.floor.elevation(self.house.scene.rooms[owner.room])
         best = floor + min(max(HANDY, shape.low), shape.high)
@@ -248,10 +252,13 @@ class Motions:
             fitting = [Box((*box.center[:2], height), (*box.size[:2], 0.0), box.yaw)]
         elif not self.house.told(owner):
             usual = usual_surfaces(owner.label.top, box, floor=floor)
-            within = [s for s in usual if shape.low <= s.center[2] - floor <= shape.high] or usual
-            if usual[0] in within:
-                return usual[0]
-            return min(within, key=lambda surface: abs(surface.center[2] - best))
+            for most in (shape.high - hold, shape.high):
+                within = [s for s in usual if shape.low <= s.center[2] - floor <= most]
+                if usual[0] in within:
+                    return usual[0]
+                if within:
+                    return min(within, key=lambda surface: abs(surface.center[2] - best))
+            return usual[0]
         fitting = fitting or [r.surface for r in owner.receptacles]
         if not fitting:
             return Box((*box.center[:2], box.top), (*box.size[:2], 0.0), box.yaw)

@@ -195,6 +195,23 @@ def test_what_a_camera_s_map_has_is_for_what_such_furniture_is_for():
     assert motion.then.receptacle.position[2] <= 1.2
 
 
+@pytest.mark.parametrize(("tall", "lowest"), [(0.02, 1.1), (0.3, 0.0)])
+def test_a_tall_thing_goes_onto_a_board_that_the_hand_gets_to_with_it(tall, lowest):
+    """A glass was to stand on top of a shelf 1.13 m high; the hand gets to 1.15 m (51242)."""
+    scene = two_rooms()
+    scene.objects.clear()
+    box = Box((2.6, 2.0, 0.565), (0.4, 1.0, 1.13))
+    label = LabelBelief.of("shelf")
+    scene.add_object(SceneObject("object_6", label, box, "kitchen", "furniture"))
+    body = HouseBody("rover", scene, replace(SHAPE, high=1.15))
+    body.briefing(Goal.parse("tidy", ["ON(sponge, shelf): 1"]), ["rover"], max_time=100.0)
+    Eyes(body).see(seen("sponge", (2.0, 1.0, 0.2), (0.08, 0.08, tall)))
+    body.ended(Grab("rover-sponge-1"), DONE)
+    motion = body.motion(Put("rover-sponge-1", "object_6"))
+    assert isinstance(motion, Motion) and motion.then is not None
+    assert lowest < motion.then.receptacle.position[2] + tall / 2.0 <= 1.15
+
+
 def test_onto_a_sofa_things_go_onto_its_seat():
     body, _, eyes = body_for("ON(sponge, sofa): 1")
     eyes.see(SPONGE, seen("sofa", (2.6, 2.2, 0.4), (0.9, 2.0, 0.8)))
