@@ -14,7 +14,14 @@ from coterie_core.household import load_household
 from coterie_core.scene import Receptacle, SceneGraph, SceneObject
 from coterie_core.sightings import SAME, kind_of, lowest_on, seen_in_passing
 from coterie_core.team_map import TeamMap
-from reveca_agent.lookouts import SPACING, Lookout, lookouts, nearest_view, overlooking
+from reveca_agent.lookouts import (
+    SPACING,
+    Lookout,
+    close_views,
+    lookouts,
+    nearest_view,
+    overlooking,
+)
 from reveca_agent.searching import liked
 from reveca_agent.standing import FreeFloor
 
@@ -82,6 +89,7 @@ class HouseMap(TeamMap):
         self._told = frozenset(one.id for one in scene.objects.values() if one.receptacles)
         self._stands: dict[str, tuple[Box, list[Vec3]]] = {}
         self._lookouts: dict[str, tuple[str, Vec3, list[Lookout]]] = {}
+        self._near: dict[str, list[Lookout]] = {}
         self.furnish(list(self.scene.objects))
         self.targets: frozenset[str] = frozenset()
         self.items: frozenset[str] = frozenset()
@@ -122,6 +130,7 @@ class HouseMap(TeamMap):
             self.floor.forget()
             self._stands.clear()
             self._lookouts.clear()
+            self._near.clear()
             for id_ in new:
                 if objects[id_].kind == "item":
                     self.rest(objects[id_])  # it may stand on what is known since now only
@@ -168,19 +177,22 @@ class HouseMap(TeamMap):
             return False
         return not category.boards and category.depth == 0.0
 
-    def lookouts(self, room: str, closely: bool = True) -> list[Lookout]:
-        """Return from where one looks into what has a rim or boards, in a room.
+    def lookouts(self, room: str, before: int = 1) -> list[Lookout]:
+        """Return from where one looks for what is not seen from a room's places.
+
+        At the first look that is into what has a rim or boards, where what the goal wants usually
+        lies; at the second one into all of it; and later from near by at all of the room.
 
         Args:
             room: Its id.
-            closely: Into all of it; else only where what the goal wants usually lies.
+            before: How often the room was looked through before.
         """
         usual = {name for item in self.items for name in liked(item)}
         out: list[Lookout] = []
         for thing in self.scene.objects.values():
             if thing.room != room or thing.kind == "item":
                 continue
-            if not closely and kind_of(thing.label.top) not in usual:
+            if not before and kind_of(thing.label.top) not in usual:
                 continue
             label, at = thing.label.top, thing.box.center
             kept = self._lookouts.get(thing.id)
@@ -188,6 +200,10 @@ class HouseMap(TeamMap):
                 found = lookouts(thing, self.scene.rooms[room], self.floor, self.shape.cameras)
                 kept = self._lookouts[thing.id] = (label, at, found)
             out += kept[2]
+        if before > 1:
+            if room not in self._near:
+                self._near[room] = close_views(self.scene.rooms[room], self.floor)
+            out += self._near[room]
         return out
 
     def overlooking(self, spot: Spot, here: Vec3) -> list[Vec3]:

@@ -1,4 +1,4 @@
-"""Lookouts: from where a robot sees what it has to look for: in a bathtub, or near a spot."""
+"""Lookouts: from where a robot sees what it looks for: in a bathtub, near a spot, in a room."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial.distance import cdist
+from shapely import Polygon, contains_xy
 
 from coterie_core.embodiment import Camera
 from coterie_core.geometry import Box, Pose, Vec3, compose, wrap_angle
@@ -21,6 +23,8 @@ FAR = 1.5
 """From how far at most one looks at a thing, from its box [m]."""
 NEAR = 1.0
 """From how near at least one looks at where something is put [m]."""
+CLOSE = 1.5
+"""From so near cameras and detectors see small things [m]."""
 SPACING = 0.2
 """Between spots that are compared [m]."""
 MOST = 3
@@ -71,6 +75,27 @@ def lookouts(
     seen = _shown(spots, thing.box.center, points, cameras, clear)
     best = _best(seen, MOST, LEAST * len(points))
     return [Lookout(f"{thing.id}/{k}", spots[i], thing.box.center) for k, i in enumerate(best)]
+
+
+def close_views(room: Room, floor: FreeFloor) -> list[Lookout]:
+    """Return from where a robot that looks around has all of a room near by.
+
+    The first one has most of it within `CLOSE`, each further one most of the rest. What is near to
+    no free floor stays out, and furniture in between does not count: maps show it roughly.
+    """
+    if len(room.polygon) < 3:
+        return []
+    x0, y0, x1, y1 = Polygon(room.polygon).bounds
+    area = Box(((x0 + x1) / 2.0, (y0 + y1) / 2.0, 0.0), (x1 - x0, y1 - y0, 0.0))
+    spots = floor.around(area, room, 0.0, 2.0 * SPACING)
+    if not spots:
+        return []
+    x, y = np.meshgrid(np.arange(x0, x1, 2.0 * SPACING), np.arange(y0, y1, 2.0 * SPACING))
+    inside = contains_xy(Polygon(room.polygon), x, y)
+    points = np.stack([x[inside], y[inside]], axis=1)
+    near = cdist(np.array(spots)[:, :2], points) <= CLOSE
+    best = _best(near, len(spots), LEAST / MOST * len(points))
+    return [Lookout(f"{room.id}/near/{k}", spots[i]) for k, i in enumerate(best)]
 
 
 def overlooking(

@@ -14,7 +14,7 @@ WELL_SEEN = (0.5, 0.75, 0.9)
 """How well a place must be seen to count as looked at, at the first look, the second, and later.
 
 What was not found from afar may be seen from near by: from the second look on the robot also looks
-into all that has a rim or boards.
+into all that has a rim or boards, and from the third one on at all of the room from near by.
 """
 LOOK_AGAIN = 60.0
 """A room that was left so long ago is looked through anew [s]."""
@@ -38,11 +38,11 @@ class RoomSearch:
 
     Args:
         scene: The house; its places are what is looked at.
-        into: Returns from where one looks into what has a rim or boards, in a room: into all of
-            it, or only where what is looked for usually lies.
+        into: Returns from where one sees what is not seen from a room's places, by how often that
+            was looked through before.
     """
 
-    def __init__(self, scene: SceneGraph, into: Callable[[str, bool], list[Lookout]]) -> None:
+    def __init__(self, scene: SceneGraph, into: Callable[[str, int], list[Lookout]]) -> None:
         self._scene, self._into = scene, into
         self._looks: dict[str, _Look] = {}
 
@@ -87,5 +87,5 @@ class RoomSearch:
             for place in self._scene.places.values()
             if place.room == room and look.quality.get(place.id, 0.0) < well
         ]
-        left += self._into(room, look.before > 0)
+        left += self._into(room, look.before)
         return [one for one in left if one.id not in look.tried]

@@ -175,11 +175,14 @@ def test_a_room_is_covered_when_all_its_places_were_seen(body, eyes):
 
 
 def test_a_room_in_which_nothing_was_found_is_looked_through_from_nearer(body, eyes):
-    for well, enough in ((0.55, True), (0.55, False), (0.8, True), (0.8, False), (0.95, True)):
+    """By its places at first, each seen better than before, then from all over the room."""
+    for well, enough in ((0.55, True), (0.55, False), (0.8, True), (0.8, False)):
         eyes.see(MUG, places={"p1": well, "p2": well})
         assert (body.percept().covered == ("kitchen",)) is enough, well
         if not enough:
-            assert body.motion(GoTo("kitchen")).stands in {((1.0, 2.0, 0.0),), ((3.0, 2.0, 0.0),)}
+            near = {one.position for one in body.map.lookouts("kitchen", 2)}
+            (stand,) = body.motion(GoTo("kitchen")).stands
+            assert stand in {(1.0, 2.0, 0.0), (3.0, 2.0, 0.0)} | (near if well > 0.6 else set())
             continue
         eyes.see(at=LIVING, places={"p4": 1.0})
         body.moved(LIVING, body.time + 61.0)

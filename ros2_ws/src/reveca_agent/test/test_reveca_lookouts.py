@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from coterie_core.cooperation import GoTo
@@ -12,6 +13,7 @@ from coterie_core.observation import Detection
 from coterie_core.surfaces import board_heights
 from coterie_fixtures.two_room_map import SHAPE, Eyes, two_rooms
 from reveca_agent.house import HouseBody
+from reveca_agent.lookouts import CLOSE
 from reveca_agent.room_search import LOOK_AGAIN
 
 HEAD = Camera(hfov=math.radians(90), mount_height=1.1, pitch=0.25)
@@ -76,7 +78,7 @@ def test_a_camera_that_sees_into_nothing_looks_into_nothing():
 def test_where_such_things_usually_lie_it_looks_at_the_first_time(body):
     body.map.items = frozenset({"toothbrush"})  # they lie on and in sinks
     Eyes(body).see(Detection("sink", 0.9, SINK, scores={"sink": 0.9}))
-    usual = {one.id.split("/")[0] for one in body.map.lookouts("kitchen", closely=False)}
+    usual = {one.id.split("/")[0] for one in body.map.lookouts("kitchen", before=0)}
     assert usual == {"rover-sink-1"}
     all_ = {one.id.split("/")[0] for one in body.map.lookouts("kitchen")}
     assert all_ == {"rover-sink-1", "rover-bathtub-1"}
@@ -89,3 +91,28 @@ def test_boards_are_looked_at_from_before_them(body):
     yaw = math.atan2(1.0 - board.position[1], 3.8 - board.position[0])
     shown = [z for z in board_heights(box) if HEAD.shows(Pose(board.position, yaw), (3.8, 1.0, z))]
     assert len(shown) >= 0.75 * len(board_heights(box))
+
+
+def test_from_the_third_look_on_all_of_a_room_is_looked_at_from_near_by(body):
+    """A wallet on a counter was not seen from the middle of a kitchen, however often (51242)."""
+    assert not [one for one in body.map.lookouts("kitchen", before=1) if "near" in one.id]
+    near = [one for one in body.map.lookouts("kitchen", before=2) if "near" in one.id]
+    room = body.map.scene.rooms["kitchen"]
+    xs, ys = zip(*room.polygon, strict=True)
+    rng = np.random.default_rng(5)
+    spots = rng.uniform((min(xs), min(ys)), (max(xs), max(ys)), (300, 2)).tolist()
+    away = [min(math.dist(one.position[:2], spot) for one in near) for spot in spots]
+    assert np.mean(np.array(away) < CLOSE) > 0.8
+    assert len(near) < 8 and all(one.faces is None for one in near)
+    eyes = Eyes(body)
+    for _ in range(2):
+        eyes.see(places={"p1": 1.0, "p2": 1.0})
+        while body.percept().covered == ():
+            assert body.motion(GoTo("kitchen")).stands[0] not in [one.position for one in near]
+        eyes.see(at=LIVING, places={"p4": 1.0})
+        body.moved(LIVING, body.time + LOOK_AGAIN + 1.0)
+    eyes.see(places={"p1": 1.0, "p2": 1.0})
+    gone_to = []
+    while body.percept().covered == ():
+        gone_to += body.motion(GoTo("kitchen")).stands
+    assert {one.position for one in near} <= set(gone_to)
