@@ -441,6 +441,17 @@ def test_things_go_into_a_tub_where_its_bottom_is_seen(ros):
     assert 1.54 < rig.put_at[0][0] < 2.06
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_nothing_is_let_go_where_no_basket_stands(ros, there):
+    """A bowl was let go onto the floor 0.7 m beside a basket, where a look had shown it (51244)."""
+    x = 1.45 if there else 2.4
+    drawn = {"basket#0": ((x, 0.8, 0.0), (x + 0.3, 1.2, 0.25))}
+    rig = before(ros, "basket", Box((1.6, 1.0, 0.125), (0.3, 0.4, 0.25)), drawn, pitch=0.9)
+    outcome, reason, _ = rig.do(Place(Target("basket", (1.6, 1.0, 0.1))))
+    assert outcome is (Outcome.SUCCEEDED if there else Outcome.NOT_VISIBLE), reason
+    assert len(rig.put_at) == there
+
+
 def test_what_the_rim_hides_of_a_tub_is_within_it(ros):
     """The near rim hides all of the bottom of a narrow tub from a hand's distance."""
     box = Box((1.7, 1.0, 0.28), (0.5, 1.6, 0.56))

@@ -32,6 +32,8 @@ _BESIDE = 0.3
 """A point so near to the box of furniture means that: boxes of two maps differ [m]."""
 _STEP_IN = 0.07
 """The bottom of a tub or a basin is told from the floor and from its rim by so much [m]."""
+_STANDS = 0.4
+"""What rises to no more than this share of a hollow thing's height is not that thing."""
 _RIM_STEP = 0.04
 """Steps on the way to a point at which the rim before it is looked for [m]."""
 _STEP = 0.1
@@ -146,7 +148,7 @@ class Bearing:
 
         Its box may be too large. Where the robot sees the floor, the rim or nothing at the point,
         and the bottom elsewhere, it is there. What its own rim hides is within it. Of baskets,
-        whose bottom is the floor's height, only the box is known.
+        whose bottom is the floor's height, only the box is known, and that something stands there.
 
         Args:
             label: What it is.
@@ -156,10 +158,17 @@ class Bearing:
             radius: Of what the hand holds [m].
 
         Raises:
-            Ended: The floor is there, or it could look there and has not, and the bottom is not in
-                view; or that is out of reach, and where.
+            Ended: Nothing stands there; or the floor is there, or it could look there and has not,
+                and the bottom is not in view; or that is out of reach, and where.
         """
         relief, floor = self._where.relief, self._where.pose().position[2]
+        top = relief.top(box)
+        if top is not None and top - floor < _STANDS * (box.top - floor):
+            raise Ended(
+                Outcome.NOT_VISIBLE,
+                f"nothing stands where the {label} was expected at ({point[0]:.2f}, "
+                f"{point[1]:.2f}); look at it from another side",
+            )
         seen = relief.height(point, box, EDGE / 2.0)
         if bottom - floor < _STEP_IN or (seen is not None and abs(seen - bottom) < _STEP_IN):
             return point

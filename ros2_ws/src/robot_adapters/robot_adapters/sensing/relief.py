@@ -194,6 +194,19 @@ class Relief:
         known = np.isfinite(heights)
         return float(np.median(heights[known])) if known.mean() >= _KNOWN else None
 
+    def top(self, box: Box) -> float | None:
+        """Return the height of the highest that was seen in a box's footprint [m].
+
+        None: too little of it was seen.
+        """
+        (x0, y0, _), (x1, y1, _) = box.axis_aligned()
+        cells = np.ceil((np.array([x1, y1]) - (x0, y0)) / _CELL).astype(int)
+        if cells.max() > _MOST_CELLS:
+            return None
+        heights = self._heights(np.array([x0, y0]), (int(cells[0]), int(cells[1])), box)
+        known = np.isfinite(heights)
+        return float(heights[known].max()) if known.mean() >= _KNOWN else None
+
     def _heights(self, low: Array, cells: tuple[int, int], box: Box) -> Array:
         """Heights of cells: the highest point of an image, the median over images; NaN: unseen."""
         tops = []
@@ -257,6 +270,12 @@ class TeamRelief:
         own = self.map_pose.to_robot(point)
         seen = self.relief.height(own, self.map_pose.box_to_robot(box), radius)
         return None if seen is None else self.map_pose.to_team((*own[:2], seen))[2]
+
+    def top(self, box: Box) -> float | None:
+        """Return the height of the highest seen in a box's footprint [m]; see `Relief`."""
+        seen = self.relief.top(self.map_pose.box_to_robot(box))
+        here = self.map_pose.to_robot(box.center)
+        return None if seen is None else self.map_pose.to_team((*here[:2], seen))[2]
 
     def overlooks(self, height: float) -> bool:
         """Whether a depth camera can look down on what is so high [m]."""
