@@ -179,14 +179,19 @@ def test_what_was_put_into_a_stand_is_in_it_open_or_closed():
     assert "rover-toy-1" not in told(body), "it is hidden"
 
 
-def test_what_a_camera_s_map_has_is_for_what_such_furniture_is_for():
+def before_boards(label, high, hand):
+    """Return a robot that brings a sponge to boards on its camera's map; its hand gets so high."""
     scene = two_rooms()
     scene.objects.clear()
-    box = Box((2.6, 2.0, 0.85), (0.4, 1.0, 1.7))
-    label = LabelBelief.of("bookcase")
-    scene.add_object(SceneObject("object_6", label, box, "kitchen", "furniture"))
-    body = HouseBody("rover", scene, replace(SHAPE, high=1.2))
-    body.briefing(Goal.parse("tidy", ["ON(sponge, bookcase): 1"]), ["rover"], max_time=100.0)
+    box = Box((2.6, 2.0, high / 2.0), (0.4, 1.0, high))
+    scene.add_object(SceneObject("object_6", LabelBelief.of(label), box, "kitchen", "furniture"))
+    body = HouseBody("rover", scene, replace(SHAPE, high=hand))
+    body.briefing(Goal.parse("tidy", [f"ON(sponge, {label}): 1"]), ["rover"], max_time=100.0)
+    return body
+
+
+def test_what_a_camera_s_map_has_is_for_what_such_furniture_is_for():
+    body = before_boards("bookcase", 1.7, hand=1.2)
     Eyes(body).see(SPONGE)
     assert told(body)["object_6"].kind == "surface"
     body.ended(Grab("rover-sponge-1"), DONE)
@@ -198,13 +203,7 @@ def test_what_a_camera_s_map_has_is_for_what_such_furniture_is_for():
 @pytest.mark.parametrize(("tall", "lowest"), [(0.02, 1.1), (0.3, 0.0)])
 def test_a_tall_thing_goes_onto_a_board_that_the_hand_gets_to_with_it(tall, lowest):
     """A glass was to stand on top of a shelf 1.13 m high; the hand gets to 1.15 m (51242)."""
-    scene = two_rooms()
-    scene.objects.clear()
-    box = Box((2.6, 2.0, 0.565), (0.4, 1.0, 1.13))
-    label = LabelBelief.of("shelf")
-    scene.add_object(SceneObject("object_6", label, box, "kitchen", "furniture"))
-    body = HouseBody("rover", scene, replace(SHAPE, high=1.15))
-    body.briefing(Goal.parse("tidy", ["ON(sponge, shelf): 1"]), ["rover"], max_time=100.0)
+    body = before_boards("shelf", 1.13, hand=1.15)
     Eyes(body).see(seen("sponge", (2.0, 1.0, 0.2), (0.08, 0.08, tall)))
     body.ended(Grab("rover-sponge-1"), DONE)
     motion = body.motion(Put("rover-sponge-1", "object_6"))
