@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
 from shapely import Polygon, contains_xy
 
 from coterie_core.embodiment import Camera
@@ -93,8 +92,8 @@ def close_views(room: Room, floor: FreeFloor) -> list[Lookout]:
     x, y = np.meshgrid(np.arange(x0, x1, 2.0 * SPACING), np.arange(y0, y1, 2.0 * SPACING))
     inside = contains_xy(Polygon(room.polygon), x, y)
     points = np.stack([x[inside], y[inside]], axis=1)
-    near = cdist(np.array(spots)[:, :2], points) <= CLOSE
-    best = _best(near, len(spots), LEAST / MOST * len(points))
+    away = np.linalg.norm(np.array(spots)[:, None, :2] - points[None], axis=2)
+    best = _best(away <= CLOSE, len(spots), LEAST / MOST * len(points))
     return [Lookout(f"{room.id}/near/{k}", spots[i]) for k, i in enumerate(best)]
 
 
