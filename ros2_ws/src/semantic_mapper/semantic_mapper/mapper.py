@@ -23,9 +23,9 @@ from coterie_core.perception.boxes import lift_box
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, Sighting
 from coterie_core.scene.regions import Regions
 from coterie_core.sizes import is_sliver
-from semantic_mapper.appearance import note_opening
 from semantic_mapper.association import SAME_LABEL, Association
 from semantic_mapper.instances import Instance, boxes_near, corners
+from semantic_mapper.opening import note_opening
 from semantic_mapper.options import MapperOptions
 from semantic_mapper.parting import note_beside, split
 from semantic_mapper.views import crop, seen_through, set_supports
