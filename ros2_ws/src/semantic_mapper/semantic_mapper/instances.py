@@ -95,8 +95,8 @@ class Instance:
         """Leave out of what is too large for its kind what fewer looks agree on, until it fits.
 
         Without a mask a box takes in the floor before a thing and what stands on it or beside it,
-        from a few sides: with the legs of a chair a rug is higher than any. What fits in no way stays
-        as it is.
+        from a few sides: with the legs of a chair a rug is higher than any. What fits in no way
+        stays as it is.
         """
         label = self.labels.top
         category = load_household().category(label)
