@@ -195,6 +195,15 @@ def iou(a: Box, b: Box) -> float:
     return inter / union if union > 0.0 else 0.0
 
 
+def share_inside(box: Box, other: Box) -> float:
+    """Return the share (0..1) of the upright box around a box that is in the one around `other`."""
+    (low, high), (other_low, other_high) = box.axis_aligned(), other.axis_aligned()
+    share = 1.0
+    for a, b, c, d in zip(low, high, other_low, other_high, strict=True):
+        share *= max(0.0, min(b, d) - max(a, c)) / max(b - a, 1e-9)
+    return share
+
+
 def grounds_meet(a: Box, b: Box, apart: float = 0.0) -> bool:
     """Tell whether the ground rectangles of two boxes overlap, or come nearer than `apart` [m].
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
-from coterie_core.geometry import Box, Vec2, Vec3, distance
+from coterie_core.geometry import Box, Vec2, Vec3, distance, share_inside
 from coterie_core.household import load_household
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, Sighting
 from coterie_core.sizes import oversize
@@ -27,6 +27,8 @@ _SLIVER = 0.2
 """What has less than this share of its kind's least volume is a part of it, or something else."""
 MUCH = 10.0
 """What looks call a thing so many times more clearly than another one makes that one doubtful."""
+INSIDE = 0.7
+"""Solid furniture that lies in another piece by more than this share is taken for that one."""
 _SIZE = (0.1, 0.1, 0.1)
 _ON = 0.35
 _FLOOR = 0.15
@@ -71,6 +73,26 @@ def seen_in_passing(things: Iterable[SceneObject]) -> set[str]:
         for thing, weight in zip(things, sure, strict=True)
         if thing.last_seen is not None and MUCH * weight <= max(sure) and weight < max(sure)
     }
+
+
+def mistaken_within(one: SceneObject, others: Iterable[SceneObject]) -> bool:
+    """Tell whether solid furniture lies in a piece that was seen far more clearly to be one.
+
+    Part of a counter that was once called a stove lies in the counter; so may a dishwasher, but
+    that is seen there again.
+
+    Args:
+        one: What may be a mistake.
+        others: What else stands about.
+    """
+    sure = MUCH * clearness(one, _SLIVER)
+    return is_solid(one.label.top) and any(
+        other.id != one.id
+        and is_solid(other.label.top)
+        and sure <= clearness(other, _SLIVER)
+        and share_inside(one.box, other.box) > INSIDE
+        for other in others
+    )
 
 
 def clearness(thing: SceneObject, sliver: float = 1.0) -> float:

@@ -179,11 +179,11 @@ class HouseBody:
             if id_ in seen:
                 self._misses.pop(id_, None)
                 continue
-            if thing.kind != "item" or thing.room != self.spot.room or id_ == self.holding:
-                continue
-            if self.map.is_hidden(thing) or not self.shape.looks_at(pose, thing.box.center):
+            if thing.room != self.spot.room or id_ == self.holding:
                 continue
             if math.dist(thing.box.center[:2], self.spot.position[:2]) > IN_VIEW:
+                continue
+            if not self.map.may_be_gone(thing) or not self.shape.looks_at(pose, thing.box.center):
                 continue
             self._misses[id_] = self._misses.get(id_, 0) + 1
             if self._misses[id_] >= (MISSES_OF_OWN if id_ in self._put else MISSES):

@@ -12,7 +12,7 @@ from coterie_core.embodiment import Camera
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.household import load_household
 from coterie_core.scene import Receptacle, SceneGraph, SceneObject
-from coterie_core.sightings import SAME, kind_of, lowest_on, seen_in_passing
+from coterie_core.sightings import SAME, kind_of, lowest_on, mistaken_within, seen_in_passing
 from coterie_core.team_map import TeamMap
 from reveca_agent.lookouts import (
     SPACING,
@@ -221,7 +221,22 @@ class HouseMap(TeamMap):
         self._lookouts.pop(id_, None)
         self.seen_from.pop(id_, None)
         self._inside.discard(id_)
-        return self.scene.objects.pop(id_, None)
+        thing = self.scene.objects.pop(id_, None)
+        if thing is not None and thing.kind != "item":
+            for one in self.scene.objects.values():
+                if one.support == id_:
+                    self.rest(one)
+        return thing
+
+    def may_be_gone(self, thing: SceneObject) -> bool:
+        """Tell whether a thing that should be in view and is not may be somewhere else, or nowhere.
+
+        Furniture stays, but for what was called so in passing, and is a part of another piece.
+        """
+        if thing.kind != "item":
+            others = self.scene.objects.values()
+            return thing.id not in self._told and mistaken_within(thing, others)
+        return not self.is_hidden(thing)
 
     def is_hidden(self, thing: SceneObject) -> bool:
         """Tell whether a thing is in a container that is closed."""

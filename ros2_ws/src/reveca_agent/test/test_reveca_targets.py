@@ -496,3 +496,18 @@ def test_a_camera_shows_what_lies_in_its_image():
     assert not AHEAD.shows(body, (1.0, 9.2, 0.0)), "too far"
     lower = AHEAD.model_copy(update={"pitch": 1.2})
     assert lower.shows(body, (1.0, 1.4, 0.0)) and not lower.shows(body, (1.0, 4.0, 2.0))
+
+
+@pytest.mark.parametrize(("again", "stays"), [(0, False), (3, True)])
+def test_a_part_of_a_counter_that_was_called_a_stove_once_is_none(again, stays):
+    """Keys were put onto the counter for the stove, which stood beside it (51246)."""
+    body, _, eyes = body_for("ON(sponge, stove): 1")
+    counter = seen("counter", (2.0, 0.3, 0.45), (2.0, 0.6, 0.9))
+    stove = seen("stove", (2.4, 0.35, 0.45), (0.6, 0.5, 0.9))
+    eyes.see(stove)
+    for _ in range(10 + MISSES):
+        eyes.see(counter, SPONGE)
+        if again:  # an oven below a worktop is seen there again and again
+            eyes.see(counter, stove, SPONGE)
+    assert ("rover-stove-1" in told(body)) is stays
+    assert body.map.thing("rover-sponge-1").support in ("rover-counter-1", "rover-stove-1")

@@ -239,7 +239,7 @@ class AdapterNode(AgentNode):
             )
         except SkillRefused as refused:
             if self.active:
-                await self._observe()
+                await self._observe(quick=True)
             return refused.result
         return await self._run(type(skill).__name__, work, permitted)
 
@@ -273,9 +273,9 @@ class AdapterNode(AgentNode):
     ) -> SkillResult:
         result = await self.jobs.run(what, work, permitted)
         if self.active and self.stops.refusal(self.robot):  # who stops it hears so at once
-            self.run(self._observe(), "observation")
+            self.run(self._observe(quick=True), "observation")
         elif self.active:
-            await self._observe()
+            await self._observe(quick=result.outcome is Outcome.CANCELLED)
         return result
 
     def _halt(self, reasons: Mapping[str, str]) -> None:
@@ -372,9 +372,9 @@ class AdapterNode(AgentNode):
             return str(error)
         return ""
 
-    async def _observe(self) -> bool:
+    async def _observe(self, *, quick: bool = False) -> bool:
         """Publish what the robot perceives now; False where it is not known where it is."""
-        await asyncio.sleep(self.settings.sensors.settle)
+        await self.sensors.look(quick=quick)
         try:
             observation = await self.sensors.observation(self.robot, self._step)
         except SensingError as error:

@@ -51,6 +51,8 @@ _FROM_NEAR = 1.5
 """A robot that saw a thing from no farther knows better than the map where it is [m]."""
 _DETECTOR_PATIENCE = 10.0
 """How long a detector may take for images that are waited for [s]."""
+_LOOK_PATIENCE = 3.0
+"""How long an observation waits for a detector that takes a second for an image [s]."""
 _UNSTEADY = 2.0
 """How long after a jump of localization the team gets no images [s]."""
 _MAPS_KEPT = 1
@@ -158,18 +160,35 @@ class Sensors:
     async def in_view(self) -> set[str] | None:
         """Return labels that the next images show; None: no detections come, or too seldom."""
         since = self._node.now()
-        end = time.monotonic() + _DETECTOR_PATIENCE
+        await self._looked(since, _DETECTOR_PATIENCE)
+        return await self._do(partial(self.observer.in_view, since))
+
+    async def look(self, *, quick: bool = False) -> None:
+        """Wait for the images of the last moment, and for what a detector says of them.
+
+        As many are waited for as have to show a thing: who drives on after a fixed time misses what
+        a detector is too slow for.
+
+        Args:
+            quick: Do not wait for the detector. Nobody waits for one that has told nothing of late.
+        """
+        since = self._node.now()
+        listens = not quick and self.observer.looks.heard(since - _DETECTOR_PATIENCE)
+        await self._looked(since, _LOOK_PATIENCE if listens else 0.0)
+
+    async def _looked(self, since: float, patience: float) -> None:
+        """Wait so long [s] until a detector has looked at enough images since a time [s]."""
+        end = time.monotonic() + patience
         await asyncio.sleep(self._settings.sensors.settle)
 
-        def look(taken: list[tuple[str, Callable[[], object]]]) -> set[str] | None:
+        def enough(taken: list[tuple[str, Callable[[], object]]]) -> bool:
             self._use(taken)
-            return self.observer.in_view(since)
+            looks, objects = self.observer.looks, self.observer.objects
+            # What one image showed may show again: detectors miss small things now and then.
+            return looks.enough(since, twice=objects.unconfirmed(since))
 
-        while (seen := await self._do(partial(look, self._taken()))) is None:
-            if time.monotonic() > end:
-                return None
+        while time.monotonic() < end and not await self._do(partial(enough, self._taken())):
             await asyncio.sleep(_CYCLE)
-        return seen
 
     def taken(self, label: str, position: Vec3) -> None:
         """Forget having seen a thing at a point of the team's map: the robot has taken it."""

@@ -14,8 +14,10 @@ from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, merge
 from coterie_core.transforms import TransformBuffer
 from coterie_fixtures.drawn_scenes import COLS, INTRINSICS, ROWS, looking, view
 from robot_adapters.sensing.camera import Boxes, CameraModel, DepthImage
+from robot_adapters.sensing.objects import FoundBox, Looks, Tracks
 from robot_adapters.sensing.observer import Observer, SensingError, SensingSettings
 from robot_adapters.sensing.plane import MapPose
+from robot_adapters.sensing.seen import Sight
 
 
 @pytest.fixture(scope="module")
@@ -348,3 +350,17 @@ def test_two_robots_that_know_parts_of_a_floor_tell_of_the_same_rooms(house):
     here = [observer.observation("r", 0, 200.0).room for observer in (whole, part)]
     assert here[0] == here[1] and here[0].id in team.rooms
     assert part.found_scene().rooms.keys() == theirs.rooms.keys()
+
+
+def test_what_one_image_showed_is_worth_as_many_images_again():
+    looks, found = Looks(2), Tracks(Sight(), min_views=2)
+    assert not looks.heard(0.0)
+    looks.add(1.0)
+    looks.add(1.5)
+    assert looks.heard(1.5) and looks.enough(1.0) and not looks.enough(1.2)
+    assert not looks.enough(1.0, twice=True), "who looks again sees four images"
+    mug = FoundBox({"mug": 0.9}, Box((1.0, 0.0, 0.8), (0.1, 0.1, 0.1)), 1.0)
+    found.add([mug], 1.5)
+    assert found.unconfirmed(1.0) and not found.unconfirmed(1.6)
+    found.add([mug], 2.0)
+    assert not found.unconfirmed(1.0)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from coterie_core.geometry import Box, distance
+from coterie_core.geometry import Box, distance, share_inside
 from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.sightings import is_solid, kind_of
+from coterie_core.sightings import INSIDE, is_solid, kind_of
 
 _MARGIN = 0.2
 """A view whose middle is farther outside of a box than this does not show that thing [m]."""
-_INSIDE = 0.7
-"""A solid thing that lies in another one by more than this share is that one, misnamed."""
 _LIKELY = 0.1
 """Least probability of a label that a thing of the map may be meant by."""
 
@@ -50,16 +48,7 @@ class MappedFurniture:
                 for one, share in thing.label.distribution().items()
             )
             both_solid = is_solid(label) and is_solid(thing.label.top)
-            if same or may_be or (both_solid and _share_inside(box, thing.box) > _INSIDE):
+            if same or may_be or (both_solid and share_inside(box, thing.box) > INSIDE):
                 away = distance(thing.box.center, box.center)
                 found.append((not same, away, thing.id, thing))
         return min(found, key=lambda one: one[:3])[3] if found else None
-
-
-def _share_inside(box: Box, other: Box) -> float:
-    """Return the share of the upright box about a box that lies in that about another one."""
-    (low, high), (other_low, other_high) = box.axis_aligned(), other.axis_aligned()
-    share = 1.0
-    for a, b, c, d in zip(low, high, other_low, other_high, strict=True):
-        share *= max(0.0, min(b, d) - max(a, c)) / max(b - a, 1e-9)
-    return share

@@ -180,6 +180,36 @@ class WaitingBoxes:
                 yield [found_box(one, pose, base[:3, 3]) for one in item.items], item.time
 
 
+class Looks:
+    """When a detector looked, as far as that tells whether it has seen what is in view.
+
+    Args:
+        enough: Images that confirm a thing.
+    """
+
+    def __init__(self, enough: int) -> None:
+        self._enough = enough
+        self._times: deque[float] = deque(maxlen=2 * enough)
+
+    def add(self, time: float) -> None:
+        """Take down that a detector has told what an image of a time [s] shows."""
+        self._times.append(time)
+
+    def heard(self, since: float) -> bool:
+        """Tell whether a detector has told of an image since a time [s]."""
+        return bool(self._times) and self._times[-1] >= since
+
+    def enough(self, since: float, *, twice: bool = False) -> bool:
+        """Tell whether it has told of as many images since a time [s] as confirm a thing.
+
+        Args:
+            since: The time.
+            twice: Ask for twice as many.
+        """
+        least = 2 * self._enough if twice else self._enough
+        return len(self._times) >= least and self._times[-least] >= since
+
+
 @dataclass(slots=True)
 class Tracks:
     """The objects seen of late, and those that several images confirmed.
@@ -238,6 +268,10 @@ class Tracks:
             if t.time >= since and t.views >= self.min_views
             if not is_sliver(t.label, t.box.size)
         ]
+
+    def unconfirmed(self, since: float) -> bool:
+        """Tell whether images of a time [s] or later show what too few have shown so far."""
+        return any(t.time >= since and t.views < self.min_views for t in self.items)
 
     def news(self) -> list[Track]:
         """Return those to tell that images have shown since the last call."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -26,7 +25,7 @@ from robot_adapters.sensing.finder import MapFinder
 from robot_adapters.sensing.frames import FrameNames, Jump, Localization
 from robot_adapters.sensing.grid_space import GridData
 from robot_adapters.sensing.mapped import MappedFurniture
-from robot_adapters.sensing.objects import FoundBox, Track, Tracks, WaitingBoxes, boxes_of
+from robot_adapters.sensing.objects import FoundBox, Looks, Track, Tracks, WaitingBoxes, boxes_of
 from robot_adapters.sensing.own_arm import OwnArm
 from robot_adapters.sensing.places import PlaceSpacing
 from robot_adapters.sensing.plane import MapPose
@@ -116,7 +115,7 @@ class Observer:
         self._unplaced: dict[str, tuple[float, float]] = {}  # label -> (time, score)
         self._boxes = WaitingBoxes(transforms, settings.names, settings.patience)
         self._lost_until = -math.inf
-        self._detected: deque[float] = deque(maxlen=settings.min_views)
+        self.looks = Looks(settings.min_views)
         self._drawn: list[Room] = []
         self._teams: set[str] = set()
 
@@ -184,7 +183,7 @@ class Observer:
 
     def feed_labels(self, found: Detections) -> None:
         """Take detections of a camera without depth: they are seen, but nobody knows where."""
-        self._detected.append(found.time)
+        self.looks.add(found.time)
         for one in found.items:
             if self._counts(one.scores):
                 self._note_unplaced(one, found.time)
@@ -289,7 +288,7 @@ class Observer:
 
     def in_view(self, since: float) -> set[str] | None:
         """Return labels that images since a time [s] show; None: too few were looked at."""
-        if len(self._detected) < self.settings.min_views or self._detected[0] < since:
+        if not self.looks.enough(since):
             return None
         unplaced = {label for label, (when, _) in self._unplaced.items() if when >= since}
         return unplaced | {track.label for track in self.objects.told(since)}
@@ -354,7 +353,7 @@ class Observer:
         self.objects.drop_gone(frame)
 
     def _found(self, found: Sequence[FoundBox], time: float) -> None:
-        self._detected.append(time)
+        self.looks.add(time)
         self.objects.add(found, time)
         if self.finder is not None:
             self.finder.add(found, time)
