@@ -10,7 +10,7 @@ pytest.importorskip("rclpy")
 pytest.importorskip("nav2_msgs")
 pytest.importorskip("moveit_msgs")
 
-from coterie_core.skills import LookAround, NavigateTo, Pick, Place, Target
+from coterie_core.skills import Close, LookAround, NavigateTo, Open, Pick, Place, Target
 from coterie_fixtures.lab_rig import TEAM, LabRig
 
 pytestmark = pytest.mark.ros
@@ -62,3 +62,26 @@ def test_it_takes_a_mug_and_puts_it_into_another_place(ros):
     mug = rig.world.contents.things["o_mug"]
     assert mug.support == "o_counter"
     assert math.dist(mug.box.center[:2], (0.5, 1.5)) < 0.2
+
+
+def test_it_opens_a_fridge_sees_what_is_in_it_shuts_it_and_takes_it_out(ros):
+    rig = LabRig(ros, TEAM.replace("tip: hand_link", "tip: hand_link\n        handles: front"))
+    rig.wait_ready()
+    fridge = rig.world.contents.things["o_fridge"]
+    meant = Target("refrigerator", fridge.box.center)
+    assert rig.end(NavigateTo(position=(3.45, 2.7, 0.0), yaw=1.57)).ok
+    assert rig.end(LookAround()).ok
+    opened = rig.end(Open(meant))
+    assert opened.ok, opened.reason
+    assert fridge.is_open
+    rig.wait(2.0)
+    inside = [thing for thing in rig.world.contents if thing.container == "o_fridge"]
+    assert {one.label.top for one in inside} & {d.label for d in rig.seen["slim"][-1].detections}
+    shut = rig.end(Close(meant))
+    assert shut.ok, shut.reason
+    assert fridge.is_open is False
+    assert rig.end(Open(meant)).ok and fridge.is_open
+    assert rig.end(NavigateTo(position=(3.45, 2.87, 0.0), yaw=1.57)).ok  # its arm is short
+    taken = rig.end(Pick(Target("milk", rig.world.contents.things["o_milk"].box.center)))
+    assert taken.ok, taken.reason
+    assert rig.world.state("slim").holding == "o_milk"

@@ -181,13 +181,16 @@ def running_teams() -> list[RunState]:
 
 
 @contextlib.contextmanager
-def domain(wanted: int | None, environment: Mapping[str, str] = os.environ) -> Iterator[int]:
+def domain(
+    wanted: int | None, environment: Mapping[str, str] = os.environ, *, real: bool = False
+) -> Iterator[int]:
     """Hold a ROS domain while the block runs.
 
     Args:
         wanted: This domain, taken whether or not somebody else is in it; None: that of
             ROS_DOMAIN_ID, or else one that nobody on this machine uses.
         environment: Where ROS_DOMAIN_ID stands.
+        real: Robots are real: where nothing says otherwise it is 0, as their drivers have it.
 
     Raises:
         DomainError: ROS_DOMAIN_ID is no domain, or all domains are in use.
@@ -197,6 +200,8 @@ def domain(wanted: int | None, environment: Mapping[str, str] = os.environ) -> I
         if not text.isdecimal() or int(text) > 232:
             raise DomainError(f"ROS_DOMAIN_ID is {text!r}: expected a number from 0 to 232")
         wanted = int(text)
+    if wanted is None and real:
+        wanted = 0
     if wanted is not None:
         yield wanted
         return

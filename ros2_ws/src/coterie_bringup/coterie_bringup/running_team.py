@@ -125,7 +125,8 @@ def prepared(
 
     Args:
         team: The team.
-        domain: ROS domain; None: the team file's, else ROS_DOMAIN_ID's, else a free one.
+        domain: ROS domain; None: the team file's, else ROS_DOMAIN_ID's, else 0 for real robots
+            and a free one for others.
         host: Host of the team file whose share is run; "": everything.
         resume: Folder of the run that the team goes on with; None: a new one.
         without: Names of processes that the caller runs itself.
@@ -143,7 +144,8 @@ def prepared(
     if host:
         require_address(team, host)
     ensure_interfaces(team)
-    with rundir.domain(domain if domain is not None else team.domain) as number:
+    wanted = domain if domain is not None else team.domain
+    with rundir.domain(wanted, real=team.real) as number:
         _check_alone(team, number)
         claim_memory(team)
         directory = resume or rundir.new_run(team.name)

@@ -13,6 +13,7 @@ from coterie_bringup.security.options import SecuritySpec
 from coterie_bringup.team_checks import (
     MAX_ROBOTS,
     as_written,
+    check_arms,
     check_files,
     check_map,
     check_models,
@@ -134,7 +135,8 @@ class Team(Section):
         None,
         ge=0,
         le=101,
-        description="Number of the ROS domain; none: ROS_DOMAIN_ID, or a domain that nobody uses.",
+        description="Number of the ROS domain; none: ROS_DOMAIN_ID, or else 0 for real robots, and "
+        "a domain that nobody uses for others.",
     )
     namespace: Namespace = Field("", description="ROS namespace of the whole team; empty: none.")
 
@@ -273,6 +275,7 @@ def parse_team(text: str, file: str = "team.yaml", folder: Path | None = None) -
         if folder is not None:
             team._file = folder / Path(file).name
             check_files(marked, team, problems)
+            check_arms(marked, team, problems)
             if problems:
                 raise FileProblem(file, problems)
         return team

@@ -138,6 +138,31 @@ def check_files(marked: MarkedData, team: Any, problems: list[Problem]) -> None:
                 problems.append(Problem(path, marked.line(path), str(error)))
 
 
+def check_arms(marked: MarkedData, team: Any, problems: list[Problem]) -> None:
+    """Adapters of real robots must know what moves their arms, else they do not start.
+
+    Args:
+        marked: The file.
+        team: The team that it describes (a `Team`).
+        problems: Found ones are added.
+    """
+    for i, robot in enumerate(team.robots if team.real else ()):
+        arm = None if robot.adapter is None else robot.adapter.arm
+        if arm is None or arm.backend not in ("moveit", "trajectory"):
+            continue
+
+        def add(*field: str, message: str, i: int = i) -> None:
+            path: tuple[str | int, ...] = ("robots", i, "adapter", "arm", *field)
+            problems.append(Problem(path, marked.line(path), message))
+
+        if arm.backend == "trajectory" and not robot.urdf:
+            add("backend", message="trajectory moves the arm by the robot's `urdf`; give its file")
+        if arm.backend == "moveit" and not robot.urdf and not arm.tip:
+            add("tip", message="name the link that grasps, or give the robot's `urdf`")
+        if arm.gripper.backend == "parallel_gripper" and not arm.gripper.joint:
+            add("gripper", "joint", message="parallel_gripper needs the name of its joint")
+
+
 def read_map(team: Any, adapter: AdapterSettings) -> GridData:
     """Return the saved map that a robot's adapter names.
 

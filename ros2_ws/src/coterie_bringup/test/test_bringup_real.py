@@ -104,6 +104,35 @@ def test_mistakes_are_named_by_line_and_field(old, new, said):
         parse_team(LAB.replace(old, new, 1))
 
 
+@pytest.mark.parametrize(
+    ("robot", "said"),
+    [
+        ("adapter: {arm: {backend: trajectory}}", r"arm\.backend: .*give its file"),
+        ("adapter: {arm: {backend: moveit}}", r"arm\.tip: name the link that grasps"),
+        (
+            "adapter: {arm: {backend: moveit, tip: hand, gripper: {backend: parallel_gripper}}}",
+            r":4: robots\[0\]\.adapter\.arm\.gripper\.joint: parallel_gripper needs",
+        ),
+        ("adapter: {arm: {backend: moveit, tip: hand}}", ""),
+        ("adapter: {arm: {backend: skills, gripper: {backend: parallel_gripper}}}", ""),
+        ("urdf: dog.urdf\n    adapter: {arm: {backend: trajectory}}", ""),
+    ],
+)
+def test_arms_with_which_no_adapter_starts(tmp_path, robot, said):
+    (tmp_path / "dog.urdf").write_text("<robot name='dog'><link name='base_link'/></robot>")
+    (tmp_path / "team.yaml").write_text(
+        f"world: {{kind: real}}\nrobots:\n  - name: dog\n    {robot}\n"
+    )
+    if not said:
+        assert load_team(tmp_path / "team.yaml").real
+        return
+    with pytest.raises(FileProblem, match=said):
+        load_team(tmp_path / "team.yaml")
+    simulated = (tmp_path / "team.yaml").read_text().replace("real", "embedded")
+    (tmp_path / "team.yaml").write_text(simulated)
+    load_team(tmp_path / "team.yaml")  # adapters are not read then
+
+
 def test_what_is_not_built_is_named(monkeypatch):
     require_interfaces(parse_team("world: {}\nrobots: [{name: rover}]"))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)

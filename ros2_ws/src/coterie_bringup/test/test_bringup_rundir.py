@@ -77,6 +77,10 @@ def test_domains() -> None:
         assert number == 5
     with rundir.domain(None, {}) as one, rundir.domain(None, {}) as other:
         assert one != other
+    with rundir.domain(None, {}, real=True) as number:
+        assert number == 0
+    with rundir.domain(None, {"ROS_DOMAIN_ID": "13"}, real=True) as number:
+        assert number == 13
     with rundir.domain(None, {}) as one:  # tests and teams with other states take the same locks
         numbers = iter((one, 99))
         taken = take_domain(numbers)
@@ -125,6 +129,18 @@ def test_a_second_team_with_all_the_same_names_is_refused(
             pass
     with teamrun.prepared(team):
         pass
+
+
+@pytest.mark.parametrize(("line", "number"), [("", 0), ("domain: 55", 55)])
+def test_real_robots_are_looked_for_where_their_drivers_are(
+    monkeypatch: pytest.MonkeyPatch, line: str, number: int
+) -> None:
+    monkeypatch.delenv("ROS_DOMAIN_ID", raising=False)
+    monkeypatch.setattr(teamrun, "programs", lambda *_: [])
+    monkeypatch.setattr(teamrun, "ensure_interfaces", lambda team: None)
+    team = parse_team(f"world: {{kind: real}}\nrobots: [{{name: dog, adapter: {{}}}}]\n{line}\n")
+    with teamrun.prepared(team) as run:
+        assert run.domain == number and run.environment["ROS_DOMAIN_ID"] == str(number)
 
 
 def test_a_process_that_ended_and_that_nobody_has_waited_for_yet_does_not_live() -> None:

@@ -46,7 +46,7 @@ def lab(
         fault_file: A YAML file with a list of more faults.
         random_faults: Number of faults drawn by the seed over the first five minutes.
         pace: Simulated seconds per second, where the team's time is simulated.
-        domain: ROS domain; None: the team file's, else ROS_DOMAIN_ID, else a free one.
+        domain: ROS domain; None: where `./coterie up` looks for the robots of that file.
 
     Raises:
         CommandError: A fault cannot be read, or real robots' interfaces are not built.
@@ -76,7 +76,8 @@ def lab(
         seed=seed,
         pace=pace,
     )
-    with rundir.domain(domain if domain is not None else team.domain) as number:
+    wanted = domain if domain is not None else team.domain
+    with rundir.domain(wanted, real=team.real) as number:
         os.environ["ROS_DOMAIN_ID"] = str(number)
         discovery = discovery_environment(_NODES)
         os.environ.update({**discovery, **dds_environment(discovery)})

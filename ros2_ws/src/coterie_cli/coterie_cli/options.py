@@ -30,7 +30,8 @@ Domain = Annotated[
     typer.Option(
         min=0,
         max=232,
-        help="Number of the ROS domain; default: ROS_DOMAIN_ID, or a domain that nobody uses.",
+        help="Number of the ROS domain; default: that of the team file, ROS_DOMAIN_ID, or else 0 "
+        "for real robots, and a domain that nobody uses for others.",
     ),
 ]
 TeamDomain = Annotated[

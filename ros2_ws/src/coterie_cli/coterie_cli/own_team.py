@@ -24,7 +24,7 @@ def own_team(
 
     Args:
         team: To be started in this block; see `prepared`.
-        domain: Its ROS domain; None: one that nobody uses.
+        domain: Its ROS domain; None: see `prepared`.
         console: Where that is shown.
         notes: Gets the lines about processes, too.
     """

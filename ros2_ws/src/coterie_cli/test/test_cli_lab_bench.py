@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from coterie_bringup.errors import CommandError
+from coterie_cli.lab_bench import command
 from coterie_cli.lab_bench.command import Book, cause_table, paired, summary
 from coterie_cli.lab_bench.works import (
     Errand,
@@ -177,3 +178,28 @@ def test_a_run_that_ended_early_goes_on(tmp_path):
     (tmp_path / "lab.jsonl").write_text(f'{line}\n{{"house": 1}}\n', encoding="utf-8")
     with pytest.raises(CommandError, match="line 2"):
         Book(tmp_path)
+
+
+@pytest.mark.parametrize("fails", [("direct", "lab"), ("lab",), ()])
+def test_sessions_that_fail_are_told_and_only_files_that_are_there(
+    tmp_path, monkeypatch, capsys, fails
+):
+    sessions = pytest.importorskip("coterie_cli.lab_bench.sessions")
+
+    class Session:
+        def __init__(self, robots, house, role, way, size, told):
+            self.way, self.trials = way, [trial(house, way, True)]
+
+        def run(self, domain):
+            if self.way in fails:
+                raise CommandError("not there after 180 s: the mapper")
+
+    monkeypatch.setattr(sessions, "Session", Session)
+    monkeypatch.setattr(command, "ensure_interfaces", lambda robots: None)
+    arguments = ["--houses", "1", "--kinds", "do", "--out", str(tmp_path)]
+    assert command.main(arguments) == bool(fails)
+    told = "".join(capsys.readouterr().out.split())
+    there = {2: [], 1: ["lab.jsonl"], 0: ["lab.jsonl", "lab.png", "summary.json"]}[len(fails)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == there
+    assert all((name in told) is (name in there) for name in ("lab.jsonl", "lab.png"))
+    assert (f"{len(fails)}of2sessionsfailed" in told) is bool(fails)

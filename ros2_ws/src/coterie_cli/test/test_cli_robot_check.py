@@ -23,10 +23,12 @@ from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Bool
 
 from coterie_bringup.team import load_team
+from coterie_cli.robot import check as checking
 from coterie_cli.robot.body import judge_body
 from coterie_cli.robot.expected import expected_of, full_name
 from coterie_cli.robot.facts import Facts, FrameLink, Source, TopicFacts
-from coterie_cli.robot.findings import judge, worst
+from coterie_cli.robot.finding import worst
+from coterie_cli.robot.findings import judge
 from coterie_fixtures.checked_robot import (
     EXPECTED,
     LATCHED,
@@ -262,6 +264,36 @@ def test_the_command_tells_what_is_missing_as_json_and_by_its_exit_code(ros, tmp
     assert code == 2 and "no robot 'eve'" in err
     code, out, err = coterie("demo")
     assert code == 2 and "no robot has an `adapter:` section" in err
+
+
+@pytest.mark.parametrize(
+    ("section", "field"),
+    [
+        ("limits: {keep_out: [{room: bathroom}]}", "limits.keep_out"),
+        ("permits: {rules: [{rooms: [bathroom], answer: ask}]}", "permits.rules.rooms"),
+        ("limits: {area: anywhere}", ""),
+    ],
+)
+def test_who_must_know_its_way_needs_a_planner(tmp_path, monkeypatch, section, field):
+    (tmp_path / "team.yaml").write_text(
+        f"world: {{kind: real}}\n{section}\n"
+        "robots: [{name: ada, embodiment: slim, adapter: {navigation: {check_path: false}}}]\n"
+    )
+    looked: list = []
+
+    def listen(team, expected, *args, **options):
+        looked.extend(expected)
+        return []
+
+    monkeypatch.setattr(checking, "_listen", listen)
+    monkeypatch.setattr(checking, "ensure_interfaces", lambda team: None)
+    checking.check(tmp_path / "team.yaml", robots=(), duration=0.1, domain=7, as_json=True)
+    planners = [one for one in looked[0].servers if one.name == "/ada/compute_path_to_pose"]
+    assert [(one.needed, one.field) for one in planners] == ([(True, field)] if field else [])
+    missing = {one.what: one for one in judge(looked[0], Facts()) if one.area == "server"}
+    if field:
+        assert missing["/ada/compute_path_to_pose"].state == "bad"
+        assert f"start it, or correct {field}" in missing["/ada/compute_path_to_pose"].remedy
 
 
 @pytest.mark.parametrize(("shade", "state"), [(254, "good"), (0, "bad")])

@@ -14,7 +14,7 @@ pytest.importorskip("nav2_msgs")
 from geometry_msgs.msg import Twist
 
 from coterie_cli.robot.definitions import installed_hashes
-from coterie_cli.robot.findings import worst
+from coterie_cli.robot.finding import worst
 from coterie_fixtures.checked_robot import bad, found, the, with_settings
 
 pytestmark = pytest.mark.ros

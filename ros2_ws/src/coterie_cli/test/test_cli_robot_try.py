@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from coterie_bringup.errors import CommandError
-from coterie_cli.robot.trying import described, skill_of, try_skill
+from coterie_cli.robot.trying import described, needs_seen, skill_of, try_skill
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection, Observation, PlaceView
 from coterie_core.skills import LookAround, MoveArmTo, NavigateTo, Pick, Place, Target
@@ -34,6 +36,16 @@ def test_words_become_skills() -> None:
     assert skill_of("pick", ["mug", "1", "2", "3"], None) == Pick(Target("mug", (1.0, 2.0, 3.0)))
     nearest = Target("samovar", (2.5, 2.0, 0.8), "t")
     assert skill_of("place", ["samovar"], seen()) == Place(nearest)
+
+
+def test_a_robot_drives_on_the_floor_where_it_is() -> None:
+    upstairs = replace(seen(), pose=Pose((1.0, 2.0, 3.1), 0.5))
+    for words in (["2", "0.5"], ["2", "0.5", "1.57"]):
+        assert needs_seen("drive", words)
+        assert skill_of("drive", words, upstairs).position == (2.0, 0.5, 3.1)
+    assert needs_seen("pick", ["mug"]) and not needs_seen("pick", ["mug", "1", "2", "3"])
+    assert not needs_seen("drive", ["p0_9_9"]) and not needs_seen("look", [])
+    assert not needs_seen("reach", ["1", "2", "3"])
 
 
 @pytest.mark.parametrize(

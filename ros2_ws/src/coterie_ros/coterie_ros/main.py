@@ -25,6 +25,7 @@ from rclpy.utilities import remove_ros_args
 from coterie_core.why import journal_from_environment
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.executors import make_executor, spin
+from coterie_ros.names import OF_THE_TEAM, as_remapped
 from coterie_ros.parameters import remember_arguments
 from coterie_ros.safe_publisher import RCLError
 
@@ -128,9 +129,9 @@ def team_remaps(arguments: Sequence[str], namespace: str) -> list[str]:
     if not namespace:
         return []
     rules: list[str] = []
-    for topic in ("/tf", "/tf_static", "/clock"):
+    for topic in OF_THE_TEAM:
         if not any(word.startswith(f"{topic}:=") for word in arguments):
-            rules += ["-r", f"{topic}:={namespace.rstrip('/')}{topic}"]
+            rules += ["-r", f"{topic}:={as_remapped(topic, namespace)}"]
     return ["--ros-args", *rules, "--"] if rules else []
 
 

@@ -258,7 +258,7 @@ def serve(
 
     def respond(response: Any, header: Any) -> None:
         def put() -> None:
-            _send(node, name, send, response, header)
+            send_response(node, name, send, response, header)
 
         node.post(put)
 
@@ -278,10 +278,10 @@ def serve(
         # rclpy calls this with what the callback returned: the request itself.
         if not node.active:
             why = f"the node is {node.state_label}; activate it first"
-            _send(node, name, send, _explained(service_type.Response(), why), header)
+            send_response(node, name, send, _explained(service_type.Response(), why), header)
         elif node.loop.closed:
             why = "the node is shutting down"
-            _send(node, name, send, _explained(service_type.Response(), why), header)
+            send_response(node, name, send, _explained(service_type.Response(), why), header)
         else:
             node.loop.run(answer(request, header), f"service {name}")
 
@@ -289,7 +289,7 @@ def serve(
     return service
 
 
-def _send(
+def send_response(
     node: Host, name: str, send: Callable[[Any, Any], object], response: Any, header: Any
 ) -> None:
     """Send a response; one that has no service or no client left any more is dropped."""

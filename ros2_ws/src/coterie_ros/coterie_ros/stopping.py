@@ -16,6 +16,7 @@ from std_srvs.srv import SetBool
 from coterie_core.skills import SkillResult
 from coterie_core.stop import StopLatch, is_stop, latch_file, one_line, stopped_by
 from coterie_ros.qos import profile
+from coterie_ros.serving import send_response
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
@@ -77,7 +78,9 @@ class StopServer:
         self._listen(team, list(robots))
         for robot, prefix in robots.items():
             self._listen(prefix + STOP, [robot])
-            self._beside.create_service(SetBool, prefix + STOP, partial(self._serve, robot))
+            service = self._beside.create_service(SetBool, prefix + STOP, lambda asked, _: asked)
+            # rclpy calls this with what the callback returned: the request itself.
+            service.send_response = partial(self._serve, robot, service.send_response)
         held = [robot for robot, latch in self.latches.items() if latch.stopped]
         self._hold(held)
         self._complain(held)
@@ -137,20 +140,34 @@ class StopServer:
         if latch.trouble:
             self._node.problem(latch.trouble)
 
-    def _serve(self, robot: str, request: SetBool.Request, _: object) -> SetBool.Response:
+    def _serve(
+        self, robot: str, send: Callable[..., object], request: SetBool.Request, header: object
+    ) -> None:
         latch = self.latches[robot]
+
+        def answer(message: str) -> None:
+            response = SetBool.Response(success=True, message=message)
+            name = f"{robot}/{STOP}"
+            self._node.urgent.post(partial(send_response, self._node, name, send, response, header))
+
         if request.data:
             self._stop([robot], "a call of its service", "")
-            return SetBool.Response(success=True, message=latch.text)
+            answer(latch.text)
+            return
         was = latch.release()
-        self._disk.submit(self._keep, robot).result()  # whoever asked is to hear what went wrong
-        if was:
-            self._disk.submit(self._logged, robot, "release", {"by": "a call of its service"})
+        message = "released" if was else "was not stopped"
         self._release(robot)
         self._tell(robot)
-        message = "released" if was else "was not stopped"
         self._node.get_logger().info(f"{robot}: {message}")
-        return SetBool.Response(success=True, message=latch.trouble or message)
+
+        def keep() -> None:
+            self._keep(robot)
+            answer(latch.trouble or message)
+
+        # Whoever asked is to hear what went wrong, and a stop must not wait for the disk meanwhile.
+        self._disk.submit(keep)
+        if was:
+            self._disk.submit(self._logged, robot, "release", {"by": "a call of its service"})
 
     def _logged(self, robot: str, kind: str, body: Mapping[str, object]) -> None:
         if trouble := self._note(robot, kind, {k: one_line(str(v)) for k, v in body.items()}):

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.serialization import deserialize_message
 
 from coterie_core.rate import Rate
@@ -28,6 +29,7 @@ def subscribe(
     limit: int,
     rate: float | None,
     sampled: bool = False,
+    optional: bool = False,
 ) -> Callable[[], object]:
     """Subscribe; see `AgentNode.subscribe`. Returns what ends it."""
     waiting = 0
@@ -71,6 +73,12 @@ def subscribe(
         return share(node, message_type, topic, qos, receive)
     # Raw messages are bytes: what is dropped was never made into an object.
     subscription = node.create_subscription(
-        message_type, topic, receive, profile(qos), raw=bucket is not None
+        message_type,
+        topic,
+        receive,
+        profile(qos),
+        # By default rclpy logs that nothing will be received of a publisher of another QoS.
+        event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=not optional),
+        raw=bucket is not None,
     )
     return partial(node.destroy_subscription, subscription)

@@ -152,6 +152,39 @@ def test_absurd_sizes_are_refused() -> None:
         read(bad)
 
 
+def test_with_skip_one_that_cannot_be_used_is_left_out_unless_all_are() -> None:
+    from coterie_ros import conversions
+
+    item, left_out = message(), []
+    item.detections = [*item.detections, *message(width=0).detections]
+    with pytest.raises(conversions.ConversionError, match=r"detections\[1\]"):
+        read(item)
+    found = conversions.detections_from_msg(item, skip=left_out.append)
+    assert [one.box for one in found.detections] == [(10, 20, 5, 4)]
+    assert [str(why).partition(":")[0] for why in left_out] == [
+        "detections, field detections[1].x, y, width, height"
+    ]
+    item.detections = item.detections[1:]
+    with pytest.raises(conversions.ConversionError, match=r"detections\[0\]"):
+        conversions.detections_from_msg(item, skip=left_out.append)
+    assert not conversions.detections_from_msg(message(), skip=left_out.append).detections[1:]
+    assert len(left_out) == 1
+
+
+@pytest.mark.parametrize("changes", [{"size_x": 0.3, "size_y": 0.3}, {"score": 1.2}])
+def test_with_skip_the_good_ones_of_vision_msgs_stay(changes: dict[str, float]) -> None:
+    from coterie_ros import conversions
+
+    item, left_out = vision_message(), []
+    item.detections += vision_message(**changes).detections
+    item.header.frame_id = ""
+    with pytest.raises(conversions.ConversionError, match=r"header\.frame_id"):
+        conversions.detections_from_vision_msg(item, skip=left_out.append)
+    del left_out[:]
+    found = conversions.detections_from_vision_msg(item, frame="eye", skip=left_out.append)
+    assert len(found.detections) == len(left_out) == 1 and found.frame == "eye"
+
+
 def vision_message(**changes: Any) -> Any:
     """The fields of a vision_msgs/Detection2DArray (4.1), which is not among the wheels."""
     from coterie_ros import conversions

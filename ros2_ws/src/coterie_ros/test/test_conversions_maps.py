@@ -121,6 +121,7 @@ def test_depth_in_millimetres():
         ("rgba8", [1, 2, 3, 9], [1, 2, 3]),
         ("bgra8", [1, 2, 3, 9], [3, 2, 1]),
         ("mono8", [7], [7, 7, 7]),
+        ("8UC1", [7], [7, 7, 7]),
     ],
 )
 def test_colour_in_all_orders(encoding, pixel, rgb):
@@ -133,8 +134,21 @@ def test_absurd_images_are_refused():
     wide = Image(encoding="mono8", height=1, width=2**31, step=2**31)
     with pytest.raises(ConversionError, match="at most 8192 px"):
         conversions.image_from_msg(wide)
-    with pytest.raises(ConversionError, match="expected rgb8, bgr8"):
+    with pytest.raises(ConversionError, match=r"expected one of rgb8, bgr8, .* 8UC1, got 32FC1"):
         conversions.color_from_msg(image("32FC1", np.zeros((1, 1), np.float32)))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "why"),
+    [
+        ("8UC3", "the order of colors in its name, bgr8 or rgb8, got 8UC3"),
+        ("8UC4", "the order of colors in its name, bgra8 or rgba8, got 8UC4"),
+        ("yuv422_yuy2", "one of rgb8, bgr8, rgba8, bgra8, mono8, 8UC1, got yuv422_yuy2"),
+    ],
+)
+def test_what_is_no_color_names_the_encodings_that_are(encoding, why):
+    with pytest.raises(ConversionError, match=why):
+        conversions.color_from_msg(image(encoding, np.zeros((2, 2, int(encoding[3])), np.uint8)))
 
 
 def test_a_model_whose_middle_is_not_the_images():

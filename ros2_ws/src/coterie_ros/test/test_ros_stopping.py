@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 
 import pytest
 
@@ -16,7 +17,7 @@ from std_srvs.srv import SetBool
 from coterie_core.skills import Outcome, SkillResult
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.qos import profile
-from coterie_ros.stopping import RobotStopped, StopWatch
+from coterie_ros.stopping import RobotStopped, StopServer, StopWatch
 
 pytestmark = pytest.mark.ros
 
@@ -135,3 +136,40 @@ def test_a_stop_waits_for_no_other_callback_of_the_node(ros):
     stop.publish(String(data="anna"))
     ros.spin_until(lambda: heard[-1:] == [True], what="the stop")
     assert ros.result(call.call_async(SetBool.Request(data=False))).message == "released"
+
+
+class Mover(AgentNode):
+    """Moves two robots; its log takes as long as a test wants."""
+
+    def on_start(self) -> None:
+        self.free, self.halted, self.released = threading.Event(), [], []
+        self.stops = StopServer(
+            self,
+            {"ada": "ada/", "bob": "bob/"},
+            "stop",
+            None,
+            self.halted.append,
+            self.released.append,
+            lambda robot, kind, body: self.free.wait(20.0) and "",
+        )
+
+
+def test_a_stop_does_not_wait_while_a_release_waits_for_the_disk(ros):
+    node = ros.add(Mover("mover", context=ros.context))
+    ros.wait_active(node)
+    person = ros.node("person")
+    stop = person.create_publisher(String, "bob/stop", profile("messages"))
+    call = person.create_client(SetBool, "ada/stop")
+    ros.wait_for_matched(stop, call)
+    ros.result(call.call_async(SetBool.Request(data=True)))
+    node.stops._disk.submit(node.stops._logged, "ada", "stop", {})
+    try:
+        answer = call.call_async(SetBool.Request(data=False))
+        ros.spin_until(lambda: node.released == ["ada"], what="the release")
+        before = len(node.halted)
+        stop.publish(String(data="anna"))
+        ros.spin_until(lambda: node.stops.refusal("bob"), what="the stop")
+        assert list(node.halted[before]) == ["bob"] and not answer.done()
+    finally:
+        node.free.set()
+    assert ros.result(answer).message == "released"

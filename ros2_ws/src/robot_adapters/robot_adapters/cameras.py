@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
+from std_msgs.msg import Header
 
 from coterie_msgs.msg import ImageDetections
 from coterie_ros import conversions
@@ -49,29 +50,38 @@ class Cameras:
         self._models: dict[str, CameraModel] = {}
         self._detectors: dict[str, CameraModel] = {}  # of images that detectors see
         self._labels: dict[str, dict[str, str]] = {}
-        self._mounted: set[str] = set()
+        self._mounted: dict[str, str] = {}  # cameras with a mount -> their optical frames
+        self._told: dict[str, dict[str, str]] = {}  # camera -> topic -> frame of its images
         for camera in settings.sensors.all_cameras():
+            if camera.mount is not None:
+                frame = relay.own(f"{camera.name}_mounted_optical_frame")
+                self._mounted[camera.name] = frame
+                place = mounted(camera.mount, settings.frames.base, frame, optical=True)
+                sensors.on_fixed([place], ours=True)
             self._hear_camera(camera)
 
-    def _frame(self, camera: CameraSettings, frame: str) -> str:
-        """Return the optical frame of a camera's message; one with a mount is put on the base."""
-        if camera.mount is None:
-            return frame
-        frame = frame or f"{camera.name}_optical_frame"
-        if frame not in self._mounted:
-            self._mounted.add(frame)
-            base = self._settings.frames.base
-            place = mounted(camera.mount, base, frame, optical=True)
-            self._sensors.on_fixed([place], ours=True)
-        return frame
+    def _frame(self, camera: CameraSettings, topic: str, head: Header) -> str:
+        """Return the optical frame of an image: with a mount the camera's own, else as told."""
+        self._told.setdefault(camera.name, {})[topic] = head.frame_id.lstrip("/")
+        return self._mounted.get(camera.name, head.frame_id)
+
+    def _frame_of_boxes(self, camera: CameraSettings, frame: str) -> str:
+        """Return the frame of boxes in space: the mounted camera's, where they are told in it."""
+        told, names = self._told.get(camera.name, {}).values(), self._settings.frames
+        frame = frame.lstrip("/")
+        # Of a camera without images nothing else tells the optical frame.
+        alone = not told and not camera.depth and frame not in (names.map, names.odom, names.base)
+        return self._mounted.get(camera.name, frame) if alone or frame in told else frame
 
     def _hear_camera(self, camera: CameraSettings) -> None:
         node, found = self._node, camera.detections
-        if camera.info:
-            node.subscribe(
-                CameraInfo, camera.info, "sensor_data", partial(self._on_info, camera, False),
-                convert=partial(read_model, topic=camera.info),
-            )  # fmt: skip
+        for topic, detector in ((camera.info, False), (found.info, True)):
+            # Some send it once, latched; others do not latch.
+            for qos in ("latched", "sensor_data") if topic else ():
+                node.subscribe(
+                    CameraInfo, topic, qos, partial(self._on_info, camera, detector),
+                    convert=partial(read_model, topic=topic), optional=qos == "latched",
+                )  # fmt: skip
         images = partial(node.subscribe, limit=_KEPT["images"],
                          rate=self._settings.sensors.max_rate)  # fmt: skip
         for topic, use in ((camera.depth, self._on_depth), (camera.color, self._on_color)):
@@ -79,11 +89,6 @@ class Cameras:
                 packed = "compressed" in topic.lower()
                 kind = CompressedImage if packed else Image
                 images(kind, topic, "sensor_data", partial(use, camera))
-        if found.info:
-            node.subscribe(
-                CameraInfo, found.info, "sensor_data", partial(self._on_info, camera, True),
-                convert=partial(read_model, topic=found.info),
-            )  # fmt: skip
         if found.topic:
             self._hear_detections(camera)
 
@@ -111,7 +116,10 @@ class Cameras:
             "vision_msgs/Detection3DArray": conversions.boxes_from_vision_msg,
         }
         named = {} if kind is ImageDetections else {"labels": table}
-        read = partial(readers[found.type], topic=found.topic, **named)
+        read = partial(
+            readers[found.type], topic=found.topic, frame=self._mounted.get(camera.name, ""),
+            skip=partial(self._on_skipped, found.topic), **named,
+        )  # fmt: skip
         node.subscribe(
             kind, found.topic, "detections", partial(work, camera),
             convert=read, limit=_KEPT["detections"],
@@ -121,8 +129,9 @@ class Cameras:
         self, camera: CameraSettings, detector: bool, read: tuple[CameraModel, CameraInfo]
     ) -> None:
         model, message = read
+        topic = camera.detections.info if detector else camera.info
+        message.header.frame_id = self._frame(camera, topic, message.header)
         if not detector:
-            message.header.frame_id = self._frame(camera, message.header.frame_id)
             self._models[camera.name] = model
             self._relay.info(camera, message)
         else:
@@ -136,7 +145,7 @@ class Cameras:
             return
         # Read when it is used, if it is: most images of a fast camera are not.
         read = partial(conversions.depth_from_msg, message, camera.depth)
-        image = DepthImage(read, self._frame(camera, message.header.frame_id), stamp)
+        image = DepthImage(read, self._frame(camera, camera.depth, message.header), stamp)
         if camera.name in self._models:
             image = self._sensors.observer.own_arm.cleared(image, self._models[camera.name])
         if self._sensors.steady:
@@ -152,15 +161,20 @@ class Cameras:
         """Pass on a color image; read in the Observer's thread, if anybody listens."""
         stamp = conversions.time_from_msg(message.header.stamp)
         if self._relay.wants_color(camera) and self._sensors.trusted(camera.color, stamp):
-            message.header.frame_id = self._frame(camera, message.header.frame_id)
+            message.header.frame_id = self._frame(camera, camera.color, message.header)
             work = partial(self._relay.color, camera, message)
             self._sensors.feed(camera.color, _KEPT["color"], work)
+
+    def _on_skipped(self, topic: str, error: ValueError) -> None:
+        """Count a detection that cannot be used, and say so of the first; the others are used."""
+        if self._node.diagnostics.count(f"{topic}.skipped") == 1:
+            self._node.problem(f"{topic}: a detection was left out: {error}")
 
     def _on_found(self, camera: CameraSettings, found: DetectedImage) -> None:
         topic, observer = camera.detections.topic, self._sensors.observer
         if not self._sensors.trusted(topic, found.time):
             return
-        frame, size = self._frame(camera, found.frame), (found.width, found.height)
+        frame, size = self._mounted.get(camera.name, found.frame), (found.width, found.height)
         model = self._detectors.get(camera.name, self._models.get(camera.name))
         if model is not None and all(size):
             model = model.scaled(size)
@@ -177,7 +191,7 @@ class Cameras:
     def _on_boxes(self, camera: CameraSettings, found: DetectedBoxes) -> None:
         topic = camera.detections.topic
         if self._sensors.trusted(topic, found.time):
-            frame = self._frame(camera, found.frame)
+            frame = self._frame_of_boxes(camera, found.frame)
             others = self._sensors.observer.own_arm.in_space(found.boxes, frame)
             found = replace(found, frame=frame, boxes=others)
             if self._sensors.steady:

@@ -113,7 +113,10 @@ _MOVEIT = "mend MoveIt's configuration"
 
 MOVEIT = {
     0: Code("UNDEFINED", Outcome.FAULT, "move_group's log says more"),
-    99999: Code("FAILURE", Outcome.FAULT, "move_group's log says more"),
+    # OMPL that plans several times at once, as arm.attempts has it, says no more than this.
+    99999: Code(
+        "FAILURE", Outcome.OUT_OF_REACH, "no motion there was found, or move_group's log says more"
+    ),
     -1: Code("PLANNING_FAILED", Outcome.OUT_OF_REACH, "no motion there was found: go nearer"),
     -2: Code("INVALID_MOTION_PLAN", Outcome.FAULT, "move_group's log says more"),
     -3: Code(

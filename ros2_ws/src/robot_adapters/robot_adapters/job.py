@@ -33,6 +33,12 @@ class Job:
     outcome: Outcome = Outcome.CANCELLED
     driven: float = 0.0
 
+    def end(self, reason: str, outcome: Outcome = Outcome.CANCELLED) -> None:
+        """End the skill, once: after a second cancel it would not wait until the robot stands."""
+        if not self.reason and not self.task.done():
+            self.outcome, self.reason = outcome, reason
+            self.task.cancel()
+
     async def track(
         self, position: Callable[[], Vec3 | None], strays: Callable[[Vec3], str]
     ) -> None:
@@ -51,9 +57,8 @@ class Job:
             here = position()
             if here is not None:
                 trouble = strays(here)
-                if trouble and not strayed and not self.task.done():
-                    self.outcome, self.reason = Outcome.REFUSED, f"stopped on its way: {trouble}"
-                    self.task.cancel()
+                if trouble and not strayed:
+                    self.end(f"stopped on its way: {trouble}", Outcome.REFUSED)
                 strayed = bool(trouble) and (strayed or last is None)
                 if last is not None:
                     self.driven += math.dist(here[:2], last[:2])
@@ -91,6 +96,8 @@ class Jobs:
         self._now, self._report = now, report
         self._job: Job | None = None
         self._turn = asyncio.Lock()
+        self._ends = 0
+        self._why = ""
 
     @property
     def busy(self) -> str:
@@ -105,9 +112,13 @@ class Jobs:
     ) -> SkillResult:
         """Run a skill alone, an older one is ended; cancelling this ends it on the robot."""
         self.end("a newer goal took its place")
+        before = self._ends
         try:
             async with self._turn:
-                result = await self._alone(what, work, permitted)
+                if self._ends == before:
+                    result = await self._alone(what, work, permitted)
+                else:
+                    result = SkillResult(Outcome.CANCELLED, self._why)
         except asyncio.CancelledError:
             self._permission.ended(permitted, SkillResult(Outcome.CANCELLED, "cancelled"))
             raise
@@ -131,7 +142,12 @@ class Jobs:
         begin = self._now()
         tracking = asyncio.ensure_future(job.track(self._position, self._strays))
         try:
-            result = await job.task
+            while not job.task.done():
+                try:
+                    await asyncio.wait([job.task])
+                except asyncio.CancelledError:
+                    job.end("cancelled")
+            result = job.task.result()
         except asyncio.CancelledError:
             result = SkillResult(job.outcome, job.reason or "cancelled")
         except Exception as error:
@@ -146,8 +162,8 @@ class Jobs:
         return replace(result, duration=duration, distance=job.driven)
 
     def end(self, reason: str) -> None:
-        """End the skill that runs, and the goal that waits for a person."""
+        """End the skill that runs, those that wait for it, and the goal that waits for a person."""
+        self._ends, self._why = self._ends + 1, reason
         self._permission.end(reason)
-        if self._job is not None and not self._job.task.done():
-            self._job.reason = self._job.reason or reason
-            self._job.task.cancel()
+        if self._job is not None:
+            self._job.end(reason)

@@ -17,20 +17,29 @@ _POINTED = 0.01  # [m] from the link's origin to where it grasps that tell which
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """What grasps: link, the point on it [m], and which way it points there (None: not known)."""
+    """What grasps.
+
+    Attributes:
+        link: Its link.
+        point: Where it grasps, on the link [m].
+        direction: Which way it points there, in the link's frame; None: not known.
+        touches: Links of the URDF that touch what it holds: itself and its fingers.
+    """
 
     link: str
     point: Vec3 = (0.0, 0.0, 0.0)
     direction: Vec3 | None = None
+    touches: tuple[str, ...] = ()
 
     @staticmethod
     def of(arm: Arm) -> Hand:
         """Return the hand of an arm; it points from its link's origin to where it grasps."""
         length = math.hypot(*arm.point)
+        touches = tuple(arm.tree.subtree(arm.tree.body(arm.link)))
         if length < _POINTED:
-            return Hand(arm.link, arm.point)
+            return Hand(arm.link, arm.point, touches=touches)
         x, y, z = arm.point
-        return Hand(arm.link, arm.point, (x / length, y / length, z / length))
+        return Hand(arm.link, arm.point, (x / length, y / length, z / length), touches)
 
     def pointing(self, axis: str) -> Hand:
         """Return the hand pointing along an axis of its link; auto: as the URDF tells."""

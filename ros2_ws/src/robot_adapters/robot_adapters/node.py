@@ -118,7 +118,7 @@ class AdapterNode(AgentNode):
         )
         serve_permits(self, {self.robot: self.gate}, {self.robot: ""})
         self.sensors.on_map(self._map_changed)
-        matters = any(limits.keep_out for _, limits in self.limits.layers) or self._policy.by_room
+        matters = self.limits.keeps_out or self._policy.by_room
         urdf, folder, where = self.parameters["urdf"], self.parameters["urdf_folder"], self.sensors
         self.navigation = navigation_of(self, settings, self.body, where, self._check_path, matters)
         self.arm = arm_of(self, settings, self.body, where, urdf, folder)

@@ -146,9 +146,11 @@ class Permission:
 
     def ended(self, permitted: Permitted | None, result: SkillResult) -> None:
         """Log how a goal ended that got its permit."""
-        self._runs = None
-        if permitted is not None:
-            self._log(permitted.goal, result)
+        if permitted is None:
+            return
+        if self._runs is permitted.goal:  # one that ended while it waited never ran
+            self._runs = None
+        self._log(permitted.goal, result)
 
     def _log(self, goal: PermitGoal, result: SkillResult) -> None:
         if trouble := self._gate.ended(goal, result):

@@ -1,9 +1,9 @@
-"""Frames that tf does not tell: the base by a topic with its pose, sensors by where they sit."""
+"""Where a robot's frames are: by its tf, by a topic with its pose, by where its sensors sit."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,13 @@ from scipy.spatial.transform import Rotation
 
 from coterie_core.geometry import Quaternion, Vec3
 from coterie_ros import conversions
+from robot_adapters.sensing.clocks import AHEAD_OF_ODOMETRY
+from tf2_msgs.msg import TFMessage
 
 if TYPE_CHECKING:
+    from coterie_core.transforms import TransformBuffer
     from coterie_ros.agent_node import AgentNode
+    from robot_adapters.relay import Relay
     from robot_adapters.settings_base import MountSettings
     from robot_adapters.settings_sensing import FrameSettings
 
@@ -31,14 +35,91 @@ _KINDS: dict[str, Any] = {
 _OPTICAL = Rotation.from_euler("xyz", (-math.pi / 2.0, 0.0, -math.pi / 2.0))
 
 
-def hear_pose(
-    node: AgentNode, frames: FrameSettings, take: Callable[[list[Transform]], None]
-) -> None:
-    """Take the poses of a topic for transforms from the map to the base; needs `frames.pose`."""
-    read = partial(transform_of_pose, topic=frames.pose, parent=frames.map, child=frames.base)
-    node.subscribe(
-        _KINDS[frames.pose_type], frames.pose, "sensor_data", lambda one: take([one]), convert=read
-    )
+class RobotFrames:
+    """Takes what a robot tells of its frames, by tf or by a topic with its pose.
+
+    Args:
+        node: Listens.
+        frames: Topics and names.
+        transforms: Gets them.
+        relay: Passes them on to the team.
+        trusted: Tells whether a topic's stamp [s], which may be ahead on purpose [s], fits to the
+            clock here.
+    """
+
+    def __init__(
+        self,
+        node: AgentNode,
+        frames: FrameSettings,
+        transforms: TransformBuffer,
+        relay: Relay,
+        trusted: Callable[[str, float, float], bool],
+    ) -> None:
+        self._node, self._frames, self._transforms = node, frames, transforms
+        self._relay, self._trusted = relay, trusted
+        self._posed = -math.inf  # [s] of the newest pose
+        for topic, qos, take in (
+            (frames.tf, "tf", self._take),
+            (f"{frames.tf}_static", "tf_static", self.fix),
+        ):
+            node.subscribe(
+                TFMessage, topic, qos, partial(self._on_tf, topic, take),
+                convert=partial(conversions.transforms_from_msg, topic=topic),
+            )  # fmt: skip
+        read = partial(transform_of_pose, topic=frames.pose, parent=frames.map, child=frames.base)
+        # Who tells a pose only when the robot has moved latches it; others do not latch.
+        for qos in ("latched", "sensor_data") if frames.pose else ():
+            node.subscribe(
+                _KINDS[frames.pose_type], frames.pose, qos, self._on_pose,
+                convert=read, optional=qos == "latched",
+            )  # fmt: skip
+
+    def fix(self, transforms: Sequence[Transform], *, ours: bool = False) -> None:
+        """Take transforms that hold at all times; ours: which the robot itself does not tell."""
+        for transform in transforms:
+            self._transforms.add(*transform, fixed=True)
+        self._relay.transforms(transforms, fixed=True, ours=ours)
+
+    def _on_tf(
+        self, topic: str, take: Callable[[list[Transform]], None], transforms: list[Transform]
+    ) -> None:
+        """Take what is the robot's own, without where its base is if `frames.pose` tells that."""
+        frames, own = self._frames, []
+        for transform in transforms:
+            parent, child = (name.lstrip("/") for name in transform[:2])
+            if self._relay.sent_by_adapters(child):
+                continue
+            if not frames.pose or child != frames.base:
+                own.append(transform)
+            elif (
+                parent != self._relay.name(frames.map)  # else it is what the relay has sent
+                and self._node.diagnostics.count(f"{topic}.base_unused") == 1
+            ):
+                self._node.problem(
+                    f"{topic}: where {child} is in {parent} is not used, since frames.pose "
+                    f"({frames.pose}) tells where it is; leave out frames.pose if tf connects "
+                    f"{frames.map} with {child}"
+                )
+        take(own)
+
+    def _on_pose(self, transform: Transform) -> None:
+        # A topic that latches and goes on comes by both subscriptions.
+        if transform[-1] != self._posed:
+            self._posed = transform[-1]
+            self._take([transform], ours=True)
+
+    def _take(self, transforms: Sequence[Transform], *, ours: bool = False) -> None:
+        own = {self._frames.odom: AHEAD_OF_ODOMETRY, self._frames.base: 0.0}
+        passed = []
+        for transform in transforms:
+            parent, child, _, _, stamp = transform
+            # Of a tf that all robots share only this one's own clock matters here.
+            name = child.lstrip("/")
+            if name in own and not self._trusted(f"tf {parent} -> {child}", stamp, own[name]):
+                continue
+            self._transforms.add(*transform)
+            passed.append(transform)
+        self._relay.transforms(passed, fixed=False, ours=ours)
 
 
 def transform_of_pose(message: Any, *, topic: str, parent: str, child: str) -> Transform:

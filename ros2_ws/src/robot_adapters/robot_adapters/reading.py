@@ -13,10 +13,7 @@ from robot_adapters.sensing.grid_space import GridData
 def read_grid(message: OccupancyGrid, topic: str) -> GridData:
     """Return a floor's grid."""
     values, cell, origin = conversions.grid_from_msg(message, topic)
-    return GridData(
-        values, cell, origin, message.header.frame_id, "",
-        conversions.time_from_msg(message.header.stamp),
-    )  # fmt: skip
+    return GridData(values, cell, origin, message.header.frame_id, topic=topic)
 
 
 def read_model(message: CameraInfo, topic: str) -> tuple[CameraModel, CameraInfo]:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from geometry_msgs.msg import TransformStamped
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
-from coterie_core.geometry import Pose, Quaternion, Vec3
+from coterie_core.geometry import Pose
 from coterie_msgs.msg import ImageDetections
 from coterie_ros import conversions
 from coterie_ros.conversions import DetectedBoxes, DetectedImage
 from coterie_ros.safe_publisher import SafePublisher
+from robot_adapters.placing import Transform
 from robot_adapters.sensing.camera import DepthImage
 from robot_adapters.sensing.plane import MapPose
 from robot_adapters.settings import RELAYED, AdapterSettings
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 DEPTH, INFO, DETECTIONS = "depth/image_raw", "depth/camera_info", "detections"
 COLOR, BOXES = "color/image_raw", "boxes"
-_Transform = tuple[str, str, Vec3, Quaternion, float]
+_REPEAT = 1.0
+"""A camera's model that its robot tells no more is told again so often [s]."""
 
 
 class Relay:
@@ -42,12 +44,13 @@ class Relay:
 
     def __init__(self, node: AgentNode, settings: AdapterSettings, robot: str) -> None:
         self._node, self._frames = node, settings.frames
-        # Where a topic tells the pose, nobody but the adapter puts it onto a tf.
-        shared = settings.frames.tf == "/tf" and not settings.frames.pose
-        # On a /tf for all robots their frames have different names already.
+        self._robot = robot
+        self._on_teams_tf = settings.frames.tf == "/tf"
+        # On a /tf for all robots their frames have different names already. Where a topic tells
+        # the pose, nobody but the adapter puts it onto a tf.
+        shared = self._on_teams_tf and not settings.frames.pose
         self._prefix = "" if shared else f"{robot}/"
-        self._shared = shared
-        self._sizes: dict[str, tuple[int, int]] = {}
+        self._infos: dict[str, CameraInfo] = {}
         self._outputs: dict[tuple[str, str], SafePublisher] = {}
         for camera in settings.sensors.all_cameras():
             outputs = [
@@ -66,9 +69,29 @@ class Relay:
         self._fixed = node.publisher(TFMessage, "/tf_static", "tf_static")
         self._known: dict[str, TransformStamped] = {}
 
+    def name(self, frame: str) -> str:
+        """Return the team's name of a frame of the robot."""
+        frame = frame.lstrip("/")
+        return frame if frame.startswith(self._prefix) else f"{self._prefix}{frame}"
+
+    def own(self, frame: str) -> str:
+        """Return the robot's name of a frame that the adapter makes; no other robot has it."""
+        return frame if self._prefix else f"{self._robot}/{frame}"
+
+    def sent_by_adapters(self, child: str) -> bool:
+        """Whether an adapter, this one or another robot's, has put a frame onto the robot's tf.
+
+        Such names begin with a robot's; those of the robot itself are plain, or as that of its
+        base.
+        """
+        if not (self._on_teams_tf and self._prefix):
+            return False
+        space = self._frames.base.rpartition("/")[0]
+        return "/" in child and not (space and child.startswith(f"{space}/"))
+
     def place(self, pose: MapPose) -> None:
         """Publish where the robot's map lies in the team's."""
-        child = f"{self._prefix}{self._frames.map}"
+        child = self.name(self._frames.map)
         if child == conversions.MAP:
             if pose != MapPose():
                 self._node.problem(
@@ -80,17 +103,17 @@ class Relay:
         self._fix([conversions.transform_to_msg(conversions.MAP, child, at, self._node.now())])
 
     def transforms(
-        self, transforms: Iterable[_Transform], *, fixed: bool, ours: bool = False
+        self, transforms: Iterable[Transform], *, fixed: bool, ours: bool = False
     ) -> None:
         """Pass on what the robot's own tf tells, or what nobody but the team file tells (ours)."""
-        if self._shared and not ours:
-            return
         named = [
-            conversions.rigid_to_msg(
-                f"{self._prefix}{parent}", f"{self._prefix}{child}", position, rotation, time
-            )
+            conversions.rigid_to_msg(self.name(parent), self.name(child), position, rotation, time)
             for parent, child, position, rotation, time in transforms
+            # What has its name already is on the team's tf.
+            if ours or not self._on_teams_tf or self.name(child) != child.lstrip("/")
         ]
+        if not named:
+            return
         if fixed:
             self._fix(named)
         elif self._moving is not None and self._moving.subscribers:
@@ -103,17 +126,23 @@ class Relay:
 
     def info(self, camera: CameraSettings, message: CameraInfo) -> None:
         """Pass on a camera's model."""
-        self._sizes[camera.name] = (int(message.width), int(message.height))
-        out = self._outputs[camera.name, INFO]
-        if out.subscribers:
-            message.header.frame_id = f"{self._prefix}{message.header.frame_id}"
-            out.publish(message)
+        message.header.frame_id = self.name(message.header.frame_id)
+        self._infos[camera.name] = message
+        self._outputs[camera.name, INFO].publish(message)
+
+    def _repeat_info(self, camera: CameraSettings, time: float) -> None:
+        """Tell a camera's model again by an image's time [s], where the robot told it but once."""
+        message = self._infos.get(camera.name)
+        if message is not None and time - conversions.time_from_msg(message.header.stamp) > _REPEAT:
+            message.header.stamp = conversions.time_to_msg(time)
+            self._outputs[camera.name, INFO].publish(message)
 
     def depth(self, camera: CameraSettings, image: DepthImage) -> None:
         """Pass on a depth image."""
+        self._repeat_info(camera, image.time)
         out = self._outputs[camera.name, DEPTH]
         if out.subscribers:
-            head = conversions.header(image.time, f"{self._prefix}{image.frame}")
+            head = conversions.header(image.time, self.name(image.frame))
             try:
                 out.publish(conversions.image_to_msg(image.pixels(), head))
             except ValueError as error:
@@ -131,23 +160,25 @@ class Relay:
         """
         pixels = conversions.color_from_msg(message, camera.color)
         stamp = conversions.time_from_msg(message.header.stamp)
-        head = conversions.header(stamp, f"{self._prefix}{message.header.frame_id}")
+        head = conversions.header(stamp, self.name(message.header.frame_id))
         self._outputs[camera.name, COLOR].publish(conversions.image_to_msg(pixels, head))
 
     def boxes(self, camera: CameraSettings, found: DetectedBoxes) -> None:
         """Pass on what a detector found in space."""
+        self._repeat_info(camera, found.time)
         out = self._outputs[camera.name, BOXES]
         if out.subscribers:
-            head = conversions.header(found.time, f"{self._prefix}{found.frame}")
+            head = conversions.header(found.time, self.name(found.frame))
             out.publish(conversions.boxes_to_vision_msg(found.boxes, head))
 
     def detections(self, camera: CameraSettings, found: DetectedImage) -> None:
         """Pass on what a detector found in an image."""
         out = self._outputs[camera.name, DETECTIONS]
         size = (found.width, found.height)
-        if not all(size):
-            size = self._sizes.get(camera.name, (0, 0))
+        if not all(size) and camera.name in self._infos:
+            info = self._infos[camera.name]
+            size = (int(info.width), int(info.height))
         if out.subscribers and all(size):
-            head = conversions.header(found.time, f"{self._prefix}{found.frame}")
+            head = conversions.header(found.time, self.name(found.frame))
             kind = camera.detections.type
             out.publish(conversions.detections_to_msg(found.detections, head, size, kind))

@@ -21,11 +21,11 @@ from coterie_core.transforms import TransformBuffer, TransformError
 from coterie_msgs.msg import SemanticMap
 from coterie_ros import conversions
 from robot_adapters.cameras import Cameras
-from robot_adapters.placing import hear_pose
+from robot_adapters.placing import RobotFrames
 from robot_adapters.reading import read_grid
 from robot_adapters.relay import Relay
 from robot_adapters.sensing.camera import CameraModel, DepthImage
-from robot_adapters.sensing.clocks import AHEAD_OF_ODOMETRY, ClockCheck, ClockLimits
+from robot_adapters.sensing.clocks import ClockCheck, ClockLimits
 from robot_adapters.sensing.frames import FrameNames
 from robot_adapters.sensing.grid_space import GridData, GridSpace
 from robot_adapters.sensing.map_file import read_map_file
@@ -33,7 +33,6 @@ from robot_adapters.sensing.observer import Observer, SensingError, SensingSetti
 from robot_adapters.sensing.plane import MapPose
 from robot_adapters.sensing.relief import TeamRelief
 from robot_adapters.sensing.storeys import Storeys
-from tf2_msgs.msg import TFMessage
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
@@ -110,21 +109,14 @@ class Sensors:
         self._map_due = self._align_due = 0.0
         self._on_map: list[Callable[[], object]] = []
         node.every(_CYCLE, self._round, "sensing")
-        read_tf = partial(partial, conversions.transforms_from_msg)
-        node.subscribe(TFMessage, frames.tf, "tf", self._on_transforms,
-                       convert=read_tf(topic=frames.tf))  # fmt: skip
-        fixed = f"{frames.tf}_static"
-        node.subscribe(TFMessage, fixed, "tf_static", self.on_fixed,
-                       convert=read_tf(topic=fixed))  # fmt: skip
-        if frames.pose:
-            hear_pose(node, frames, self._on_transforms)
+        self._relay = Relay(node, settings, robot)
+        self._frames = RobotFrames(node, frames, self.transforms, self._relay, self.trusted)
         if topic := settings.sensors.map_topic:
             node.subscribe(OccupancyGrid, topic, "latched", self._on_grid, limit=5)
         self._team_objects: list[tuple[str, str, Box]] = []
         if team_map:
             node.subscribe(SemanticMap, team_map, "latched", self._on_team_map,
                            convert=partial(conversions.scene_from_msg, topic=team_map))  # fmt: skip
-        self._relay = Relay(node, settings, robot)
         self._placed: MapPose | None = None
         self._place()
         if rooms:
@@ -379,25 +371,9 @@ class Sensors:
             self._node.problem(self.clocks.problem(topic))
         return False
 
-    def _on_transforms(self, transforms: Any) -> None:
-        frames = self._settings.frames
-        own = {frames.odom.lstrip("/"): AHEAD_OF_ODOMETRY, frames.base.lstrip("/"): 0.0}
-        passed = []
-        for transform in transforms:
-            parent, child, _, _, stamp = transform
-            # Of a tf that all robots share only this one's own clock matters here.
-            name = child.lstrip("/")
-            if name in own and not self.trusted(f"tf {parent} -> {child}", stamp, own[name]):
-                continue
-            self.transforms.add(*transform)
-            passed.append(transform)
-        self._relay.transforms(passed, fixed=False)
-
     def on_fixed(self, transforms: Any, *, ours: bool = False) -> None:
         """Take transforms that hold at all times; ours: which the robot itself does not tell."""
-        for transform in transforms:
-            self.transforms.add(*transform, fixed=True)
-        self._relay.transforms(transforms, fixed=True, ours=ours)
+        self._frames.fix(transforms, ours=ours)
 
     def _on_grid(self, message: OccupancyGrid) -> None:
         """Take the newest map; one that takes long to use is not used at once again."""

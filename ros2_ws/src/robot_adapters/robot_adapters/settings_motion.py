@@ -186,7 +186,8 @@ class ArmSettings(Settings):
     )
     frame: str = Field(
         "",
-        description="Frame that MoveIt plans in; empty: the robot's base frame.",
+        description="MoveIt's name of the robot's base frame, where that differs from "
+        "`frames.base`; empty: the same.",
     )
     pipeline: str = Field(
         "", description="Name of MoveIt's planning pipeline; empty: MoveIt's default."
@@ -202,6 +203,18 @@ class ArmSettings(Settings):
     )
     approach: float = Field(
         0.12, ge=0.0, le=1.0, description="Distance to an object before and after a grasp [m]."
+    )
+    handles: Literal["none", "seen", "front"] = Field(
+        "none",
+        description="Where the hand takes hold of furniture to open or close it; seen: at handles "
+        "that a detector names; front: anywhere on its front, where bars go across fronts; none: "
+        "it opens nothing.",
+    )
+    pull: float = Field(
+        0.15,
+        ge=0.1,
+        le=1.0,
+        description="Distance by which a handle is pulled to open furniture, straight [m].",
     )
     timeout: float = Field(
         60.0, gt=0.0, le=3600.0, description="Longest time that one motion may take [s]."

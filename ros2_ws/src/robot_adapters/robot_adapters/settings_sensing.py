@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from robot_adapters.settings_base import MountSettings, RosName, Settings
+
+# tf2 knows no names with a slash in front, which ROS 1 had.
+FrameName = Annotated[str, AfterValidator(lambda name: name.lstrip("/"))]
 
 
 class DetectorSettings(Settings):
@@ -148,9 +151,11 @@ class SensorSettings(Settings):
 class FrameSettings(Settings):
     """Names of the robot's frames, as its tf has them (REP-105)."""
 
-    map: str = Field("map", description="Name of the frame of the robot's map.")
-    odom: str = Field("odom", description="Name of the robot's odometry frame; empty: it has none.")
-    base: str = Field("base_link", description="Name of the robot's base frame.")
+    map: FrameName = Field("map", description="Name of the frame of the robot's map.")
+    odom: FrameName = Field(
+        "odom", description="Name of the robot's odometry frame; empty: it has none."
+    )
+    base: FrameName = Field("base_link", description="Name of the robot's base frame.")
     tf: RosName = Field(
         "/tf",
         description="Topic of the robot's transforms: /tf, or one of its own such as tf; that of "

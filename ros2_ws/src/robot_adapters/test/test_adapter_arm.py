@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 
 import numpy as np
@@ -14,89 +13,24 @@ pytest.importorskip("moveit_msgs")
 pytest.importorskip("coterie_msgs")
 
 from moveit_msgs.msg import CollisionObject, OrientationConstraint
-from rclpy.action import ActionClient as RclpyActionClient
 from std_msgs.msg import String
 
 from coterie_core.detections import BoxDetection
-from coterie_core.embodiment import Arm, Embodiment
 from coterie_core.geometry import Box
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_core.skills import MoveArmTo, Open, Outcome, Pick, Place, Target
-from coterie_fixtures.arm_servers import ARM_URDF, ArmRobot
+from coterie_fixtures.arm_rig import CUP, FOLLOW, GRIP, MOVE, ArmRig, point_of
+from coterie_fixtures.arm_servers import ArmRobot
 from coterie_fixtures.drawn_scenes import pitched, view
-from coterie_fixtures.nav2_base import Nav2Base
-from coterie_msgs.action import Manipulate
-from coterie_msgs.msg import Observation, SemanticMap
 from coterie_ros import conversions
 from robot_adapters.codes import MOVEIT, TRAJECTORY
-from robot_adapters.node import AdapterNode
 from robot_adapters.sensing.camera import Boxes
 
 pytestmark = pytest.mark.ros
 
-BODY = Embodiment(name="porter", arm=Arm(reach=1.2, max_height=1.5)).model_dump_json()
-CUP = Target("cup", (1.6, 1.1, 0.55))
-MOVE, FOLLOW = "move_action", "arm_controller/follow_joint_trajectory"
-GRIP = "gripper_controller/gripper_cmd"
-
-
-class Rig:
-    """An arm on a base at (1, 1), its adapter, the team's map, and a client."""
-
-    def __init__(self, ros, **parameters):
-        self.ros = ros
-        given = {
-            "permits": '{"team": {"otherwise": "allow"}}',
-            "limits": json.dumps({"team": {"area": "anywhere", "unknown_mass": "allow"}}),
-            "embodiment": BODY,
-            "urdf": ARM_URDF,
-            "team_map": "/semantic_map",
-            "arm.backend": "moveit",
-            "arm.server_timeout": 2.0,
-            "sensors.settle": 0.0,
-            **parameters,
-        }
-        self.base = ros.add(Nav2Base(namespace="/porter", context=ros.context))
-        self.arm = ros.add(ArmRobot(namespace="/porter", context=ros.context))
-        self.adapter = ros.add(
-            AdapterNode(namespace="/porter", context=ros.context, parameters=given)
-        )
-        node = ros.node()
-        self.client = RclpyActionClient(node, Manipulate, "/porter/manipulate")
-        seen: list = []
-        node.create_subscription(Observation, "/porter/observation", seen.append, 50)
-        self.map = node.create_publisher(SemanticMap, "/semantic_map", conversions_qos())
-        scene = SceneGraph()
-        for id_, label, box in (
-            ("o1", "cup", Box((1.6, 1.1, 0.55), (0.08, 0.08, 0.1))),
-            ("o2", "table", Box((1.8, 1.1, 0.25), (0.6, 0.8, 0.5))),
-            ("o3", "sofa", Box((6.0, 5.0, 0.4), (2.0, 0.8, 0.8))),
-        ):
-            scene.objects[id_] = SceneObject(id_, LabelBelief.of(label), box)
-        self.map.publish(conversions.scene_to_msg(scene, time=0.0))
-        ros.spin_until(lambda: self.adapter.state_label == "active" and seen)
-        ros.spin_until(self.client.server_is_ready)
-        ros.spin_until(lambda: self.adapter.arm.ready() == "")
-        ros.spin_until(lambda: self.adapter.sensors.objects(9.0))
-
-    def do(self, skill):
-        # Nothing is spun between two skills: on a busy machine transforms are old by then.
-        self.ros.spin_until(lambda: not self.adapter._located_trouble(), what="transforms")
-        handle = self.ros.result(self.client.send_goal_async(conversions.manipulate_to_msg(skill)))
-        result = self.ros.result(handle.get_result_async()).result
-        self.put_at = [(point.x, point.y, point.z) for point in result.result.put_at]
-        self.bears_at = [(point.x, point.y, point.z) for point in result.result.bears_at]
-        return Outcome(result.result.outcome), result.result.reason, result.holding
-
-
-def conversions_qos():
-    from coterie_ros.qos import profile
-
-    return profile("latched")
-
 
 def test_moveit_picks_and_places_around_the_maps_boxes(ros):
-    rig = Rig(ros)
+    rig = ArmRig(ros)
     assert rig.do(Pick(CUP)) == (Outcome.SUCCEEDED, "", "cup")
     goals = [g.request for g in rig.arm.goals[MOVE]]
     assert {g.group_name for g in goals} == {"arm"} and all(g.start_state.is_diff for g in goals)
@@ -121,10 +55,17 @@ def test_moveit_picks_and_places_around_the_maps_boxes(ros):
     assert first[0].primitive_poses[0].position.x == pytest.approx(0.8, abs=0.02)
     held = rig.arm.scenes[-1].robot_state.attached_collision_objects
     assert held[0].link_name == "palm" and held[0].object.operation == CollisionObject.ADD
+    # It hangs on the hand as it stood, and not along the hand's axes; the fingers touch it.
+    assert held[0].object.header.frame_id == "base_link"
+    at = held[0].object.primitive_poses[0].position
+    assert (at.x, at.y, at.z) == pytest.approx((0.6, 0.1, 0.55), abs=0.02)
+    assert set(held[0].touch_links) >= {"palm", "left_finger", "right_finger"}
     outcome, _, holding = rig.do(Pick(CUP))
     assert outcome is Outcome.HAND_FULL and holding == "cup"
     table = Target("table", (1.7, 0.9, 0.4))
     assert rig.do(Place(table)) == (Outcome.SUCCEEDED, "", "")
+    (again,) = rig.arm.scenes[-1].robot_state.attached_collision_objects
+    assert again.object.header.frame_id == "palm", "where MoveIt has it, since the hand has moved"
     assert rig.put_at == [pytest.approx((1.7, 0.9, 0.5))]
     down = rig.arm.goals[MOVE][-2].request.goal_constraints[0].position_constraints[0]
     point = down.constraint_region.primitive_poses[0].position
@@ -142,15 +83,15 @@ def sighted(rig, at, now):
 
 
 def test_the_hand_goes_to_where_the_robot_itself_saw_the_thing_from_near(ros):
-    rig = Rig(ros)
+    rig = ArmRig(ros)
     now = rig.adapter.now() - 0.5
     sighted(rig, (1.68, 1.06, 0.56), now)
     assert rig.do(Pick(CUP)) == (Outcome.SUCCEEDED, "", "cup")
-    assert _point(rig.arm.goals[MOVE][1].request) == pytest.approx((0.68, 0.06, 0.56), abs=0.02)
+    assert point_of(rig.arm.goals[MOVE][1].request) == pytest.approx((0.68, 0.06, 0.56), abs=0.02)
 
 
 def test_a_hand_that_closed_on_nothing_reaches_again_where_the_thing_turns_out_to_be(ros):
-    rig = Rig(ros)
+    rig = ArmRig(ros)
     closed = []
 
     def grasp(goal):
@@ -162,13 +103,13 @@ def test_a_hand_that_closed_on_nothing_reaches_again_where_the_thing_turns_out_t
 
     rig.arm.faults = {GRIP: grasp}
     assert rig.do(Pick(CUP)) == (Outcome.SUCCEEDED, "", "cup")
-    points = [_point(goal.request) for goal in rig.arm.goals[MOVE]]
+    points = [point_of(goal.request) for goal in rig.arm.goals[MOVE]]
     assert points[1] == pytest.approx((0.6, 0.1, 0.55), abs=0.02)
     assert points[4] == pytest.approx((0.66, 0.1, 0.55), abs=0.02)
 
 
 def test_every_code_of_moveit_has_its_outcome(ros):
-    rig = Rig(ros)
+    rig = ArmRig(ros)
     for number, code in MOVEIT.items():
         rig.arm.faults = {MOVE: number}
         outcome, reason, _ = rig.do(MoveArmTo((1.5, 1.0, 0.6)))
@@ -186,7 +127,7 @@ def test_every_code_of_moveit_has_its_outcome(ros):
     rig.arm.faults = {MOVE: -31}
     rig.arm.goals.clear()
     assert rig.do(Pick(CUP))[0] is Outcome.OUT_OF_REACH
-    starts = {tuple(round(c, 3) for c in _point(g.request)) for g in rig.arm.goals[MOVE]}
+    starts = {tuple(round(c, 3) for c in point_of(g.request)) for g in rig.arm.goals[MOVE]}
     assert len(starts) == len(rig.arm.goals[MOVE]) >= 3
 
 
@@ -199,7 +140,7 @@ def before(ros, label, box, drawn=None, pitch=0.7, cup=None, beside=None):
     With `cup`, the lengths of the cup's sides [m], the map has that as well; and with `beside`,
     label and box of another piece.
     """
-    rig = Rig(ros, **{"arm.scene_radius": 0.0})
+    rig = ArmRig(ros, **{"arm.scene_radius": 0.0})
     scene = SceneGraph()
     scene.objects["o9"] = SceneObject("o9", LabelBelief.of(label), box, kind="furniture")
     if beside is not None:
@@ -230,14 +171,14 @@ def before(ros, label, box, drawn=None, pitch=0.7, cup=None, beside=None):
 def test_things_are_put_onto_seats_and_boards_and_not_onto_backs(ros, label, box, asked, height):
     rig = before(ros, label, box)
     assert rig.do(Place(Target(label, (1.7, 0.9, asked)))) == (Outcome.SUCCEEDED, "", "")
-    down = _point(rig.arm.goals[MOVE][-2].request)
+    down = point_of(rig.arm.goals[MOVE][-2].request)
     # Half of the small thing that is taken where no size is known, and 2 cm above the surface.
     assert down == pytest.approx((0.7, -0.1, height + 0.03 + 0.02), abs=0.01)
 
 
 def test_of_two_pieces_of_a_kind_the_one_that_the_point_lies_in(ros):
     """The middle of a phantom is nearer to the point than that of the large table itself."""
-    rig = Rig(ros, **{"arm.scene_radius": 0.0})
+    rig = ArmRig(ros, **{"arm.scene_radius": 0.0})
     scene = SceneGraph()
     for name, box in (
         ("o8", Box((1.5, 0.3, 0.2), (0.3, 0.1, 0.4))),
@@ -252,7 +193,7 @@ def test_of_two_pieces_of_a_kind_the_one_that_the_point_lies_in(ros):
 
 
 def test_nothing_is_let_go_over_the_floor_where_the_map_has_no_such_furniture(ros):
-    rig = Rig(ros, **{"arm.scene_radius": 0.0})
+    rig = ArmRig(ros, **{"arm.scene_radius": 0.0})
     assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
     frame, _ = view({"floor": FLOOR}, pitched(1.0, 1.0, 1.2, 0.0, 0.7), time=rig.adapter.now())
     rig.adapter.sensors.observer.relief.add(frame)
@@ -487,28 +428,22 @@ def test_things_longer_than_a_tank_is_deep_are_put_onto_it_however_high_its_box_
     assert 1.85 < x < 2.03 and 0.8 < y < 1.2 and z == pytest.approx(0.77, abs=0.03), (x, y, z)
 
 
-def _point(request):
-    goal = request.goal_constraints[0].position_constraints[0].constraint_region
-    at = goal.primitive_poses[0].position
-    return at.x, at.y, at.z
-
-
 def test_a_shelf_over_a_thing_lets_the_hand_come_from_the_side_and_back_the_same_way(ros):
-    rig = Rig(ros)
-    rig.arm.faults = {MOVE: lambda goal: -12 if _point(goal.request)[2] > 0.62 else None}
+    rig = ArmRig(ros)
+    rig.arm.faults = {MOVE: lambda goal: -12 if point_of(goal.request)[2] > 0.62 else None}
     assert rig.do(Pick(CUP)) == (Outcome.SUCCEEDED, "", "cup")
-    points = [_point(goal.request) for goal in rig.arm.goals[MOVE]]
+    points = [point_of(goal.request) for goal in rig.arm.goals[MOVE]]
     above, start, at, up, back = points
     assert above[2] > 0.62 and up[2] > 0.62
     assert start == back and math.dist(start, at) == pytest.approx(0.12, abs=1e-3)
     assert start[2] <= 0.62
     # And a shelf's board is set down on with less room above.
     assert rig.do(Place(Target("table", (1.7, 0.9, 0.4)))) == (Outcome.SUCCEEDED, "", "")
-    assert max(_point(goal.request)[2] for goal in rig.arm.goals[MOVE][-2:]) <= 0.62
+    assert max(point_of(goal.request)[2] for goal in rig.arm.goals[MOVE][-2:]) <= 0.62
 
 
 def test_a_move_group_that_comes_back_is_told_the_scene_anew(ros):
-    rig = Rig(ros)
+    rig = ArmRig(ros)
     assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
     assert rig.arm.world == {"coterie/o2"} and rig.arm.attached == {"coterie_held"}
     ros.remove(rig.arm)
@@ -526,7 +461,7 @@ def test_a_move_group_that_comes_back_is_told_the_scene_anew(ros):
 
 
 def test_a_scene_that_somebody_cleared_does_not_end_the_arms_work(ros):
-    rig = Rig(ros)
+    rig = ArmRig(ros)
     assert rig.do(MoveArmTo((1.5, 1.0, 0.6)))[0] is Outcome.SUCCEEDED
     assert rig.arm.world == {"coterie/o1", "coterie/o2"}
     rig.arm.world = {"crate"}
@@ -535,7 +470,7 @@ def test_a_scene_that_somebody_cleared_does_not_end_the_arms_work(ros):
 
 
 def test_what_an_older_adapter_left_in_the_scene_goes(ros):
-    rig = Rig(ros)
+    rig = ArmRig(ros)
     rig.arm.world = {"coterie/o77", "crate"}
     rig.arm.attached = {"coterie_held", "tool"}
     assert rig.do(MoveArmTo((1.5, 1.0, 0.6)))[0] is Outcome.SUCCEEDED
@@ -544,7 +479,7 @@ def test_what_an_older_adapter_left_in_the_scene_goes(ros):
 
 
 def test_a_thing_that_lies_there_is_put_down_also_where_the_hand_does_not_get_away(ros):
-    rig = Rig(ros)
+    rig = ArmRig(ros)
     assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
     moves = []
 
@@ -562,7 +497,7 @@ def test_a_thing_that_lies_there_is_put_down_also_where_the_hand_does_not_get_aw
 
 
 def test_what_a_hand_held_before_its_adapter_started_is_not_dropped(ros):
-    rig = Rig(ros)
+    rig = ArmRig(ros)
     rig.arm.full = True
     opened = []
     rig.arm.faults = {GRIP: lambda goal: opened.append(goal.command.position > 0.01)}
@@ -575,8 +510,29 @@ def test_what_a_hand_held_before_its_adapter_started_is_not_dropped(ros):
     assert rig.do(Pick(CUP)) == (Outcome.SUCCEEDED, "", "cup")
 
 
+def test_what_the_fingers_closed_on_as_a_stop_came_is_not_dropped(ros):
+    """The hand was full and the adapter did not know: the next pick opened it in the air."""
+    rig = ArmRig(ros)
+    shut = []
+
+    def grasp(goal):
+        if goal.command.position < 0.01:
+            shut.append(goal)
+        return "hang" if len(shut) == 2 else None  # felt first, then closed on the cup
+
+    rig.arm.faults = {GRIP: grasp}
+    handle = ros.result(rig.client.send_goal_async(conversions.manipulate_to_msg(Pick(CUP))))
+    ros.spin_until(lambda: len(shut) == 2)
+    ros.result(handle.cancel_goal_async())
+    assert ros.result(handle.get_result_async()).result.holding == ""
+    opened = []
+    rig.arm.faults = {GRIP: lambda goal: opened.append(goal.command.position > 0.01)}
+    outcome, _, holding = rig.do(Pick(CUP))
+    assert (outcome, holding) == (Outcome.HAND_FULL, "something") and opened == [False]
+
+
 def test_arms_that_hang_are_given_up(ros):
-    rig = Rig(ros, **{"arm.timeout": 1.0})
+    rig = ArmRig(ros, **{"arm.timeout": 1.0})
     rig.arm.faults = {MOVE: "hang"}
     outcome, reason, _ = rig.do(MoveArmTo((1.5, 1.0, 0.6)))
     assert outcome is Outcome.TIMED_OUT and "move_action" in reason
@@ -585,7 +541,7 @@ def test_arms_that_hang_are_given_up(ros):
 @pytest.mark.parametrize("kind", ["gripper_command", "parallel_gripper"])
 def test_grippers_say_what_they_hold(ros, kind):
     action = GRIP if kind == "gripper_command" else "parallel/gripper_cmd"
-    rig = Rig(
+    rig = ArmRig(
         ros,
         **{
             "arm.gripper.backend": kind,
@@ -608,7 +564,7 @@ def test_grippers_say_what_they_hold(ros, kind):
 
 
 def test_a_trajectory_controller_brings_the_hand_there_and_its_codes_are_named(ros):
-    rig = Rig(ros, **{"arm.backend": "trajectory"})
+    rig = ArmRig(ros, **{"arm.backend": "trajectory"})
     outcome, reason, _ = rig.do(MoveArmTo((1.5, 1.2, 0.6)))
     assert outcome is Outcome.SUCCEEDED, reason
     arm = rig.adapter.arm._mover._arm
@@ -628,7 +584,7 @@ def test_a_trajectory_controller_brings_the_hand_there_and_its_codes_are_named(r
 
 
 def test_a_trajectory_goes_around_what_the_map_shows_or_nothing_moves(ros):
-    rig = Rig(ros, **{"arm.backend": "trajectory"})
+    rig = ArmRig(ros, **{"arm.backend": "trajectory"})
     arm, mover = rig.arm, rig.adapter.arm._mover
     outcome, reason, _ = rig.do(MoveArmTo((1.8, 1.1, 0.3)))
     assert outcome is Outcome.BLOCKED and reason[:-1].endswith("would hit o"), reason
@@ -654,7 +610,7 @@ def test_a_trajectory_goes_around_what_the_map_shows_or_nothing_moves(ros):
 
 
 def test_what_no_arm_here_does_is_said(ros):
-    rig = Rig(ros, **{"arm.gripper.backend": "none"})
+    rig = ArmRig(ros, **{"arm.gripper.backend": "none"})
     outcome, reason, _ = rig.do(Open(Target("table", (1.8, 1.1, 0.4))))
     assert outcome is Outcome.UNSUPPORTED and "arm.backend: skills" in reason
     outcome, reason, _ = rig.do(Pick(CUP))
@@ -663,7 +619,7 @@ def test_what_no_arm_here_does_is_said(ros):
 
 
 def test_a_stop_ends_a_motion_of_the_arm(ros):
-    rig = Rig(ros)
+    rig = ArmRig(ros)
     rig.arm.faults = {MOVE: "hang"}
     goal = conversions.manipulate_to_msg(MoveArmTo((1.5, 1.0, 0.6)))
     handle = ros.result(rig.client.send_goal_async(goal))

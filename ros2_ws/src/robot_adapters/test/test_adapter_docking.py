@@ -106,6 +106,17 @@ def test_what_must_not_be_driven_is_not_and_a_stop_ends_the_wish():
     assert asyncio.run(stand.docking.dock()).ok and stand.drives == ["in"]
 
 
+def test_a_driver_that_sends_percent_does_so_at_one_percent_too():
+    battery = Battery()
+    lows = [battery.update(charge) for charge in (40.0, 14.0, 1.0, 0.4)]
+    assert lows == [False, True, False, False] and battery.low and battery.charge == 0.004
+    # A little more than full is no percent.
+    battery = Battery()
+    assert not battery.update(1.02) and battery.charge == 1.0
+    assert not battery.update(0.9) and battery.charge == 0.9
+    assert not battery.update(820.0) and battery.told == "unknown"
+
+
 def test_a_robot_that_charges_when_its_adapter_starts_leaves_its_dock():
     stand = Stand()
     stand.hear(0.1, CHARGING)

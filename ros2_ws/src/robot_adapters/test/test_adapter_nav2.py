@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,11 +14,13 @@ pytest.importorskip("nav2_msgs")
 pytest.importorskip("coterie_msgs")
 
 from action_msgs.msg import GoalStatus
+from geometry_msgs.msg import TwistStamped
 from nav2_msgs.action import NavigateToPose
 from rclpy.action import ActionClient as RclpyActionClient
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
+from coterie_core.geometry import Pose
 from coterie_core.guard import Fences
 from coterie_core.skills import NavigateTo, Outcome
 from coterie_fixtures.adapter_rig import AdapterRig, outcome
@@ -24,7 +28,9 @@ from coterie_fixtures.nav2_base import Nav2Base
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_ros import conversions
 from coterie_ros.qos import profile
+from robot_adapters.backends.nav2 import Nav2Navigation
 from robot_adapters.codes import DOCK, NAVIGATE, PLANNER, SPIN
+from robot_adapters.settings_motion import NavigationSettings
 
 pytestmark = pytest.mark.ros
 
@@ -66,6 +72,23 @@ def test_a_goal_in_furniture_is_driven_near_to_and_exactly_it_is_refused(rig):
     status, result = rig.go(20.0, 3.0)
     assert outcome(result)[0] is Outcome.UNREACHABLE
     assert "GOAL_OUTSIDE_MAP" in outcome(result)[1]
+
+
+@pytest.mark.parametrize(
+    ("free", "tolerance", "target"),
+    [((0.8, 1.0), 1.2, 0.8), ((1.1, 0.9), 1.2, 0.9), ((0.2,), 0.25, 0.2), ((), 0.25, 0.0)],
+)
+def test_where_nav2_stops_before_its_goal_is_still_near_enough(free, tolerance, target):
+    class Where:
+        def free_points(self, position, within):
+            return [(x, 0.0, 0.0) for x in free if x <= within]
+
+    base = object.__new__(Nav2Navigation)
+    base._must_plan, base._settings, base._where = False, NavigationSettings(), Where()
+    base._plan = SimpleNamespace(there=False)
+    skill = NavigateTo(position=(0.0, 0.0, 0.0), tolerance=tolerance)
+    point, _ = asyncio.run(base._reachable(skill, Pose((0.0, 0.0, 0.0))))
+    assert point == (target, 0.0, 0.0)
 
 
 def test_every_code_of_a_drive_and_of_planning_has_its_outcome(rig):
@@ -299,6 +322,21 @@ def test_a_stop_sends_zeros_and_cancels_what_others_sent(rig):
     rig.finish(handle)
     rig.ros.spin_until(lambda: len(rig.base.velocities) >= 3)
     assert all(v.linear.x == 0.0 and v.angular.z == 0.0 for v in rig.base.velocities)
+
+
+def test_the_zeros_of_a_stop_for_a_base_that_takes_stamps_are_stamped(ros):
+    rig = AdapterRig(
+        ros, **{"navigation.stamped_velocity": True, "navigation.cmd_vel": "cmd_vel_stamped"}
+    )
+    came: list = []
+    rig.node.create_subscription(TwistStamped, "/porter/cmd_vel_stamped", came.append, 10)
+    ros.spin_until(lambda: rig.adapter.navigation._velocity.subscribers)
+    before = rig.adapter.now()
+    rig.adapter.navigation.halt()
+    ros.spin_until(lambda: len(came) >= 3)
+    for one in came:
+        assert before - 1e-6 <= conversions.time_from_msg(one.header.stamp) <= rig.adapter.now()
+        assert one.header.frame_id == "base_link" and one.twist.linear.x == 0.0
 
 
 def test_a_stop_is_obeyed_at_once_and_holds_until_a_person_releases_it(rig):

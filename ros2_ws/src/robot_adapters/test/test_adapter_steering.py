@@ -43,7 +43,7 @@ def test_it_drives_into_the_other_room_without_touching_a_wall(yaw):
     space = two_rooms()
     path = space.path((1.0, 0.8), (7.0, 0.7))
     assert path is not None and path[-1] == (7.0, 0.7)
-    assert all(space.fits_at(point) for point in path)
+    assert all(space.line_fits(point, point) for point in path)
     end, least = drive(space, Pose((1.0, 0.8, 0.0), yaw), path)
     assert math.dist(end.position[:2], (7.0, 0.7)) < 0.1
     assert least >= MOTION.radius - space.cell
@@ -71,7 +71,7 @@ def test_the_way_leads_around_what_a_sensor_sees():
 def test_a_robot_too_near_to_a_wall_finds_its_way_out():
     space = two_rooms()
     path = space.path((0.15, 0.15), (2.0, 2.0))
-    assert path is not None and space.fits_at(path[0])
+    assert path is not None and space.line_fits(path[0], path[0])
 
 
 def test_room_is_measured_in_front_of_the_body_only():

@@ -6,14 +6,17 @@ import numpy as np
 import pytest
 
 from coterie_core.detections import BoxDetection
-from coterie_core.geometry import Box, Pose, wrap_angle
+from coterie_core.geometry import Box, wrap_angle
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_core.transforms import TransformBuffer
 from habitat_bridge.house.generator import generate_house
+from robot_adapters.sensing import finder
 from robot_adapters.sensing.alignment import AlignmentError, Landmark, align
 from robot_adapters.sensing.camera import Boxes
+from robot_adapters.sensing.objects import FoundBox
 from robot_adapters.sensing.observer import Observer, SensingSettings
 from robot_adapters.sensing.plane import MapPose
+from robot_adapters.sensing.seen import Sight
 
 
 def furniture(seed: int, floor: int = 0) -> list[Landmark]:
@@ -135,7 +138,7 @@ def test_an_observer_that_has_seen_enough_places_its_map_in_the_teams():
     observer.feed_team_map(scene)
     for view in range(3):
         time = 1.0 + view
-        observer.feed_pose(Pose((0.0, 0.0, 0.0)), time)
+        transforms.add("map", "base_link", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0), time)
         boxes = [
             BoxDetection(pose.to_robot(t.at), (0.0, 0.0, 0.0, 1.0), (0.4, 0.4, 0.4), {t.label: 0.9})
             for t in things
@@ -148,3 +151,20 @@ def test_an_observer_that_has_seen_enough_places_its_map_in_the_teams():
     assert seen.pose.position == pytest.approx((7.0, -2.0, 0.0), abs=0.1)
     assert "map aligned" in str(observer.figures()["alignment"])
     assert not observer.align()  # good enough: not looked for again
+
+
+def test_a_robot_that_has_seen_much_in_vain_is_still_looked_for(monkeypatch):
+    tried = []
+
+    def refuse(own, team, options):
+        tried.append(len(own))
+        raise AlignmentError("ambiguous: let the robot see more")
+
+    monkeypatch.setattr(finder, "align", refuse)
+    maps = finder.MapFinder(Sight())
+    for number in range(100):
+        for view in range(2):
+            box = Box((2.0 * number, 0.0, 0.5), (0.3, 0.3, 0.3))
+            maps.add([FoundBox({"chair": 0.9}, box, 1.0)], 2.0 * number + view)
+        maps.search()
+    assert len(tried) == 33 and max(tried) == tried[-1] == 80

@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.geometry import Box, yaw_to_quaternion
 from coterie_core.transforms import TransformBuffer, matrix
 from robot_adapters.sensing.camera import (
+    Boxes,
     CameraFeed,
     CameraModel,
     DepthImage,
@@ -61,6 +62,42 @@ def test_without_camera_info_the_reason_is_told():
     made.add_depth(DepthImage(wall(), "eye", 5.0), 1.0)
     assert made.ready(FAR) == []
     assert "no camera_info has come" in made.problem
+
+
+def test_a_flood_that_waits_for_what_never_comes_says_for_what():
+    made = CameraFeed("head", TransformBuffer(), "map")
+    for k in range(30):  # 30 a second: none waits for as long as its patience
+        pose_at(made, k / 30.0)
+        made.add_depth(DepthImage(wall(), "eye", k / 30.0), k / 30.0)
+        made.ready(k / 30.0)
+    assert made.counts == {"dropped_too_many": 20}
+    assert made.problem == "head: frame dropped: no camera_info has come"
+
+
+def in_space(time: float, frame: str = "detector") -> Boxes:
+    box = BoxDetection((0.0, 0.0, 2.0), (0.0, 0.0, 0.0, 1.0), (1.0, 1.0, 0.5), {"cup": 0.9})
+    return Boxes((box,), frame, time)
+
+
+@pytest.mark.parametrize("what", [in_space, lambda time: found(time, "detector")])
+def test_detections_whose_frame_comes_late_are_used_and_those_without_one_are_told(what):
+    made = feed(patience=1.0)
+    pose_at(made, 1.0)
+    made.add_depth(DepthImage(wall(), "eye", 1.0), 0.0)
+    made.add_detections(what(1.0), 0.0)
+    assert [r.detections for r in made.ready(0.1)] == [None]
+    made.transforms.add("eye", "detector", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0), 0.0, fixed=True)
+    (ready,) = made.ready(0.2)
+    assert [one.label for one in ready.detections] == ["cup"]
+    made = feed(patience=1.0)
+    pose_at(made, 1.0)
+    made.add_depth(DepthImage(wall(), "eye", 1.0), 0.0)
+    made.add_detections(what(1.0), 0.0)
+    for now in (0.1, 0.2, 2.0):
+        made.ready(now)
+    assert made.counts == {"dropped_no_transform": 1}
+    assert "head: detections dropped: no transforms" in made.problem
+    assert "nothing is known of 'detector'" in made.problem
 
 
 def test_a_flood_of_images_of_a_camera_that_stands_still_is_not_read():
@@ -130,6 +167,17 @@ def test_depth_is_registered_to_another_eye_and_refused_where_that_is_unknown():
     (ready,) = [r for r in made.ready(0.0) if r.detections is not None]
     # 0.1 m to the right is 0.1 m toward -y of the map.
     assert ready.frame.camera_to_map[:3, 3] == pytest.approx([0.0, -0.1, 1.0])
+
+
+def test_depth_is_registered_to_another_lens_in_the_same_frame():
+    made = feed()
+    pose_at(made, 1.0)
+    made.detector_model = CameraModel(SIZE, (25.0, 25.0, 32.0, 24.0))  # sees twice as wide
+    made.add_depth(DepthImage(wall(), "eye", 1.0), 0.0)
+    made.add_detections(found(1.0), 0.0)
+    (ready,) = [r for r in made.ready(0.0) if r.detections is not None]
+    assert ready.frame.intrinsics[0] == 25.0
+    assert np.flatnonzero(ready.frame.depth[24]).tolist() == list(range(16, 48))
 
 
 def test_registered_depth_shows_a_thing_where_the_other_camera_sees_it():

@@ -54,7 +54,7 @@ def test_a_turn_on_the_spot_shows_what_the_simulators_panorama_shows(house):
     assert (mine.robot, mine.step, mine.time) == ("r", 3, end)
     assert mine.room == theirs.room
     assert mine.pose.position == pytest.approx(home)
-    assert math.dist(observer.place(mine.place), home) < 2.0
+    assert math.dist(observer.scene().places[mine.place].position, home) < 2.0
     assert mine.seen[mine.place] == 1.0
     assert len(mine.seen) > 1
     # Each thing of some size that the perfect detector reports is reported, about where it is.
@@ -146,10 +146,11 @@ def test_neighbors_tell_their_room_only_when_they_were_seen(house):
     end = house.turn(observer, home, 101.0)
     seeing = observer.observation("r", 1, end)
     assert {v.id for v in seeing.neighbours} == {v.id for v in blind.neighbours}
+    here = observer.scene().places[seeing.place].position
     for place in seeing.neighbours:
         truth = house.world.room_view(place.position)
         assert place.room == (truth if place.id in seeing.seen else None)
-        assert place.distance >= math.dist(place.position, observer.place(seeing.place)) - 0.01
+        assert place.distance >= math.dist(place.position, here) - 0.01
 
 
 @pytest.mark.parametrize("later", [10.0, 60.0])
@@ -306,6 +307,17 @@ def test_without_a_map_the_pose_and_things_are_told_but_no_place(house):
     assert any("no map has come" in text for text in observer.problems())
 
 
+@pytest.mark.parametrize("frame", ["odom", "/other_robot/map", ""])
+def test_a_grid_in_another_frame_is_no_map_of_the_robot(house, frame):
+    observer = start(house)
+    grid = replace(house.grid(), frame=frame, topic="/porter/grid")
+    assert not observer.feed_grid(grid) and not observer.map.floors
+    (told,) = observer.problems()
+    assert told.startswith("/porter/grid is not used") and "sensors.map" in told
+    assert f"frame {frame!r}" in told and "'map'" in told and "frames.map" in told
+    assert observer.feed_grid(replace(grid, frame="/map")) and not observer.problems()
+
+
 def test_a_wall_hides_what_is_behind_it(house):
     """Each place that is claimed has a free line of sight in the simulator's own geometry."""
     observer = start(house)
@@ -319,7 +331,7 @@ def test_a_wall_hides_what_is_behind_it(house):
         claimed = observer.observation("r", 0, time)
         eye = np.array([*place.position[:2], place.position[2] + 1.2])
         for name in set(claimed.seen) - {claimed.place}:
-            spot = np.array(observer.place(name))
+            spot = np.array(observer.scene().places[name].position)
             heights = spot + np.array([(0, 0, h) for h in np.linspace(0.05, 1.4, 12)])
             targets = (heights - eye).astype(np.float32)
             far, _ = house.world.imaging.sensors.meets((eye[0], eye[1], eye[2]), targets)

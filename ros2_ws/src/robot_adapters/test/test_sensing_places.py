@@ -41,7 +41,7 @@ def test_places_are_where_the_body_fits_and_links_are_drivable():
     state = only_floor(made)
     spots = state.places.spots
     assert len(spots) >= 4
-    assert all(state.space.fits_at(spot.at) for spot in spots.values())
+    assert all(state.space.line_fits(spot.at, spot.at) for spot in spots.values())
     assert {made.room_of(k, state).name for k in spots} == {"region 1", "region 2"}
     assert state.places.links
     for (a, b), link in state.places.links.items():
@@ -111,7 +111,6 @@ def test_a_place_gives_way_to_a_chair_and_goes_under_a_wardrobe():
     values[max(row - 20, 0) : row + 20, max(col - 20, 0) : col + 20] = 100
     made.set_grid(GridData(values, CELL, grid.origin), aside)
     assert name not in only_floor(made).places.spots
-    assert made.place(name) is None
 
 
 def test_grids_of_two_heights_are_two_floors():
@@ -199,7 +198,7 @@ def test_a_robot_stands_beside_what_it_goes_to_and_not_behind_the_wall():
     nearest = space.nearest_fit(thing, 0.9)
     assert nearest is not None and nearest[0] > 4.2  # behind the wall
     points = made.stands(thing, 0.9, here)
-    assert points and all(p[0] < 3.5 and space.fits_at(p) for p in points)
+    assert points and all(p[0] < 3.5 and space.line_fits(p, p) for p in points)
     away = [math.dist(p[:2], thing[:2]) for p in points]
     assert max(away) <= 0.9 and away[0] < min(away) + 0.2
     assert min(math.dist(a, b) for k, a in enumerate(points) for b in points[:k]) > 0.19
@@ -211,7 +210,7 @@ def test_a_robot_stands_beside_what_it_goes_to_and_not_behind_the_wall():
     values[60:70, 2:82] = 100
     made.set_grid(replace(two_rooms(), values=values), HERE)
     corner = (1.0, 3.8, 0.0)
-    assert only_floor(made).space.fits_at(corner)
+    assert only_floor(made).space.line_fits(corner, corner)
     assert all(p[1] < 3.0 for p in made.stands((1.0, 3.3, 0.5), 0.8, here))
     assert made.stands(corner, 0.2, here)  # nowhere else: who plans will tell
 

@@ -69,6 +69,7 @@ def main_command(
     book = Book(out)
     wanted = missing(book.trials, range(seed, seed + houses), cast("list[Kind]", chosen))
     console = Console()
+    failed = 0
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
         bar = progress.add_task("", total=len(wanted))
@@ -88,15 +89,20 @@ def main_command(
                 session.run(domain)
             except CommandError as error:
                 progress.console.print(f"house {house}, {role}s, {way}: {error}", markup=False)
+                failed += 1
                 continue
             book.add(session.trials)
             progress.advance(bar)
-    pairs = paired(book.trials)
-    print_whole(result_table(pairs), console)
-    print_whole(cause_table(pairs), console)
-    write_json(out / "summary.json", summary(pairs))
-    draw(pairs, out / "lab.png")
-    console.print(f"{out}: lab.jsonl, summary.json, lab.png", highlight=False, markup=False)
+    if pairs := paired(book.trials):
+        print_whole(result_table(pairs), console)
+        print_whole(cause_table(pairs), console)
+        write_json(out / "summary.json", summary(pairs))
+        draw(pairs, out / "lab.png")
+    files = [f for f in ("lab.jsonl", "summary.json", "lab.png") if (out / f).exists()]
+    console.print(f"{out}: {', '.join(files) or 'no results'}", highlight=False, markup=False)
+    if failed:
+        console.print(f"{failed} of {len(wanted)} sessions failed; start it again to go on")
+        raise typer.Exit(1)
 
 
 class Book:
@@ -220,8 +226,6 @@ def _question(wrong: str) -> str:
 
 def draw(pairs: Sequence[Pair], path: Path) -> None:
     """Draw the mean scores of both ways, with 95 % intervals over houses."""
-    if not pairs:
-        return
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4), layout="constrained")

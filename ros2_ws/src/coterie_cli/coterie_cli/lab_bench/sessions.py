@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_bringup.lab import lab_parameters
 from coterie_bringup.running_team import TeamRun, ended_by_signals, prepared
@@ -104,7 +105,11 @@ class Session:
         """
         team = cast_team(self.team, self.role, self.way, self.house, self.size, self.truth)
         try:
-            with prepared(team, domain=domain, without=("bridge",)) as run:
+            # A free one: real robots are looked for in 0, and none must be driven.
+            with (
+                rundir.domain(domain) as number,
+                prepared(team, domain=number, without=("bridge",)) as run,
+            ):
                 asyncio.run(self._main(run))
         finally:
             self.world.close()

@@ -10,11 +10,16 @@ from coterie_bringup.errors import PlanError
 from coterie_bringup.team import Team
 from coterie_bringup.team_checks import read_map
 from coterie_bringup.team_robots import RobotSpec
-from coterie_cli.robot.findings import Finding, State
+from coterie_cli.robot.finding import Finding, State
 from coterie_core.guard.guard import NO_AREA
+from coterie_core.kinematics.arm import Arm
 from coterie_core.permits.policy import WRITE
+from robot_adapters.kinematics import arm_of_urdf
 from robot_adapters.sensing.grid_space import FREE_MAX
 from robot_adapters.settings import AdapterSettings
+
+_BY_URDF = ("moveit", "trajectory")
+"""Backends of arms that are moved by what the URDF tells."""
 
 
 def judge_body(team: Team, robot: RobotSpec, settings: AdapterSettings) -> Iterator[Finding]:
@@ -60,7 +65,8 @@ def judge_body(team: Team, robot: RobotSpec, settings: AdapterSettings) -> Itera
         yield finding("urdf", robot.urdf, "bad", str(error), "./coterie resume shows what is wrong")
         return
     links = {link.get("name", "") for link in ElementTree.fromstring(urdf).iter("link")}
-    base = settings.frames.base
+    # Frames of one /tf for all robots have the robot's name in front; links of a URDF do not.
+    base = settings.frames.base.rpartition("/")[2]
     if links and base not in links and "xacro" not in urdf[:2000]:
         text = f"has no link {base!r}, which adapter.frames.base names"
         yield finding("urdf", robot.urdf, "bad", text, "name the URDF's base link in frames.base")
@@ -68,6 +74,12 @@ def judge_body(team: Team, robot: RobotSpec, settings: AdapterSettings) -> Itera
     if settings.arm.backend != "none" and not arms:
         text = f"adapter.arm is {settings.arm.backend}, and the URDF tells of no arm"
         yield finding("urdf", robot.urdf, "bad", text, "complete the URDF, or remove adapter.arm")
+    elif settings.arm.backend in _BY_URDF:
+        try:
+            _arm(team, robot, settings, urdf)
+        except ValueError as error:
+            remedy = "the adapter does not start: mend that, or set adapter.arm.tip"
+            yield finding("urdf", robot.urdf, "bad", str(error), remedy)
     elif settings.arm.backend == "none" and arms and robot.role != "explorer":
         text = "the URDF has an arm, and adapter.arm drives none: it will only drive and look"
         yield finding("urdf", robot.urdf, "note", text, "set adapter.arm")
@@ -80,3 +92,19 @@ def judge_body(team: Team, robot: RobotSpec, settings: AdapterSettings) -> Itera
         yield finding("urdf", robot.urdf, "note", "; ".join(doubts), "give them as overrides")
     else:
         yield finding("urdf", robot.urdf, "good", resume.mobility.summary or resume.mobility.kind)
+
+
+def arm_joints(team: Team, robot: RobotSpec, settings: AdapterSettings) -> tuple[str, ...]:
+    """Return the joints that move a robot's arm by trajectories; (): none, or not known."""
+    if settings.arm.backend != "trajectory" or not robot.urdf:
+        return ()
+    try:
+        return _arm(team, robot, settings, described_robot(team, robot)[0]).names
+    except (PlanError, ValueError):
+        return ()  # judge_body tells why
+
+
+def _arm(team: Team, robot: RobotSpec, settings: AdapterSettings, urdf: str) -> Arm:
+    """Return the arm as the adapter reads it from the URDF's text; ValueError where it does not."""
+    base, folder = settings.frames.base.rpartition("/")[2], team.resolve(robot.urdf).parent
+    return arm_of_urdf(urdf, base, settings.arm.tip, str(folder))

@@ -9,14 +9,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
-from coterie_bringup.processes import dds_environment
+from coterie_bringup.hosts import network_environment
+from coterie_bringup.processes import dds_environment, discovery_environment
 from coterie_bringup.robot_interfaces import ensure_interfaces
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.team_robots import RobotSpec
-from coterie_cli.robot.body import judge_body
+from coterie_cli.robot.body import arm_joints, judge_body
 from coterie_cli.robot.expected import Expected, expected_of
-from coterie_cli.robot.findings import Finding, judge, worst
+from coterie_cli.robot.finding import Finding, worst
+from coterie_cli.robot.findings import judge
 from coterie_core.yaml_checks import suggestion
 from robot_adapters.settings import AdapterSettings
 
@@ -32,19 +35,25 @@ def check(
         file: The team file.
         robots: Only these; none: all that have an adapter.
         duration: How long to listen [s].
-        domain: ROS domain; None: the team file's, else ROS_DOMAIN_ID, else 0.
+        domain: ROS domain; None: where `./coterie up` runs the team.
         as_json: Whether to print JSON and nothing else.
 
     Raises:
         CommandError: No robot of the file has an adapter, or there is no robot of that name.
+        DomainError: ROS_DOMAIN_ID is no domain.
     """
     team = load_team(file)
     chosen = _chosen(team, robots, file)
     ensure_interfaces(team)  # what the file has wrong is told before that
-    number = _domain(team, domain)
     findings = [f for robot, settings in chosen for f in judge_body(team, robot, settings)]
-    expected = [expected_of(robot.name, s, team.namespace) for robot, s in chosen]
-    findings += _listen(team, expected, number, duration, quiet=as_json)
+    expected = [
+        dataclasses.replace(
+            expected_of(r.name, s, team.namespace, _ways(team, r)), joints=arm_joints(team, r, s)
+        )
+        for r, s in chosen
+    ]
+    with rundir.domain(domain if domain is not None else team.domain, real=True) as number:
+        findings += _listen(team, expected, number, duration, quiet=as_json)
     state = worst(findings)
     if as_json:
         data = [dataclasses.asdict(finding) for finding in findings]
@@ -71,12 +80,21 @@ def _chosen(
     return real
 
 
-def _domain(team: Team, domain: int | None) -> int:
-    text = os.environ.get("ROS_DOMAIN_ID", "")
-    for given in (domain, team.domain, int(text) if text.isdecimal() else None):
-        if given is not None:
-            return given
-    return 0
+def _ways(team: Team, robot: RobotSpec) -> str:
+    """Return the section for which it matters which way a robot drives; "": there is none."""
+    if team.limits_of(robot).keeps_out:
+        return "limits.keep_out"
+    return "permits.rules.rooms" if team.permits_of(robot).by_room else ""
+
+
+def _discovery(team: Team) -> dict[str, str]:
+    """Return the settings with which the team finds its robots; those of several hosts by address.
+
+    A discovery server, or a router, runs only with the team: what this shell has holds then.
+    """
+    if team.hosts:
+        return network_environment(team, "") if team.discovery.kind == "multicast" else {}
+    return discovery_environment(len(team.robots))
 
 
 def _listen(
@@ -88,10 +106,13 @@ def _listen(
 
     console = Console(stderr=True, quiet=quiet)
     simulated = bool(getattr(team.world, "use_sim_time", False))
-    with probing(expected, domain, dds_environment({}), simulated) as probe:
+    discovery = _discovery(team)
+    reach = {**os.environ, **discovery}.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
+    where = f"ROS domain {domain} with discovery range {reach}"
+    with probing(expected, domain, {**discovery, **dds_environment(discovery)}, simulated) as probe:
         with console.status(f"listening to ROS domain {domain} for {duration:g} s"):
             probe.listen(duration)
-        return [finding for one in expected for finding in judge(one, probe.facts[one.robot])]
+        return [one for e in expected for one in judge(e, probe.facts[e.robot], where)]
 
 
 def _print(team: Team, findings: list[Finding], domain: int) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
+from coterie_ros.names import as_remapped
 from robot_adapters.settings import AdapterSettings
 from robot_adapters.settings_sensing import CameraSettings
 
@@ -71,11 +73,14 @@ class Expected:
         robot: Its name.
         topics: What the adapter listens to.
         servers: What it calls.
-        frames: Names of map, odometry ("": none) and base frame.
+        frames: Names of map, odometry ("": none) and base frame, without a slash in front.
         tf: Full name of the topic of transforms.
         max_offset: How far stamps may lie ahead of the clock here [s].
         pose: Full name of the topic that tells the pose instead of tf; "": tf tells.
         mounted: Names of cameras, and "scan", whose place on the base the team file tells.
+        named: Names of cameras whose detector's class identifiers have labels.
+        clock: Full name of the topic of simulated time.
+        joints: Names of the joints that `joint_states` has to tell; none: not known.
     """
 
     robot: str
@@ -86,6 +91,9 @@ class Expected:
     max_offset: float = 0.5
     pose: str = ""
     mounted: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+    clock: str = "/clock"
+    joints: tuple[str, ...] = ()
 
 
 def full_name(name: str, robot: str, namespace: str, inner: str = "") -> str:
@@ -105,34 +113,39 @@ def full_name(name: str, robot: str, namespace: str, inner: str = "") -> str:
     return f"{team}/{inner.strip('/') or robot}/{name}"
 
 
-def expected_of(robot: str, settings: AdapterSettings, namespace: str = "") -> Expected:
+def expected_of(
+    robot: str, settings: AdapterSettings, namespace: str = "", ways: str = ""
+) -> Expected:
     """Return what a team file's `adapter` section expects.
 
     Args:
         robot: Name of the robot.
         settings: Its adapter.
         namespace: The team's.
+        ways: Section for which it matters which way the robot drives, such as `limits.keep_out`:
+            its adapter drives only where a planner tells that. "": there is none.
     """
     place = f"robots.{robot}.adapter"
 
     def own(name: str, inner: str = "") -> str:
         return full_name(name, robot, namespace, inner)
 
-    tf = own(settings.frames.tf)
+    tf = as_remapped(own(settings.frames.tf), namespace)
+    fixed = as_remapped(f"{own(settings.frames.tf)}_static", namespace)
     pose = own(settings.frames.pose) if settings.frames.pose else ""
     topics = [
         ExpectedTopic(
             tf, "tf2_msgs/msg/TFMessage", "tf", "tf", f"{place}.frames.tf", needed=not pose
         ),
         ExpectedTopic(
-            f"{tf}_static", "tf2_msgs/msg/TFMessage", "tf_static", "tf_static",
+            fixed, "tf2_msgs/msg/TFMessage", "tf_static", "tf_static",
             f"{place}.frames.tf", steady=False, needed=False,
         ),
     ]  # fmt: skip
     if pose:
         kind = settings.frames.pose_type.replace("/", "/msg/")
         at = f"{place}.frames.pose"
-        topics = [ExpectedTopic(pose, kind, "sensor_data", "where", at)]
+        topics.append(ExpectedTopic(pose, kind, "sensor_data", "where", at))
     sensors = settings.sensors
     if sensors.map_topic:
         topics.append(
@@ -152,7 +165,7 @@ def expected_of(robot: str, settings: AdapterSettings, namespace: str = "") -> E
         topics += _camera(camera, own, f"{place}.sensors")
     arm, base = _arm(settings, own, place), settings.navigation
     known = {server.name for server in arm}
-    servers = [*(s for s in _navigation(settings, own, place) if s.name not in known), *arm]
+    servers = [*(s for s in _navigation(settings, own, place, ways) if s.name not in known), *arm]
     if base.backend == "velocity" and base.obstacles == "scan":
         topics.append(
             ExpectedTopic(
@@ -184,7 +197,7 @@ def expected_of(robot: str, settings: AdapterSettings, namespace: str = "") -> E
                 f"{place}.arm.joint_states",
             )
         )  # fmt: skip
-    frames = settings.frames
+    frames, cameras = settings.frames, sensors.all_cameras()
     return Expected(
         robot,
         tuple(topics),
@@ -194,9 +207,11 @@ def expected_of(robot: str, settings: AdapterSettings, namespace: str = "") -> E
         sensors.max_offset,
         pose,
         frozenset(
-            [camera.name for camera in sensors.all_cameras() if camera.mount is not None]
+            [camera.name for camera in cameras if camera.mount is not None]
             + (["scan"] if base.scan_mount is not None else [])
         ),
+        frozenset(c.name for c in cameras if c.detections.labels or c.detections.label_info),
+        as_remapped("/clock", namespace),
     )
 
 
@@ -218,11 +233,13 @@ def _camera(camera: CameraSettings, own: Own, place: str) -> list[ExpectedTopic]
 
     add(camera.depth, image(camera.depth), "sensor_data", "depth")
     add(camera.color, image(camera.color), "sensor_data", "color", needed=False)
-    add(camera.info, "sensor_msgs/msg/CameraInfo", "sensor_data", "info")
+    # Some send it once, and keep it for who comes late.
+    model = partial(add, kind="sensor_msgs/msg/CameraInfo", qos="sensor_data", steady=False)
+    model(camera.info, role="info")
     found = camera.detections
     add(found.topic, found.type.replace("/", "/msg/"), "detections", "detections")
     if found.info != camera.info:
-        add(found.info, "sensor_msgs/msg/CameraInfo", "sensor_data", "detections.info")
+        model(found.info, role="detections.info")
     if found.topic and found.type.startswith("vision_msgs/"):
         add(
             found.label_info, "vision_msgs/msg/LabelInfo", "latched", "detections.label_info",
@@ -231,14 +248,17 @@ def _camera(camera: CameraSettings, own: Own, place: str) -> list[ExpectedTopic]
     return topics
 
 
-def _navigation(settings: AdapterSettings, own: Own, place: str) -> list[ExpectedServer]:
+def _navigation(settings: AdapterSettings, own: Own, place: str, ways: str) -> list[ExpectedServer]:
     base, at = settings.navigation, f"{place}.navigation"
     if base.backend == "none":
         return []
+    twist = f"geometry_msgs/msg/{'TwistStamped' if base.stamped_velocity else 'Twist'}"
+    wheels = ExpectedServer(
+        own(base.cmd_vel or "cmd_vel", base.namespace), twist, "listener", f"{at}.cmd_vel",
+        needed=base.backend == "velocity",
+    )  # fmt: skip
     if base.backend == "velocity":
-        kind = f"geometry_msgs/msg/{'TwistStamped' if base.stamped_velocity else 'Twist'}"
-        name = own(base.cmd_vel or "cmd_vel", base.namespace)
-        return [ExpectedServer(name, kind, "listener", f"{at}.cmd_vel")]
+        return [wheels]
     if base.backend == "skills":
         name = own(base.action or "driver/navigate_to", base.namespace)
         look = own("driver/manipulate", base.namespace)  # which looks around, too
@@ -248,10 +268,13 @@ def _navigation(settings: AdapterSettings, own: Own, place: str) -> list[Expecte
         ]
     name = own(base.action or "navigate_to_pose", base.namespace)
     servers = [ExpectedServer(name, "nav2_msgs/action/NavigateToPose", "action", at)]
-    if base.check_path:
+    if base.cmd_vel:  # a stop sends zeros there
+        servers.append(wheels)
+    if base.check_path or ways:
         path = own("compute_path_to_pose", base.namespace)
         kind = "nav2_msgs/action/ComputePathToPose"
-        servers.append(ExpectedServer(path, kind, "action", f"{at}.check_path", needed=False))
+        field = ways or f"{at}.check_path"
+        servers.append(ExpectedServer(path, kind, "action", field, needed=bool(ways)))
     if base.look_around == "spin":
         spin = own("spin", base.namespace)
         kind = "nav2_msgs/action/Spin"

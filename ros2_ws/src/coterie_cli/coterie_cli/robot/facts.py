@@ -30,12 +30,13 @@ class TopicFacts:
         sources: Who publishes it.
         count: Number of messages.
         duration: How long was listened [s].
-        frame: Frame of the last message that has one.
+        frame: Frame of the last message that has one, without a slash in front.
         offsets: Local clock at receipt minus stamp, of each stamped message [s].
         size: Columns and rows of the last image, camera info or detections; (0, 0): none.
         encoding: Of the last image.
         focal: Focal lengths of the last camera info [px]; None: none came.
         distorted: Whether the last camera info tells of a lens that distorts.
+        labels: Class identifiers of the first detections, or names of joints.
         charge: Percentage of the last battery state, a fraction; None: none came.
         trouble: Why nobody could listen ("": somebody could).
     """
@@ -49,6 +50,7 @@ class TopicFacts:
     encoding: str = ""
     focal: tuple[float, float] | None = None
     distorted: bool = False
+    labels: set[str] = field(default_factory=set)
     charge: float | None = None
     trouble: str = ""
 

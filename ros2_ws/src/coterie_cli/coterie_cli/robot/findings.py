@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator, Sequence
 
 from coterie_cli.robot.expected import Expected, ExpectedServer, ExpectedTopic
 from coterie_cli.robot.facts import Facts, TopicFacts
+from coterie_cli.robot.finding import Finding, State
+from coterie_cli.robot.seeing import judge_cameras, judge_frames
 from robot_adapters.battery import Battery
 from robot_adapters.sensing.clocks import AHEAD_OF_ODOMETRY, ClockLimits
 
-State = Literal["good", "note", "bad"]
-ENCODINGS = ("32FC1", "16UC1", "mono16")
 _SLOW = 0.5
 """Rate below which a steady topic is remarked on [Hz]."""
-_STALE = 1.0
-"""Age of a moving transform from which on it is remarked on [s]."""
+_POSES = 1.0
+"""Rate below which a topic does not tell where the robot is: older poses do not count [Hz]."""
 _REFUSED = ("depth", "color", "detections", "where")
 """What the adapter refuses where its clock is off."""
 
 
+_ALONE = (
+    "start its drivers with the same ROS_DOMAIN_ID; where they run on another computer, set "
+    "ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET here, too, also for ./coterie up"
+)
+"""What to do about a robot of which there is nothing."""
 _SILENT = {
     "": "look whether the driver runs and its sensor delivers",
     "pose": "drive the robot a little; if nothing comes then, set navigation.localization to ''",
@@ -31,36 +34,22 @@ _SILENT = {
 """What to do about topics that are silent, by role."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line of the report.
+def judge(expected: Expected, facts: Facts, where: str = "") -> list[Finding]:
+    """Return the findings of one robot, in the order of topics, frames, clocks, servers.
 
-    Attributes:
-        robot: Whom it is about.
-        area: topic, camera, frame, clock, server, urdf, map, battery, limits or permits.
-        what: Name of the topic, server or frame.
-        state: How good it is; bad: the robot does not work so.
-        text: What was found.
-        remedy: What to do ("": nothing).
-        field: The place in the team file ("": none).
+    Args:
+        expected: What the team file expects.
+        facts: What is there.
+        where: ROS domain and discovery range that were listened to, in words.
     """
-
-    robot: str
-    area: str
-    what: str
-    state: State
-    text: str
-    remedy: str = ""
-    field: str = ""
-
-
-def judge(expected: Expected, facts: Facts) -> list[Finding]:
-    """Return the findings of one robot, in the order of topics, frames, clocks, servers."""
     findings: list[Finding] = []
+    if not facts.servers and not any(topic.sources for topic in facts.topics.values()):
+        text = f"nothing of this robot is in {where or 'this domain'}"
+        findings.append(Finding(expected.robot, "domain", expected.robot, "bad", text, _ALONE))
     for topic in expected.topics:
         findings += _topic(expected, topic, facts)
-    findings += _cameras(expected, facts)
-    findings += _frames(expected, facts)
+    findings += judge_cameras(expected, facts)
+    findings += judge_frames(expected, facts)
     findings += _clocks(expected, facts)
     for server in expected.servers:
         findings.append(_server(expected, server, facts))
@@ -103,13 +92,22 @@ def _topic(expected: Expected, topic: ExpectedTopic, facts: Facts) -> Iterator[F
         yield finding("bad", found.trouble, "./coterie setup --with robots")
         return
     if not found.sources:
+        if topic.role in ("tf", "tf_static") and expected.pose:
+            return  # the pose is told otherwise
         if topic.role == "tf_static":
             remedy = "none, unless frames are fixed to the base, as those of cameras"
             yield finding(bad, "nobody publishes it", remedy)
             return
         hint = _near(topic.name, topic.type, facts.all_topics)
         text = "nobody publishes it" + (f"; {hint}" if hint else "")
-        yield finding(bad, text, f"start what publishes it, or correct {topic.field}")
+        remedy = f"start what publishes it, or correct {topic.field}"
+        if (
+            topic.role == "tf"
+            and topic.name == f"{expected.clock.removesuffix('clock')}tf" != "/tf"
+        ):
+            remedy = "the team's namespace moves /tf: publish it there, or give frames.tf a name "
+            remedy += "of the robot's own, such as tf"
+        yield finding(bad, text, remedy)
         return
     wrong = sorted({s.type for s in found.sources if s.type != topic.type})
     if wrong:
@@ -132,6 +130,10 @@ def _topic(expected: Expected, topic: ExpectedTopic, facts: Facts) -> Iterator[F
         if not topic.steady:
             text += ", and none kept for who comes late"
         yield finding(bad, text, _SILENT.get(topic.role, _SILENT[""]))
+    elif topic.role == "where" and found.rate < _POSES and not wrong:
+        text = f"{found.rate:.2f} messages per second: a pose older than 1 s does not count"
+        remedy = "amcl_pose comes only on motion: leave out frames.pose, so that tf tells"
+        yield finding("bad", text, remedy)
     elif topic.steady and found.rate < _SLOW and not wrong:
         yield finding("note", f"slow: {found.rate:.2f} messages per second")
     elif not wrong:
@@ -145,6 +147,12 @@ def _topic(expected: Expected, topic: ExpectedTopic, facts: Facts) -> Iterator[F
         remedy = "set frames.map of the adapter to the frame of the robot's map"
         where = f"robots.{expected.robot}.adapter.frames.map"
         yield Finding(expected.robot, "frame", topic.name, "bad", text, remedy, where)
+    if topic.role == "where" and found.frame not in ("", frame):
+        text = f"is in frame {found.frame!r}, and is taken for a pose in {frame!r}"
+        remedy = "name a topic with the pose in the map, or let tf tell: leave out frames.pose"
+        yield finding("note", text, remedy)
+    if topic.role == "joints" and found.count:
+        yield from _joints(expected, topic, found)
 
 
 def _battery(expected: Expected, topic: ExpectedTopic, found: TopicFacts) -> Finding:
@@ -167,138 +175,22 @@ def _battery(expected: Expected, topic: ExpectedTopic, found: TopicFacts) -> Fin
     return finding("good", battery.told)
 
 
-def _cameras(expected: Expected, facts: Facts) -> Iterator[Finding]:
-    """Images, their camera info and detections must fit to one another."""
-    names = dict.fromkeys(topic.camera for topic in expected.topics if topic.camera)
-    for camera in names:
-        of = {t.role: t for t in expected.topics if t.camera == camera}
-        found = {role: facts.topics.get(t.name, TopicFacts()) for role, t in of.items()}
-
-        def finding(
-            role: str, text: str, remedy: str, of: dict[str, ExpectedTopic] = of
-        ) -> Finding:
-            at = of[role]
-            return Finding(expected.robot, "camera", at.name, "bad", text, remedy, at.field)
-
-        depth, info = found.get("depth"), found.get("info")
-        if depth is not None and depth.count and depth.encoding:
-            if depth.encoding not in ENCODINGS:
-                yield finding(
-                    "depth",
-                    f"depth images have encoding {depth.encoding!r}",
-                    f"publish one of {', '.join(ENCODINGS)} (32FC1 [m], the others [mm])",
-                )
-        if depth is not None and depth.count and (info is None or not info.count):
-            text = "depth images come without CameraInfo"
-            yield finding("depth", text, "start the camera's driver with its calibration")
-        if info is None or not info.count:
-            continue
-        if info.focal is not None and (
-            min(info.focal) <= 0.0 or not math.isfinite(sum(info.focal))
-        ):
-            text = f"CameraInfo holds no calibration: focal lengths are {info.focal}"
-            yield finding("info", text, "calibrate the camera (camera_calibration)")
-        if info.distorted and depth is not None:
-            text = "CameraInfo has a distortion (d), and depth images are taken for rectified ones"
-            remedy = "rectify it (image_proc), and name the camera info of what is rectified"
-            yield Finding(
-                expected.robot, "camera", of["info"].name, "note", text, remedy, of["info"].field
-            )
-        if depth is not None and depth.count and depth.size != (0, 0) and info.size != depth.size:
-            text = (
-                f"CameraInfo is of {info.size[0]} x {info.size[1]} pixels, and the depth images "
-                f"have {depth.size[0]} x {depth.size[1]}"
-            )
-            remedy = "name the camera info of the depth images (aligned depth has the color's)"
-            yield finding("info", text, remedy)
-        yield from _joined(expected, facts, info.frame, of["info"])
-    for topic in expected.topics:
-        scan = facts.topics.get(topic.name)
-        if topic.role == "scan" and scan is not None and scan.count:
-            yield from _joined(expected, facts, scan.frame, topic)
-
-
-def _joined(
-    expected: Expected, facts: Facts, frame: str, topic: ExpectedTopic
-) -> Iterator[Finding]:
-    """The frame of a camera must hang below the robot's base or map."""
-    base = expected.frames[2]
-    if (topic.camera or topic.role) in expected.mounted:
-        return
-    if not frame:
-        text, remedy = "its messages name no frame", "set the frame_id in the camera's driver"
-        yield Finding(expected.robot, "camera", topic.name, "bad", text, remedy, topic.field)
-    elif expected.pose:
-        text = f"where frame {frame!r} sits on {base!r} is not known"
-        remedy = "give its place in the team file: mount: {x: ..., z: ...}"
-        if topic.role == "scan":
-            remedy = remedy.replace("mount", "navigation.scan_mount")
-        yield Finding(expected.robot, "frame", frame, "bad", text, remedy, topic.field)
-    elif facts.links and not facts.path(frame, base):
-        known = frame in facts.links
-        text = f"frame {frame!r} is not below {base!r}: " + (
-            f"its tree ends in {facts.root(frame)!r}" if known else "no transform of it came"
-        )
-        remedy = (
-            "publish it: robot_state_publisher with the URDF, or static_transform_publisher; or "
-            "give its place in the team file (mount, navigation.scan_mount)"
-        )
-        yield Finding(expected.robot, "frame", frame, "bad", text, remedy, topic.field)
-
-
-def _frames(expected: Expected, facts: Facts) -> Iterator[Finding]:
-    if expected.pose:
-        return
-    top, odom, base = expected.frames
-    where = f"robots.{expected.robot}.adapter.frames"
-
-    def finding(what: str, state: State, text: str, remedy: str = "") -> Finding:
-        return Finding(expected.robot, "frame", what, state, text, remedy, where)
-
-    for child, link in sorted(facts.links.items()):
-        if len(link.parents) > 1:
-            parents = " and ".join(sorted(link.parents))
-            text = f"has two parents: {parents}; tf jumps between them"
-            yield finding(child, "bad", text, "stop one of the publishers")
-    if not facts.links:
-        if facts.topics.get(expected.tf, TopicFacts()).sources:
-            yield finding(expected.tf, "bad", "no transform came", "see the topic above")
-        return
-    chain = facts.path(base, top)
-    if chain:
-        text = " -> ".join(reversed(chain))
-        yield finding(base, "good", text)
-        if odom and odom not in chain:
-            remedy = "set frames.odom to the robot's odometry frame, or to '' where it has none"
-            yield finding(odom, "note", f"is not between {top!r} and {base!r}", remedy)
-        for child in chain[:-1]:
-            link = facts.links[child]
-            if not link.fixed and link.age is not None and link.age > _STALE:
-                text = f"its transforms are {link.age:.1f} s old when they come"
-                yield finding(child, "bad", text, "look at what publishes it, and at its clock")
-        return
-    root = facts.root(base)
-    if root == base and base not in facts.links:
-        near = difflib.get_close_matches(base, facts.links, n=1, cutoff=0.5)
-        text = f"no transform of {base!r} came" + (f"; there is {near[0]!r}" if near else "")
-        yield finding(base, "bad", text, "start the base's driver, or correct frames.base")
-        return
-    text = f"frames do not join: {base!r} hangs below {root!r}, not below {top!r}"
-    missing = (top, root) if root == odom else (top, base)
-    remedy = (
-        f"nobody publishes {missing[0]} -> {missing[1]}: start localization (amcl, slam_toolbox) "
-        "and give it a first pose"
-        if root == odom
-        else f"publish how {root!r} lies in {top!r}, or correct frames.map"
-    )
-    yield finding(base, "bad", text, remedy)
+def _joints(expected: Expected, topic: ExpectedTopic, found: TopicFacts) -> Iterator[Finding]:
+    """The joints of the URDF's arm must be told by their names."""
+    missing = [name for name in expected.joints if name not in found.labels]
+    if missing:
+        told = ", ".join(sorted(found.labels)[:8]) or "none"
+        text = f"does not tell the joints {', '.join(missing)} of the URDF's arm; it tells {told}"
+        remedy = "give the URDF of this arm, or drive it by a node of its own: backend: skills"
+        yield Finding(expected.robot, "topic", topic.name, "bad", text, remedy, topic.field)
 
 
 def _clocks(expected: Expected, facts: Facts) -> Iterator[Finding]:
     if facts.clock is False:
         remedy = "start the simulator, or remove use_sim_time from the team file's world"
-        text = "use_sim_time is set and nobody publishes /clock"
-        yield Finding(expected.robot, "clock", "/clock", "bad", text, remedy, "world.use_sim_time")
+        text = f"use_sim_time is set and nobody publishes {expected.clock}"
+        where = "world.use_sim_time"
+        yield Finding(expected.robot, "clock", expected.clock, "bad", text, remedy, where)
         return
     for what, refused, age, ahead in _stamped(expected, facts):
         yield _clock(expected, facts, what, refused, age, ahead)
@@ -306,15 +198,17 @@ def _clocks(expected: Expected, facts: Facts) -> Iterator[Finding]:
 
 def _stamped(expected: Expected, facts: Facts) -> Iterator[tuple[str, bool, float, float]]:
     """Give what has stamps: name, whether it can be refused, age [s], meant to be ahead by [s]."""
-    _, odom, base = (frame.lstrip("/") for frame in expected.frames)
+    _, odom, base = expected.frames
     # A tf that all robots share has the clocks of all of them.
     for frame, ahead in ((odom, AHEAD_OF_ODOMETRY), (base, 0.0)):
         link = facts.links.get(frame)
         if link is not None and not link.fixed and link.age is not None and not expected.pose:
             yield f"{min(link.parents)} -> {frame}", True, link.age, ahead
     for topic in expected.topics:
-        found = facts.topics.get(topic.name)
-        if topic.role in (*_REFUSED, "scan") and found is not None and found.offset is not None:
+        found = facts.topics.get(topic.name, TopicFacts())
+        if topic.role == "where" and found.rate < _POSES:
+            continue  # a pose that was kept is old
+        if topic.role in (*_REFUSED, "scan") and found.offset is not None:
             yield topic.name, topic.role in _REFUSED, found.offset, 0.0
 
 
@@ -324,7 +218,7 @@ def _clock(
     """Compare the least age of what has stamps with what the adapter takes."""
     limits = ClockLimits(ahead=expected.max_offset)
     how = "behind" if age > 0 else "ahead of"
-    clock = "/clock" if facts.clock else "this computer's clock"
+    clock = expected.clock if facts.clock else "this computer's clock"
     text = f"stamps are {abs(age):.3f} s {how} {clock}"
     where = f"robots.{expected.robot}.adapter.sensors.max_offset" if age < 0.0 else ""
 
@@ -373,6 +267,9 @@ def _listener(
     server: ExpectedServer, kinds: tuple[str, ...] | None, facts: Facts
 ) -> tuple[State, str, str]:
     """Return how it is with a topic that the robot's driver has to listen to."""
+    if kinds is None and not server.needed:
+        text = f"nobody listens to it ({server.type}), and a stop sends zeros there"
+        return "note", text, f"name the topic that the base's driver listens to in {server.field}"
     if kinds is None:
         hint = _near(server.name, server.type, facts.all_topics)
         text = f"nobody listens to it ({server.type})" + (f"; {hint}" if hint else "")
@@ -385,9 +282,3 @@ def _listener(
     if strangers := facts.strangers.get(server.name):
         return "bad", *_another(strangers, server.type)
     return "good", "the base's driver listens", ""
-
-
-def worst(findings: Iterable[Finding]) -> State:
-    """Return how good it is altogether."""
-    states = {finding.state for finding in findings}
-    return "bad" if "bad" in states else "note" if "note" in states else "good"

@@ -38,6 +38,8 @@ _SETTLE = 2.5
 """Time without news of the graph after which it counts as known [s]."""
 _PATIENCE = 20.0
 """Longest wait for that [s]."""
+_LABELS = 100
+"""Class identifiers after which no more are taken down."""
 _PNG_HEADER = 24  # bytes of a PNG up to its height
 GET_STATE = "lifecycle_msgs/srv/GetState"
 
@@ -49,7 +51,7 @@ class Probe:
         expected: What is expected of each.
         domain: ROS domain.
         environment: Discovery settings, laid over this process's own.
-        use_sim_time: Whether stamps are compared with /clock.
+        use_sim_time: Whether stamps are compared with the team's clock.
     """
 
     def __init__(
@@ -79,7 +81,8 @@ class Probe:
         self._sim = use_sim_time
         self._clock: float | None = None
         if use_sim_time:
-            self._node.create_subscription(Clock, "/clock", self._on_clock, profile("clock"))
+            for name in {one.clock for one in expected}:
+                self._node.create_subscription(Clock, name, self._on_clock, profile("clock"))
 
     def listen(self, duration: float, on_time: Callable[[float], object] = lambda s: None) -> None:
         """Listen for so long [s], from when the robots' ends of the graph are known.
@@ -267,11 +270,19 @@ class Probe:
         known.count += 1
         header = getattr(message, "header", None)
         if header is not None:
-            known.frame = str(header.frame_id)
+            known.frame = str(header.frame_id).lstrip("/")
             if (age := self._age(header.stamp)) is not None:
                 known.offsets = [*known.offsets[-200:], age]
-        if role == "depth":
+        if role in ("depth", "color"):
             _take_image(known, message)
+        elif role == "joints":
+            known.labels.update(message.name)
+        elif role == "detections" and len(known.labels) < _LABELS:
+            known.labels.update(
+                result.hypothesis.class_id
+                for found in message.detections
+                for result in getattr(found, "results", ())
+            )
         elif role in ("info", "detections.info"):
             known.size = (int(message.width), int(message.height))
             known.focal = (float(message.k[0]), float(message.k[4]))

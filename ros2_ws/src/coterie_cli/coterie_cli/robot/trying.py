@@ -135,9 +135,7 @@ def try_skill(
         if verb == "see":
             print(described(await in_loop(node, node.observed())))
             return 0
-        seen = None
-        if verb in _TARGETS and len(rest) == 1:
-            seen = await in_loop(node, node.observed())
+        seen = await in_loop(node, node.observed()) if needs_seen(verb, rest) else None
         done, told = await in_loop(node, node.do(skill_of(verb, rest, seen)))
         print(told)
         return 0 if done else 1
@@ -171,13 +169,18 @@ _USAGE = {
 }
 
 
+def needs_seen(verb: str, words: Sequence[str]) -> bool:
+    """Whether words mean a skill only with what the robot perceives: a label, or its floor."""
+    return len(words) == 1 if verb in _TARGETS else verb == "drive" and len(words) > 1
+
+
 def skill_of(verb: str, words: Sequence[str], seen: Observation | None) -> Skill:
     """Return a skill from words.
 
     Args:
         verb: One of SKILLS, but `see`.
         words: What follows.
-        seen: What the robot perceives, where a label alone says what is meant.
+        seen: What the robot perceives, where `needs_seen`; without it the floor is at z = 0.
 
     Raises:
         CommandError: The words do not fit, or the robot sees no such thing.
@@ -190,7 +193,8 @@ def skill_of(verb: str, words: Sequence[str], seen: Observation | None) -> Skill
     numbers = _numbers(words[1:] if label else words, verb)
     if verb == "drive" and len(numbers) in (2, 3):
         x, y, *yaw = numbers
-        return NavigateTo(position=(x, y, 0.0), yaw=yaw[0] if yaw else None)
+        z = seen.pose.position[2] if seen is not None else 0.0
+        return NavigateTo(position=(x, y, z), yaw=yaw[0] if yaw else None)
     if verb == "reach" and len(numbers) == 3:
         return MoveArmTo((numbers[0], numbers[1], numbers[2]))
     if label and len(numbers) == 3:

@@ -229,3 +229,8 @@ class RobotLimits(_Section):
     def says_where(self) -> bool:
         """Whether one of the sections says where the robot may be."""
         return self.team.says_where or self.robot.says_where
+
+    @property
+    def keeps_out(self) -> bool:
+        """Whether the robot is kept out of anything, so that it matters which way it drives."""
+        return bool(self.team.keep_out or self.robot.keep_out)

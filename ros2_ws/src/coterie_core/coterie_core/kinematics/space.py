@@ -33,17 +33,22 @@ class ArmSpace:
     """Postures of an arm, free or not, among boxes.
 
     Where no shape of what a joint moves can be read, it is taken as a bone from joint to joint.
-    The thing held is a box in the hand's frame. What touches when a way begins may go on to
+    The thing held is a box on the hand. What touches when a way begins may go on to
     touch until it has come apart: an arm that leans on a table can leave it.
 
     Args:
         own: Collisions of the arm with its robot.
         boxes: Name and box of each obstacle, in the base frame.
         held: Size of what the hand holds; None: nothing.
+        grasp: Pose (4, 4) of its box in the frame of the point that grasps; None: that of the hand.
     """
 
     def __init__(
-        self, own: SelfCollision, boxes: Sequence[tuple[str, Box]] = (), held: Box | None = None
+        self,
+        own: SelfCollision,
+        boxes: Sequence[tuple[str, Box]] = (),
+        held: Box | None = None,
+        grasp: Array | None = None,
     ) -> None:
         self.chain: Chain = own.chain
         self._own = own
@@ -52,7 +57,8 @@ class ArmSpace:
         moving = self._moving()
         if held is not None:
             edges = coal.Box(*(max(edge, _THINNEST) for edge in held.size))
-            index = self._add(HELD, len(self.chain.steps), self.chain.end, edges)
+            end = self.chain.end if grasp is None else self.chain.end @ grasp
+            index = self._add(HELD, len(self.chain.steps), end, edges)
             # The hand touches what it holds; the robot's trunk must not.
             for k, one in enumerate(own.geometry.geometryObjects):
                 if one.parentJoint == 0:
@@ -173,6 +179,7 @@ class ArmSpaces:
         joints: Mapping[str, float],
         boxes: Sequence[tuple[str, Box]] = (),
         held: Box | None = None,
+        grasp: Array | None = None,
     ) -> ArmSpace:
         """Return the space among boxes (base frame), the robot standing on a floor.
 
@@ -180,6 +187,7 @@ class ArmSpaces:
             joints: Where all joints of the robot are; the others rest.
             boxes: Name and box of each obstacle.
             held: Box of what the hand holds.
+            grasp: Its pose (4, 4) in the frame of the point that grasps; None: that of the hand.
         """
         arm = self._arm
         rest = arm.tree.resting()
@@ -195,4 +203,4 @@ class ArmSpaces:
         if floor is not None:
             slab = Box((0.0, 0.0, floor - _GAP - _SLAB / 2.0), (_WIDE, _WIDE, _SLAB))
             boxes = [*boxes, (FLOOR, slab)]
-        return ArmSpace(own, boxes, held)
+        return ArmSpace(own, boxes, held, grasp)

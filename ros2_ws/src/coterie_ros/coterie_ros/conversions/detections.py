@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from coterie_ros.conversions.basics import (
     point_to_msg,
     stamp_from_msg,
 )
-from coterie_ros.conversions.checks import Checks
+from coterie_ros.conversions.checks import Checks, ConversionError
 
 try:
     from vision_msgs.msg import Detection2DArray as Detection2DArray
@@ -30,6 +30,9 @@ try:
 except ImportError:  # not among the wheels: such topics cannot be listened to then
     Detection2DArray = Detection3DArray = Detection3D = LabelInfo = None
     ObjectHypothesisWithPose = None
+
+T = TypeVar("T")
+Skip = Callable[[ConversionError], object]
 
 MOST_DETECTIONS = 1000
 """Most detections in one image."""
@@ -99,8 +102,21 @@ def detections_to_msg(
     )
 
 
-def detections_from_msg(message: ImageDetections, topic: str = "detections") -> DetectedImage:
+def detections_from_msg(
+    message: ImageDetections,
+    topic: str = "detections",
+    *,
+    frame: str = "",
+    skip: Skip | None = None,
+) -> DetectedImage:
     """Return what was found in an image.
+
+    Args:
+        message: The message.
+        topic: Where it came from, for errors.
+        frame: Counts where the message names none.
+        skip: Takes why a detection is left out, where others of the message can be used; without it
+            one that cannot be used is an error.
 
     Raises:
         ConversionError: No image size, a box outside of the image, a mask that does not fill its
@@ -117,19 +133,21 @@ def detections_from_msg(message: ImageDetections, topic: str = "detections") -> 
     model = checks.text("embedding_model", message.embedding_model) or detector or UNNAMED
     return DetectedImage(
         stamp_from_msg(message.header.stamp, checks),
-        checks.text("header.frame_id", message.header.frame_id, empty=False),
+        checks.text("header.frame_id", message.header.frame_id or frame, empty=False),
         width,
         height,
-        tuple(
-            _from_msg(item, (width, height), model, checks.at(f"detections[{k}]"))
-            for k, item in enumerate(items)
-        ),
+        _usable(items, lambda one, at: _from_msg(one, (width, height), model, at), checks, skip),
         detector,
     )
 
 
 def detections_from_vision_msg(
-    message: Any, topic: str = "detections", labels: Mapping[str, str] | None = None
+    message: Any,
+    topic: str = "detections",
+    labels: Mapping[str, str] | None = None,
+    *,
+    frame: str = "",
+    skip: Skip | None = None,
 ) -> DetectedImage:
     """Return what a `vision_msgs/Detection2DArray` holds; a turned box counts as the upright one.
 
@@ -137,27 +155,35 @@ def detections_from_vision_msg(
         message: The message.
         topic: Where it came from, for errors.
         labels: Class id -> label, for detectors that report numbers; ids that are not in it stay.
+        frame: Counts where the message names none.
+        skip: As for `detections_from_msg`.
 
     Raises:
         ConversionError: A number that is not finite, a box without size, a bad score.
     """
     checks = Checks(topic)
-    found = []
-    for k, item in enumerate(checks.items("detections", message.detections, MOST_DETECTIONS)):
-        part = checks.at(f"detections[{k}]")
+    items = checks.items("detections", message.detections, MOST_DETECTIONS)
+
+    def read(item: Any, part: Checks) -> ImageDetection:
         scores = _hypotheses(item, part, labels)
-        found.append(ImageDetection(_upright(item.bbox, part.at("bbox")), scores))
+        return ImageDetection(_upright(item.bbox, part.at("bbox")), scores)
+
     return DetectedImage(
         stamp_from_msg(message.header.stamp, checks),
-        checks.text("header.frame_id", message.header.frame_id, empty=False),
+        checks.text("header.frame_id", message.header.frame_id or frame, empty=False),
         0,
         0,
-        tuple(found),
+        _usable(items, read, checks, skip),
     )
 
 
 def boxes_from_vision_msg(
-    message: Any, topic: str = "detections", labels: Mapping[str, str] | None = None
+    message: Any,
+    topic: str = "detections",
+    labels: Mapping[str, str] | None = None,
+    *,
+    frame: str = "",
+    skip: Skip | None = None,
 ) -> DetectedBoxes:
     """Return what a `vision_msgs/Detection3DArray` holds.
 
@@ -165,29 +191,30 @@ def boxes_from_vision_msg(
         message: The message.
         topic: Where it came from, for errors.
         labels: Class id -> label, for detectors that report numbers; ids that are not in it stay.
+        frame: Counts where the message names none.
+        skip: As for `detections_from_msg`.
 
     Raises:
         ConversionError: A number that is not finite, no rotation, a box without size, a bad score.
     """
     checks = Checks(topic)
-    boxes = []
-    for k, item in enumerate(checks.items("detections", message.detections, MOST_DETECTIONS)):
-        part = checks.at(f"detections[{k}]")
+    items = checks.items("detections", message.detections, MOST_DETECTIONS)
+
+    def read(item: Any, part: Checks) -> BoxDetection:
         box, edges = part.at("bbox"), part.at("bbox.size")
         x, y, z = (edges.number(a, getattr(item.bbox.size, a), 1e-4, LARGEST_M) for a in "xyz")
         pose = item.bbox.center
-        boxes.append(
-            BoxDetection(
-                point_from_msg(pose.position, box, "center.position"),
-                box.rotation("center.orientation", pose.orientation),
-                (x, y, z),
-                _hypotheses(item, part, labels),
-            )
+        return BoxDetection(
+            point_from_msg(pose.position, box, "center.position"),
+            box.rotation("center.orientation", pose.orientation),
+            (x, y, z),
+            _hypotheses(item, part, labels),
         )
+
     return DetectedBoxes(
         stamp_from_msg(message.header.stamp, checks),
-        checks.text("header.frame_id", message.header.frame_id, empty=False),
-        tuple(boxes),
+        checks.text("header.frame_id", message.header.frame_id or frame, empty=False),
+        _usable(items, read, checks, skip),
     )
 
 
@@ -220,6 +247,25 @@ def labels_from_msg(message: Any, topic: str = "label_info") -> dict[str, str]:
         str(item.class_id): checks.text(f"class_map[{k}].class_name", item.class_name, empty=False)
         for k, item in enumerate(checks.items("class_map", message.class_map))
     }
+
+
+def _usable(
+    items: Sequence[Any], read: Callable[[Any, Checks], T], checks: Checks, skip: Skip | None
+) -> tuple[T, ...]:
+    """Read detections; with `skip`, those that cannot be used are left out if others can be."""
+    good: list[T] = []
+    bad: list[ConversionError] = []
+    for k, item in enumerate(items):
+        try:
+            good.append(read(item, checks.at(f"detections[{k}]")))
+        except ConversionError as error:
+            bad.append(error)
+    if bad and (skip is None or not good):
+        raise bad[0]
+    if skip is not None:
+        for why in bad:
+            skip(why)
+    return tuple(good)
 
 
 def _hypotheses(item: Any, checks: Checks, labels: Mapping[str, str] | None) -> dict[str, float]:

@@ -31,10 +31,13 @@ _FOREIGN: dict[str, tuple[type[np.generic], int]] = {
     "rgba8": (np.uint8, 4),
     "bgra8": (np.uint8, 4),
     "mono8": (np.uint8, 1),
+    "8UC1": (np.uint8, 1),
     "16UC1": (np.uint16, 1),
     "mono16": (np.uint16, 1),
 }
 _KNOWN = _ENCODINGS | _FOREIGN
+_COLORS = ("rgb8", "bgr8", "rgba8", "bgra8", "mono8", "8UC1")
+_NAMELESS = {"8UC3": "bgr8 or rgb8", "8UC4": "bgra8 or rgba8"}  # the order of their colors
 _LONGEST_SIDE = 8192
 
 
@@ -75,8 +78,8 @@ def image_to_msg(pixels: npt.NDArray[np.generic], head: Header) -> Image:
 def image_from_msg(message: Image, topic: str = "image") -> npt.NDArray[np.generic]:
     """Return an image's pixels, not writable: (rows, cols), or (rows, cols, channels).
 
-    Besides what `image_to_msg` makes: bgr8, rgba8, bgra8, mono8, 16UC1 and mono16, as they are;
-    `depth_from_msg` and `color_from_msg` turn them into metres and RGB.
+    Besides what `image_to_msg` makes: bgr8, rgba8, bgra8, mono8, 8UC1, 16UC1 and mono16, as they
+    are; `depth_from_msg` and `color_from_msg` turn them into metres and RGB.
 
     Raises:
         ConversionError: An unknown encoding, or a size that does not match the data.
@@ -161,10 +164,12 @@ def color_from_msg(message: Image | CompressedImage, topic: str = "color") -> np
     """
     if isinstance(message, CompressedImage):
         return _unpacked(color_of, message, topic)
-    pixels = image_from_msg(message, topic)
-    if pixels.dtype != np.uint8:
-        expected = "rgb8, bgr8, rgba8, bgra8 or mono8"
+    if message.encoding not in _COLORS:
+        expected = f"one of {', '.join(_COLORS)}"
+        if message.encoding in _NAMELESS:  # as OpenCV calls them
+            expected = f"the order of colors in its name, {_NAMELESS[message.encoding]}"
         raise Checks(topic).fail("encoding", expected, message.encoding)
+    pixels = image_from_msg(message, topic)
     if pixels.ndim == 2:
         return np.repeat(pixels[:, :, None], 3, axis=2).astype(np.uint8, copy=False)
     rgb = pixels[:, :, 2::-1] if message.encoding.startswith("bgr") else pixels[:, :, :3]

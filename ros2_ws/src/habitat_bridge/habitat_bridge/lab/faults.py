@@ -67,8 +67,9 @@ _GROUPS = ("navigate", "path", "spin", "dock", "arm", "gripper")
 class Fault(BaseModel):
     """One fault: what, whose, when.
 
-    A fault of a goal strikes the `nth` goal of its kind (0: every one), at most `times` times
-    (0: no limit). A fault of a state begins `after` seconds and lasts for `duration` (0: for ever).
+    A fault of a goal strikes the `nth` goal of its kind since it was told (0: every one), at most
+    `times` times (0: no limit). A fault of a state begins `after` seconds and lasts for `duration`
+    (0: for ever).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -78,7 +79,9 @@ class Fault(BaseModel):
     code: int | None = Field(None, description="Error code of the server; none: its usual one.")
     after: float = Field(0.0, ge=0.0, description="Time from the lab's start on [s].")
     duration: float = Field(0.0, ge=0.0, description="How long it lasts [s]; 0: for ever.")
-    nth: int = Field(0, ge=0, description="Number of the goal that it strikes; 0: every goal.")
+    nth: int = Field(
+        0, ge=0, description="Number of the goal that it strikes since it was told; 0: every goal."
+    )
     times: int = Field(0, ge=0, description="Largest number of goals it strikes; 0: no limit.")
     chance: float = Field(1.0, ge=0.0, le=1.0, description="Probability that it strikes a goal.")
     value: float | None = Field(None, description="Its size, in its own unit; none: the usual one.")
@@ -157,25 +160,29 @@ class Faults:
     faults: list[Fault] = field(default_factory=list)
     seed: int = 0
     _goals: dict[tuple[str, str], int] = field(default_factory=dict)
+    _before: dict[int, dict[tuple[str, str], int]] = field(default_factory=dict)
     _struck: dict[int, int] = field(default_factory=dict)
 
     def add(self, faults: Iterable[Fault], now: float) -> None:
         """Add faults that begin from now on [s]."""
         for fault in faults:
+            self._before[len(self.faults)] = dict(self._goals)
             self.faults.append(fault.model_copy(update={"after": now + fault.after}))
 
     def clear(self) -> None:
         """Let all go right from now on."""
         self.faults.clear()
+        self._before.clear()
         self._struck.clear()
 
     def strike(self, robot: str, group: str, now: float) -> Fault | None:
         """Count a goal of a group (navigate, arm, ...), and return the fault that strikes it."""
         assert group in _GROUPS, group
-        number = self._goals[robot, group] = self._goals.get((robot, group), 0) + 1
+        count = self._goals[robot, group] = self._goals.get((robot, group), 0) + 1
         for k, fault in enumerate(self.faults):
             if fault.kind not in GOAL_FAULTS or fault.group != group:
                 continue
+            number = count - self._before.get(k, {}).get((robot, group), 0)
             if not self._on(fault, robot, now) or (fault.nth and fault.nth != number):
                 continue
             if fault.times and self._struck.get(k, 0) >= fault.times:

@@ -66,7 +66,7 @@ class Hands:
             opening: The widest gap [m].
             target: The gap asked for [m].
         """
-        if grip.thing:
+        if grip.thing or grip.handle:
             return True
         thing = self._between(hand, opening)
         if thing is not None:
@@ -112,8 +112,7 @@ class Hands:
         if not grip.handle:
             return
         container = self._things.things[grip.handle]
-        x, y, _ = container.box.center
-        went = math.dist(hand[:2], (x, y)) - math.dist(grip.handle_at[:2], (x, y))
+        went = container.box.distance(hand) - container.box.distance(grip.handle_at)
         if abs(went) < PULL or container.is_open is None:
             return
         if container.is_open is not (went > 0.0):
@@ -137,7 +136,11 @@ class Hands:
     def _front(self, hand: Vec3) -> SceneObject | None:
         """Return the container whose front the fingers close at."""
         containers = [thing for thing in self._things if thing.is_open is not None]
-        near = [(thing.box.distance(hand), thing) for thing in containers]
+        # That of an open one has come out as far as it was pulled at least.
+        near = [
+            (thing.box.distance(hand) - (PULL if thing.is_open else 0.0), thing)
+            for thing in containers
+        ]
         near = [entry for entry in near if 0.0 < entry[0] <= HANDLE_GAP]
         return min(near, key=lambda entry: entry[0])[1] if near else None
 

@@ -34,6 +34,10 @@ _SHORTEST = 0.1  # [s] of a motion
 _TOLERANCE = 0.02  # [m] at the end of a trajectory
 
 
+_NOT_FOUND = (MoveItErrorCodes.NO_IK_SOLUTION, MoveItErrorCodes.GOAL_IN_COLLISION)
+"""Of these OMPL says only that it failed, where it plans several times at once."""
+
+
 class Refused(Exception):
     """MoveIt does not do a goal; carries its error code."""
 
@@ -122,7 +126,10 @@ class ArmServers:
                 )
             target = await self._posture(request.goal_constraints, request.start_state.is_diff)
         except Refused as refused:
-            return goal.abort(_failed(result, refused.code, str(refused)))
+            code = refused.code
+            if request.num_planning_attempts > 1 and code in _NOT_FOUND:
+                code = MoveItErrorCodes.FAILURE
+            return goal.abort(_failed(result, code, str(refused)))
         arm = self.manipulator.arm
         scale = request.max_velocity_scaling_factor or 0.5
         scale = min(max(scale, 0.01), 1.0)

@@ -7,14 +7,17 @@ from collections.abc import Callable
 from copy import deepcopy
 
 import numpy as np
+from geometry_msgs.msg import Pose
 from moveit_msgs.msg import (
     AttachedCollisionObject,
     CollisionObject,
     PlanningScene,
     PlanningSceneComponents,
 )
+from scipy.spatial.transform import Rotation
 
-from coterie_core.geometry import Box, Vec3, quaternion_to_yaw
+from coterie_core.geometry import Box, Vec3
+from coterie_core.transforms import Matrix, inverse, matrix
 
 _INSIDE = 0.01  # [m] that a hand must be inside of an object to collide with it
 
@@ -91,13 +94,27 @@ class LabPlanningScene:
         if _operation(one.object) != CollisionObject.REMOVE[0]:
             if one.object.primitives or self.objects.get(name) is not None:
                 self.objects.pop(name, None)
-                self.attached[name] = one
+                self.attached[name] = self._hung(one)
             return
         for let_go in [name] if name else list(self.attached):
             kept = self.attached.pop(let_go, None)
             if kept is not None:  # it becomes an object of the world where it is now
                 kept.object.operation = CollisionObject.ADD
                 self._object(kept.object)
+
+    def _hung(self, one: AttachedCollisionObject) -> AttachedCollisionObject:
+        """Return what is attached with its place on the link that carries it, as MoveIt does."""
+        try:
+            between = inverse(self._frame(one.link_name)) @ self._frame(one.object.header.frame_id)
+        except NoFrame:
+            return one
+        one = deepcopy(one)
+        at = between @ _matrix(one.object.pose)
+        p, q = one.object.pose.position, one.object.pose.orientation
+        p.x, p.y, p.z = at[:3, 3].tolist()
+        q.x, q.y, q.z, q.w = Rotation.from_matrix(at[:3, :3]).as_quat().tolist()
+        one.object.header.frame_id = one.link_name
+        return one
 
     def _object(self, one: CollisionObject) -> bool:
         """Add or take away an object; False for one that cannot be used or is not there."""
@@ -112,17 +129,21 @@ class LabPlanningScene:
             frame = self._frame(one.header.frame_id)
         except NoFrame:
             return False
-        local = deepcopy(one.primitive_poses[0]) if one.primitive_poses else one.pose
-        p, dimensions = local.position, [float(d) for d in one.primitives[0].dimensions]
+        at = frame @ _matrix(one.pose)
         if one.primitive_poses:
-            q = one.pose.position
-            p.x, p.y, p.z = p.x + q.x, p.y + q.y, p.z + q.z
+            at = at @ _matrix(one.primitive_poses[0])
+        dimensions = [float(d) for d in one.primitives[0].dimensions]
         size = (dimensions + dimensions[-1:] * 3)[:3] if dimensions else [0.0] * 3
-        x, y, z = (frame @ np.array([p.x, p.y, p.z, 1.0]))[:3].tolist()
-        o = local.orientation
-        yaw = math.atan2(frame[1, 0], frame[0, 0]) + quaternion_to_yaw((o.x, o.y, o.z, o.w))
+        x, y, z = at[:3, 3].tolist()
+        yaw = math.atan2(at[1, 0], at[0, 0])
         self.objects[one.id] = Box((x, y, z), (size[0], size[1], size[2]), yaw)
         return True
+
+
+def _matrix(pose: Pose) -> Matrix:
+    p, q = pose.position, pose.orientation
+    turn = (q.x, q.y, q.z, q.w)
+    return matrix((p.x, p.y, p.z), turn if any(turn) else (0.0, 0.0, 0.0, 1.0))
 
 
 def _operation(one: CollisionObject) -> int:

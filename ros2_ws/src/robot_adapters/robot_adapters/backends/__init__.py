@@ -83,6 +83,7 @@ def arm_of(
         return None
     from robot_adapters.backends.arm import GraspingArm, Mover
     from robot_adapters.backends.gripper import GripperClient
+    from robot_adapters.backends.opening import OpeningArm
     from robot_adapters.kinematics import Hand, arm_of_urdf
 
     arm, base = settings.arm, where.base_frame
@@ -108,7 +109,8 @@ def arm_of(
         gripper = GripperClient(node, arm.gripper, arm.namespace, arm.server_timeout)
     reach = body.arm.reach if body.arm is not None else math.inf
     hand = replace(hand, link=in_tf(hand.link, base))
-    made = GraspingArm(arm, mover, gripper, where, reach, hand)
+    kind_of_arm = GraspingArm if arm.handles == "none" else OpeningArm
+    made = kind_of_arm(arm, mover, gripper, where, reach, hand)
     if kinematics is not None:
         made.links = tuple(in_tf(link, base) for link in kinematics.links)
     return made

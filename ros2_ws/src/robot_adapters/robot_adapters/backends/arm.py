@@ -1,4 +1,4 @@
-"""What arms have in common: where to grasp and to place, and in which order."""
+"""What arms have in common: where to grasp, to place and to open, and in which order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ELSEWHERE = 0.02
 """A thing that is seen so far from where the hand closed on nothing is reached for again [m]."""
 _SECOND = 0.15
 """A thing of the same label that lies nearer is the same, seen twice [m]."""
-_ANOTHER_WAY = (Outcome.OUT_OF_REACH, Outcome.BLOCKED)
+ANOTHER_WAY = (Outcome.OUT_OF_REACH, Outcome.BLOCKED)
 """How a motion fails that may succeed another way."""
 _FOUND = "something"
 """What the hand holds when nobody here knows what: an adapter that ended has picked it up."""
@@ -54,7 +54,12 @@ class Mover(Protocol):
         ...
 
     async def see(self, boxes: list[tuple[str, Box]], held: Box | None) -> None:
-        """Take obstacles (base frame), and the box of what the hand holds.
+        """Take obstacles (base frame), and what the hand holds.
+
+        Args:
+            boxes: Name and box of each obstacle.
+            held: The box of what it holds, where that was when the hand took it; its middle is
+                infinitely far where nobody knows.
 
         Raises:
             Ended: They were not taken.
@@ -100,7 +105,8 @@ class GraspingArm:
         self._bearing = Bearing(where, reach)
         self.links: tuple[str, ...] = ()
         self._holding, self._felt = "", False
-        self._held: Box | None = None
+        self._held: Box | None = None  # in the team's map
+        self._taken: Box | None = None  # in the base frame, as it was taken
         # Read now: it holds up the loop, whose transforms would be old in the first Place.
         load_household()
 
@@ -133,7 +139,7 @@ class GraspingArm:
         return {**self._mover.describe(), "holding": self._holding or "nothing"}
 
     async def manipulate(self, skill: Skill, feedback: Feedback) -> SkillResult:
-        """Do MoveArmTo, Pick or Place; positions are in the team's map.
+        """Do MoveArmTo, Pick, Place, Open or Close; positions are in the team's map.
 
         What went wrong after the work was done is the reason of a success.
         """
@@ -147,11 +153,7 @@ class GraspingArm:
             elif isinstance(skill, Place):
                 trouble, put_at = await self._place(skill.receptacle, feedback)
             elif isinstance(skill, (Open, Close)):
-                raise Ended(
-                    Outcome.UNSUPPORTED,
-                    f"{type(skill).__name__} needs a robot whose own node does it (arm.backend: "
-                    "skills): how a door or drawer moves is not known here",
-                )
+                trouble = await self._swing(skill, feedback)
             else:
                 raise Ended(Outcome.UNSUPPORTED, f"no arm does {type(skill).__name__}")
         except Ended as end:
@@ -187,12 +189,14 @@ class GraspingArm:
         start, direction = await self._approach(point, thing)
         feedback(Progress(0.5))
         await self._mover.move(point, direction)
+        self._felt = False  # who is interrupted now does not know what it holds
         grip = await gripper.close()
+        self._felt = True
         feedback(Progress(0.7))
         if not gripper.holds(grip):
             await self._retreat(point, start)
             return gripper.empty(grip)
-        self._holding, self._held = label, thing
+        self._hold(label, thing)
         await self._see(thing.center, label)
         await self._retreat(point, start)
         # What was held at first may have slipped on the way up.
@@ -200,7 +204,7 @@ class GraspingArm:
         if gripper.holds(grip):
             self._where.taken(label, thing.center)
             return ""
-        self._holding, self._held = "", None
+        self._hold()
         return f"{label} slipped: {gripper.empty(grip)}"
 
     async def _approach(self, point: Vec3, thing: Box) -> tuple[Vec3, Vec3]:
@@ -233,27 +237,34 @@ class GraspingArm:
                 return point, direction
             except Ended as end:
                 first = first or end
-                if end.result.outcome not in _ANOTHER_WAY:
+                if end.result.outcome not in ANOTHER_WAY:
                     raise
         assert first is not None
         raise first
 
     async def _feel(self, gripper: GripperClient) -> None:
-        """Find out at the first use whether the hand holds something from before this process.
+        """Find out whether the hand holds something, where that is not known.
 
-        Opening it would drop that. So it is closed once, which changes nothing for what is held.
+        So it is at the first use, and after a stop while the fingers moved. Opening it would drop
+        what is held. So it is closed once, which changes nothing for that.
 
         Raises:
             Ended: The gripper does not answer.
         """
         if self._felt:
             return
-        grip = await gripper.close()
-        if gripper.holds(grip):
+        if not gripper.holds(await gripper.close()):
+            self._hold()
+        elif not self._holding:
             # Of a size that nobody knows, and from nowhere on the map.
-            nowhere = (math.inf, math.inf, math.inf)
-            self._holding, self._held = _FOUND, Box(nowhere, (EDGE, EDGE, EDGE))
+            self._hold(_FOUND, Box((math.inf, math.inf, math.inf), (EDGE, EDGE, EDGE)))
         self._felt = True
+
+    def _hold(self, label: str = "", thing: Box | None = None) -> None:
+        """Take down what the hand holds, and where it was when it was taken, team's map [m]."""
+        self._holding, self._held = label, thing
+        known = thing is not None and math.isfinite(thing.center[0])
+        self._taken = self._in_base(thing) if thing is not None and known else thing
 
     async def _place(self, receptacle: Target, feedback: Feedback) -> tuple[str, Vec3]:
         """Put down what the hand holds.
@@ -267,7 +278,8 @@ class GraspingArm:
             raise Ended(Outcome.HAND_EMPTY, "the hand holds nothing that it could put down")
         grip = await gripper.close()
         if not gripper.holds(grip):
-            lost, self._holding, self._held = self._holding, "", None
+            lost = self._holding
+            self._hold()
             raise Ended(Outcome.HAND_EMPTY, f"{lost} slipped on the way: {gripper.empty(grip)}")
         x, y, z = self._bearing.point(receptacle, self._held)
         height = self._held.size[2] / 2.0 if self._held is not None else EDGE / 2.0
@@ -278,8 +290,10 @@ class GraspingArm:
         feedback(Progress(0.4))
         await self._mover.move(point, DOWN)
         feedback(Progress(0.7))
+        self._felt = False
         await gripper.open()
-        self._holding, self._held = "", None
+        self._felt = True
+        self._hold()
         try:
             # As it came, else with the hand turned as it likes, or straight up.
             await self._first([(above, DOWN), (above, None), (_up(point, self._settings), None)])
@@ -304,6 +318,14 @@ class GraspingArm:
         """Bring the hand up from a point, or back to where it came from."""
         await self._first([(_up(point, self._settings), None), (start, None)])
 
+    async def _swing(self, skill: Open | Close, feedback: Feedback) -> str:
+        """Open or close furniture, and say how far; an arm that knows no handles does not."""
+        raise Ended(
+            Outcome.UNSUPPORTED,
+            f"{type(skill).__name__} is not set up for this arm: set arm.handles, or let the "
+            "robot's own node do it (arm.backend: skills)",
+        )
+
     # -- where things are ----------------------------------------------------------------------
 
     def _need_gripper(self) -> GripperClient:
@@ -326,6 +348,11 @@ class GraspingArm:
         """Return a point of the team's map in the base frame."""
         return relative(self._where.pose(), Pose(point)).position
 
+    def _in_base(self, box: Box) -> Box:
+        """Return a box of the team's map in the base frame."""
+        here = relative(self._where.pose(), Pose(box.center, box.yaw))
+        return Box(here.position, box.size, here.yaw)
+
     async def _see(self, point: Vec3 | None, label: str = "") -> None:
         """Give the mover the obstacles: all near boxes but those of what the hand works on.
 
@@ -337,7 +364,6 @@ class GraspingArm:
         radius = self._settings.scene_radius
         if radius <= 0.0:
             return
-        here = self._where.pose()
         boxes = []
         for name, seen, box in self._where.objects(radius):
             if point is not None and (
@@ -347,8 +373,8 @@ class GraspingArm:
                 continue
             if self._held is not None and math.dist(box.center, self._held.center) < 0.05:
                 continue
-            boxes.append((name, Box(self._local(box.center), box.size, box.yaw - here.yaw)))
-        await self._mover.see(boxes, self._held)
+            boxes.append((name, self._in_base(box)))
+        await self._mover.see(boxes, self._taken)
 
 
 def _up(point: Vec3, settings: ArmSettings) -> Vec3:

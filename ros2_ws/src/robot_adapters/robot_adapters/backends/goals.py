@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from action_msgs.msg import GoalInfo, GoalStatus, GoalStatusArray
@@ -143,7 +142,6 @@ class RobotAction:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             if not running.done():
                 result = next(one for one in watchers if one.done()).result()
-                await _cancelled(running)
                 raise Ended(result.outcome, result.reason)
             end: GoalEnd = running.result()
         except GoalRejected as error:
@@ -151,9 +149,7 @@ class RobotAction:
         except NoAnswer as error:
             raise Ended(Outcome.FAULT, str(error)) from None
         finally:
-            for task in tasks:
-                if not task.done():
-                    await _cancelled(task)
+            await _cancelled(tasks)
         if end.status == GoalStatus.STATUS_CANCELED:
             raise Ended(
                 Outcome.CANCELLED,
@@ -193,8 +189,18 @@ class RobotAction:
         }
 
 
-async def _cancelled(task: asyncio.Future[Any]) -> None:
-    """Cancel a task and wait for its end; being cancelled meanwhile does not leave it behind."""
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError, NoAnswer, GoalRejected):
-        await task
+async def _cancelled(tasks: Sequence[asyncio.Future[Any]]) -> None:
+    """Cancel tasks and wait for their end; being cancelled meanwhile takes effect after that."""
+    lost = False
+    for task in tasks:
+        task.cancel()
+    while not all(task.done() for task in tasks):
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            lost = True  # nobody cancels twice
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()  # told already, or of what nobody waits for any more
+    if lost:
+        raise asyncio.CancelledError

@@ -77,6 +77,7 @@ class MoveItMover:
         # What MoveIt's scene has of ours; None: not asked yet, and older than this process.
         self._known: set[str] | None = None
         self._attached = False
+        self._hung: AttachedCollisionObject | None = None  # what is held, as MoveIt tells it
 
     def halt(self) -> None:
         """Stop what MoveIt is executing, and cancel all goals of MoveGroup, whoever sent them."""
@@ -132,6 +133,8 @@ class MoveItMover:
         if self._known is None:
             await self._recall()
         if await self._apply(self._scene, boxes, held):
+            if held is not None and self._hung is None:
+                await self._recall()  # MoveIt knows now where on the hand it is
             return
         if not await self._recall() or not await self._apply(self._scene, boxes, held):
             raise Ended(Outcome.FAULT, f"{self._scene.name}: MoveIt did not take the obstacles")
@@ -154,7 +157,9 @@ class MoveItMover:
         names = {str(one.id) for one in answer.scene.world.collision_objects}
         self._known = {name for name in names if name.startswith(_PREFIX) or name == _HELD}
         held = answer.scene.robot_state.attached_collision_objects
-        self._attached = any(one.object.id == _HELD for one in held)
+        hung = next((one for one in held if one.object.id == _HELD), None)
+        self._attached = hung is not None
+        self._hung = hung or self._hung  # after a restart MoveIt is told again what it told
         return True
 
     async def _apply(
@@ -170,8 +175,11 @@ class MoveItMover:
         names = {f"{_PREFIX}{name}" for name, _ in boxes}
         gone = (self._known or set()) - names
         # What is held is told each time: MoveIt replaces it, or has lost it in a restart.
+        if held is None:
+            self._hung = None
         if held is not None or self._attached:
-            scene.robot_state.attached_collision_objects = [self._attachment(held)]
+            one = self._hung or self._attachment(held)
+            scene.robot_state.attached_collision_objects = [one]
         if held is not None:
             gone.discard(_HELD)  # attaching takes it out of the world
         elif self._attached:
@@ -237,8 +245,12 @@ class MoveItMover:
         return one
 
     def _attachment(self, held: Box | None) -> AttachedCollisionObject:
+        """Return what is held as MoveIt takes it; None: nothing is any more.
+
+        Its place is where it was in the base frame: MoveIt finds out itself where on the hand.
+        """
         link = self._hand.link
-        one = AttachedCollisionObject(link_name=link, touch_links=[link])
+        one = AttachedCollisionObject(link_name=link, touch_links=self._hand.touches or (link,))
         one.object.id = _HELD
         one.object.header = conversions.header(0.0, link)
         one.object.pose.orientation.w = 1.0
@@ -246,10 +258,14 @@ class MoveItMover:
             one.object.operation = CollisionObject.REMOVE
             return one
         one.object.operation = CollisionObject.ADD
-        x, y, z = self._hand.point
         one.object.primitives = [_primitive(held)]
-        one.object.primitive_poses = [PoseMsg(position=Point(x=x, y=y, z=z))]
-        one.object.primitive_poses[0].orientation.w = 1.0
+        if math.isfinite(held.center[0]):
+            one.object.header = conversions.header(0.0, self._frame)
+            one.object.primitive_poses = [_pose(held)]
+        else:
+            x, y, z = self._hand.point
+            one.object.primitive_poses = [PoseMsg(position=Point(x=x, y=y, z=z))]
+            one.object.primitive_poses[0].orientation.w = 1.0
         return one
 
 

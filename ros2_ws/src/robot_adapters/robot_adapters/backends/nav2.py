@@ -31,6 +31,8 @@ _SPEED_PERIOD = 2.0
 _MOVED = 0.05  # [m] and [rad] that count as progress
 _MOST_POINTS = 6
 """Points near a goal that a path is asked for, before the goal counts as out of reach."""
+_STOPS_OFF = 0.25
+"""How far from a goal Nav2 ends a drive [m]: its goal checker's usual xy_goal_tolerance."""
 _STEPS_OF_A_TURN = 4
 _ZEROS = 5
 """Zero velocities that a stop sends: best-effort links lose some."""
@@ -86,6 +88,7 @@ class Nav2Navigation:
                 joined(space, settings.localization),
                 qos,
                 self._on_localization,
+                optional=qos == "latched",
             )
         if settings.paused:
             node.subscribe(Bool, joined(space, settings.paused), "messages", self._on_paused)
@@ -97,7 +100,11 @@ class Nav2Navigation:
         for action in (self._drive, self._spin, self._dock, self._undock):
             action.halt()
         if self._velocity is not None:
-            message = TwistStamped() if self._settings.stamped_velocity else Twist()
+            message = Twist()
+            if self._settings.stamped_velocity:
+                # What is not stamped is too old for drivers and multiplexers that look.
+                head = conversions.header(self._node.now(), self._where.base_frame)
+                message = TwistStamped(header=head)
             for _ in range(_ZEROS):
                 self._velocity.publish(message)
 
@@ -278,7 +285,11 @@ class Nav2Navigation:
     async def _reachable(self, skill: NavigateTo, goal: Pose) -> tuple[Vec3, float]:
         """Return the point to drive to and the length of the path (NaN: not known)."""
         tolerance = 0.0 if skill.place else skill.tolerance
-        points = self._where.free_points(goal.position, tolerance) or [goal.position]
+        points = (
+            self._where.free_points(goal.position, max(tolerance - _STOPS_OFF, 0.0))
+            or self._where.free_points(goal.position, tolerance)
+            or [goal.position]
+        )
         planned = (self._settings.check_path or self._must_plan) and self._plan.there
         if self._must_plan and not planned:
             raise Ended(

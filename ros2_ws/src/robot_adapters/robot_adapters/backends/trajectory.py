@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING
 
 from control_msgs.action import FollowJointTrajectory
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from coterie_core.geometry import Box, Vec3
+from coterie_core.geometry import Box, Vec3, yaw_to_quaternion
 from coterie_core.kinematics.arm import Arm, OutOfReach
 from coterie_core.kinematics.planning import Blocked, find_way
 from coterie_core.kinematics.space import ArmSpaces
 from coterie_core.skills import Outcome
+from coterie_core.transforms import Matrix, inverse, matrix
 from coterie_ros import conversions
 from robot_adapters.backends.base import tight
 from robot_adapters.backends.goals import Ended, RobotAction, joined
@@ -47,8 +49,9 @@ class TrajectoryMover:
         self._spaces = ArmSpaces(arm)
         self._boxes: list[tuple[str, Box]] = []
         self._held: Box | None = None
+        self._grasp: Matrix | None = None  # pose of its box in the frame of the point that grasps
         self._joints: dict[str, float] = {}
-        self._heard = -float("inf")
+        self._heard: dict[str, float] = {}
         node.subscribe(
             JointState,
             joined(settings.namespace, settings.joint_states),
@@ -81,18 +84,26 @@ class TrajectoryMover:
     async def see(self, boxes: list[tuple[str, Box]], held: Box | None) -> None:
         """Take the obstacles, base frame, and what the hand holds."""
         self._boxes = [(name, tight(box)) for name, box in boxes]
-        self._held = tight(held) if held is not None else None
+        if held is None:
+            self._held = self._grasp = None
+        elif self._held is None:
+            self._held = tight(held)
+            if math.isfinite(held.center[0]) and not self.ready():
+                box = matrix(held.center, yaw_to_quaternion(held.yaw))
+                self._grasp = inverse(self._arm.pose(self._joints)) @ box
 
     async def move(self, point: Vec3, direction: Vec3 | None) -> None:
         """Move the hand to a point; which way it points is left to the arm."""
         if why := self.ready():
             raise Ended(Outcome.FAULT, why)
-        age = self._node.now() - self._heard
+        # Drivers of wheels and grippers say nothing of the arm, though on the same topic.
+        oldest = min(self._arm.names, key=self._heard.__getitem__)
+        age = self._node.now() - self._heard[oldest]
         if age > _STALE:
             raise Ended(
                 Outcome.FAULT,
-                f"{self._settings.joint_states}: nothing came for {age:.1f} s, so that nobody "
-                "knows where the arm is",
+                f"{self._settings.joint_states}: nothing came of {oldest!r} for {age:.1f} s, so "
+                "that nobody knows where the arm is",
             )
         start = dict(self._joints)
         try:
@@ -120,7 +131,7 @@ class TrajectoryMover:
         """Return the postures on a free way that brings the hand to a point; for a thread."""
         chain = self._arm.chain
         ends = [chain.row(end) for end in self._arm.reach(point, start)]
-        space = self._spaces.among(start, self._boxes, self._held)
+        space = self._spaces.among(start, self._boxes, self._held, self._grasp)
         return [chain.named(row) for row in find_way(space, chain.row(start), ends)]
 
     def _trajectory(self, start: dict[str, float], way: list[dict[str, float]]) -> JointTrajectory:
@@ -152,5 +163,6 @@ class TrajectoryMover:
     def _on_joints(self, message: JointState) -> None:
         if len(message.name) != len(message.position):
             return
-        self._joints.update(zip(message.name, map(float, message.position), strict=True))
-        self._heard = self._node.now()
+        for name, position in zip(message.name, message.position, strict=True):
+            if math.isfinite(position):
+                self._joints[name], self._heard[name] = float(position), self._node.now()

@@ -13,7 +13,13 @@ from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.perception.boxes import masked
 from coterie_core.perception.motion_filter import MotionFilter
 from coterie_core.perception.pairing import FramePairs
-from coterie_core.transforms import Matrix, TransformBuffer, TransformError, TransformNotYet
+from coterie_core.transforms import (
+    Matrix,
+    TransformBuffer,
+    TransformError,
+    TransformNotYet,
+    inverse,
+)
 
 Depth = npt.NDArray[np.float32]
 Intrinsics = tuple[float, float, float, float]
@@ -92,6 +98,7 @@ class _Waiting:
     depth: DepthImage
     found: Detections | Boxes | None
     due: float
+    missing: TransformNotYet | None = None  # what it waits for
 
 
 @dataclass(slots=True)
@@ -161,8 +168,9 @@ class CameraFeed:
         # Depth alone is what there is most of: it goes before what a detector looked at.
         while len(self._waiting) > 2 * self.limit:
             at = next((k for k, w in enumerate(self._waiting) if w.found is None), 0)
+            oldest = self._waiting[at]
             del self._waiting[at]
-            self.count("dropped_too_many")
+            self._give_up("dropped_too_many", oldest, oldest.missing)
 
     def ready(self, now: float, before: float = -np.inf) -> list[SeenFrame]:
         """Return the frames whose poses are known by now; give up those that waited too long.
@@ -181,6 +189,7 @@ class CameraFeed:
             try:
                 frame = self._frame(item)
             except TransformNotYet as error:
+                item.missing = error
                 if now < item.due:
                     still.append(item)
                 else:
@@ -194,8 +203,10 @@ class CameraFeed:
         self._waiting = still
         return out
 
-    def _give_up(self, counter: str, item: _Waiting, why: Exception) -> None:
-        self._problems[item.found is not None] = f"{self.name}: frame dropped: {why}"
+    def _give_up(self, counter: str, item: _Waiting, why: Exception | None) -> None:
+        if why is not None:
+            what = "frame" if item.found is None else "detections"
+            self._problems[item.found is not None] = f"{self.name}: {what} dropped: {why}"
         self.count(counter)
 
     def count(self, counter: str, times: int = 1) -> None:
@@ -209,6 +220,10 @@ class CameraFeed:
             raise TransformNotYet("no camera_info has come")
         depth, found = item.depth, item.found
         pose = self.transforms.lookup(self.map_frame, depth.frame, depth.time)
+        # All transforms before the filters: what is tried again has not been looked at.
+        to_found = np.eye(4)
+        if found is not None:
+            to_found = self.transforms.lookup(found.frame, depth.frame, depth.time)
         new_view = self._views.passes(pose, depth.time)
         if found is not None and not self._detected.passes(pose, depth.time):
             found = None  # of a camera that stands still the detector has told lately
@@ -223,15 +238,15 @@ class CameraFeed:
                 "camera_info of the depth image"
             )
         if isinstance(found, Boxes):
-            to_camera = self.transforms.lookup(depth.frame, found.frame, depth.time)
             frame = RgbdFrame(pixels, self.model.intrinsics, pose, time=depth.time)
-            return SeenFrame(frame, tuple(masked(frame, found.items, to_camera)), new_view)
-        model, boxes = self.model, None
+            boxes = tuple(masked(frame, found.items, inverse(to_found)))
+            return SeenFrame(frame, boxes, new_view)
+        model, fitted = self.model, None
         if found is not None:
-            model, pixels, pose = self._for_detector(depth, pixels, found, pose)
-            boxes = _fitted(found, self._detector_size(found, (cols, rows)), (cols, rows))
+            model, pixels, pose = self._for_detector(depth, pixels, found, pose, to_found)
+            fitted = _fitted(found, self._detector_size(found, (cols, rows)), (cols, rows))
         frame = RgbdFrame(pixels, model.intrinsics, pose, time=depth.time)
-        return SeenFrame(frame, boxes, new_view)
+        return SeenFrame(frame, fitted, new_view)
 
     def _detector_size(self, found: Detections, size: tuple[int, int]) -> tuple[int, int]:
         if found.size[0]:
@@ -239,25 +254,20 @@ class CameraFeed:
         return self.detector_model.size if self.detector_model is not None else size
 
     def _for_detector(
-        self, depth: DepthImage, pixels: Depth, found: Detections, pose: Matrix
+        self, depth: DepthImage, pixels: Depth, found: Detections, pose: Matrix, between: Matrix
     ) -> tuple[CameraModel, Depth, Matrix]:
         """Return the depth as the detector's camera sees it: model, image, pose."""
         assert self.model is not None
-        if found.frame.lstrip("/") == depth.frame.lstrip("/"):
-            return self.model, pixels, pose
-        between = self.transforms.lookup(found.frame, depth.frame, depth.time)
+        own, model = self.model, self.detector_model and self.detector_model.scaled(self.model.size)
         same = np.linalg.norm(between[:3, 3]) < _OTHER_EYE_M and np.trace(between[:3, :3]) > 2.9999
-        if same and self.detector_model is None:
-            return self.model, pixels, pose
-        if self.detector_model is None:
+        if same and (model is None or np.allclose(model.intrinsics, own.intrinsics, rtol=0.01)):
+            return own, pixels, pose
+        if model is None:
             raise ValueError(
                 f"detections in frame {found.frame!r}, depth in {depth.frame!r}: give the "
                 "camera_info of the detector's image, or register the depth to it"
             )
-        model = self.detector_model.scaled(self.model.size)
-        pixels = registered(pixels, self.model, between, model)
-        there = self.transforms.lookup(self.map_frame, found.frame, depth.time)
-        return model, pixels, there
+        return model, registered(pixels, own, between, model), pose @ inverse(between)
 
 
 def registered(depth: Depth, model: CameraModel, to_other: Matrix, other: CameraModel) -> Depth:

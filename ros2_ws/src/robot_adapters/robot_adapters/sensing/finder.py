@@ -64,13 +64,13 @@ class MapFinder:
     def search(self) -> Alignment | None:
         """Match the maps if that is due; return a new alignment, None for none. Takes seconds."""
         own = [t for t in self._own.items if t.views >= _LEAST_VIEWS]
-        own = sorted(own, key=lambda t: -t.views)[:_MOST_LANDMARKS]
-        news = (len(own), len(self._team))
+        news = (len(own), len(self._team))  # all own ones: the number of those matched ends
         grown = any(abs(a - b) >= _NEW_LANDMARKS for a, b in zip(news, self._tried, strict=True))
         if not grown or (self.alignment is not None and self.alignment.error < _GOOD_ENOUGH_M):
             return None
         self._tried = news
-        landmarks = [Landmark(kind_of(t.label), t.box.center) for t in own]
+        most_seen = sorted(own, key=lambda t: -t.views)[:_MOST_LANDMARKS]
+        landmarks = [Landmark(kind_of(t.label), t.box.center) for t in most_seen]
         try:
             found = align(landmarks, self._team, self._options)
         except AlignmentError as error:

@@ -29,7 +29,7 @@ class GridData:
     """One floor's occupancy: `values` (rows, cols) [%], -1 unknown; rows go along y, columns x.
 
     `origin` is the corner of the first cell [m]; its z is the height of the floor. `floor` names
-    the floor ("" where the robot has one only), `time` [s] is the grid's stamp.
+    the floor ("" where the robot has one only), `topic` is where the grid came from.
     """
 
     values: npt.NDArray[np.int8]
@@ -37,7 +37,16 @@ class GridData:
     origin: Vec3
     frame: str = "map"
     floor: str = ""
-    time: float = 0.0
+    topic: str = "map"
+
+    def foreign_to(self, frame: str) -> str:
+        """Return why this is no map of a robot whose map has another frame; "": it may be."""
+        if self.frame.lstrip("/") == frame.lstrip("/"):
+            return ""
+        return (
+            f"{self.topic} is not used: it is in frame {self.frame!r}, and the robot's map in "
+            f"{frame!r}; name that map's topic in sensors.map, or its frame in frames.map"
+        )
 
     def same_as(self, other: GridData | None) -> bool:
         """Whether another grid says the same of the same cells."""
@@ -99,11 +108,6 @@ class GridSpace:
             self.origin[0] + (float(cell[1]) + 0.5) * self.cell,
             self.origin[1] + (float(cell[0]) + 0.5) * self.cell,
         )
-
-    def fits_at(self, point: Sequence[float]) -> bool:
-        """Whether the body can stand at a point (x, y) [m]."""
-        cell = self.cell_of(point)
-        return cell is not None and bool(self.fits[cell])
 
     def nearest_fit(
         self, point: Sequence[float], tolerance: float, within: Mask | None = None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_core.geometry import Pose, Vec3, yaw_to_quaternion
+from coterie_core.geometry import Pose, Vec3
 from coterie_core.observation import Detection, Observation, PlaceView
 from coterie_core.perception.backprojection import LiftOptions
 from coterie_core.scene import Room, SceneGraph
@@ -118,12 +118,14 @@ class Observer:
         self.looks = Looks(settings.min_views)
         self._drawn: list[Room] = []
         self._teams: set[str] = set()
+        self._foreign = ""  # why the last grid was not taken
 
     # -- what comes in ----------------------------------------------------------------------
 
     def feed_grid(self, grid: GridData) -> bool:
         """Take a floor's map; tell whether it says anything new. Takes seconds for a large one."""
-        changed = self.map.set_grid(grid, self._here())
+        self._foreign = grid.foreign_to(self.settings.names.map)
+        changed = not self._foreign and self.map.set_grid(grid, self._here())
         if changed:
             self._seen = {k: v for k, v in self._seen.items() if self.map.has(k)}
         return changed
@@ -156,12 +158,6 @@ class Observer:
             return False
         self.map.set_pose(found.pose, self._here())
         return True
-
-    def feed_pose(self, pose: Pose, time: float) -> None:
-        """Take where the base is in the robot's map, of a robot whose tf does not tell."""
-        names = self.settings.names
-        rotation = yaw_to_quaternion(pose.yaw)
-        self._transforms.add(names.map, names.base, pose.position, rotation, time)
 
     def feed_info(self, camera: str, model: CameraModel, *, detector: bool = False) -> None:
         """Take a camera's model; detector: of the image that its detector sees."""
@@ -226,10 +222,6 @@ class Observer:
             SensingError: The robot, or its map, is not located.
         """
         return self._placed().pose_to_team(self._pose(now))
-
-    def place(self, name: str) -> Vec3 | None:
-        """Return where a place is in the team's map [m]; None for one that is not there."""
-        return self.map.place(name)
 
     def scene(self) -> SceneGraph:
         """Return floors, rooms, ways between them, places and links, in the team's map."""
@@ -318,7 +310,9 @@ class Observer:
         out = [feed.problem for feed in list(self._cameras.values()) if feed.problem]
         if self._boxes.problem:
             out.append(self._boxes.problem)
-        if not self.map.floors:
+        if self._foreign:
+            out.append(self._foreign)
+        elif not self.map.floors:
             out.append("no map has come: there are no places yet; is the map server active?")
         if self.map.pose is None and self.finder is not None:
             out.append(f"the robot's map is not aligned with the team's: {self.finder.problem}")

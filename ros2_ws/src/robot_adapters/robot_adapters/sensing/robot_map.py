@@ -203,13 +203,6 @@ class RobotMap:
         """Whether there is such a place now."""
         return any(place in state.places.spots for state in self.floors.values())
 
-    def place(self, name: str) -> Vec3 | None:
-        """Return where a place is in the team's map [m]; None for one that is not there."""
-        for state in self.floors.values():
-            if name in state.places.spots and self.pose is not None:
-                return self.pose.to_team(state.position(name))
-        return None
-
     def frontier(self) -> list[str]:
         """Return the places from where unknown cells are near, sorted."""
         spots = [s for state in self.floors.values() for s in state.places.spots.values()]
