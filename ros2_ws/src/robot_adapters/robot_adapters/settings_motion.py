@@ -206,7 +206,7 @@ class ArmSettings(Settings):
     )
     handles: Literal["none", "seen", "front"] = Field(
         "none",
-        description="Where the hand takes hold of furniture to open or close it; seen: at handles "
+        description="Place where the hand takes hold of furniture to open it; seen: at handles "
         "that a detector names; front: anywhere on its front, where bars go across fronts; none: "
         "it opens nothing.",
     )

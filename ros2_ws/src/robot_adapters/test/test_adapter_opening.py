@@ -15,6 +15,7 @@ from coterie_core.geometry import Box
 from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_core.skills import Close, Open, Outcome, Target
 from coterie_fixtures.arm_rig import GRIP, MOVE, ArmRig, point_of
+from coterie_fixtures.drawn_scenes import pitched, view
 from coterie_ros import conversions
 from robot_adapters.backends.opening import Front, by_hand
 from robot_adapters.sensing.camera import Boxes
@@ -72,6 +73,25 @@ def test_a_handle_is_felt_for_taken_and_pulled_straight(ros):
     # 12 cm before the map's front at 1.7, nearer in steps, out by three pieces, and away.
     assert x == pytest.approx([1.58, 1.62, 1.66, 1.61, 1.56, 1.51, 1.39], abs=0.02)
     assert {round(point_of(goal.request)[1], 1) for goal in rig.arm.goals[MOVE]} == {0.0}
+
+
+@pytest.mark.ros
+def test_depth_tells_where_the_front_is_that_a_box_has_wrong(ros):
+    rig = rig_before(ros, box=Box((1.9, 1.0, 0.5), (0.7, 0.8, 1.0)))  # its front is 0.15 m too far
+    eye = pitched(1.0, 1.0, 1.2, 0.0, 0.6)
+    frame, _ = view({"cabinet": ((1.7, 0.6, 0.0), (2.1, 1.4, 1.0))}, eye, time=rig.adapter.now())
+    rig.adapter.sensors.observer.relief.add(frame)
+    handle_at(rig, 1.66)
+    assert rig.do(Open(DOOR))[:2] == (Outcome.SUCCEEDED, "pulled by 0.15 m")
+    x = [1.0 + point_of(goal.request)[0] for goal in rig.arm.goals[MOVE]]
+    assert x[:3] == pytest.approx([1.58, 1.62, 1.66], abs=0.03)
+
+
+@pytest.mark.ros
+def test_what_the_map_calls_something_else_is_opened_where_it_stands(ros):
+    rig = rig_before(ros)
+    handle_at(rig, 1.66)
+    assert rig.do(Open(Target("refrigerator", (1.9, 1.1, 0.6))))[0] is Outcome.SUCCEEDED
 
 
 @pytest.mark.ros

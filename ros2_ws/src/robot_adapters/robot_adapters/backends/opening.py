@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coterie_core.geometry import Box, Vec3
-from coterie_core.skills import Close, Open, Outcome
+from coterie_core.sightings import is_solid
+from coterie_core.skills import Close, Open, Outcome, Target
 from robot_adapters.backends.arm import ANOTHER_WAY, GraspingArm
 from robot_adapters.backends.base import Feedback, Progress, Whereabouts
 from robot_adapters.backends.bearing import known_box
@@ -27,6 +28,10 @@ _FEELER = 0.04
 """Steps in which a hand feels for a handle [m]."""
 _BEHIND = 0.08
 """A front is no farther behind that of the map's box than this [m]."""
+_CORRIDOR = (0.4, 0.2, 0.3)
+"""Depth, width and height of the space in which a robot has seen where a front is [m]."""
+_INWARD = -0.05
+"""The middle of that space is so far before the front of the box, thus behind it [m]."""
 _STRAIGHT = 0.05
 """Pieces of a pull: planners bend longer ways [m]."""
 
@@ -75,6 +80,12 @@ class Front:
         x, y, _ = self.box.center
         dx, dy, _ = self.out
         return (x + away * dx - aside * dy, y + away * dy + aside * dx, height)
+
+    def as_seen(self, spot: tuple[float, float], where: Whereabouts) -> Front:
+        """Return the front where depth images show it about a spot; boxes are wrong by more."""
+        yaw = math.atan2(self.out[1], self.out[0])
+        begins = where.relief.begins(Box(self.at(spot, _INWARD), _CORRIDOR, yaw))
+        return self if begins is None else replace(self, depth=self.depth + _INWARD + begins)
 
     def _along(self, point: Vec3, dx: float, dy: float) -> float:
         return (point[0] - self.box.center[0]) * dx + (point[1] - self.box.center[1]) * dy
@@ -135,16 +146,14 @@ class OpeningArm(GraspingArm):
         await self._feel(gripper)
         if self._holding:
             raise Ended(Outcome.HAND_FULL, f"the hand holds {self._holding!r}; put it down first")
-        box = known_box(self._where, target)
-        if box is None:
-            why = f"no {target.label} is known there: look at it first"
-            raise Ended(Outcome.UNKNOWN_TARGET, why)
+        box = self._furniture(target)
         here, opens = self._where.pose().position, isinstance(skill, Open)
         front = Front.toward(box, here)
         if settings.handles == "seen":
             spots = by_sight(front, target.label, self._where)
         else:
             spots = by_hand(front, here)
+        front = front.as_seen(spots[0], self._where)
         await self._see(box.center)
         # What is open has come out by a pull.
         first = settings.approach + (0.0 if opens else settings.pull)
@@ -165,6 +174,25 @@ class OpeningArm(GraspingArm):
             return f"{done}{trouble}"
         why = "the arm got no farther" if held else "the handle slipped"
         raise Ended(Outcome.HAND_EMPTY, f"the {target.label} was {done}: {why}{trouble}")
+
+    def _furniture(self, target: Target) -> Box:
+        """Return the box of what is opened; the map may call what stands there something else.
+
+        Raises:
+            Ended: Nothing stands there on the map.
+        """
+        known = known_box(self._where, target)
+        if known is not None:
+            return known
+        there = [
+            (math.dist(box.center, target.position), box)
+            for _, label, box in self._where.objects(math.inf)
+            if is_solid(label) and box.contains(target.position)
+        ]
+        if not there:
+            why = f"no {target.label} is known there: look at it first"
+            raise Ended(Outcome.UNKNOWN_TARGET, why)
+        return min(there, key=lambda one: one[0])[1]
 
     def _inward(self, front: Front) -> Vec3:
         """Return the unit vector into the furniture, base frame."""

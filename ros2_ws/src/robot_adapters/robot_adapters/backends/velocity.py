@@ -9,6 +9,7 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 from geometry_msgs.msg import Twist, TwistStamped
 from std_msgs.msg import Bool
 
@@ -19,7 +20,8 @@ from coterie_ros import conversions
 from robot_adapters.backends.base import Feedback, Progress
 from robot_adapters.backends.goals import Ended, Stopwatch, joined
 from robot_adapters.backends.obstacles import Ground, Obstacles
-from robot_adapters.steering import Motion, PathFollower, room_ahead, turn_rate
+from robot_adapters.sensing.grid_space import GridSpace
+from robot_adapters.steering import Motion, PathFollower, Points, room_ahead, turn_rate
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
@@ -35,8 +37,19 @@ _OFF_PATH = 0.6
 """Farther from its path the robot plans anew [m]."""
 _WAIT_BLOCKED = 2.0
 """How long the robot waits for an obstacle to go before it plans around it [s]."""
+_CELL = 0.05
+"""Obstacles that are planned around are told to this [m]."""
+_NEARBY = 1.0
+"""Obstacles that are so near to the robot are planned around in any case [m]."""
+_SAME = 0.1
+"""What is seen so near to what the map has is that [m]."""
+_BESIDE = 0.3
+"""What lies so much deeper than what the robot stands before belongs to it [m]."""
+_CRAWL = 0.01
+"""Room within which a robot brakes from 0.1 m/s [m]: with so much it crawls."""
 _ZEROS = 5
 """Zero velocities that a stop sends: best-effort links lose some."""
+_UNSEEN = "something that the camera does not see any more stands in front of the robot"
 
 
 class VelocityNavigation:
@@ -69,7 +82,7 @@ class VelocityNavigation:
             radius=body.radius,
             margin=settings.stop_distance,
         )
-        self._obstacles = Obstacles(node, settings, ground, body.height)
+        self._obstacles = Obstacles(node, settings, ground, body.height, body.radius)
         kind = TwistStamped if settings.stamped_velocity else Twist
         topic = joined(settings.namespace, settings.cmd_vel or "cmd_vel")
         self._velocity = node.publisher(kind, topic, "odometry")
@@ -224,42 +237,62 @@ class VelocityNavigation:
         length = max(sum(math.dist(a, b) for a, b in itertools.pairwise(path)), 1e-6)
         watch = _Watch(self, self._settings.timeout)
         waiting: float | None = None
+        now = watch.now()
         while True:
             here = await watch.step()
+            now, before = watch.now(), now
             if here is None:
                 continue
             left = math.dist(here.position[:2], target[:2])
             if left <= _ARRIVED:
                 return
-            room = room_ahead(self._obstacles.around(here), self.motion)
-            speed, turn = follower.command(here, room, self.motion)
+            margin = self.motion.margin
+            dark = self._obstacles.dark()
+            room = 0.0 if dark else room_ahead(self._obstacles.around(here), self.motion)
+            doubted = room_ahead(self._obstacles.around(here, doubted=True), self.motion)
+            # What may be gone does not stop the robot, but slows it down to a crawl.
+            free = min(room, max(doubted, margin + _CRAWL))
+            speed, turn = follower.command(here, free, self.motion)
             self._send(speed, turn)
             remaining = follower.remaining(here.position)
             feedback(Progress(min(max(1.0 - remaining / length, 0.0), 1.0), remaining))
-            now = watch.now()
-            if speed > 0.0 or room > self.motion.margin:
-                waiting, watch.blocked = None, ""
+            if speed > 0.0 or room > margin:
+                waiting, watch.blocked = None, _UNSEEN if doubted <= margin else ""
                 if follower.off(here.position) > _OFF_PATH:
-                    follower = await self._anew(target, follower, ())
+                    follower = await self._anew(target, follower, np.zeros((0, 3)))
                 continue
             if left <= tolerance:
                 return
-            watch.blocked = f"something stands {max(room, 0.0):.2f} m in front of the robot"
+            self._obstacles.stood(here, self.motion.radius + margin + _BESIDE, now - before)
+            watch.blocked = (
+                f"{dark} have none at all: it is covered, or something is too near to it"
+                if dark
+                else f"something stands {max(room, 0.0):.2f} m in front of the robot"
+            )
             waiting = now if waiting is None else waiting
             if now - waiting > _WAIT_BLOCKED:
                 waiting = None
-                seen = self._obstacles.in_map()
-                follower = await self._anew(target, follower, [(p[0], p[1]) for p in seen])
+                follower = await self._anew(target, follower, self._obstacles.in_map())
 
-    async def _anew(
-        self, target: Vec3, follower: PathFollower, around: Sequence[Vec2]
-    ) -> PathFollower:
-        """Return a follower of a new way, or the old one where there is none."""
-        path = await self._way(target, around)
-        space = self._ground.space_at(target)
-        if path is None:
+    async def _anew(self, target: Vec3, follower: PathFollower, seen: Points) -> PathFollower:
+        """Return a follower of a new way around points, or the old one where there is none.
+
+        The robot stands meanwhile: nobody watches what is in its way.
+        """
+        for _ in range(_ZEROS):
+            self._send(0.0, 0.0)
+        space, motion = self._ground.space_at(target), self.motion
+        fits = space.line_fits if space is not None else _anywhere
+        away = np.hypot(*(seen[:, :2] - np.array(self._here().position[:2])).T)
+        # At a distance from all; else what is far may be gone, and doors may be narrow.
+        for reach, known in ((math.inf, None), (_NEARBY, space)):
+            around = _grown(seen[away <= reach], motion, known)
+            path = await self._way(target, [(x, y) for x, y in around.tolist()])
+            if path is not None:
+                break
+        else:
             return follower
-        return PathFollower(path, space.line_fits if space is not None else _anywhere)
+        return PathFollower(path, lambda a, b: fits(a, b) and _passes(around, motion.radius, a, b))
 
     async def _turn_to(self, yaw: float) -> None:
         watch = _Watch(self, self._settings.stall_timeout + 2.0 * math.tau / self.motion.turn)
@@ -357,3 +390,25 @@ class _Watch:
 
 def _anywhere(a: Vec2, b: Vec2) -> bool:
     return True
+
+
+def _grown(points: Points, motion: Motion, known: GridSpace | None) -> Points:
+    """Return points (m, 2) of what was seen, (n, 3), and of a margin around what is not known."""
+    cells = np.unique(np.round(points[:, :2] / _CELL), axis=0) * _CELL
+    news = cells
+    if known is not None:
+        at = [known.cell_of(one) for one in cells.tolist()]
+        news = cells[[one is not None and known.clearance[one] > _SAME for one in at]]
+    # As far as `room_ahead` looks to the sides, and what cells err.
+    by = 0.3 * motion.margin + _CELL / 2.0
+    turns = np.linspace(0.0, math.tau, 8, endpoint=False)
+    ring = by * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    return np.concatenate([cells, (news[:, None] + ring).reshape(-1, 2)])
+
+
+def _passes(points: Points, radius: float, a: Vec2, b: Vec2) -> bool:
+    """Whether a body of a radius [m] gets past points (n, 2) on the line from `a` to `b` [m]."""
+    line = np.subtract(b, a)
+    off = points - np.array(a)
+    along = np.clip(off @ line / max(float(line @ line), 1e-9), 0.0, 1.0)
+    return bool((np.hypot(*(off - along[:, None] * line).T) >= radius).all())

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from coterie_core.detections import RgbdFrame
-from coterie_core.geometry import Box, Vec3, containment
+from coterie_core.geometry import Box, Vec3, containment, heading_axes
 from coterie_core.perception.points import deprojected
 from robot_adapters.sensing.plane import MapPose
 
@@ -53,6 +53,10 @@ _BEYOND = 0.3
 """A spot so much farther from the robot than the one that was meant is out of its reach [m]."""
 _BELOW_EYE = 0.2
 """A surface so much lower than a camera can be looked at from above [m]."""
+_FEW = 30
+"""Fewer points than this do not tell where something begins."""
+_BEGINS = 90.0
+"""Percentile of the points, from behind, at which it does: bars and knobs stand out."""
 _FARTHER = 3.0
 """A spot farther from the robot than the one that was meant counts as so much farther from that."""
 
@@ -207,6 +211,19 @@ class Relief:
         known = np.isfinite(heights)
         return float(heights[known].max()) if known.mean() >= _KNOWN else None
 
+    def begins(self, corridor: Box) -> float | None:
+        """Return where what stands in a box begins, seen from the way that the box heads.
+
+        Returns:
+            From the middle of the box, along its heading [m]. None: too little of it was seen.
+        """
+        seen = [points[containment([corridor], points)[:, 0]] for _, points in list(self._frames)]
+        points = np.concatenate([np.zeros((0, 3)), *seen])
+        if len(points) < _FEW:
+            return None
+        along = (points - corridor.center) @ heading_axes(corridor.yaw)[:, 0]
+        return float(np.percentile(along, _BEGINS))
+
     def _heights(self, low: Array, cells: tuple[int, int], box: Box) -> Array:
         """Heights of cells: the highest point of an image, the median over images; NaN: unseen."""
         tops = []
@@ -276,6 +293,10 @@ class TeamRelief:
         seen = self.relief.top(self.map_pose.box_to_robot(box))
         here = self.map_pose.to_robot(box.center)
         return None if seen is None else self.map_pose.to_team((*here[:2], seen))[2]
+
+    def begins(self, corridor: Box) -> float | None:
+        """Return where what stands in a box begins along its heading [m]; see `Relief`."""
+        return self.relief.begins(self.map_pose.box_to_robot(corridor))
 
     def overlooks(self, height: float) -> bool:
         """Whether a depth camera can look down on what is so high [m]."""
