@@ -83,7 +83,8 @@ class World:
         return self.space
 
     def on_fixed(self, transforms, *, ours=False):
-        pass
+        for parent, child, at, turn, _ in transforms:
+            self.transforms.add(parent, child, at, turn, 0.0, fixed=True)
 
     def on_depth(self, callback):
         self.hear = callback
@@ -424,6 +425,18 @@ def test_a_scan_of_which_no_ray_measures_anything_shows_nothing(ranges, sees, le
     seen._on_scan(scan)
     assert (seen.blind() == "") is sees
     assert sees or ("no ray" in seen.blind() and "scan" in seen.blind())
+
+
+def test_a_scanner_with_a_mount_may_stamp_its_scans_with_the_frame_of_the_base():
+    world = World()
+    seen = watched(world, obstacles="scan", scan_mount={"x": 0.2, "z": 0.3})
+    scan = LaserScan(angle_min=0.0, angle_increment=1.0, range_min=0.1, range_max=10.0)
+    scan.header.frame_id, scan.header.stamp.sec = "base", int(world.time)
+    scan.ranges = [1.0]
+    for _ in range(2):
+        seen._on_scan(scan)
+        assert seen.blind() == ""
+        assert seen.in_map() == pytest.approx(np.array([[1.2, 0.0, 0.3]]))
 
 
 # -- nobody watches while a way is planned -----------------------------------------------------
