@@ -82,10 +82,15 @@ class Front:
         return (x + away * dx - aside * dy, y + away * dy + aside * dx, height)
 
     def as_seen(self, spot: tuple[float, float], where: Whereabouts) -> Front:
-        """Return the front where depth images show it about a spot; boxes are wrong by more."""
+        """Return the front where depth images show it about a spot; boxes are wrong by more.
+
+        What begins far behind the front of the box is the inside of what stands open.
+        """
         yaw = math.atan2(self.out[1], self.out[0])
         begins = where.relief.begins(Box(self.at(spot, _INWARD), _CORRIDOR, yaw))
-        return self if begins is None else replace(self, depth=self.depth + _INWARD + begins)
+        if begins is None or _INWARD + begins < -_BEHIND:
+            return self
+        return replace(self, depth=self.depth + _INWARD + begins)
 
     def _along(self, point: Vec3, dx: float, dy: float) -> float:
         return (point[0] - self.box.center[0]) * dx + (point[1] - self.box.center[1]) * dy
