@@ -32,6 +32,8 @@ _CORRIDOR = (0.4, 0.2, 0.3)
 """Depth, width and height of the space in which a robot has seen where a front is [m]."""
 _INWARD = -0.05
 """The middle of that space is so far before the front of the box, thus behind it [m]."""
+_INSIDE = 0.2
+"""What begins so far behind the front of a box is no front [m]."""
 _STRAIGHT = 0.05
 """Pieces of a pull: planners bend longer ways [m]."""
 
@@ -88,7 +90,7 @@ class Front:
         """
         yaw = math.atan2(self.out[1], self.out[0])
         begins = where.relief.begins(Box(self.at(spot, _INWARD), _CORRIDOR, yaw))
-        if begins is None or _INWARD + begins < -_BEHIND:
+        if begins is None or _INWARD + begins < -_INSIDE:
             return self
         return replace(self, depth=self.depth + _INWARD + begins)
 
