@@ -22,18 +22,22 @@ from moveit_msgs.msg import (
     MoveItErrorCodes,
     PlanningScene,
     PositionConstraint,
+    RobotState,
 )
 from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 from shape_msgs.msg import SolidPrimitive
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from coterie_core.embodiment import Arm, Camera, Embodiment
+from coterie_core.geometry import yaw_to_quaternion
+from coterie_core.transforms import matrix
 from coterie_fixtures.lab_clients import ActionUser
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_ros import conversions
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.lab.faults import parse_fault
 from habitat_bridge.lab.node import LabNode
+from habitat_bridge.lab.planning_scene import LabPlanningScene
 
 pytestmark = pytest.mark.ros
 
@@ -140,6 +144,13 @@ def test_moveit_fails_with_its_codes(ros, goal, code):
     assert ArmUser(ros).code(goal) == code
 
 
+def test_moveit_that_plans_several_times_says_only_that_it_failed(ros):
+    start_lab(ros)
+    goal = reach((9.0, 2.0, 1.0))
+    goal.request.num_planning_attempts = 3
+    assert ArmUser(ros).code(goal) == MoveItErrorCodes.FAILURE
+
+
 def test_objects_of_the_planning_scene_are_not_reached_into(ros):
     start_lab(ros)
     user = ArmUser(ros)
@@ -202,6 +213,33 @@ def test_a_planning_scene_keeps_what_is_attached_and_refuses_to_remove_what_it_h
     # MoveIt that was started again knows nothing of it.
     lab.faults.add([parse_fault("arm_dies")], lab.plant.world.time)
     ros.spin_until(lambda: told() == (set(), set()))
+
+
+def test_what_hangs_on_the_hand_is_told_where_it_is_on_that_and_moves_with_it():
+    down = yaw_to_quaternion(0.7)
+    frames = {
+        "base_link": matrix((2.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)),
+        "hand_link": matrix((2.6, 1.0, 0.9), down),
+    }
+    scene = LabPlanningScene(frames.__getitem__)
+    one = CollisionObject(id="bottle", operation=CollisionObject.ADD)
+    one.header.frame_id = "base_link"
+    one.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.07, 0.07, 0.3])]
+    one.primitive_poses = [PoseMsg(position=conversions.point_to_msg((0.6, 0.0, 0.8)))]
+
+    def hang(held):
+        held = AttachedCollisionObject(link_name="hand_link", object=held)
+        hanging = RobotState(attached_collision_objects=[held])
+        scene.apply(PlanningScene(is_diff=True, robot_state=hanging))
+
+    hang(one)
+    (told,) = scene.parts(0).robot_state.attached_collision_objects
+    assert told.object.header.frame_id == "hand_link"
+    assert one.header.frame_id == "base_link", "who sent it keeps it as it was"
+    frames["hand_link"] = matrix((3.0, 1.5, 0.9), down)
+    hang(CollisionObject(id="bottle", operation=CollisionObject.REMOVE))
+    assert scene.objects["bottle"].center == pytest.approx((3.0, 1.5, 0.8))
+    assert scene.objects["bottle"].yaw == pytest.approx(0.0)
 
 
 def test_a_handle_that_is_pulled_opens_its_container_and_pushed_closes_it(ros):
