@@ -93,7 +93,7 @@ class Obstacles:
         settings: NavigationSettings,
         ground: Ground,
         height: float,
-        radius: float = 0.0,
+        radius: float,
     ) -> None:
         self._kind, self._ground = settings.obstacles, ground
         self._height, self._radius = height, radius

@@ -27,11 +27,11 @@ _HEIGHTS = (0.5, 0.75, 0.25, 0.9)
 _FEELER = 0.04
 """Steps in which a hand feels for a handle [m]."""
 _BEHIND = 0.08
-"""A front is no farther behind that of the map's box than this [m]."""
+"""A hand feels for a handle no farther than this behind where a front is expected [m]."""
 _CORRIDOR = (0.4, 0.2, 0.3)
 """Depth, width and height of the space in which a robot has seen where a front is [m]."""
 _INWARD = -0.05
-"""The middle of that space is so far before the front of the box, thus behind it [m]."""
+"""The middle of that space lies behind the front of the box: boxes are too large at times [m]."""
 _INSIDE = 0.2
 """What begins so far behind the front of a box is no front [m]."""
 _STRAIGHT = 0.05
@@ -84,7 +84,7 @@ class Front:
         return (x + away * dx - aside * dy, y + away * dy + aside * dx, height)
 
     def as_seen(self, spot: tuple[float, float], where: Whereabouts) -> Front:
-        """Return the front where depth images show it about a spot; boxes are wrong by more.
+        """Return the front where depth images show it about a spot, else as the box has it.
 
         What begins far behind the front of the box is the inside of what stands open.
         """
@@ -211,10 +211,10 @@ class OpeningArm(GraspingArm):
     ) -> float:
         """Close the hand nearer and nearer to a front until it holds something.
 
-        Boxes of maps are wrong by centimetres, and handles stand out by some.
+        Where a front is expected is wrong by centimetres, and handles stand out by some.
 
         Returns:
-            How far before the map's front that is [m].
+            How far before the front that is [m].
 
         Raises:
             Ended: It held nothing, or did not get there.
