@@ -70,8 +70,12 @@ def test_a_handle_is_felt_for_taken_and_pulled_straight(ros):
     outcome, reason, holding = rig.do(Open(DOOR))
     assert (outcome, reason, holding) == (Outcome.SUCCEEDED, "pulled by 0.15 m", "")
     x = [1.0 + point_of(goal.request)[0] for goal in rig.arm.goals[MOVE]]
-    # 12 cm before the map's front at 1.7, nearer in steps, out by three pieces, and away.
-    assert x == pytest.approx([1.58, 1.62, 1.66, 1.61, 1.56, 1.51, 1.39], abs=0.02)
+    # From 27 cm before the front at 1.7 nearer in steps, out by three pieces, and away.
+    steps = [1.43 + 0.04 * k for k in range(7)]
+    assert x[:-4] == pytest.approx(steps[: len(x) - 4], abs=0.02)
+    held = x[-5]
+    assert abs(held - 1.66) < 0.03
+    assert x[-4:] == pytest.approx([held - d for d in (0.05, 0.1, 0.15, 0.27)], abs=0.02)
     assert {round(point_of(goal.request)[1], 1) for goal in rig.arm.goals[MOVE]} == {0.0}
 
 
@@ -84,7 +88,8 @@ def test_depth_tells_where_the_front_is_that_a_box_has_wrong(ros):
     handle_at(rig, 1.66)
     assert rig.do(Open(DOOR))[:2] == (Outcome.SUCCEEDED, "pulled by 0.15 m")
     x = [1.0 + point_of(goal.request)[0] for goal in rig.arm.goals[MOVE]]
-    assert x[:3] == pytest.approx([1.58, 1.62, 1.66], abs=0.03)
+    assert x[0] == pytest.approx(1.28, abs=0.03), "before where the box has an open front"
+    assert pytest.approx(x[-5], abs=0.03) == 1.66
 
 
 @pytest.mark.ros
@@ -92,6 +97,22 @@ def test_what_the_map_calls_something_else_is_opened_where_it_stands(ros):
     rig = rig_before(ros)
     handle_at(rig, 1.66)
     assert rig.do(Open(Target("refrigerator", (1.9, 1.1, 0.6))))[0] is Outcome.SUCCEEDED
+
+
+@pytest.mark.ros
+def test_what_stands_open_is_found_or_the_arm_begins_nearer(
+    ros,
+):
+    rig = rig_before(ros)
+    handle_at(rig, 1.55)
+    assert rig.do(Open(DOOR))[:2] == (Outcome.SUCCEEDED, "pulled by 0.15 m")
+    rig.arm.goals.clear()
+    handle_at(rig, 1.66)
+    far = {MOVE: lambda goal: -31 if point_of(goal.request)[0] < 0.5 else None}
+    rig.arm.faults = {**rig.arm.faults, **far}
+    assert rig.do(Open(DOOR))[0] is Outcome.SUCCEEDED
+    x = [1.0 + point_of(goal.request)[0] for goal in rig.arm.goals[MOVE]]
+    assert x[:5] == pytest.approx([1.43] * 4 + [1.58], abs=0.02), "four heights, then nearer"
 
 
 @pytest.mark.ros
@@ -116,7 +137,7 @@ def test_nothing_counts_as_open_that_was_not_pulled_to_the_end(ros):
     rig.arm.goals.clear()
     handle_at(rig, 1.66)
     grip, moves = rig.arm.faults[GRIP], rig.arm.goals
-    stuck = {GRIP: grip, MOVE: lambda goal: -12 if len(moves[MOVE]) > 3 else None}
+    stuck = {GRIP: grip, MOVE: lambda goal: -12 if len(moves[MOVE]) > 7 else None}
     rig.arm.faults = stuck
     outcome, reason, _ = rig.do(Open(DOOR))
     assert outcome is Outcome.HAND_EMPTY and "pulled by 0.00 m: the arm got no farther" in reason
@@ -143,9 +164,9 @@ def test_a_handle_that_was_held_as_a_stop_came_is_let_go_first(ros):
     rig = rig_before(ros)
     handle_at(rig, 1.66)
     grip, moves = rig.arm.faults[GRIP], rig.arm.goals
-    rig.arm.faults = {GRIP: grip, MOVE: lambda goal: "hang" if len(moves[MOVE]) > 3 else None}
+    rig.arm.faults = {GRIP: grip, MOVE: lambda goal: "hang" if len(moves[MOVE]) > 8 else None}
     handle = ros.result(rig.client.send_goal_async(conversions.manipulate_to_msg(Open(DOOR))))
-    ros.spin_until(lambda: len(moves.get(MOVE, ())) > 3)
+    ros.spin_until(lambda: len(moves.get(MOVE, ())) > 8)
     ros.result(handle.cancel_goal_async())
     assert ros.result(handle.get_result_async()).result.result.outcome == Outcome.CANCELLED
     moves[MOVE].clear()

@@ -160,16 +160,18 @@ class OpeningArm(GraspingArm):
             spots = by_sight(front, target.label, self._where)
         else:
             spots = by_hand(front, here)
-        front = front.as_seen(spots[0], self._where)
+        boxed, front = front, front.as_seen(spots[0], self._where)
         await self._see(box.center)
-        # What is open has come out by a pull.
-        first = settings.approach + (0.0 if opens else settings.pull)
+        # The front of what is open has come out by a pull, and nobody may have told that it is.
+        near = settings.approach
+        far = near + settings.pull + max(boxed.depth - front.depth, 0.0)
+        tries = [(spot, before) for before in (far, near) for spot in spots]
         await gripper.open()
-        starts = [self._local(front.at(spot, first)) for spot in spots]
         ahead = self._inward(front)
+        starts = [self._local(front.at(*one)) for one in tries]
         start, _ = await self._first([(point, ahead) for point in starts])
         feedback(Progress(0.2))
-        spot = spots[starts.index(start)]
+        spot, first = tries[starts.index(start)]
         before = await self._take_hold(gripper, front, spot, first)
         feedback(Progress(0.5))
         moved = await self._draw(front, spot, before, settings.pull if opens else -settings.pull)
