@@ -86,6 +86,10 @@ def _twice(first: Detection, second: Detection) -> bool:
     """Tell whether two detections of one look are of one thing."""
     if first.box is None or second.box is None:
         return False
+    if first.fused and second.fused:
+        return (
+            first.box == second.box
+        )  # the team's map has looked at both: two boxes are two things
     fixed = load_household().category(first.label)
     if fixed is not None and fixed.kind != "item":
         return True  # large things are reported in parts

@@ -24,7 +24,8 @@ class Detection:
     `box` is its estimated box in the map frame [m] (None where the detector gives no geometry, as
     in topological worlds), `scores` label -> score (0..1, the best is `label`), `instance` the
     detector's own track id ("" where it keeps none), `room` where the thing lies, `distance` [m]
-    from the camera, `embeddings` how it looks.
+    from the camera, `embeddings` how it looks. `fused` tells that the box is what the team's map
+    made of all looks: it replaces what a robot made of its own ones.
     """
 
     label: str
@@ -35,6 +36,7 @@ class Detection:
     instance: str = ""
     scores: dict[str, float] = field(default_factory=dict)
     embeddings: tuple[Embedding, ...] = ()
+    fused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

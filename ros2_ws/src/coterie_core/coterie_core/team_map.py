@@ -326,9 +326,11 @@ class TeamMap:
             self.rest(thing)
             if put is not None:
                 self._rest_where_put(thing, put)
-        elif thing.id in self._made and not thing.receptacles:
-            # Surfaces, where somebody made them of the box, would not grow with it.
-            if thing.kind == "furniture" or is_solid(thing.label.top):
+        elif thing.id in self._made and (thing.kind == "furniture" or is_solid(thing.label.top)):
+            if detection.fused:
+                self.reshape(thing, detection.box)
+            elif not thing.receptacles:
+                # Surfaces, where somebody made them of the box, would not grow with it.
                 thing.box = _with_more(thing, detection.box)
         room = detection.room.id if detection.room else ""
         if room in self.scene.rooms:
@@ -399,6 +401,10 @@ class TeamMap:
         """Forget a thing that this robot took for one, and that is not there to be handled."""
         if id_ in self._made and self.scene.objects.pop(id_, None) is not None:
             self.version += 1
+
+    def reshape(self, thing: SceneObject, box: Box) -> None:
+        """Take over what the team's map made of all looks at a piece of furniture [m]."""
+        thing.box = box
 
     def rest(self, thing: SceneObject) -> None:
         """Find out what a thing stands on or in, by where it is."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from coterie_core.detection_matches import SAME, TWICE
@@ -94,6 +96,25 @@ def test_furniture_whose_surfaces_were_made_of_its_box_keeps_it(known: TeamMap) 
     found.receptacles = [Receptacle(f"{seen}/top", Box((1.3, 3.8, 1.8), (0.4, 0.3, 0.0)))]
     look(known, shelf(1.8, 0.5))
     assert found.box == shelf(1.3, 0.4).box
+
+
+@pytest.mark.parametrize("wide", [0.5, 1.4])
+def test_what_the_team_s_map_made_of_all_looks_replaces_a_robot_s_own_box(
+    known: TeamMap, wide: float
+) -> None:
+    (seen,) = look(known, shelf(1.3, 0.9))
+    found = known.scene.objects[seen]
+    found.receptacles = [Receptacle(f"{seen}/top", Box((1.3, 3.8, 1.8), (0.9, 0.3, 0.0)))]
+    assert look(known, replace(shelf(1.4, wide), fused=True)) == [seen]
+    assert found.box == shelf(1.4, wide).box
+
+
+def test_two_boxes_of_the_team_s_map_are_two_pieces(known: TeamMap) -> None:
+    left, right = (replace(shelf(x, 0.4), fused=True) for x in (1.0, 1.45))
+    look(known, left)
+    names = look(known, left, left, right)
+    assert names[0] == names[1] != names[2]
+    assert [known.scene.objects[name].box for name in names[1:]] == [left.box, right.box]
 
 
 def test_what_would_make_furniture_larger_than_its_kind_is_of_something_else(

@@ -22,15 +22,12 @@ class Observations:
 
     Attributes:
         latest: None: none has come yet.
-        missing: What to say where `after` waited in vain.
+        topic: Where they come from.
     """
 
     def __init__(self, robot: str, topic: str, problem: Callable[[str], object]) -> None:
         self.latest: Observation | None = None
-        self.missing = (
-            f"no observation on {topic} within {TIMEOUT:g} s; is the bridge running and does it "
-            "know this robot?"
-        )
+        self.topic = topic
         self._robot = robot
         self._problem = problem
         self._came = asyncio.Event()
@@ -51,19 +48,33 @@ class Observations:
         self._came = asyncio.Event()  # of the next one: who is about to wait misses none
         return True
 
-    async def after(self, known: Observation | None) -> Observation | None:
+    @property
+    def missing(self) -> str:
+        """What to say where `after` waited in vain."""
+        if self.latest is not None and not self.latest.place:
+            return (
+                f"observations on {self.topic} tell no place that the robot stands at: there are "
+                "no places before its map has come and it is located on it"
+            )
+        return (
+            f"no observation on {self.topic} within {TIMEOUT:g} s; is the bridge running and does "
+            "it know this robot?"
+        )
+
+    async def after(self, known: Observation | None, *, placed: bool = False) -> Observation | None:
         """Return an observation newer than a known one once it is there.
 
         The first one of a world that began anew is newer, whatever its step.
 
         Args:
             known: An observation of this robot that was taken; None: any is newer.
+            placed: Wait for one that tells at which place the robot stands.
 
         Returns:
             The latest observation; None where no newer one came within `TIMEOUT`.
         """
         end = asyncio.get_running_loop().time() + TIMEOUT
-        while self.latest is None or self.latest is known:
+        while self.latest is None or self.latest is known or (placed and not self.latest.place):
             left = end - asyncio.get_running_loop().time()
             try:
                 await in_time(self._came.wait(), max(left, 0.0))

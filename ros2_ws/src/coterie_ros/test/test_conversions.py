@@ -82,6 +82,7 @@ detections = st.builds(
     distance=lengths,
     instance=texts,
     scores=st.dictionaries(texts, shares, max_size=3),
+    fused=st.booleans(),
 )
 places = st.builds(
     PlaceView,

@@ -10,9 +10,9 @@ from coterie_ros import observations
 from coterie_ros.observations import Observations
 
 
-def seen(step: int, time: float, robot: str = "rover") -> Observation:
+def seen(step: int, time: float, robot: str = "rover", place: str = "a") -> Observation:
     return Observation(
-        robot=robot, step=step, time=time, pose=Pose((0.0, 0.0, 0.0), 0.0), place="a", room=None
+        robot=robot, step=step, time=time, pose=Pose((0.0, 0.0, 0.0), 0.0), place=place, room=None
     )
 
 
@@ -42,3 +42,18 @@ async def test_who_waits_gets_the_newer_one_or_none_in_time(monkeypatch):
     monkeypatch.setattr(observations, "TIMEOUT", 0.01)
     assert await stream.after(known) is None
     assert "/home/rover/observation" in stream.missing
+
+
+async def test_who_needs_a_place_waits_until_the_robots_map_has_come(monkeypatch):
+    stream = Observations("rover", "/home/rover/observation", lambda text: None)
+    stream.take(seen(0, 0.5, place=""))
+    waiting = asyncio.ensure_future(stream.after(None, placed=True))
+    await asyncio.sleep(0)
+    assert await stream.after(None) is stream.latest  # who needs none does not wait
+    stream.take(seen(1, 1.0, place=""))
+    stream.take(seen(2, 1.5))
+    assert (await waiting).step == 2
+    monkeypatch.setattr(observations, "TIMEOUT", 0.01)
+    stream.take(seen(3, 2.0, place=""))
+    assert await stream.after(None, placed=True) is None
+    assert "no place" in stream.missing and "map" in stream.missing

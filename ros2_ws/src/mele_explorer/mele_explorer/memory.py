@@ -114,15 +114,17 @@ class Memory:
         self._forget()
 
     def _is_new_view(self, observation: Observation) -> bool:
-        if self._view is None or observation.place != self.here:
+        if self._view is None or observation.place not in ("", self.here):
             return True
         turned = abs(wrap_angle(observation.pose.yaw - self._view.yaw))
         moved = distance(observation.pose.position, self._view.position)
         return moved >= _MOVED or turned >= _TURNED
 
     def _note_places(self, observation: Observation, new_view: bool) -> None:
-        arrived, self.here = observation.place != self.here, observation.place
         room = self._note_room(observation.room)
+        if not observation.place:
+            return  # no map has told the robot's driver of places yet
+        arrived, self.here = observation.place != self.here, observation.place
         known = self.graph.places.get(observation.place)
         position = known.position if known is not None else observation.pose.position
         self._note_place(observation.place, position, room)
@@ -166,7 +168,8 @@ class Memory:
             known = SceneObject(key, LabelBelief(), box, room)
             self.graph.add_object(known)
         elif detection.box is not None:
-            known.box = _blend(known.box, detection.box, known.observations)
+            blend = _blend(known.box, detection.box, known.observations)
+            known.box = detection.box if detection.fused else blend
         known.last_seen = Sighting(observation.time, self.robot)
         if known.id in self._counted:
             return

@@ -183,7 +183,7 @@ class ExplorerNode(AgentNode):
             seconds=conversions.duration_from_msg(request.max_time) or None,
             coverage=request.coverage or None,
         )
-        observation = await self._seen.after(None)
+        observation = await self._seen.after(None, placed=True)
         if observation is None:
             return goal.abort(Explore.Result(reason=self._seen.missing))
         explorer = Explorer(self.robot, self.decider, limits, self.parameters["seed"], self.memory)
@@ -203,9 +203,9 @@ class ExplorerNode(AgentNode):
                 travelled += result.distance
                 explorer.skill_ended(skill, result)
                 await self._aside.hop_ended(skill, result)
-                newer = await self._seen.after(observation)
+                newer = await self._seen.after(observation, placed=True)
                 if newer is None:
-                    reason = result.reason or "no observation followed the hop"
+                    reason = result.reason or self._seen.missing
                     return goal.abort(self._result(explorer, travelled, reason, False))
                 observation = newer
                 explorer.observe(observation)

@@ -79,6 +79,17 @@ def test_standing_still_is_one_look_turning_is_another() -> None:
     assert memory.visits == {"a": 2, "b": 1}
 
 
+def test_before_a_map_has_come_things_are_learned_and_no_places() -> None:
+    memory = Memory("r")
+    for time in (1.0, 2.0):
+        memory.update(look("", KITCHEN, found("mug"), time=time, seen={}))
+    assert memory.dictionary() == {"kitchen": ["mug"]} and len(memory.log) == 1
+    assert not memory.graph.places and not memory.visits and not memory.seen
+    memory.update(look("a", KITCHEN, time=3.0))
+    memory.update(look("", None, time=4.0, seen={}))  # it is lost for a moment
+    assert set(memory.graph.places) == {"a"} and memory.here == "a"
+
+
 def test_what_comes_into_view_while_standing_counts() -> None:
     memory = Memory("r")
     memory.update(look("a", KITCHEN))

@@ -14,13 +14,16 @@ from builtin_interfaces.msg import Duration
 from rclpy.action import ActionClient
 
 from coterie_core.embodiment import Embodiment
+from coterie_core.geometry import Pose
 from coterie_core.language import ModelProfile
 from coterie_core.making_way import ROOM, WayRequest
+from coterie_core.observation import Observation
 from coterie_core.questions import Question
 from coterie_core.testing.endpoint import Endpoint, Hang
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_msgs.action import Explore
 from coterie_msgs.msg import Answer, TeamMessage
+from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.srv import Ask, GetSemanticMap
 from coterie_ros import conversions
@@ -198,6 +201,24 @@ def test_without_a_bridge_exploring_fails_with_the_reason(ros, monkeypatch) -> N
     end = ros.result(handle.get_result_async())
     assert end.status == GoalStatus.STATUS_ABORTED
     assert "no observation on /ann/observation" in end.result.reason
+
+
+def test_a_robot_whose_map_has_not_come_does_not_claim_to_have_seen_all(ros, monkeypatch) -> None:
+    monkeypatch.setattr("coterie_ros.observations.TIMEOUT", 0.5)
+    node = ros.add(ExplorerNode("explorer", namespace="/ann", context=ros.context))
+    ros.wait_active(node)
+    other = ros.node()
+    client = ActionClient(other, Explore, "ann/explore")
+    driver = other.create_publisher(ObservationMsg, "ann/observation", profile("observations"))
+    ros.wait_for_matched(client, driver)
+    pose = Pose((1.0, 1.0, 0.0), 0.0)
+    blind = Observation(robot="ann", step=0, time=1.0, pose=pose, place="", room=None)
+    driver.publish(conversions.observation_to_msg(blind))
+    ros.spin_until(lambda: node.memory.revision > 0, what="the observation")
+    handle = ros.result(client.send_goal_async(Explore.Goal(max_steps=4)))
+    end = ros.result(handle.get_result_async())
+    assert end.status == GoalStatus.STATUS_ABORTED and not end.result.success
+    assert "no place" in end.result.reason and not node.memory.graph.places
 
 
 def test_sentences_are_understood_and_nonsense_is_refused(ros) -> None:

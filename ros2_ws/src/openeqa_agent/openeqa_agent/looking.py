@@ -18,6 +18,7 @@ _FAULTS = 2
 """Hops in a row that a robot may not answer before it is taken for dead."""
 _LABELS = 50
 """Most labels that are told of, the newest ones."""
+_NO_PLACE = "its observations tell no place that the robot stands at: has its map come?"
 
 
 class Body(Protocol):
@@ -88,6 +89,9 @@ async def go_and_look(
     if seen is None:
         walk.stopped = "no observation of the robot came; is its bridge running?"
         return
+    if not seen.place:
+        walk.stopped = _NO_PLACE
+        return
     explorer = Explorer(question, kind, options)
     positions: dict[str, Vec3] = {}
     faults = 0
@@ -124,6 +128,9 @@ async def go_and_look(
         newer = await body.observation(seen)
         if newer is None or newer.step <= seen.step:
             walk.stopped = result.reason or "no observation followed the hop"
+            return
+        if not newer.place:
+            walk.stopped = _NO_PLACE
             return
         seen = newer
         labels.update(dict.fromkeys(found.label for found in seen.detections))

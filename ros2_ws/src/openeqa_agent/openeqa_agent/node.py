@@ -161,7 +161,7 @@ class OpenNode(AgentNode):
 
     async def observation(self, after: Observation | None) -> Observation | None:
         """Return an observation newer than `after`, or the latest one, after a while."""
-        await self._observed.after(after)
+        await self._observed.after(after, placed=True)
         return self._observed.latest
 
     async def scene(self) -> SceneGraph | None:

@@ -60,6 +60,8 @@ class KnownPlaces:
     def observe(self, observation: Observation, around: bool) -> None:
         """Take in what the robot perceives, which looked around or straight ahead only."""
         here = observation.place
+        if not here:
+            return  # no map has told the robot's driver of places yet
         spot = self.spots.setdefault(here, Spot(observation.pose.position))
         spot.room = observation.room or spot.room
         spot.looked = spot.looked or around

@@ -231,3 +231,13 @@ def test_who_is_blocked_asks_for_the_way_that_it_wants_to_go_and_goes_on():
     free, walked = Driven(blocked=0), Walk()
     asyncio.run(go_and_look(question, free, walked, max_distance=40.0))
     assert free.ways == []
+
+
+def test_without_a_place_nothing_is_said_to_be_seen():
+    class Lost(Driven):
+        async def observation(self, after):
+            return replace(observation("h", told=False), place="", neighbours=())
+
+    walk = Walk()
+    asyncio.run(go_and_look(parse_open("Where is the giraffe?"), Lost(0), walk, max_distance=40.0))
+    assert "no place" in walk.stopped and not walk.hops

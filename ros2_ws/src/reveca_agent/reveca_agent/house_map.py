@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+import numpy as np
+
 from coterie_core.cooperation import Gate, HomeRoom, Spot, Thing, Walkways
 from coterie_core.embodiment import Camera
-from coterie_core.geometry import Box, Pose, Vec3
+from coterie_core.geometry import Box, Pose, Vec3, faces_along
 from coterie_core.household import load_household
 from coterie_core.scene import Receptacle, SceneGraph, SceneObject
 from coterie_core.sightings import SAME, kind_of, lowest_on, mistaken_within, seen_in_passing
@@ -31,6 +33,8 @@ THIN = 0.05
 """What is thinner than this in two directions is missed by detectors though it is in view [m]."""
 LARGEST = 0.5
 """What is larger in every direction is not carried [m]."""
+SETTLED = 0.05
+"""By less than this the faces of furniture's box move without any consequence [m]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +127,35 @@ class HouseMap(TeamMap):
         for thing in found:
             category = load_household().category(thing.label.top)
             if category is not None and (category.opens or category.label in _carrying()):
-                x, y, _ = thing.box.center
-                top = Box((x, y, thing.box.top), (*thing.box.size[:2], 0.02), thing.box.yaw)
-                thing.receptacles = [Receptacle(f"{thing.id}/top", top)]
+                thing.receptacles = [_top(thing)]
         if found:
-            self.floor.forget()
-            self._stands.clear()
-            self._lookouts.clear()
-            self._near.clear()
+            self._refurnished()
             for id_ in new:
                 if objects[id_].kind == "item":
                     self.rest(objects[id_])  # it may stand on what is known since now only
+
+    def _refurnished(self) -> None:
+        """Furniture has changed: where one stands and looks from is found anew."""
+        self.floor.forget()
+        self._stands.clear()
+        self._lookouts.clear()
+        self._near.clear()
+
+    def reshape(self, thing: SceneObject, box: Box) -> None:
+        """Take over what the team's map made of all looks; its top goes with it, and what it bears.
+
+        A change that no plan depends on is left alone.
+        """
+        if _change(thing.box, box) < SETTLED:
+            return
+        super().reshape(thing, box)
+        if thing.receptacles:
+            thing.receptacles = [_top(thing)]
+        self._refurnished()
+        for one in self.scene.objects.values():
+            near = one.kind == "item" and one.room == thing.room and not one.container
+            if near and one.support in ("", thing.id) and not self.put_on(one.id):
+                self.rest(one)
 
     def look(self, id_: str, eye: Vec3) -> None:
         """Take down that an item is seen from a point [m]."""
@@ -355,6 +377,19 @@ class HouseMap(TeamMap):
         stands.sort(key=lambda s: math.dist(s, middle))
         self._stands[one.id] = (one.box, stands)
         return stands
+
+
+def _top(thing: SceneObject) -> Receptacle:
+    """Return the surface of furniture of which only the box is known."""
+    x, y, _ = thing.box.center
+    top = Box((x, y, thing.box.top), (*thing.box.size[:2], 0.02), thing.box.yaw)
+    return Receptacle(f"{thing.id}/top", top)
+
+
+def _change(before: Box, now: Box) -> float:
+    """Return by how much the face of a box moves at most [m]."""
+    was, new = np.array(faces_along(before, now.yaw)), np.array(faces_along(now, now.yaw))
+    return float(np.abs(was - new).max())
 
 
 @cache

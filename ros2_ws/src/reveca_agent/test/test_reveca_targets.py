@@ -211,6 +211,24 @@ def test_a_tall_thing_goes_onto_a_board_that_the_hand_gets_to_with_it(tall, lowe
     assert lowest < motion.then.receptacle.position[2] + tall / 2.0 <= 1.15
 
 
+def test_what_lies_before_a_sofa_is_not_on_it_once_the_team_s_map_tells_how_deep_it_is():
+    body, _, eyes = body_for("ON(sponge, sofa): 1")
+    sponge = detected("sponge", 2.0, 2.0, 0.42)
+    rough = seen("sofa", (2.0, 1.4, 0.4), (2.0, 1.8, 0.8))  # a look took in what is before it
+    eyes.see(rough, sponge)
+    eyes.see(rough, sponge)
+    assert told(body)["rover-sponge-1"].parent == "rover-sofa-1"
+    before = told(body)["rover-sofa-1"].spot
+    sofa = seen("sofa", (2.0, 0.95, 0.4), (2.0, 0.9, 0.8))
+    eyes.see(replace(sofa, fused=True))
+    assert told(body)["rover-sponge-1"].parent == ""
+    found = body.map.thing("rover-sofa-1")
+    assert found.box == sofa.box and found.receptacles[0].surface.size[:2] == (2.0, 0.9)
+    assert told(body)["rover-sofa-1"].spot != before
+    eyes.see(replace(seen("sofa", (2.0, 0.96, 0.4), (2.0, 0.9, 0.8)), fused=True))
+    assert found.box == sofa.box  # a centimeter changes no plan
+
+
 def test_onto_a_sofa_things_go_onto_its_seat():
     body, _, eyes = body_for("ON(sponge, sofa): 1")
     eyes.see(SPONGE, seen("sofa", (2.6, 2.2, 0.4), (0.9, 2.0, 0.8)))

@@ -238,8 +238,25 @@ def test_a_part_of_furniture_of_the_teams_map_is_told_as_the_whole(house, score,
     (found,) = observer.observation("r", 0, 830.0).detections
     assert found.label == (told or next(iter(score)))
     assert found.box.center == pytest.approx(sofa.center if told else view.center, abs=0.01)
+    assert found.fused == bool(told)
     if told:
         assert found.box == sofa and found.scores["bench"] == pytest.approx(0.3 / 1.3)
+
+
+def test_two_views_of_one_piece_of_the_teams_map_are_told_as_one(house):
+    observer = start(house, map_pose=MapPose(), min_views=1)
+    scene = SceneGraph()
+    scene.add_object(furniture("sofa", Box((2.0, 0.0, 0.4), (1.9, 0.9, 0.8))))
+    observer.feed_team_map(scene)
+    house.stand(Pose(home_of(house), 0.0), 840.0)
+    ends = tuple(
+        BoxDetection((x, 0.0, 0.4), (0.0, 0.0, 0.0, 1.0), (0.2, 0.5, 0.8), {"sofa": 0.8})
+        for x in (1.3, 2.7)
+    )
+    observer.add_boxes("head", Boxes(ends, observer.settings.names.map, 840.0), 840.0)
+    (found,) = observer.observation("r", 0, 840.0).detections
+    assert len(observer.objects.items) == 2
+    assert found.fused and found.distance == min(t.distance for t in observer.objects.items)
 
 
 def test_what_the_hand_has_taken_is_not_told_any_more(house):

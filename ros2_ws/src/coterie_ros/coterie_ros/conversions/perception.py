@@ -32,6 +32,7 @@ def detection_to_msg(detection: Detection) -> DetectionMsg:
             LabelScore(label=label, score=float(score)) for label, score in detection.scores.items()
         ],
         has_box=detection.box is not None,
+        fused=detection.fused,
         room=room_to_msg(detection.room),
         distance=float(detection.distance),
         instance=detection.instance,
@@ -64,6 +65,7 @@ def detection_from_msg(message: DetectionMsg, checks: Checks | None = None) -> D
         instance=checks.text("instance", message.instance),
         scores=scores,
         embeddings=embeddings_from_msgs(message.embeddings, checks),
+        fused=bool(message.fused),
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from coterie_core.geometry import Box, distance, share_inside
+from coterie_core.observation import Detection
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.sightings import INSIDE, is_solid, kind_of
 
@@ -52,3 +53,16 @@ class MappedFurniture:
                 away = distance(thing.box.center, box.center)
                 found.append((not same, away, thing.id, thing))
         return min(found, key=lambda one: one[:3])[3] if found else None
+
+
+def pieces_once(detections: Iterable[Detection]) -> list[Detection]:
+    """Return detections with each piece of the team's map once, as the nearest view shows it.
+
+    Several views show a piece: its seat and its back are tracks of their own.
+    """
+    out: dict[object, Detection] = {}
+    for k, one in enumerate(detections):
+        key = (one.label, one.box) if one.fused else k
+        if key not in out or one.distance < out[key].distance:
+            out[key] = one
+    return list(out.values())

@@ -24,7 +24,7 @@ from robot_adapters.sensing.camera import (
 from robot_adapters.sensing.finder import MapFinder
 from robot_adapters.sensing.frames import FrameNames, Jump, Localization
 from robot_adapters.sensing.grid_space import GridData
-from robot_adapters.sensing.mapped import MappedFurniture
+from robot_adapters.sensing.mapped import MappedFurniture, pieces_once
 from robot_adapters.sensing.objects import FoundBox, Looks, Track, Tracks, WaitingBoxes, boxes_of
 from robot_adapters.sensing.own_arm import OwnArm
 from robot_adapters.sensing.places import PlaceSpacing
@@ -249,7 +249,7 @@ class Observer:
         self.work(time)
         pose = self._pose(time)
         oldest = time - self.settings.memory
-        detections = [self._detection(track, where) for track in self.objects.news()]
+        detections = pieces_once(self._detection(track, where) for track in self.objects.news())
         for label, (when, score) in sorted(self._unplaced.items()):
             if when >= oldest:
                 detections.append(Detection(label, score, None, None, 0.0, "", {label: score}))
@@ -418,7 +418,8 @@ class Observer:
             box, scores, label = known.box, known.label.distribution(), known.label.top
         room, score = self.map.room_at(where.to_robot(box.center)), min(1.0, scores[label])
         told = dict(scores)
-        return Detection(label, score, box, room, track.distance, "", told, track.embeddings)
+        near, look, fused = track.distance, track.embeddings, known is not None
+        return Detection(label, score, box, room, near, "", told, look, fused)
 
     def _neighbors(
         self,
