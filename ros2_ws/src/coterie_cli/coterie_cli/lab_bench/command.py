@@ -44,7 +44,7 @@ def main_command(
     tours: Annotated[int, typer.Option(min=1, help="Tours per house, of other questions.")] = 1,
     errands: Annotated[int, typer.Option(min=1, help="Number of tasks per house.")] = 3,
     max_time: Annotated[
-        float, typer.Option(min=1.0, help="Simulated time that a task may take [s].")
+        float, typer.Option(min=1.0, help="Simulated time that a task or an answer may take [s].")
     ] = 600.0,
     pace: Annotated[
         float, typer.Option(min=0.5, max=50.0, help="Simulated seconds per second.")

@@ -49,8 +49,6 @@ from habitat_bridge.factory import RoomOutline, WorldSpec, make_world
 
 NODES_UP = 180.0
 """How long nodes may take until they can be spoken to [s]."""
-ANSWER_PATIENCE = 120.0
-"""How long one answer may take: a robot may go and look for it [s]."""
 MAP_PATIENCE = 60.0
 """How long the mapper may take for images that wait when the robots are done [s]."""
 
@@ -65,7 +63,7 @@ class Size:
         asked: Questions, and as many requests for things.
         tours: Of other questions each.
         errands: Tasks for a leader, and goals that robots share.
-        max_time: Simulated time that each of these may take [s].
+        max_time: Simulated time that each of these and an answer may take [s].
         pace: Simulated seconds per second in the lab, and of robots that explore directly.
     """
 
@@ -194,14 +192,14 @@ class Session:
             await in_loop(operator, watch.settled(MAP_PATIENCE))
             for number, item in enumerate(questions(self.truth, self.house, self.size.asked)):
                 clock = self._clock()
-                asked = await _ask(operator, Asked(item.question.text))
+                asked = await self._ask(operator, Asked(item.question.text))
                 right = asked.answer == ("yes" if item.truth else "no")
                 told = f"answered {asked.answer!r}: {asked.because}"
                 self._book("ask", number, asked.text, clock, "" if right else told,
                            cause=f"{asked.kind}: said {asked.answer!r}")  # fmt: skip
             for number, label in enumerate(requests(self.truth, self.house, self.size.asked)):
                 clock = self._clock()
-                asked = await _ask(operator, Asked(f"a {label}", find=True))
+                asked = await self._ask(operator, Asked(f"a {label}", find=True))
                 scene = watch.shown.scene or SceneGraph()
                 things = [scene.objects[id_] for id_ in asked.objects if id_ in scene.objects]
                 right = found_right(self.truth, label, things)
@@ -214,7 +212,7 @@ class Session:
         """Ask what a tour asks: it is done when all of it is answered."""
         clock = self._clock()
         for one in asked:
-            await _ask(operator, one)
+            await self._ask(operator, one)
         known = [one for one in asked if one.truth]
         wrong = [
             f"{one.text} {one.answer}; in truth: {one.truth}"
@@ -225,6 +223,22 @@ class Session:
         self._book("tour", number, f"{len(asked)} questions", clock, "; ".join(lacks),
                    cause="not answered", score=1.0 - len(wrong) / max(len(known), 1),
                    wrong=wrong)  # fmt: skip
+
+    async def _ask(self, operator: Operator, asked: Asked) -> Asked:
+        """Put a question or a request to the team, and write down what came back.
+
+        A robot may go and look for the answer, as long as tasks may take.
+        """
+        patience = self.size.max_time / self.size.pace
+        try:
+            if asked.find:
+                asked.take(await in_loop(operator, operator.find(asked.text, 10, 60.0)))
+            else:
+                question = Question(f"bench-{time.monotonic_ns()}", "", "", asked.text)
+                asked.take(await in_loop(operator, operator.ask(question, patience)))
+        except (NoAnswer, GoalRejected) as error:
+            asked.take(str(error))
+        return asked
 
     # -- robots that do tasks for a leader -------------------------------------------------------
 
@@ -326,19 +340,6 @@ class Session:
 def _has_map(record: TaskRecord) -> bool:
     """Whether the leader has got the rooms that a person drew: in a lab they come after a while."""
     return record.scene is not None and bool(record.scene.rooms)
-
-
-async def _ask(operator: Operator, asked: Asked) -> Asked:
-    """Put a question or a request to the team, and write down what came back."""
-    try:
-        if asked.find:
-            asked.take(await in_loop(operator, operator.find(asked.text, 10, 60.0)))
-        else:
-            question = Question(f"bench-{time.monotonic_ns()}", "", "", asked.text)
-            asked.take(await in_loop(operator, operator.ask(question, ANSWER_PATIENCE)))
-    except (NoAnswer, GoalRejected) as error:
-        asked.take(str(error))
-    return asked
 
 
 def make_house(seed: int, rooms: int, *, look: bool) -> EmbeddedWorld:
