@@ -116,22 +116,32 @@ class CameraSubscriber:
         images = partial(listen, rate=p["image_rate"])
         images(_image_type(depth), depth, "sensor_data", self._on_depth, convert=convert)
         model = partial(conversions.intrinsics_from_msg, topic=info)
-        listen(CameraInfo, info, "sensor_data", self._on_info, convert=model)
+        for qos in ("latched", "sensor_data"):  # some send it once, latched
+            late = qos == "latched"
+            listen(CameraInfo, info, qos, self._on_info, convert=model, optional=late)
         if p["color"]:
             convert_color = partial(_read_color, topic=color)
             images(_image_type(color), color, "sensor_data", self._on_color, convert=convert_color)
         self._hear_detections(topics["detections"], labels)
         if topics["boxes"]:
-            read = partial(conversions.boxes_from_vision_msg, topic=topics["boxes"], labels=labels)
+            read = self._reader(conversions.boxes_from_vision_msg, topics["boxes"], labels=labels)
             listen(Detection3DArray, topics["boxes"], "detections", self._on_boxes, convert=read)
+
+    def _reader(self, read: Callable[..., Any], topic: str, **more: Any) -> Callable[[Any], Any]:
+        """Return what reads a detector's messages; of what cannot be used the others are kept."""
+
+        def skip(error: ValueError) -> None:
+            self.note(f"{topic}.skipped", f"{topic}: a detection was left out: {error}")
+
+        return partial(read, topic=topic, skip=skip, **more)
 
     def _hear_detections(self, topic: str, labels: Mapping[str, str]) -> None:
         node = self.node
         if node.parameters["detections_type"] == "vision_msgs":
-            read = partial(conversions.detections_from_vision_msg, topic=topic, labels=labels)
+            read = self._reader(conversions.detections_from_vision_msg, topic, labels=labels)
             kind = Detection2DArray
         else:
-            read = partial(conversions.detections_from_msg, topic=topic)
+            read = self._reader(conversions.detections_from_msg, topic)
             kind = ImageDetections
         limit = 10 * node.parameters["queue"]
         node.subscribe(kind, topic, "detections", self._on_found, convert=read, limit=limit)

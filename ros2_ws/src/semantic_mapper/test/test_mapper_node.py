@@ -188,8 +188,13 @@ def test_faults_are_dropped_and_told_and_the_rest_is_mapped(ros: Any) -> None:
     ros.spin_until(lambda: frames(node) == 1)
     bad.header = conversions.header(50.0, OPTICAL)
     bad.detections[0].mask = [1, 2, 3]
+    assert len(bad.detections) > 1
     seer.found.publish(bad)
-    invalid = "r1/camera/detections.invalid"
+    skipped, invalid = (f"r1/camera/detections.{kind}" for kind in ("skipped", "invalid"))
+    ros.spin_until(lambda: node.diagnostics.counter(skipped) == 1, what="what was left out")
+    assert node.diagnostics.counter(invalid) == 0
+    del bad.detections[1:]
+    seer.found.publish(bad)
     ros.spin_until(lambda: node.diagnostics.counter(invalid) == 1, what="the refusal")
     seer.look(1, transform=False)
     ros.spin_until(lambda: node.diagnostics.counter("no_transform") == 1)
