@@ -275,6 +275,21 @@ def test_nothing_for_a_sofa_is_put_onto_the_coffee_table_that_its_box_takes_in(r
         assert rig.put_at == [pytest.approx(lies, abs=0.12)]
 
 
+def test_nothing_for_an_island_is_put_onto_the_lower_table_beside_it(ros):
+    """By the map's boxes they form a row: that of the table takes in the plant on it (51257)."""
+    drawn = {
+        "table#0": ((1.5, 0.6, 0.0), (2.2, 1.4, 0.74)),
+        "top#0": ((2.3, 0.6, 0.0), (2.8, 1.4, 0.9)),
+    }
+    box = Box((2.15, 1.0, 0.45), (1.3, 0.8, 0.9))
+    beside = ("table", Box((1.85, 1.0, 0.42), (0.7, 0.8, 0.84)))
+    rig = before(ros, "kitchen island", box, drawn, pitch=0.4, beside=beside)
+    outcome, reason, holding = rig.do(Place(Target("kitchen island", (1.7, 1.0, 0.9))))
+    assert (outcome, holding, rig.put_at) == (Outcome.OUT_OF_REACH, "cup", []), reason
+    (x, _, z) = rig.bears_at[0]
+    assert x > 2.3 and z == pytest.approx(0.9, abs=0.02), (x, z)
+
+
 def test_nothing_is_put_onto_a_stool_that_a_counters_box_takes_in(ros):
     drawn = {"stool#0": ((1.5, 0.8, 0.0), (1.8, 1.2, 0.6))}
     rig = before(ros, "counter", Box((1.9, 1.0, 0.45), (0.9, 1.2, 0.9)), drawn)

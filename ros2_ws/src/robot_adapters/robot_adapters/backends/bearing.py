@@ -245,6 +245,10 @@ class Bearing:
             if other == label or not is_solid(other) or iou(box, surface) <= 0.0:
                 continue
             tops = usual_tops(other, box, floor)
+            if not is_seat(other):
+                # Its box ends above what stands on it; most of what is seen of it is its top.
+                seen = self._where.relief.height(box.center, box, min(box.size[:2]) / 2.0)
+                tops = tops if seen is None else (seen,)
             if abs(tops[0] - own) < _STEP and not (is_seat(label) or is_seat(other)):
                 row.append(box)
                 continue
