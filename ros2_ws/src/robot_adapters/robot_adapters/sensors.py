@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_STANDS = 0.06
+"""What is seen so near to the place of a thing is that thing [m]; its neighbors are farther."""
 _CYCLE = 0.05
 """Time between rounds of the Observer's thread, at least [s]."""
 _ALIGN_PERIOD = 5.0
@@ -187,6 +189,15 @@ class Sensors:
         own = self._map_pose.to_robot(position)
         self.feed("taken", 10, partial(self.observer.objects.drop, label, own))
         self.feed("taken", 10, partial(self.observer.relief.clear, own))
+
+    async def stands(self, label: str, place: Vec3) -> bool:
+        """Look once more; tell whether images since now show a thing at a place of the map [m]."""
+        since, own = self._node.now(), self._map_pose.to_robot(place)
+        await self.look()
+        return any(
+            one.label == label and math.dist(one.box.center, own) <= _STANDS
+            for one in self.observer.objects.told(since)
+        )
 
     def pose(self) -> Pose:
         """Return where the robot is in the team's map.

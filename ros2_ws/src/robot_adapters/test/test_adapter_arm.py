@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -106,6 +107,39 @@ def test_a_hand_that_closed_on_nothing_reaches_again_where_the_thing_turns_out_t
     points = [point_of(goal.request) for goal in rig.arm.goals[MOVE]]
     assert points[1] == pytest.approx((0.6, 0.1, 0.55), abs=0.02)
     assert points[4] == pytest.approx((0.66, 0.1, 0.55), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("shown", "outcome", "holds"),
+    [
+        ((1.6, 1.1, 0.55), Outcome.HAND_FULL, "something"),  # it took the thing beside it
+        ((1.6, 1.22, 0.55), Outcome.SUCCEEDED, "cup"),  # that is another cup
+        (None, Outcome.SUCCEEDED, "cup"),
+    ],
+)
+def test_what_is_still_seen_where_it_was_is_not_in_the_hand(ros, shown, outcome, holds):
+    """A faucet was taken for the soap dispenser 0.13 m beside it, and said to be that (51261)."""
+    rig = ArmRig(ros)
+    sensors, closed = rig.adapter.sensors, []
+
+    def detect():
+        """A detector tells ten times a second what is where the cup was, and of a table."""
+        now = rig.adapter.now()
+        at = (1.6, 1.1, 0.55) if len(closed) < 4 else shown  # felt, opened, closed; aloft
+        seen = [((1.8, 1.1, 0.25), (0.6, 0.8, 0.5), "table")]
+        seen += [(at, (0.08, 0.08, 0.1), "cup")] if at is not None else []
+        boxes = tuple(BoxDetection(c, (0.0, 0.0, 0.0, 1.0), e, {name: 0.9}) for c, e, name in seen)
+        found = Boxes(boxes, "map", now)
+        sensors.feed("boxes", 20, partial(sensors.observer.add_boxes, "head", found, now))
+
+    ros.node().create_timer(0.1, detect)
+    ros.spin_until(lambda: sensors.observer.objects.told(), what="what is seen")
+    rig.arm.faults = {GRIP: lambda goal: closed.append(goal)}
+    result = rig.do(Pick(CUP))
+    assert len(closed) == 4
+    assert (result[0], result[2]) == (outcome, holds), result[1]
+    if outcome is Outcome.HAND_FULL:
+        assert "the cup is still seen where it was" in result[1]
 
 
 def test_every_code_of_moveit_has_its_outcome(ros):

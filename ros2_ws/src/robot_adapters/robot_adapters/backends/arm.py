@@ -169,19 +169,31 @@ class GraspingArm:
         await self._feel(gripper)
         if self._holding:
             raise Ended(Outcome.HAND_FULL, f"the hand holds {self._holding!r}; put it down first")
-        thing = self._thing(target)
-        why = await self._grasp(gripper, target.label, thing, feedback)
+        thing, known = self._thing(target), known_box(self._where, target)
+        place = target.position if known is None else known.center
+        why = await self._grasp(gripper, target.label, thing, place, feedback)
         again = self._thing(target)
         # Once more only where it turns out to lie elsewhere: then the look was at fault.
         if why and math.dist(again.center, thing.center) >= _ELSEWHERE:
-            why = await self._grasp(gripper, target.label, again, feedback)
+            why = await self._grasp(gripper, target.label, again, place, feedback)
         if why:
             raise Ended(Outcome.HAND_EMPTY, why)
 
     async def _grasp(
-        self, gripper: GripperClient, label: str, thing: Box, feedback: Feedback
+        self, gripper: GripperClient, label: str, thing: Box, place: Vec3, feedback: Feedback
     ) -> str:
-        """Reach for a thing and come back; return why the hand does not hold it ("": it does)."""
+        """Reach for a thing and come back; return why the hand does not hold it ("": it does).
+
+        Args:
+            gripper: The fingers.
+            label: What is to be taken.
+            thing: Its box by the best look, in the team's map.
+            place: Where the map has it [m].
+            feedback: Takes the progress.
+
+        Raises:
+            Ended: The hand holds something, and the thing is where it was: it took another one.
+        """
         point = grip_point(self._local(thing.center), thing.size, self._reach)
         await self._see(thing.center, label)
         await gripper.open()
@@ -203,7 +215,14 @@ class GraspingArm:
         grip = await gripper.close()
         if gripper.holds(grip):
             self._where.taken(label, thing.center)
-            return ""
+            if not await self._where.stands(label, place):
+                return ""
+            self._hold(_FOUND, thing)
+            raise Ended(
+                Outcome.HAND_FULL,
+                f"the hand took something else: the {label} is still seen where it was; put down "
+                "what it holds first",
+            )
         self._hold()
         return f"{label} slipped: {gripper.empty(grip)}"
 

@@ -128,6 +128,10 @@ class Whereabouts(Protocol):
         """Forget having seen a thing at a point of the team's map [m]: the hand holds it now."""
         ...
 
+    async def stands(self, label: str, place: Vec3) -> bool:
+        """Look once more; tell whether images since now show a thing at a place of the map [m]."""
+        ...
+
     @property
     def relief(self) -> TeamRelief:
         """Heights that the robot saw of late, in the team's map.
