@@ -87,9 +87,8 @@ def _twice(first: Detection, second: Detection) -> bool:
     if first.box is None or second.box is None:
         return False
     if first.fused and second.fused:
-        return (
-            first.box == second.box
-        )  # the team's map has looked at both: two boxes are two things
+        # The team's map has looked at both: two boxes are two things.
+        return first.box == second.box
     fixed = load_household().category(first.label)
     if fixed is not None and fixed.kind != "item":
         return True  # large things are reported in parts

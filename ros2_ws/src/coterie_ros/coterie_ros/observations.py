@@ -28,6 +28,7 @@ class Observations:
     def __init__(self, robot: str, topic: str, problem: Callable[[str], object]) -> None:
         self.latest: Observation | None = None
         self.topic = topic
+        self._unplaced = False  # those that came while somebody waited told no place
         self._robot = robot
         self._problem = problem
         self._came = asyncio.Event()
@@ -51,7 +52,7 @@ class Observations:
     @property
     def missing(self) -> str:
         """What to say where `after` waited in vain."""
-        if self.latest is not None and not self.latest.place:
+        if self._unplaced:
             return (
                 f"observations on {self.topic} tell no place that the robot stands at: there are "
                 "no places before its map has come and it is located on it"
@@ -79,5 +80,6 @@ class Observations:
             try:
                 await in_time(self._came.wait(), max(left, 0.0))
             except asyncio.TimeoutError:
+                self._unplaced = self.latest is not None and self.latest is not known
                 return None
         return self.latest
