@@ -84,8 +84,12 @@ def held_text(held: Sequence[Held], now: float) -> str:
     """
     if not held:
         return ""
-    count = "one" if len(held) == 1 else str(len(held))
+    sure = [one for one in held if one.p > 0.5]
+    count = "one" if len(sure or held) == 1 else str(len(sure or held))
     told = f"the team's map holds {count} there"
+    if not sure:  # each is rather something else
+        told = f"{told} that may be one ({any_of(held):.0%} that any is)"
+    held = sure or held
     seen = [(one.seen, one.robot) for one in held if one.seen is not None]
     if not seen:
         return f"{told}, as known beforehand"

@@ -17,6 +17,7 @@ from coterie_core.team_memory import TeamMemory
 from mele_explorer.answer_presence import AnswerPresence
 from mele_explorer.answering import Answerer
 from mele_explorer.memory import Memory
+from mele_explorer.team_map import Held, held_text
 
 ATTIC, GARAGE = RoomView("r1", "attic", "attic"), RoomView("r2", "garage", "garage")
 
@@ -75,6 +76,14 @@ def test_the_map_counts_for_a_robot_that_was_never_there_and_is_named_as_the_sou
     aged = ask(explorer("ada", 1, seen=60.0, now=660.0))
     assert "last seen by tug 10 min ago" in aged.explanation
     assert aged.evidence.age == pytest.approx(600.0)
+
+
+def test_what_is_rather_something_else_is_said_to_be_so() -> None:
+    """It was told as "2 there", whatever the map took it for rather."""
+    doubtful = [Held(0.3, 50.0, "tug"), Held(0.2, None, "")]
+    told = held_text(doubtful, 60.0)
+    assert told.startswith("the team's map holds 2 there that may be one (44% that any is), last")
+    assert "holds one there, last seen by bob" in held_text([*doubtful, Held(0.9, 40.0, "bob")], 60)
 
 
 def test_age_takes_certainty_away() -> None:
