@@ -310,7 +310,7 @@ def test_nothing_for_a_sofa_is_put_onto_the_coffee_table_that_its_box_takes_in(r
 
 
 def test_nothing_for_an_island_is_put_onto_the_lower_table_beside_it(ros):
-    """By the map's boxes they form a row: that of the table takes in the plant on it (51257)."""
+    """By the map's boxes they form a row: that of the table takes in what stands on it."""
     drawn = {
         "table#0": ((1.5, 0.6, 0.0), (2.2, 1.4, 0.74)),
         "top#0": ((2.3, 0.6, 0.0), (2.8, 1.4, 0.9)),
