@@ -16,6 +16,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.team_client import FoundObjects, TeamAnswer
 from coterie_cli.figures.tour import cloud_points, draw, legs
+from coterie_cli.lab_bench.sessions import make_house
 from coterie_cli.tour.command import TourOptions, marked, results_table, tour_team
 from coterie_cli.tour.map_watch import MapWatch, Shown
 from coterie_cli.tour.record import Asked, TourRecord, questions_of_house
@@ -67,6 +68,16 @@ def test_questions_have_their_truth_and_go_to_different_parts_of_the_team(house)
     label = where.text.removeprefix("Where is the ").removesuffix("?")
     (thing,) = [t for t in house.objects.values() if t.label.top == label]
     assert house.rooms[thing.room].name == where.truth
+
+
+def test_what_may_be_understood_in_two_ways_is_not_asked() -> None:
+    truth = make_house(51042, 4, look=False).truth()
+    asked = {one.text for seed in range(100) for one in questions_of_house(truth, seed)}
+    labels = {thing.label.top for thing in truth.objects.values()}
+    assert {"bed", "cabinet", "wall cabinet"} <= labels
+    assert "What colour is the bed?" not in asked  # its linen is white, its frame is not
+    assert "How many cabinets are there?" not in asked
+    assert {"What colour is the sofa?", "How many wall cabinets are there?"} <= asked
 
 
 def test_every_kind_of_answer_is_kept_shown_and_saved(house, tmp_path: Path, capsys) -> None:

@@ -139,6 +139,9 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
             text = f"never been in {where}: common sense gives {evidence.prior:.0%}"
         if state.told and evidence.kind in ("not_there", "prior_only"):
             text = f"{text}, but {state.told}"
+        if yes and evidence.kind == "not_there":
+            likely = f"it was {evidence.prior:.0%} likely before that look"
+            text = f"{text}; yet {likely}, and {state.hidden:.0%} of things are seen by no look"
         if state.note and evidence.kind != "nothing":
             text = f"{text} ({state.note})"
         confidence = max(state.p_yes, 1.0 - state.p_yes)

@@ -259,6 +259,21 @@ def test_looking_again_helps_but_not_against_what_is_hidden() -> None:
     assert missed[-1] == pytest.approx(0.1)
 
 
+def test_a_yes_without_a_sighting_says_why() -> None:
+    memory = memory_of(("a", KITCHEN, []), ("b", KITCHEN, []), ("c", BED_1, []))
+    detector = DetectorModel(hidden=0.3, miss=0.4)
+    sure = plain(memory, Sense(0.9), detector=detector).answer_by_rule(
+        Question("q", "mug", "kitchen")
+    )
+    assert sure.yes and sure.evidence.kind == "not_there"
+    assert "not found; yet it was 90% likely" in sure.explanation
+    assert "30% of things are seen by no look" in sure.explanation
+    rare = plain(memory, Sense(0.2), detector=detector).answer_by_rule(
+        Question("q", "mug", "kitchen")
+    )
+    assert not rare.yes and "yet" not in rare.explanation
+
+
 def test_synonyms_count_for_words_the_detector_does_not_use() -> None:
     memory = memory_of(("a", KITCHEN, ["couch"]), ("b", BED_1, []))
     answerer = plain(memory, Sense(0.1))

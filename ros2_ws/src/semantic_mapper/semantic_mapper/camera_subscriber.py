@@ -26,6 +26,8 @@ from coterie_ros.conversions.detections import Detection2DArray, Detection3DArra
 from semantic_mapper.builder import MapBuilder
 
 Model = tuple[tuple[int, int], tuple[float, float, float, float]]
+COLOR_PATIENCE = 1.0
+"""How long a frame waits for its color image, where the camera sends any [s]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +56,17 @@ class Job:
 
 @dataclass(slots=True)
 class Waiting:
-    """A frame whose pose or camera model has not come yet, until `due` [s of the loop's clock]."""
+    """A frame of which something has not come yet.
+
+    On the loop's clock [s]: pose and camera model are waited for until `due`, the color image until
+    `color_due`.
+    """
 
     time: float
     depth: Depth
     found: DetectedImage | DetectedBoxes
     due: float
+    color_due: float
 
 
 class CameraSubscriber:
@@ -152,6 +159,8 @@ class CameraSubscriber:
     def _on_color(self, stamped: tuple[float, npt.NDArray[np.uint8], str]) -> None:
         time, pixels, self._eye = stamped
         self.pairs.add_color(time, pixels)
+        if self._waiting:
+            self.retry()
 
     def _on_boxes(self, found: DetectedBoxes) -> None:
         if self._model is not None and self._box_pairs.expects(found.time):
@@ -171,9 +180,10 @@ class CameraSubscriber:
         self._joined(self.pairs.add_detections(found.time, found))
 
     def _joined(self, pairs: Sequence[tuple[float, Depth, DetectedImage | DetectedBoxes]]) -> None:
-        due = asyncio.get_running_loop().time() + self.node.parameters["transform_patience"]
+        now = asyncio.get_running_loop().time()
+        due = now + self.node.parameters["transform_patience"]
         for time, depth, found in pairs:
-            self._waiting.append(Waiting(time, depth, found, due))
+            self._waiting.append(Waiting(time, depth, found, due, now + COLOR_PATIENCE))
         while len(self._waiting) > self.node.parameters["queue"]:
             self._waiting.popleft()
             self.note("frames_dropped", f"{self.name}: frames come faster than transforms")
@@ -185,6 +195,10 @@ class CameraSubscriber:
         self._retry_boxes(now)
         while self._waiting:
             item = self._waiting[0]
+            # Without color rather than not at all, where frames come faster than color images.
+            few = 2 * len(self._waiting) <= self.node.parameters["queue"]
+            if few and now < item.color_due and self.pairs.expects_color(item.time):
+                return
             try:
                 job = self._job(item)
             except TransformNotYet as error:

@@ -301,6 +301,31 @@ def test_boxes_of_a_detector_in_space_are_mapped_with_their_color(ros: Any) -> N
     assert vase.properties["color"] == "red"
 
 
+def test_a_frame_waits_for_its_color_image(ros: Any) -> None:
+    node = start(ros)
+    ear = Ear(ros)
+    ear.hear(SemanticMap, "semantic_map")
+    seer = Seer(ros)
+    seer.wait()
+    color = seer.node.create_publisher(Image, "r1/camera/color/image_raw", profile("sensor_data"))
+    ros.wait_for_matched(color)
+    red = np.full((ROWS, COLS, 3), (200, 20, 20), np.uint8)
+    pairs = node._inlets[0].pairs
+    color.publish(conversions.image_to_msg(red, conversions.header(0.5, OPTICAL)))
+    ros.spin_until(lambda: pairs.color_at(0.5) is not None)
+    for k in range(len(SIDES)):
+        seer.look(k)
+        ros.spin_until(lambda k=k: pairs.counts.pairs == k + 1)
+        assert frames(node) == k  # not mapped yet
+        head = conversions.header(seer.time, OPTICAL)
+        color.publish(conversions.image_to_msg(red, head))
+        ros.spin_until(lambda k=k: frames(node) == k + 1)
+    ros.spin_until(lambda: ear.labels() == ["mug", "table"])
+    assert {thing.properties.get("color") for thing in ear.scene().objects.values()} == {"red"}
+    seer.look(0)  # and without one it is mapped as well
+    ros.spin_until(lambda: frames(node) == len(SIDES) + 1)
+
+
 def test_depth_narrows_boxes_in_space(ros: Any) -> None:
     """A box that stands as the camera does holds floor as well; depth tells it from the table."""
     pytest.importorskip("vision_msgs.msg")

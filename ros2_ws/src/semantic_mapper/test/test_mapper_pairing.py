@@ -58,6 +58,19 @@ def test_colour_comes_along_if_it_is_near():
     assert pairs.color_at(1.0) is None  # only so many are kept
 
 
+def test_colour_is_expected_until_a_later_one_came_or_the_camera_sends_none():
+    pairs = FramePairs(0.02, limit=2)
+    assert not pairs.expects_color(1.0)  # none came yet
+    pairs.add_color(1.0, "c1")
+    assert not pairs.expects_color(1.01)  # it is there
+    assert pairs.expects_color(2.0)
+    assert not pairs.expects_color(11.1)  # silent for 10.1 s
+    pairs.add_color(2.5, "c2")
+    assert not pairs.expects_color(2.0)
+    pairs.restart()
+    assert not pairs.expects_color(2.6)
+
+
 def test_a_clock_that_begins_anew():
     pairs = FramePairs(0.0)
     pairs.add_depth(100.0, "old")

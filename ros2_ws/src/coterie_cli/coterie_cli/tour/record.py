@@ -12,15 +12,18 @@ from typing import Literal
 from coterie_bringup.team_client import FoundObjects, TeamAnswer
 from coterie_cli.ask import evidence_text, thing_data
 from coterie_cli.demo.referee import bank_of_house
-from coterie_core.colors import color_name
+from coterie_core.colors import are_alike, color_name
 from coterie_core.geometry import Vec3
 from coterie_core.household import plural
 from coterie_core.questions import OpenAnswer
-from coterie_core.scene import SceneGraph
+from coterie_core.scene import SceneGraph, SceneObject
+from habitat_bridge.render.mesh import shown_colors
 
 FIND = "something to sit on that is not a chair"
 _LEAST = 0.1
 """Smallest volume of a thing that is asked about [m^3]: it is seen from anywhere in its room."""
+_PLAIN = 0.85
+"""Least share of the surface of what is asked for its color that has this color, or one like it."""
 _WORDS = {True: "yes", False: "no", None: "cannot tell"}
 
 
@@ -107,6 +110,9 @@ class TourRecord:
 def questions_of_house(truth: SceneGraph, seed: int) -> list[Asked]:
     """Choose what to ask: two presence questions, three open ones, a request; with their truth.
 
+    What people may understand in two ways is not asked: the color of what shows several, such as a
+    bed with white linen, and how many cabinets there are where wall cabinets are, too.
+
     Args:
         truth: The truth of the world.
         seed: Chooses the things.
@@ -134,7 +140,7 @@ def questions_of_house(truth: SceneGraph, seed: int) -> list[Asked]:
     if large:
         thing = large.pop()
         asked.append(Asked(f"Where is the {thing.label.top}?", truth=rooms[thing.room]))
-    painted = [thing for thing in large if color_name(thing.properties.get("color", ""))]
+    painted = [thing for thing in large if _is_plain(thing)]
     if painted:
         thing = painted.pop()
         color = color_name(thing.properties["color"])
@@ -142,8 +148,20 @@ def questions_of_house(truth: SceneGraph, seed: int) -> list[Asked]:
     several = sorted(
         {t.label.top for t in truth.objects.values() if t.kind == "furniture"}
         & {label for label, n in count.items() if 2 <= n <= 5}
+        - {label for label in count for other in count if other.endswith(f" {label}")}
     )
     if several:
         label = rng.choice(several)
         asked.append(Asked(f"How many {plural(label)} are there?", truth=str(count[label])))
     return [*asked, Asked(FIND, find=True)]
+
+
+def _is_plain(thing: SceneObject) -> bool:
+    """Tell whether the color of a thing's paint is that of what one sees of it."""
+    paint = color_name(thing.properties.get("color", ""))
+    alike = (
+        share
+        for name, share in shown_colors(thing).items()
+        if name == paint or are_alike(name, paint)
+    )
+    return bool(paint) and sum(alike) >= _PLAIN

@@ -12,6 +12,8 @@ C = TypeVar("C")
 
 DEPTH_SILENT = 2.0
 """A camera whose depth image is older than this sends none [s]."""
+COLOR_SILENT = 10.0
+"""A camera whose colour image is older than this sends none [s]."""
 
 
 @dataclass(slots=True)
@@ -44,11 +46,13 @@ class FramePairs(Generic[D, F, C]):
         self._color: OrderedDict[float, C] = OrderedDict()
         self._last = float("-inf")
         self._newest = float("-inf")
+        self._newest_color = float("-inf")
         self.counts = PairCounts()
 
     def add_color(self, time: float, color: C) -> None:
         """Note a colour image of a moment [s]."""
         self._color[time] = color
+        self._newest_color = time
         while len(self._color) > self._limit:
             self._color.popitem(last=False)
 
@@ -80,6 +84,15 @@ class FramePairs(Generic[D, F, C]):
             return None
         return self._color[near]
 
+    def expects_color(self, time: float) -> bool:
+        """Whether the colour image of a moment [s] is not there, and may come.
+
+        It does not where none came for `COLOR_SILENT`, nor after a later one.
+        """
+        if self.color_at(time) is not None:
+            return False
+        return time - COLOR_SILENT <= self._newest_color < time
+
     def expects(self, time: float) -> bool:
         """Whether the depth image of a moment [s] is there, or may come.
 
@@ -94,7 +107,7 @@ class FramePairs(Generic[D, F, C]):
         self._depth.clear()
         self._found.clear()
         self._color.clear()
-        self._last = float("-inf")
+        self._newest_color = self._last = float("-inf")
 
     def _old(self, time: float) -> bool:
         if time == self._last:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import shapely
 from shapely.geometry import Polygon
 
+from coterie_core.colors import color_names
 from coterie_core.geometry import Box
 from coterie_core.scene import SceneObject
 from habitat_bridge.house.house import Door, House, Wall
@@ -120,6 +121,21 @@ def object_mesh(
     turned = vertices @ np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
     turned += (at.center[0], at.center[1], at.bottom)
     return ObjectMesh(turned.astype(np.float32), triangles.astype(np.uint32), colors)
+
+
+def shown_colors(thing: SceneObject) -> dict[str, float]:
+    """Return the name of every color that an object is drawn with, with its share of the surface.
+
+    Args:
+        thing: The object, as for `object_mesh`.
+    """
+    mesh = object_mesh(thing)
+    a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
+    areas = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    shares: dict[str, float] = {}
+    for name, area in zip(color_names(mesh.color), areas / areas.sum(), strict=True):
+        shares[name] = shares.get(name, 0.0) + float(area)
+    return shares
 
 
 def structure_meshes(house: House) -> dict[str, ObjectMesh]:
