@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import threading
+import time
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +32,10 @@ def test_it_says_how_this_computers_share_is_gone_on_with(
     note_run(directory, team)
     # Tests that run in a shell's background hand on that SIGINT is ignored.
     child = subprocess.Popen(["env", "--default-signal=INT", "sleep", "60"])
+    end = time.monotonic() + 20.0
+    while Path(f"/proc/{child.pid}/comm").read_text("utf-8").strip() != "sleep":
+        assert time.monotonic() < end, "env has not become sleep: SIGINT may be ignored until then"
+        time.sleep(0.01)
     threading.Thread(target=child.wait, daemon=True).start()  # or it stays, as a zombie
     state = rundir.own_state(team.name, 42, directory, host=host_option(team, host))
     state.pid, state.pid_birth = child.pid, rundir.process_birth(child.pid)
