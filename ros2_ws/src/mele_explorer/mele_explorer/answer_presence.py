@@ -140,7 +140,7 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
         if state.told and evidence.kind in ("not_there", "prior_only"):
             text = f"{text}, but {state.told}"
         if yes and evidence.kind == "not_there":
-            likely = f"it was {evidence.prior:.0%} likely before that look"
+            likely = f"it was {evidence.prior:.0%} likely beforehand"
             text = f"{text}; yet {likely}, and {state.hidden:.0%} of things are seen by no look"
         if state.note and evidence.kind != "nothing":
             text = f"{text} ({state.note})"

@@ -111,7 +111,7 @@ class CameraSubscriber:
         self._eye = ""
         self._hears_boxes = bool(p["boxes_topic"])
         self._waiting: deque[Waiting] = deque()
-        self._boxes: deque[tuple[DetectedBoxes, float]] = deque(maxlen=p["queue"])
+        self._boxes: deque[tuple[DetectedBoxes, float, float]] = deque(maxlen=p["queue"])
         topics = {
             name: p[f"{name}_topic"].replace("{robot}", robot).replace("{camera}", camera)
             for name in ("depth", "info", "color", "detections", "boxes")
@@ -159,16 +159,16 @@ class CameraSubscriber:
     def _on_color(self, stamped: tuple[float, npt.NDArray[np.uint8], str]) -> None:
         time, pixels, self._eye = stamped
         self.pairs.add_color(time, pixels)
-        if self._waiting:
-            self.retry()
+        self.retry()
 
     def _on_boxes(self, found: DetectedBoxes) -> None:
         if self._model is not None and self._box_pairs.expects(found.time):
             # Depth shows which part is the thing's: boxes along the camera's axes are wide.
             self._joined(self._box_pairs.add_detections(found.time, found))
             return
-        due = asyncio.get_running_loop().time() + self.node.parameters["transform_patience"]
-        self._boxes.append((found, due))
+        now = asyncio.get_running_loop().time()
+        due = now + self.node.parameters["transform_patience"]
+        self._boxes.append((found, due, now + COLOR_PATIENCE))
         self.retry()
 
     def _on_depth(self, stamped: tuple[float, Depth]) -> None:
@@ -195,9 +195,7 @@ class CameraSubscriber:
         self._retry_boxes(now)
         while self._waiting:
             item = self._waiting[0]
-            # Without color rather than not at all, where frames come faster than color images.
-            few = 2 * len(self._waiting) <= self.node.parameters["queue"]
-            if few and now < item.color_due and self.pairs.expects_color(item.time):
+            if self._awaits_color(item.time, now < item.color_due, len(self._waiting)):
                 return
             try:
                 job = self._job(item)
@@ -212,9 +210,19 @@ class CameraSubscriber:
                     self.offer(job)
             self._waiting.popleft()
 
+    def _awaits_color(self, time: float, patient: bool, waiting: int) -> bool:
+        """Whether what was seen at a moment [s] is to wait for its color image.
+
+        Where half of the queue waits it goes without, rather than be dropped.
+        """
+        few = 2 * waiting <= self.node.parameters["queue"]
+        return patient and few and self.pairs.expects_color(time)
+
     def _retry_boxes(self, now: float) -> None:
         while self._boxes:
-            found, due = self._boxes[0]
+            found, due, color_due = self._boxes[0]
+            if self._awaits_color(found.time, now < color_due, len(self._boxes)):
+                return
             try:
                 job = self._boxes_job(found)
             except TransformError as error:

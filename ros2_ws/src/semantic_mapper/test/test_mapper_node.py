@@ -33,6 +33,7 @@ from coterie_msgs.srv import SaveMap
 from coterie_ros import conversions
 from coterie_ros.pictures import SHOW, SHOWN, Wanted, WantedThing, shown_as
 from coterie_ros.qos import profile
+from semantic_mapper import camera_subscriber
 from semantic_mapper.node import MapperNode
 from tf2_msgs.msg import TFMessage
 
@@ -288,10 +289,15 @@ def test_boxes_of_a_detector_in_space_are_mapped_with_their_color(ros: Any) -> N
         seer.tf.publish(TFMessage(transforms=[seer.pose(SIDES[0])]))
         seer.info.publish(conversions.camera_info_to_msg(CAMERA, head))
         red = np.full((ROWS, COLS, 3), (200, 20, 20), np.uint8)
+        found = BoxDetection((0.0, 0.1, 2.0), (0.0, 0.0, 0.0, 1.0), (0.3, 0.2, 0.1), {"vase": 0.9})
+        found_first = k % 2 == 1  # the color image comes before the boxes, or after them
+        if found_first:
+            boxes.publish(conversions.boxes_to_vision_msg([found], head))
+            ros.spin_until(lambda: len(node._inlets[0]._boxes) == 1)
         color.publish(conversions.image_to_msg(red, head))
         ros.spin_until(lambda: node._inlets[0].pairs.color_at(seer.time) is not None)
-        found = BoxDetection((0.0, 0.1, 2.0), (0.0, 0.0, 0.0, 1.0), (0.3, 0.2, 0.1), {"vase": 0.9})
-        boxes.publish(conversions.boxes_to_vision_msg([found], head))
+        if not found_first:
+            boxes.publish(conversions.boxes_to_vision_msg([found], head))
         ros.spin_until(lambda k=k: frames(node) == k + 1, what="the boxes to be mapped")
     ros.spin_until(lambda: ear.labels() == ["vase"])
     (vase,) = ear.scene().objects.values()
@@ -301,7 +307,8 @@ def test_boxes_of_a_detector_in_space_are_mapped_with_their_color(ros: Any) -> N
     assert vase.properties["color"] == "red"
 
 
-def test_a_frame_waits_for_its_color_image(ros: Any) -> None:
+def test_a_frame_waits_for_its_color_image(ros: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(camera_subscriber, "COLOR_PATIENCE", 30.0)
     node = start(ros)
     ear = Ear(ros)
     ear.hear(SemanticMap, "semantic_map")
@@ -316,12 +323,14 @@ def test_a_frame_waits_for_its_color_image(ros: Any) -> None:
     for k in range(len(SIDES)):
         seer.look(k)
         ros.spin_until(lambda k=k: pairs.counts.pairs == k + 1)
+        ros.spin(0.5)
         assert frames(node) == k  # not mapped yet
         head = conversions.header(seer.time, OPTICAL)
         color.publish(conversions.image_to_msg(red, head))
         ros.spin_until(lambda k=k: frames(node) == k + 1)
     ros.spin_until(lambda: ear.labels() == ["mug", "table"])
     assert {thing.properties.get("color") for thing in ear.scene().objects.values()} == {"red"}
+    monkeypatch.setattr(camera_subscriber, "COLOR_PATIENCE", 0.2)
     seer.look(0)  # and without one it is mapped as well
     ros.spin_until(lambda: frames(node) == len(SIDES) + 1)
 

@@ -110,8 +110,8 @@ class TourRecord:
 def questions_of_house(truth: SceneGraph, seed: int) -> list[Asked]:
     """Choose what to ask: two presence questions, three open ones, a request; with their truth.
 
-    What people may understand in two ways is not asked: the color of what shows several, such as a
-    bed with white linen, and how many cabinets there are where wall cabinets are, too.
+    Open questions that people may understand in two ways are left out: the color of what shows
+    several, such as a bed with white linen, and cabinets where wall cabinets are, too.
 
     Args:
         truth: The truth of the world.
@@ -126,13 +126,18 @@ def questions_of_house(truth: SceneGraph, seed: int) -> list[Asked]:
         items = [item for item in bank if item.truth is yes and item.question.object in stands]
         if items:
             asked.append(Asked(rng.choice(items).question.text, truth=_WORDS[yes]))
-    count = Counter(thing.label.top for thing in truth.objects.values())
+    labels = Counter(thing.label.top for thing in truth.objects.values())
+    count = {
+        label: number
+        for label, number in labels.items()
+        if not any(other.endswith(f" {label}") for other in labels)
+    }
     rooms = {room.id: room.name for room in truth.rooms.values()}
     large = [
         thing
         for thing in sorted(truth.objects.values(), key=lambda t: t.id)
         if thing.kind == "furniture"
-        and count[thing.label.top] == 1
+        and count.get(thing.label.top) == 1
         and thing.box.volume >= _LEAST
         and thing.room in rooms
     ]
@@ -148,7 +153,6 @@ def questions_of_house(truth: SceneGraph, seed: int) -> list[Asked]:
     several = sorted(
         {t.label.top for t in truth.objects.values() if t.kind == "furniture"}
         & {label for label, n in count.items() if 2 <= n <= 5}
-        - {label for label in count for other in count if other.endswith(f" {label}")}
     )
     if several:
         label = rng.choice(several)
