@@ -5,6 +5,7 @@ import json
 import socket
 import time
 
+import numpy as np
 import pytest
 import websockets
 
@@ -89,9 +90,10 @@ def test_a_click_on_a_box_and_that_nothing_fits(page, browser):
     browser.press("First unanswered")
     browser.see("something to sit on")
     (client,) = page.page.server.get_clients().values()
-    before = client.camera.update_timestamp
+    box, told = page.view.shapes.boxes(["obj0"]).centers[0], []
+    client.camera.on_update(lambda camera: told.append(camera.look_at.copy()))
     show(page, lambda: page.look("obj0"))
-    until(lambda: client.camera.update_timestamp > before)  # the view has turned to it
+    until(lambda: any(np.allclose(at, box, atol=0.05) for at in told))  # the browser's own word
     browser.frames(2)
     middle = browser.run(
         "(() => { const r = document.querySelector('canvas').getBoundingClientRect();"
