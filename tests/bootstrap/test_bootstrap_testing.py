@@ -21,6 +21,7 @@ def commands(**selection: object) -> list[tuple[str, ...]]:
 def test_without_a_selection_everything_runs_in_order() -> None:
     names = [part.name for part in testing.parts(ROOT)]
     assert names == ["ruff check", "ruff format", "mypy", "tests without ROS", "tests with ROS"]
+    assert [part.name for part in testing.parts(ROOT) if part.again] == names[-2:]
 
 
 def test_selection_runs_one_session_and_no_linters() -> None:

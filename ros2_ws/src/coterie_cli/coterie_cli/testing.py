@@ -1,8 +1,8 @@
 """``./coterie test``: lint, types, ROS-free tests, ROS tests, and a table of how they went.
 
 Linters and type checks run in the background of the ROS-free tests; tests run in as many
-processes as there are cores, and ROS tests, which wait a lot, in one more. Up to three ROS tests
-that failed run once more, alone: they are named, and so is what the second try showed.
+processes as there are cores, and ROS tests, which wait a lot, in one more. Up to three tests of
+either kind that failed run once more, alone: they are named, and so is what the second try showed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class Part:
         command: Program and arguments, run at the repository's root.
         background: Whether it runs beside the others; its output is shown when it has ended.
         again: Whether a few failed tests run once more, alone. It is for tests over real
-            middleware, whose deadlines are in seconds of a machine that others use as well.
+            middleware, processes and browsers, whose deadlines are in seconds of a machine that
+            others use as well.
     """
 
     name: str
@@ -158,7 +159,7 @@ def parts(
         Part("ruff check", (ruff, "check", "."), background=True),
         Part("ruff format", (ruff, "format", "--check", "."), background=True),
         Part("mypy", (_tool("mypy"), *typed_targets(root)), background=True),
-        Part("tests without ROS", (pytest, *_spread(), "-m", "not ros")),
+        Part("tests without ROS", (pytest, *_spread(), "-m", "not ros"), again=True),
         # More than half of their time they wait: for simulated time, discovery, deadlines.
         Part("tests with ROS", (pytest, *_spread(1), "-m", "ros"), again=True),
     ]
