@@ -355,7 +355,7 @@ class AgentNode(LifecycleNode):
         limit: int = 2000,
         rate: float | None = None,
         sampled: bool = False,
-        optional: bool = False,
+        latched: bool = False,
     ) -> None:
         """Subscribe; `callback` gets each message in the loop's thread, in the order they came.
 
@@ -370,7 +370,7 @@ class AgentNode(LifecycleNode):
             rate: How many messages a second are read [1/s]; more are dropped unread. For images:
                 a camera that floods takes no time from others then. None: all.
             sampled: More messages than `rate` are no problem that is told.
-            optional: Nor are publishers of another QoS: there is a second subscription for them.
+            latched: Publishers that send once, and latch it, are heard, too.
         """
         end = subscribe(
             self,
@@ -382,7 +382,7 @@ class AgentNode(LifecycleNode):
             limit=limit,
             rate=rate,
             sampled=sampled,
-            optional=optional,
+            latched=latched,
         )
         self._scopes[self._scope].append(end)
 

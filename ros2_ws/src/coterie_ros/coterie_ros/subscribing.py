@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.qos import DurabilityPolicy
 from rclpy.serialization import deserialize_message
+from rclpy.subscription import Subscription
 
 from coterie_core.rate import Rate
 from coterie_ros.qos import profile
@@ -16,6 +18,9 @@ from coterie_ros.shared_subscriptions import can_share, share
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
+
+_LOOK = 1.0
+"""How often a publisher that latches is looked for [s]."""
 
 
 def subscribe(
@@ -29,7 +34,7 @@ def subscribe(
     limit: int,
     rate: float | None,
     sampled: bool = False,
-    optional: bool = False,
+    latched: bool = False,
 ) -> Callable[[], object]:
     """Subscribe; see `AgentNode.subscribe`. Returns what ends it."""
     waiting = 0
@@ -69,16 +74,51 @@ def subscribe(
             node.loop.spawn(outcome, f"subscription {topic}")
 
     node.diagnostics.add_source(topic, lambda: {"waiting": waiting})
+
+    def listen(qos: str) -> Subscription:
+        # Raw messages are bytes: what is dropped was never made into an object.
+        raw = bucket is not None
+        return node.create_subscription(message_type, topic, receive, profile(qos), raw=raw)
+
     if bucket is None and can_share(node, qos):
-        return share(node, message_type, topic, qos, receive)
-    # Raw messages are bytes: what is dropped was never made into an object.
-    subscription = node.create_subscription(
-        message_type,
-        topic,
-        receive,
-        profile(qos),
-        # By default rclpy logs that nothing will be received of a publisher of another QoS.
-        event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=not optional),
-        raw=bucket is not None,
-    )
-    return partial(node.destroy_subscription, subscription)
+        end: Callable[[], object] = share(node, message_type, topic, qos, receive)
+    else:
+        end = partial(node.destroy_subscription, listen(qos))
+    return _with_latched(node, topic, partial(listen, "latched"), end) if latched else end
+
+
+def _with_latched(
+    node: AgentNode,
+    topic: str,
+    listen: Callable[[], Subscription],
+    end: Callable[[], object],
+) -> Callable[[], object]:
+    """Subscribe once more as soon as a publisher of the topic latches; return what ends both.
+
+    Not before: of a publisher that does not, a subscription that asks for it gets nothing, and
+    both nodes warn of it.
+    """
+    second: list[Subscription] = []
+    ended = False
+
+    def look() -> bool:
+        told = [] if ended else node.get_publishers_info_by_topic(topic)
+        if any(one.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for one in told):
+            second.append(listen())
+        return bool(second)
+
+    async def watch() -> None:
+        while node.executor is None or not await node.in_executor(look):
+            await asyncio.sleep(_LOOK)
+
+    watching = node.run(watch(), f"latched {topic}")
+
+    def end_both() -> None:
+        nonlocal ended
+        ended = True
+        watching.cancel()
+        for subscription in second:
+            node.destroy_subscription(subscription)
+        end()
+
+    return end_both

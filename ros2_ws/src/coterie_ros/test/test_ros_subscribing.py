@@ -92,3 +92,37 @@ def test_many_nodes_of_a_process_subscribe_once_and_each_hears_all(ros):
     for ear in ears[1:]:
         ear.trigger_deactivate()
     ros.spin_until(lambda: words.get_subscription_count() == 0, what="nobody")
+
+
+class Late(AgentNode):
+    """Listens to words of those that send them again, and of those that latch them."""
+
+    def on_start(self) -> None:
+        self.heard: list[str] = []
+        self.subscribe(
+            String, "words", "sensor_data", lambda m: self.heard.append(m.data), latched=True
+        )
+
+
+def test_what_was_latched_is_heard(ros):
+    node = ros.node()
+    node.create_publisher(String, "words", profile("latched")).publish(String(data="kept"))
+    late = ros.add(Late("late", context=ros.context))
+    ros.wait_active(late)
+    ros.spin_until(lambda: late.heard == ["kept"], what="the word that was latched")
+    late.trigger_deactivate()
+    ros.spin_until(lambda: node.count_subscribers("words") == 0, what="nobody")
+
+
+def test_of_who_latches_nothing_it_is_not_asked(ros):
+    node = ros.node()
+    plain = node.create_publisher(String, "words", profile("sensor_data"))
+    late = ros.add(Late("late", context=ros.context))
+    ros.wait_active(late)
+    ros.wait_for_matched(plain)
+    ros.spin(2.5)  # it has looked more than once
+    assert node.count_subscribers("words") == 1
+    plain.publish(String(data="again"))
+    ros.spin_until(lambda: late.heard == ["again"], what="the word")
+    node.create_publisher(String, "words", profile("latched"))
+    ros.spin_until(lambda: node.count_subscribers("words") == 2, what="who listens to it as well")

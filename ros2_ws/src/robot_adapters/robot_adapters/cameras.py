@@ -76,11 +76,10 @@ class Cameras:
     def _hear_camera(self, camera: CameraSettings) -> None:
         node, found = self._node, camera.detections
         for topic, detector in ((camera.info, False), (found.info, True)):
-            # Some send it once, latched; others do not latch.
-            for qos in ("latched", "sensor_data") if topic else ():
+            if topic:
                 node.subscribe(
-                    CameraInfo, topic, qos, partial(self._on_info, camera, detector),
-                    convert=partial(read_model, topic=topic), optional=qos == "latched",
+                    CameraInfo, topic, "sensor_data", partial(self._on_info, camera, detector),
+                    convert=partial(read_model, topic=topic), latched=True,
                 )  # fmt: skip
         images = partial(node.subscribe, limit=_KEPT["images"],
                          rate=self._settings.sensors.max_rate)  # fmt: skip

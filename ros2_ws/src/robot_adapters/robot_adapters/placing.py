@@ -67,11 +67,10 @@ class RobotFrames:
                 convert=partial(conversions.transforms_from_msg, topic=topic),
             )  # fmt: skip
         read = partial(transform_of_pose, topic=frames.pose, parent=frames.map, child=frames.base)
-        # Who tells a pose only when the robot has moved latches it; others do not latch.
-        for qos in ("latched", "sensor_data") if frames.pose else ():
+        if frames.pose:  # who tells it only when the robot has moved latches it
             node.subscribe(
-                _KINDS[frames.pose_type], frames.pose, qos, self._on_pose,
-                convert=read, optional=qos == "latched",
+                _KINDS[frames.pose_type], frames.pose, "sensor_data", self._on_pose,
+                convert=read, latched=True,
             )  # fmt: skip
 
     def fix(self, transforms: Sequence[Transform], *, ours: bool = False) -> None:

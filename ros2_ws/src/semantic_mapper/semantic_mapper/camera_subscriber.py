@@ -123,9 +123,7 @@ class CameraSubscriber:
         images = partial(listen, rate=p["image_rate"])
         images(_image_type(depth), depth, "sensor_data", self._on_depth, convert=convert)
         model = partial(conversions.intrinsics_from_msg, topic=info)
-        for qos in ("latched", "sensor_data"):  # some send it once, latched
-            late = qos == "latched"
-            listen(CameraInfo, info, qos, self._on_info, convert=model, optional=late)
+        listen(CameraInfo, info, "sensor_data", self._on_info, convert=model, latched=True)
         if p["color"]:
             convert_color = partial(_read_color, topic=color)
             images(_image_type(color), color, "sensor_data", self._on_color, convert=convert_color)

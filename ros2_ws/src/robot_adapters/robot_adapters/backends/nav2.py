@@ -81,14 +81,13 @@ class Nav2Navigation:
             self._velocity = node.publisher(kind, joined(space, settings.cmd_vel), "odometry")
         self._spread: tuple[float, float] | None = None
         self._paused = False
-        # amcl latches its pose, and says it again only when the robot moves; others do not latch.
-        for qos in ("latched", "odometry") if settings.localization else ():
+        if settings.localization:  # amcl latches it, and says it again only when the robot moves
             node.subscribe(
                 PoseWithCovarianceStamped,
                 joined(space, settings.localization),
-                qos,
+                "odometry",
                 self._on_localization,
-                optional=qos == "latched",
+                latched=True,
             )
         if settings.paused:
             node.subscribe(Bool, joined(space, settings.paused), "messages", self._on_paused)
