@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import typer
 
+from coterie_bench.common.command import commands
 from coterie_bench.figures.catalog import BENCHES
 from coterie_bringup.errors import NO_WORKSPACE
 from coterie_cli.groups import demos, machine, maps, models, permits, requests, robots, teams, why
@@ -68,7 +69,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         os.environ["COTERIE_TRUST"] = "1"
     words = [w for w in words if w not in ("--debug", "--trust")]
     try:
-        app(args=words, prog_name="coterie")
+        commands(app)(args=words, prog_name="coterie")
     except KeyboardInterrupt:
         print("\ncoterie: interrupted", file=sys.stderr)
         raise SystemExit(130) from None

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
 from coterie_bringup.errors import CommandError
 from coterie_cli import cli
@@ -29,6 +33,26 @@ def test_help_names_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     for command in ("up", "demo", "ask", "test", "setup", "bench", "house", "team", "doctor"):
         assert f" {command} " in out
+
+
+def _helps(command: Any, *path: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    yield path, [getattr(one, "help", None) or "" for one in (command, *command.params)]
+    for name, below in getattr(command, "commands", {}).items():
+        yield from _helps(below, *path, name)
+
+
+def test_help_tells_units(capsys: pytest.CaptureFixture[str]) -> None:
+    told = set()
+    for path, helps in _helps(get_command(cli.app)):
+        if units := set(re.findall(r"\[[a-z/%]+\]", " ".join(helps))):
+            out = run(capsys, *path, "--help")[1]
+            assert units <= set(re.findall(r"\[[a-z/%]+\]", out)), path
+            told |= units
+    assert {"[s]", "[m]", "[px]"} <= told
+
+
+def test_a_bench_tells_units(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "may take [s]" in " ".join(run(capsys, "bench", "lab", "--help")[1].split())
 
 
 def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

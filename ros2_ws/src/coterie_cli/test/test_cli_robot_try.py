@@ -68,6 +68,8 @@ def test_an_unknown_skill_is_told_before_anybody_is_asked() -> None:
         try_skill("k9", ["fly"], domain=None, namespace=None)
     with pytest.raises(CommandError, match="drive: expected drive PLACE"):
         try_skill("k9", ["drive"], domain=None, namespace=None)
+    with pytest.raises(CommandError, match="is a file; name a robot of the running"):
+        try_skill("mine.yaml", ["k9", "see"], domain=None, namespace=None)
 
 
 def test_what_it_perceives_is_told_nearest_first() -> None:

@@ -121,6 +121,10 @@ def try_skill(
     Raises:
         CommandError: The words are no skill, or nobody answers.
     """
+    if robot.endswith((".yaml", ".yml")):
+        raise CommandError(
+            f"{robot!r} is a file; name a robot of the running team: ./coterie robot try ROBOT see"
+        )
     verb, rest = _read(words)
     state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)
     if state.robots and robot not in state.robots:
