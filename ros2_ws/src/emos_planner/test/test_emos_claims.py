@@ -17,7 +17,7 @@ from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.outcome import TaskState
+from emos_planner.leader.outcome import TaskState, why_nobody
 from emos_planner.leader.state_file import load_state, save_state
 from emos_planner.robot.coverage import Coverage, Look
 
@@ -675,3 +675,12 @@ async def test_where_one_cannot_be_got_at_another_one_is_looked_for(make, words,
         await carry_out(leader)
         outcome = leader.progress.outcome()
         assert outcome.state is TaskState.DONE and "m2" in outcome.message
+
+
+@pytest.mark.parametrize(
+    ("rooms", "it"), [(("kitchen",), "it"), (("kitchen", "bath"), "all of it")]
+)
+def test_of_rooms_of_which_one_is_out_of_reach_others_may_be_searched(rooms, it) -> None:
+    search = SubTask(id="s", kind="search", object=Thing(label="mug"), rooms=rooms)
+    no = Verdict(sub_task="s", feasible=False, obstacle=Obstacle.NO_PATH, reason="no way there")
+    assert why_nobody(search, {"rover": no}, {}) == f"nobody can do {it} (rover: no way there)"

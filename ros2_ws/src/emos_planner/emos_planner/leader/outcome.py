@@ -236,13 +236,14 @@ def _served(id: str, want: Want, sub_tasks: Sequence[SubTask]) -> bool:
     return bool(mine) and all(one.state is _DONE for one in mine)
 
 
-def why_nobody(verdicts: Mapping[str, Verdict], failures: Mapping[str, str]) -> str:
+def why_nobody(one: SubTask, verdicts: Mapping[str, Verdict], failures: Mapping[str, str]) -> str:
     """Return why each robot does not do a sub-task, in one line; what has failed, how it failed."""
+    it = "all of it" if len(one.rooms) > 1 else "it"  # rooms are searched one by one then
     told = [
         f"{robot}: {failures.get(robot) or _because(verdict)}"
         for robot, verdict in verdicts.items()
     ]
-    return "nobody can do it (" + ("; ".join(told[:12]) or "no robot was there") + ")"
+    return f"nobody can do {it} (" + ("; ".join(told[:12]) or "no robot was there") + ")"
 
 
 def is_full(verdicts: Iterable[Verdict]) -> bool:

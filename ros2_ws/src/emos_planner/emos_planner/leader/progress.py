@@ -93,7 +93,8 @@ class Progress:
                 continue
             reason = ""
             if not one.robot:
-                reason = why_nobody(unassigned.get(one.id, {}), self.failures.get(one.id, {}))
+                failed = self.failures.get(one.id, {})
+                reason = why_nobody(one, unassigned.get(one.id, {}), failed)
                 self.given_up[one.id] = reason
                 self._grown = self._grown or one.kind == "search"
             else:
