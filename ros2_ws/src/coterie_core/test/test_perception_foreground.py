@@ -169,3 +169,36 @@ def test_boxes_beyond_all_measure_show_nothing_and_break_nothing(center):
     frame, drawn = seen({"table": TABLE}, POSES[0], "table")
     far = BoxDetection(center, (0.0, 0.0, 0.0, 1.0), (1e-6, 1e-6, 1e-6), drawn.scores)
     assert masked(frame, [far], np.eye(4)) == []
+
+
+HALL = {"floor": FLOOR, "wall": ((8.0, -5.0, 0.0), (8.1, 9.0, 2.5))}
+JAMB = ((1.5, -0.9, 0.0), (1.6, 0.05, 2.2))
+"""It hides half of what stands in the hall behind it."""
+
+
+@pytest.mark.parametrize("measured", [20.0, 5.0])
+@pytest.mark.parametrize("masked", [True, False])
+def test_what_is_far_away_is_not_where_something_stands_before_it(measured, masked):
+    """A plant in the next room, of which the jamb of a door hides a part."""
+    plant = ((6.0, -0.6, 0.0), (6.6, 0.8, 1.8))
+    frame, found = view({**HALL, "jamb": JAMB, "plant": plant}, pitched(0.0, 0.0, 1.2, 0.0, 0.1))
+    frame = replace(frame, depth=np.where(frame.depth > measured, np.inf, frame.depth))
+    (one,) = (d for d in found if d.label == "plant")
+    left, top, width, height = one.box
+    mask = np.zeros((height, width + 4), dtype=bool)
+    mask[:, : width if masked else width + 4] = one.mask if masked else True
+    loose = ImageDetection((left, top, width + 4, height), one.scores, mask if masked else None)
+    assert lift(frame, [loose], LiftOptions(far=4.0)) == []
+    if measured > 7.0:
+        (there,) = lift(frame, [loose], LiftOptions(far=7.0))
+        assert there.points[:, 0].min() > 5.9 and there.points[:, 0].max() < 6.7
+
+
+def test_a_far_wall_takes_nothing_away_from_what_is_near():
+    plant = ((3.0, -0.6, 0.0), (3.2, 0.8, 1.2))
+    frame, found = view({**HALL, "jamb": JAMB, "plant": plant}, pitched(0.0, 0.0, 1.2, 0.0, 0.1))
+    (one,) = (d for d in found if d.label == "plant")
+    for depth in (frame.depth, np.where(frame.depth > 5.0, np.inf, frame.depth)):
+        (there,) = lift(replace(frame, depth=depth), [ImageDetection(one.box, one.scores)],
+                        LiftOptions(far=4.0))  # fmt: skip
+        assert there.points[:, 0].min() > 2.9 and there.points[:, 0].max() < 3.3

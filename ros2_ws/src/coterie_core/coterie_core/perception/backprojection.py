@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_core.perception.foreground import segmented, shared_pixels
+from coterie_core.perception.foreground import in_middle, segmented, shared_pixels
 from coterie_core.perception.points import clusters, deprojected, thinned
 
 Points = npt.NDArray[np.float32]
@@ -70,8 +70,9 @@ def lift(
     """Return those detections that have enough depth, as points in the map.
 
     A mask is taken as it is; a box without one gets one by depth (see `segmented`), without what
-    another such box has as well (see `shared_pixels`). Depth outside `near`..`far`, and what is not
-    finite, is left out.
+    another such box has as well (see `shared_pixels`). Depth below `near` and what is not finite is
+    left out. So is what is farther than `far`, by the median of its pixels, or farther than the
+    camera measures (infinite depth, REP 117): what stands before it is no part of it.
     """
     rows, cols = frame.depth.shape
     inside = [one for one in detections if _reaches_into(one.box, rows, cols)]
@@ -87,7 +88,7 @@ def lift(
         drawn, others = k not in shared, shared.get(k)
         if detection.mask is not None and others is not None:
             detection = replace(detection, mask=detection.mask & ~others)
-        valid = (window >= options.near) & (window <= options.far)  # False for NaN too
+        valid = np.isfinite(window) & (window >= options.near)
         if detection.mask is not None:
             mask = detection.mask[top - v0 : bottom - v0, left - u0 : right - u0]
             if drawn:
@@ -98,8 +99,13 @@ def lift(
                 mask = _smooth_rim(window, mask, inner, options.step)
             valid &= mask
         v, u = np.nonzero(valid)
-        if len(v) < options.least:
+        if len(v) < options.least or _unmeasured(window, mask if drawn else None):
             continue
+        reach = float(np.median(window[v, u]))
+        if reach > options.far:
+            continue
+        within = window[v, u] <= options.far
+        v, u = v[within], u[within]
         if len(v) > options.stride:
             # Every k-th pixel: deterministic, and even over the detection.
             step = -(-len(v) // options.stride)
@@ -107,7 +113,6 @@ def lift(
         depth = window[v, u].astype(np.float64)
         camera = deprojected(u + left, v + top, depth, frame.intrinsics)
         thin, _ = thinned(camera, options.voxel)
-        reach = float(np.median(depth))
         kept = _main_cluster(thin, options, reach)
         if len(kept) < options.least:
             continue
@@ -126,12 +131,23 @@ def _segmented(frame: RgbdFrame, detection: ImageDetection, options: LiftOptions
     return segmented(
         frame,
         detection,
-        reach=(options.near, options.far),
+        nearest=options.near,
         voxel=options.voxel,
         eps=options.eps,
         least=options.min_points,
         most=options.stride,
     )
+
+
+def _unmeasured(window: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_] | None) -> bool:
+    """Whether most of a thing's pixels, in its mask or the middle, are beyond what is measured."""
+    beyond = np.isposinf(window)
+    if not beyond.any():
+        return False
+    if mask is None:
+        v, u = np.nonzero(np.ones(window.shape, dtype=bool))
+        mask = np.reshape(in_middle((0, 0, window.shape[1], window.shape[0]), u, v), window.shape)
+    return bool((beyond & mask).sum() > (np.isfinite(window) & (window > 0.0) & mask).sum())
 
 
 def without_rim(

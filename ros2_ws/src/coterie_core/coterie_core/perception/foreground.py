@@ -61,7 +61,7 @@ def segmented(
     frame: RgbdFrame,
     detection: ImageDetection,
     *,
-    reach: tuple[float, float],
+    nearest: float,
     voxel: float,
     eps: float,
     least: int,
@@ -72,7 +72,8 @@ def segmented(
     Args:
         frame: Its image; the map's z axis points up.
         detection: One without a mask, that reaches into the image.
-        reach: Least and greatest depth that counts [m].
+        nearest: Least depth that counts [m]. Whatever is farther does: of a thing that is far away
+            a box may show less than of what stands before it.
         voxel: Edge of the grid that thins points out [m].
         eps: DBSCAN: neighbours are nearer than this [m].
         least: DBSCAN: neighbours that make a core point.
@@ -84,7 +85,7 @@ def segmented(
     right, bottom = min(u0 + width, cols), min(v0 + height, rows)
     step = max(int(np.ceil(np.sqrt((right - left) * (bottom - top) / most))), 1)
     depth = frame.depth[top:bottom:step, left:right:step]
-    valid = (depth >= reach[0]) & (depth <= reach[1])
+    valid = np.isfinite(depth) & (depth >= nearest)
     v, u = np.nonzero(valid)
     if len(v) < least:
         return detection
@@ -94,7 +95,7 @@ def segmented(
     if kept.sum() < least:
         kept[:] = True
     points = deprojected(cols_of, rows_of, depth[v, u], frame.intrinsics)
-    middle = _in_middle(detection.box, cols_of, rows_of)
+    middle = in_middle(detection.box, cols_of, rows_of)
     thin, voxels = thinned(points[kept], voxel)
     central = np.bincount(voxels, middle[kept], minlength=len(thin))
     apart = max(eps, 0.035 * float(np.median(depth[v, u])))
@@ -229,7 +230,7 @@ def _background_planes(
     """Return the planes of floor and walls that go on around a detection's pixels (n,)."""
     eye = frame.camera_to_map[:3, 3]
     points = _in_map(frame, u, v)
-    middle = _in_middle(box, u, v)
+    middle = in_middle(box, u, v)
     ring = _ring(frame, box)
     if len(ring[0]) > _MOST_RING:
         chosen = np.linspace(0, len(ring[0]) - 1, _MOST_RING).astype(np.int64)
@@ -260,9 +261,10 @@ def _in_planes(
     return found
 
 
-def _in_middle(
+def in_middle(
     box: tuple[int, int, int, int], u: npt.NDArray[np.int64], v: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.bool_]:
+    """Return which pixels, (n,), are near enough to a box's middle to be surely its thing's."""
     u0, v0, width, height = box
     off = np.hypot((u + 0.5 - u0) / width - 0.5, (v + 0.5 - v0) / height - 0.5)
     return np.asarray(off < _MIDDLE)
