@@ -31,7 +31,7 @@ from coterie_bringup.rundir import RunState, running_teams, state_root, team_nam
 from coterie_core.stop import keep_stop, latch_file, one_line
 
 _REPEAT = 0.05
-"""Time between two messages, until all robots have said that they stand [s]."""
+"""Time between two messages, until all robots have said that they are stopped [s]."""
 _SETTLE = 1.0
 """How long robots of a team that runs elsewhere are looked for after the first one [s]."""
 LOG = "stops.log"
@@ -230,7 +230,7 @@ def _without_shared_memory() -> dict[str, str]:
 
 
 def _stop(one: Addressee, text: str, timeout: float) -> None:
-    """Tell robots to stop until all have said that they stand, or the time [s] is over."""
+    """Tell robots to stop until all have said that they are stopped, or the time [s] is over."""
     with _node(one.state) as (node, spin):
         from std_msgs.msg import Bool, String
 
@@ -242,7 +242,7 @@ def _stop(one: Addressee, text: str, timeout: float) -> None:
 
         def heard(robot: str, message: Bool) -> None:
             if message.data and robot not in one.done:
-                one.done[robot] = f"stands after {time.monotonic() - begin:.2f} s"
+                one.done[robot] = f"stopped after {time.monotonic() - begin:.2f} s"
                 print(f"{robot}: {one.done[robot]}", flush=True)
 
         listening: set[str] = set()
@@ -315,7 +315,7 @@ def _keep(one: Addressee, change: Callable[[Path], object], does: str) -> None:
                 when = f"it {does} when its node starts again"
                 if robot in one.state.elsewhere:
                     when = "it is on another host: " + (
-                        "the stop is told it again until it stands"
+                        "the stop is told it again until it obeys"
                         if does == "stops"
                         else "a stop that it has heard holds; say it again"
                     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -201,6 +202,74 @@ def test_a_task_is_given_shown_and_written_down(ros, team, tmp_path) -> None:
     assert data["success"] and data["outcome"] == "done" and len(data["moves"]) == 2
     assert "agrees" in (tmp_path / "out" / "discussion.md").read_text()
     assert (tmp_path / "out" / "map.svg").is_file()
+    assert "simulated" not in process.output  # nobody tells simulated time
+
+
+@pytest.mark.ros
+def test_only_what_belongs_to_the_task_counts(ros) -> None:
+    """What robots and leader have latched is of before it, and stamps of reports are old."""
+    from rosgraph_msgs.msg import Clock
+
+    from coterie_cli.do.watch import TaskWatcher
+    from coterie_msgs.action import ExecuteTask
+    from coterie_msgs.msg import Assignment, RobotStatus
+    from coterie_ros.agent_node import AgentNode
+    from coterie_ros.conversions.basics import time_to_msg
+    from coterie_ros.conversions.tasks import assignment_to_msg, report_to_msg, sub_task_to_msg
+
+    made = TaskRecord("go to the hall")
+    went = SubTask(id="go-1", kind="go_to", rooms=("kitchen",), robot="beta", state=DONE)
+    went = went.model_copy(update={"description": "go to kitchen"})
+    goes = went.model_copy(update={"rooms": ("hall",), "description": "go to hall"})
+
+    class Leader(AgentNode):
+        time, new = 700.0, ""
+
+        def on_setup(self, parameters) -> None:
+            self.clock = self.publisher(Clock, "clock", "clock")
+            self.status = self.publisher(RobotStatus, "beta/status", "latched")
+            self.told = self.publisher(Assignment, "assignment", "latched")
+            self.serve_action(ExecuteTask, "execute_task", self.lead)
+
+        def on_start(self) -> None:
+            self.every(0.1, self.tell, "time")
+
+        def tell(self) -> None:
+            self.clock.publish(Clock(clock=time_to_msg(self.time)))
+            seen = 171.0 if self.time < 720.0 else self.time
+            self.status.publish(report_to_msg(RobotReport(robot="beta", time=seen, task=self.new)))
+
+        async def lead(self, goal):
+            goal.feedback(ExecuteTask.Feedback(stage="discussion"))
+            await self.until(lambda: watcher.stage == "discussion")
+            self.told.publish(assignment_to_msg("task-old", 3, (went,)))
+            await asyncio.sleep(0.5)
+            shares = [sub_task_to_msg(goes, "task-new")]
+            goal.feedback(ExecuteTask.Feedback(stage="execution", round=1, sub_tasks=shares))
+            await self.until(lambda: made.task == "task-new")
+            other = goes.model_copy(update={"id": "go-2", "description": "go to bath"})
+            self.told.publish(assignment_to_msg("task-new", 2, (goes, other)))
+            self.time, self.new = 730.0, "task-new"
+            await self.until(lambda: made.simulated >= 30.0 and made.rounds == 2)
+            return goal.succeed(ExecuteTask.Result(outcome=ExecuteTask.Result.DONE, success=True))
+
+        @staticmethod
+        async def until(come) -> None:
+            for _ in range(100):
+                if come():
+                    return
+                await asyncio.sleep(0.05)
+
+    leader = ros.add(Leader("leader", context=ros.context))
+    watcher = ros.add(TaskWatcher(["beta"], made, context=ros.context))
+    ros.wait_active(leader, watcher)
+    ros.spin_until(lambda: watcher.record.reports and watcher.team_clock.time == 700.0)
+    ros.result(watcher.run(watcher.leader_there(20.0), "leader"))
+    ros.result(watcher.run(watcher.give(0.0), "task"))
+    assert made.success and made.simulated == pytest.approx(30.0)
+    assert made.rounds == 2 and made.task == "task-new"
+    said = " ".join(made.events)
+    assert "beta did go to hall" in said and "go to bath" in said and "kitchen" not in said
 
 
 @pytest.mark.ros

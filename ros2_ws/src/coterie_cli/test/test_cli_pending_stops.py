@@ -26,7 +26,7 @@ def test_a_stop_that_was_not_heard_is_kept_for_robots_elsewhere(
     one = Addressee(state(tmp_path), ["rover"], whole_team=False)
     _keep(one, lambda file: keep_stop(file, "anna", "a child"), "stops")
     assert list(pending(one.state)) == ["rover"]
-    assert "told it again until it stands" in capsys.readouterr().err
+    assert "told it again until it obeys" in capsys.readouterr().err
     words = command(one.state, "rover", latch_file(tmp_path, "rover"))
     assert "--by=anna" in words and "--reason=a child" in words and "--again" in words
     _take_back(one)

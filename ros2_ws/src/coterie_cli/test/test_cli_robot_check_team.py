@@ -42,10 +42,23 @@ def fetch():
         text = f"world: {{kind: real}}\nrobots: [{{name: porter, urdf: '{FETCH}', adapter: "
         team = parse_team(f"{text}{adapter}}}]\n")
         (robot,) = team.robots
-        told = [f for f in judge_body(team, robot, robot.adapter) if f.area == "urdf"]
+        told = [f for f in judge_body(team, robot, robot.adapter) if f.area in ("urdf", "arm")]
         return told, arm_joints(team, robot, robot.adapter)
 
     return make
+
+
+@pytest.mark.parametrize(
+    ("carry", "told", "word"),
+    [("", "note", "as its last skill left it"),
+     (", carry: {elbow: 1.0}", "bad", "no joint 'elbow'; it has torso_lift_joint"),
+     (", carry: {elbow_flex_joint: 1.0}", "good", "")],
+)  # fmt: skip
+def test_how_the_arm_is_carried_on_drives(fetch, carry, told, word):
+    findings, _ = fetch(f"{{frames: {{base: base_link}}, arm: {{backend: trajectory{carry}}}}}")
+    about = [f for f in findings if "carry" in f"{f.what} {f.text}"]
+    assert [f.state for f in about] == ([] if told == "good" else [told])
+    assert all(word in f.text for f in about)
 
 
 def listened(monkeypatch, tmp_path, text, *, domain=None):

@@ -102,7 +102,7 @@ def test_robots_are_stopped_and_released_and_those_that_are_gone_obey_later(
 
     with team(runs, ros.domain, ["rover", "walker", "gone"]):
         one = coterie("stop", "rover", "--by", "anna", "--reason", "smoke")
-        assert one.returncode == 0 and "rover: stands after" in one.stdout, one.stderr
+        assert one.returncode == 0 and "rover: stopped after" in one.stdout, one.stderr
         # Told again with every message that came until the command had heard of it.
         assert set(calls) == {
             ("rover", "stopped by anna: smoke; release with ./coterie release rover")

@@ -18,7 +18,7 @@ class Observations:
     Args:
         robot: Its name.
         topic: Where they come from.
-        problem: Told of what is dropped, and of a world that began anew.
+        problem: Told of what is dropped, and of steps that count anew.
 
     Attributes:
         latest: None: none has come yet.
@@ -43,7 +43,10 @@ class Observations:
         if self.latest is not None and observation.step <= self.latest.step:
             if observation.time == self.latest.time:
                 return False  # a repeat, for nodes that came late
-            self._problem("the world began anew: taking its observations")
+            self._problem(
+                f"{self._robot}'s observations count from {observation.step} again: its adapter "
+                "(or the simulation) was started again; taking its observations"
+            )
         self.latest = observation
         self._came.set()
         self._came = asyncio.Event()  # of the next one: who is about to wait misses none
@@ -55,7 +58,7 @@ class Observations:
         if self._unplaced:
             return (
                 f"observations on {self.topic} tell no place that the robot stands at: there are "
-                "no places before its map has come and it is located on it"
+                "none before its map has come, it is located, and its detector tells something"
             )
         return (
             f"no observation on {self.topic} within {TIMEOUT:g} s; is the bridge running and does "
@@ -65,7 +68,7 @@ class Observations:
     async def after(self, known: Observation | None, *, placed: bool = False) -> Observation | None:
         """Return an observation newer than a known one once it is there.
 
-        The first one of a world that began anew is newer, whatever its step.
+        The first one after a restart of the adapter or the simulation is newer, whatever its step.
 
         Args:
             known: An observation of this robot that was taken; None: any is newer.

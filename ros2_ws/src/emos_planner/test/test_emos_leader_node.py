@@ -287,6 +287,7 @@ def test_a_stopped_robot_is_replaced_and_with_all_stopped_the_task_waits(ros, st
     status, result = person.end(person.give("go to the hall"))
     assert status == ABORTED
     assert "no robot can work" in result.message and "./coterie release" in result.message
+    assert not result.assignment.sub_tasks  # those of the task before are not this one's
 
 
 def test_a_leader_that_dies_goes_on_from_its_state(ros, start, tmp_path) -> None:

@@ -215,7 +215,7 @@ class BridgeNode(AgentNode):
         def waits(what: str) -> None:
             goal.feedback(NavigateTo.Feedback(waiting_for=what))
 
-        left = (math.nan, 0.0)
+        pose, left = None, (math.nan, 0.0)
         try:
             skill = conversions.navigate_from_msg(goal.request, f"{robot}/navigate_to")
         except conversions.ConversionError as error:
@@ -223,10 +223,9 @@ class BridgeNode(AgentNode):
         else:
             result, state = await self._do(robot, goal, skill, feedback, waits)
             if state.pose is not _NOWHERE:
-                left = skill.left(state.pose, self._guard_of[robot].places.get(skill.place))
-        message = conversions.navigate_result_to_msg(
-            result, state.pose, left, time=self._world_time
-        )
+                pose = state.pose
+                left = skill.left(pose, self._guard_of[robot].places.get(skill.place))
+        message = conversions.navigate_result_to_msg(result, pose, left, time=self._world_time)
         return goal.end(result.ok, message)
 
     @property

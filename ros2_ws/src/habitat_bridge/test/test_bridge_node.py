@@ -164,6 +164,10 @@ def test_a_goal_succeeds_only_within_its_tolerance(ros):
     assert abs(end.result.yaw_left) <= 0.25
     end = ros.result(robot.send(robot.navigate, NavigateTo.Goal(place="atlantis"))[1])
     assert math.isnan(end.result.distance_left)
+    unread = NavigateTo.Goal(place="x" * 10_000)  # nobody looks where the robot is
+    end = ros.result(robot.send(robot.navigate, unread)[1])
+    assert end.result.result.outcome == Outcome.REFUSED
+    assert end.result.pose.header.frame_id == "" and math.isnan(end.result.distance_left)
 
 
 def test_legs_take_the_stairs_that_wheels_are_refused(ros):

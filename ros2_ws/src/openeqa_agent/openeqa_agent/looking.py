@@ -18,7 +18,9 @@ _FAULTS = 2
 """Hops in a row that a robot may not answer before it is taken for dead."""
 _LABELS = 50
 """Most labels that are told of, the newest ones."""
-_NO_PLACE = "its observations tell no place that the robot stands at: has its map come?"
+_NO_PLACE = (
+    "its observations tell no place that the robot stands at: have its map and its detections come?"
+)
 
 
 class Body(Protocol):

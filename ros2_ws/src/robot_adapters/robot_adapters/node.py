@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -39,8 +40,8 @@ from coterie_ros.permitting import permit_gates, serve_permits
 from coterie_ros.robot_publishers import ObservationPublishers
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import STOP, StopServer
-from robot_adapters.backends import arm_of, navigation_of
-from robot_adapters.backends.base import Feedback, Progress, spared
+from robot_adapters.backends import backends_of
+from robot_adapters.backends.base import Backend, Feedback, Progress, spared
 from robot_adapters.battery import Battery
 from robot_adapters.docking import Docking
 from robot_adapters.job import Jobs
@@ -51,6 +52,7 @@ from robot_adapters.sensing.rooms import rooms_from_names
 from robot_adapters.sensing.storeys import Storeys
 from robot_adapters.sensors import Sensors
 from robot_adapters.settings import AdapterSettings
+from robot_adapters.standing import Standing
 from robot_adapters.team_link import TeamLink
 
 _REPEAT_PERIOD = 1.0
@@ -88,7 +90,7 @@ class AdapterNode(AgentNode):
         self.body = self.limits.body(Embodiment.model_validate(body))
         self.battery = Battery(self.settings.battery)
         self._step = 0
-        self._trouble = ""
+        self._trouble, self._blind, self._standing = "", False, Standing()
         self._topics = ObservationPublishers(self, self.robot, self.body, "")
         self.serve_action(NavigateTo, "navigate_to", self._navigate)
         self.serve_action(Manipulate, "manipulate", self._manipulate)
@@ -120,8 +122,8 @@ class AdapterNode(AgentNode):
         self.sensors.on_map(self._map_changed)
         matters = self.limits.keeps_out or self._policy.by_room
         urdf, folder, where = self.parameters["urdf"], self.parameters["urdf_folder"], self.sensors
-        self.navigation = navigation_of(self, settings, self.body, where, self._check_path, matters)
-        self.arm = arm_of(self, settings, self.body, where, urdf, folder)
+        self.navigation, self.arm = backends_of(
+            self, settings, self.body, where, urdf, folder, self._check_path, matters)  # fmt: skip
         where.observer.own_arm.arm = self.arm
         self.docking = Docking(
             self.battery,
@@ -138,9 +140,10 @@ class AdapterNode(AgentNode):
             self.navigation.limit_speed(self.guard.speed)
         self.diagnostics.add_source("robot", self._figures)
         self.diagnostics.add_source("sensors", self.sensors.figures)
-        for name, backend in (("navigation", self.navigation), ("arm", self.arm)):
-            if backend is not None:
-                self.diagnostics.add_source(name, backend.describe)
+        both: dict[str, Backend | None] = {"navigation": self.navigation, "arm": self.arm}
+        self._backends = {name: one for name, one in both.items() if one is not None}
+        for name, backend in self._backends.items():
+            self.diagnostics.add_source(name, backend.describe)
         self.every(_REPEAT_PERIOD, self._repeat, "observations")
         kept = self.parameters["stop_directory"]
         self.stops = StopServer(
@@ -160,7 +163,6 @@ class AdapterNode(AgentNode):
     # -- goals, in the loop's thread -----------------------------------------------------------
 
     async def _navigate(self, goal: GoalContext) -> NavigateTo.Result:
-        begin = self._here()
         try:
             skill = conversions.navigate_from_msg(goal.request, f"{self.robot}/navigate_to")
         except conversions.ConversionError as error:
@@ -189,9 +191,8 @@ class AdapterNode(AgentNode):
         left = (math.nan, 0.0)
         if target is not None and pose is not _NOWHERE:
             left = skill.left(pose, target)
-        if pose is _NOWHERE:
-            pose = begin if begin is not _NOWHERE else Pose((0.0, 0.0, 0.0))
-        message = conversions.navigate_result_to_msg(result, pose, left, time=self.now())
+        known = None if pose is _NOWHERE else pose
+        message = conversions.navigate_result_to_msg(result, known, left, time=self.now())
         return goal.end(result.ok, message)
 
     async def _manipulate(self, goal: GoalContext) -> Manipulate.Result:
@@ -280,18 +281,18 @@ class AdapterNode(AgentNode):
 
     def _halt(self, reasons: Mapping[str, str]) -> None:
         """Stop the robot; in the executor's thread, which never waits for a skill."""
-        for backend in (self.navigation, self.arm):
-            if backend is not None:
-                backend.halt()
+        for backend in self._backends.values():
+            backend.halt()
         self.loop.call(self.jobs.end, reasons[self.robot])
         self.loop.call(self.docking.forget)
 
     def _hold(self) -> None:
-        """While it is stopped: cancel what was on its way when the stop came, whoever sent it."""
-        if self.stops.refusal(self.robot):
-            for backend in (self.navigation, self.arm):
-                if backend is not None:
-                    backend.halt()
+        """While it is stopped: cancel what was on its way, whoever sent it; tell if it moves."""
+        stopped = bool(self.stops.refusal(self.robot))
+        for backend in self._backends.values() if stopped else ():
+            backend.halt()
+        if moves := self._standing.look(stopped, self._position(), time.monotonic()):
+            self.problem(moves)
 
     # -- skills --------------------------------------------------------------------------------
 
@@ -382,20 +383,19 @@ class AdapterNode(AgentNode):
                 self._trouble = str(error)
                 self.problem(f"no observation: {error}")
             return False
-        self._trouble = ""
+        self._trouble, self._blind = "", bool(self.sensors.blind)
         self._step += 1
         self._topics.publish_observation(observation)
         return True
 
     async def _repeat(self) -> None:
         """Make the first observation; repeat the last one to newcomers, and say what is wrong."""
-        if self._step == 0 and not self.jobs.busy:
+        looks_again = self._blind and not self.sensors.blind
+        if (self._step == 0 or looks_again) and not self.jobs.busy:
             await self._observe()
         self._topics.repeat_observation(to_new_only=True)
-        for backend in (self.navigation, self.arm):
-            if backend is not None and (why := backend.ready()):
-                self.diagnostics.warn(why)
-        for trouble in (*self.sensors.problems(), self.battery.trouble, self.link.trouble):
+        ready = [backend.ready() for backend in self._backends.values()]
+        for trouble in (*ready, *self.sensors.problems(), self.battery.trouble, self.link.trouble):
             if trouble:
                 self.diagnostics.warn(trouble)
 
@@ -411,9 +411,7 @@ class AdapterNode(AgentNode):
 
     def _figures(self) -> dict[str, object]:
         ready = {
-            f"{name}_ready": backend.ready() or "yes"
-            for name, backend in (("navigation", self.navigation), ("arm", self.arm))
-            if backend is not None
+            f"{name}_ready": backend.ready() or "yes" for name, backend in self._backends.items()
         }
         return {
             **ready,

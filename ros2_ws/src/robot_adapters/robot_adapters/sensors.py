@@ -8,6 +8,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -127,6 +128,8 @@ class Sensors:
             grid = read_map_file(Path(settings.sensors.map_file), frames.map)
             self.feed("map", _MAPS_KEPT, partial(self._use_grid, grid))
         self.cameras = Cameras(node, settings, self, self._relay)
+        self._said_blind, self._patient_until = "", time.monotonic() + _DETECTOR_PATIENCE
+        node.every(1.0, self._tell_blind, "detectors")
 
     # -- what agents are told ------------------------------------------------------------------
 
@@ -135,7 +138,7 @@ class Sensors:
         self._on_map.append(callback)
 
     async def observation(self, robot: str, step: int) -> Observation:
-        """Return what the robot perceives now.
+        """Return what it perceives now: while detectors are silent, no place counts as seen.
 
         Raises:
             SensingError: It is not known where it is.
@@ -144,7 +147,8 @@ class Sensors:
 
         def look() -> Observation:
             self._use(taken)
-            return self.observer.observation(robot, step, now)
+            seen = self.observer.observation(robot, step, now)
+            return replace(seen, place="", neighbours=(), seen={}) if self.blind else seen
 
         try:
             return await self._do(look)
@@ -236,7 +240,22 @@ class Sensors:
 
     def problems(self) -> list[str]:
         """Return what is wrong with sensors now, one line each."""
-        return [*self.clocks.problems.values(), *self.observer.problems()]
+        blind = filter(None, [self._said_blind])
+        return [*self.clocks.problems.values(), *self.observer.problems(), *blind]
+
+    @property
+    def blind(self) -> str:
+        """Why nothing is known of what is there, where detectors are to tell ("": it is known)."""
+        cameras, memory = self._settings.sensors.all_cameras(), self.observer.settings.memory
+        topics = [camera.detections.topic for camera in cameras if camera.detections.topic]
+        return self.observer.looks.silence(topics, self._node.now(), memory)
+
+    def _tell_blind(self) -> None:
+        """Tell once that detectors say nothing, when they have had time to start."""
+        blind = self.blind if time.monotonic() >= self._patient_until else ""
+        if blind and not self._said_blind:
+            self._node.problem(blind)
+        self._said_blind = blind
 
     def figures(self) -> dict[str, object]:
         """Return numbers for the diagnostics."""

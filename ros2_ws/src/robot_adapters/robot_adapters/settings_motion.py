@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -216,6 +217,11 @@ class ArmSettings(Settings):
         le=1.0,
         description="Distance by which a handle is pulled to open furniture, straight [m].",
     )
+    carry: dict[str, float] = Field(
+        {},
+        description="Posture that the arm takes before the robot drives, each joint's position in "
+        "rad or m; empty: it stays as its last skill left it, outstretched for example.",
+    )
     timeout: float = Field(
         60.0, gt=0.0, le=3600.0, description="Longest time that one motion may take [s]."
     )
@@ -241,6 +247,17 @@ class ArmSettings(Settings):
     gripper: GripperSettings = Field(
         GripperSettings(), description="Settings of what opens and closes the hand."
     )
+
+    def check_carry(self, joints: Collection[str]) -> None:
+        """Compare `carry` with the joints that an arm has.
+
+        Raises:
+            ValueError: It names another one.
+        """
+        if unknown := sorted(set(self.carry) - set(joints)):
+            raise ValueError(
+                f"arm.carry: the arm has no joint {unknown[0]!r}; it has {', '.join(joints)}"
+            )
 
     @property
     def scene_told(self) -> str:

@@ -25,6 +25,7 @@ from coterie_core.guard import Fences
 from coterie_core.skills import NavigateTo, Outcome
 from coterie_fixtures.adapter_rig import AdapterRig, outcome
 from coterie_fixtures.nav2_base import Nav2Base
+from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_ros import conversions
 from coterie_ros.qos import profile
@@ -60,6 +61,40 @@ def test_it_drives_says_where_it_is_and_observes(rig):
     status, result = rig.finish(rig.send(rig.drive, goal))
     assert status == GoalStatus.STATUS_SUCCEEDED, outcome(result)
     assert math.dist(rig.base.pose.position[:2], (other.position.x, other.position.y)) < 0.1
+
+
+def test_a_robot_that_is_not_located_does_not_say_where_a_drive_ended(rig):
+    goal = NavigateToAction.Goal(place="atlantis")
+    _, result = rig.finish(rig.send(rig.drive, goal))
+    assert result.pose.header.frame_id == "map" and result.pose.pose.position.x > 0.5
+    rig.base.publishes_tf = False
+    rig.ros.spin_until(lambda: rig.adapter._position() is None, what="its pose to be too old")
+    _, result = rig.finish(rig.send(rig.drive, goal))
+    assert result.pose.header.frame_id == "" and math.isnan(result.distance_left)
+
+
+def test_a_drive_that_loses_its_pose_does_not_tell_that_of_its_beginning(rig):
+    rig.base.faults = {"navigate_to_pose": "slow"}
+    skill = NavigateTo(position=(6.0, 4.5, 0.0))
+    handle = rig.send(rig.drive, conversions.navigate_to_msg(skill))
+    rig.ros.spin_until(lambda: rig.base.pose.position[0] > 1.1, what="the drive")
+    rig.base.publishes_tf = False
+    rig.ros.spin_until(lambda: rig.adapter._position() is None, what="its pose to be too old")
+    rig.ros.result(handle.cancel_goal_async())
+    _, result = rig.finish(handle)
+    assert result.result.outcome != Outcome.SUCCEEDED
+    assert result.pose.header.frame_id == "" and math.isnan(result.distance_left)
+
+
+def test_a_robot_that_was_carried_tells_so_when_it_is_to_detect_and_asks_nobody(ros):
+    rig = AdapterRig(ros, permits='{"team": {"otherwise": "ask"}}')
+    first = rig.seen[-1]
+    rig.base.pose = Pose((6.0, 4.5, 0.0))
+    ros.spin_until(lambda: rig.adapter._position()[0] > 5.9, what="tf to tell it")
+    assert rig.seen[-1].step == first.step  # nobody asked
+    rig.finish(rig.send(rig.act, Manipulate.Goal(skill=Manipulate.Goal.DETECT)))
+    ros.spin_until(lambda: rig.seen[-1].step > first.step, what="an observation")
+    assert rig.seen[-1].pose.position.x == pytest.approx(6.0, abs=0.05)
 
 
 def test_a_goal_in_furniture_is_driven_near_to_and_exactly_it_is_refused(rig):

@@ -169,6 +169,21 @@ def test_observations_are_in_the_teams_map_and_the_mapper_gets_images_in_its_fra
     )
 
 
+def test_of_what_a_silent_detector_has_not_found_nothing_counts_as_looked_for(ros):
+    """Depth alone tells where there is floor, and not that there is no vase."""
+    rig = Rig(ros)
+    rig.adapter.sensors._patient_until = 0.0
+    assert rig.seen[-1].place == "" and not rig.seen[-1].seen and not rig.seen[-1].neighbours
+    assert rig.seen[-1].pose.position.x == pytest.approx(9.0, abs=0.02)
+
+    def told():
+        return "does the detector run?" in rig.adapter.diagnostics.status().message
+
+    ros.spin_until(told, what="that the detector is silent")
+    ros.spin_until(lambda: (rig.look(), rig.seen[-1].place)[1], what="an observation by itself")
+    assert not any("detector run" in one for one in rig.adapter.sensors.problems())
+
+
 def test_what_was_seen_before_is_not_in_view_now(ros):
     """The vase stays known, and neither a detector that is silent nor another thing shows it."""
     rig = Rig(ros)

@@ -51,6 +51,7 @@ class TaskRecord:
     replans: int = 0
     seconds: float = 0.0
     simulated: float = 0.0
+    """Simulated time that it took [s]; 0 where the team takes this computer's time."""
     sub_tasks: tuple[SubTask, ...] = ()
     ways: dict[str, list[Vec3]] = field(default_factory=dict)
     events: list[str] = field(default_factory=list)
@@ -58,13 +59,11 @@ class TaskRecord:
     transcript: Transcript | None = None
     scene: SceneGraph | None = None
     first_time: float | None = None
+    """Simulated time at its begin [s]; None: nobody tells simulated time."""
 
     def take(self, report: RobotReport) -> None:
         """Take in how a robot is."""
         self.reports[report.robot] = report
-        if self.first_time is None:
-            self.first_time = report.time
-        self.simulated = max(self.simulated, report.time - self.first_time)
         if report.position is None:
             return
         way = self.ways.setdefault(report.robot, [])
@@ -74,6 +73,15 @@ class TaskRecord:
         )
         if apart and len(way) < MOST_POINTS:
             way.append(report.position)
+
+    def passed(self, time: float) -> None:
+        """Take in the team's simulated time [s], while the task goes on.
+
+        Stamps of reports do not tell it: they are as old as what the robot perceived last.
+        """
+        if self.first_time is None:
+            self.first_time = time
+        self.simulated = max(self.simulated, time - self.first_time)
 
     def moves(self) -> list[Move]:
         """Return what was brought where, as far as it was done."""
@@ -91,6 +99,13 @@ class TaskRecord:
                     )
                 )
         return moved
+
+    @property
+    def took(self) -> str:
+        """How long it took, in words."""
+        if self.first_time is None:
+            return f"{self.seconds:.0f} s"
+        return f"{self.seconds:.0f} s, {self.simulated:.0f} s simulated"
 
     def as_data(self) -> dict[str, Any]:
         """Return everything as plain data."""

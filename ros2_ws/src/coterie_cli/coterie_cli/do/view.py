@@ -68,7 +68,7 @@ class TaskView:
         head = Text.assemble(
             (self._stage, "bold"),
             f"   round {record.rounds}   {time.monotonic() - self._begin:.0f} s",
-            (f"   {record.simulated:.0f} s simulated", "dim"),
+            ("" if record.first_time is None else f"   {record.simulated:.0f} s simulated", "dim"),
         )
         talk = Text("\n".join(self._lines), "dim", no_wrap=True, overflow="ellipsis")
         return Panel(
@@ -119,8 +119,8 @@ def result_panel(record: TaskRecord) -> Panel:
     if record.not_searched:
         head.append(f"\nnot searched, or not enough: {', '.join(record.not_searched)}", "yellow")
     foot = Text(
-        f"{record.seconds:.0f} s, {record.simulated:.0f} s simulated, {record.rounds} rounds of "
-        f"discussion, {record.replans} times talked over anew",
+        f"{record.took}, {record.rounds} rounds of discussion, {record.replans} times talked over "
+        "anew",
         "dim",
     )
     # A task that was refused has nothing to show but why.

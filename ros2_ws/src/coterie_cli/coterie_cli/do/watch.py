@@ -18,6 +18,7 @@ from coterie_bringup.spinning import spinning
 from coterie_cli.do.record import TaskRecord
 from coterie_cli.person import PersonAtTerminal
 from coterie_cli.person_seat import serve_person
+from coterie_cli.team_clock import TeamClock
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import RobotReport, SubTask
 from coterie_msgs.action import ExecuteTask
@@ -111,6 +112,7 @@ class TaskWatcher(AgentNode):
         self.stage = STAGES[0]
         self.on_news: Callable[[str], object] = lambda text: None
         self._begin = time.monotonic()
+        self._at_work = False
         super().__init__(
             f"task_watcher_{os.getpid()}",
             namespace=namespace or None,
@@ -132,6 +134,7 @@ class TaskWatcher(AgentNode):
             from coterie_cli.permits import PermitsAtTerminal
 
             PermitsAtTerminal(self, self.robots, self._person, self._person.show)
+        self.team_clock = TeamClock(self, self._on_time)
         self.subscribe(
             DiscussionTurn,
             "discussion",
@@ -191,6 +194,9 @@ class TaskWatcher(AgentNode):
             task=self.record.words, max_time=duration_to_msg(max_time), resume=resume
         )
         self._begin = time.monotonic()
+        self._at_work = True
+        if self.team_clock.time is not None:
+            self.record.passed(self.team_clock.time)
         try:
             end = await followed(
                 self._client,
@@ -203,6 +209,7 @@ class TaskWatcher(AgentNode):
             raise CommandError(f"the task was not done: {error}", exit_code=1) from None
         finally:
             self.record.seconds = time.monotonic() - self._begin
+            self._at_work = False
         result = end.result
         self.record.success = bool(result.success) and end.succeeded
         self.record.outcome = OUTCOMES.get(int(result.outcome), "not_done")
@@ -220,6 +227,10 @@ class TaskWatcher(AgentNode):
 
     # -- what comes in --------------------------------------------------------------------------
 
+    def _on_time(self, time: float) -> None:
+        if self._at_work:
+            self.record.passed(time)
+
     def _on_feedback(self, feedback: Any) -> None:
         sub_tasks: list[SubTask] = []
         with contextlib.suppress(ConversionError):
@@ -227,6 +238,7 @@ class TaskWatcher(AgentNode):
         self.record.rounds = int(feedback.round)
         self._stage(str(feedback.stage))
         if sub_tasks:
+            self.record.task = str(feedback.sub_tasks[0].task)
             self._update(sub_tasks)
 
     def _update(self, sub_tasks: Sequence[SubTask]) -> None:
@@ -279,8 +291,9 @@ class TaskWatcher(AgentNode):
 
     def _on_assignment(self, told: tuple[str, int, tuple[SubTask, ...]]) -> None:
         task, round_, sub_tasks = told
-        if self.stage in STAGES[1:3] and sub_tasks:
-            self.record.task, self.record.rounds = task, round_
+        # The one of the task before is kept for whoever comes; feedback tells the id of this one.
+        if self.stage in STAGES[1:3] and sub_tasks and task == self.record.task:
+            self.record.rounds = round_
             self._update(sub_tasks)
 
     def _on_report(self, robot: str, report: RobotReport) -> None:

@@ -62,7 +62,8 @@ def robot_try(
         list[str] | None,
         typer.Argument(
             metavar="SKILL...",
-            help="see (the default): what the robot perceives; drive PLACE; drive X Y [YAW]; look; "
+            help="see (the default): what the robot perceived last, and how long ago; detect "
+            "[LABEL]: perceive anew, standing still; look; drive PLACE; drive X Y [YAW]; "
             "pick, place, open or close LABEL [X Y Z]; reach X Y Z. Positions are in the team's "
             "map [m]; without one the nearest thing of that label that the robot sees is meant.",
         ),
@@ -70,9 +71,11 @@ def robot_try(
     domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> None:
-    """Try one skill of one robot of a running team, or tell what the robot perceives.
+    """Try one skill of one robot of a running team, or tell what the robot perceived last.
 
-    Limits and stops hold as for every other goal. Exit code: 0: it succeeded; 1: it did not;
+    A robot tells what it perceives when it starts and after each skill: see asks nothing of it, and
+    says how old that is. Limits and stops hold as for every other goal, and the skill that the
+    robot is at is ended; see ends none. Exit code: 0: it succeeded; 1: it did not;
     2: the words are no skill.
     """
     from coterie_cli.robot.trying import try_skill

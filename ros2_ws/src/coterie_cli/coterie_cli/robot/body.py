@@ -53,6 +53,12 @@ def judge_body(team: Team, robot: RobotSpec, settings: AdapterSettings) -> Itera
             yield finding("map", file, "good", text)
         else:
             yield finding("map", file, "bad", text, "look at its thresholds and at negate")
+    drives, arm = settings.navigation.backend != "none", settings.arm
+    if drives and arm.backend in ("moveit", "trajectory") and not arm.carry:
+        text = "it drives with the arm as its last skill left it, outstretched for example"
+        remedy = "give the joints' positions in which the robot may drive"
+        where = f"robots.{robot.name}.adapter.arm.carry"
+        yield Finding(robot.name, "arm", "carry", "note", text, remedy, where)
     if not robot.urdf:
         body = robot_body(team, robot)
         remedy = "give its URDF: size, reach and cameras are read from it; or its radius"
@@ -76,7 +82,9 @@ def judge_body(team: Team, robot: RobotSpec, settings: AdapterSettings) -> Itera
         yield finding("urdf", robot.urdf, "bad", text, "complete the URDF, or remove adapter.arm")
     elif settings.arm.backend in _BY_URDF:
         try:
-            _arm(team, robot, settings, urdf)
+            joints = _arm(team, robot, settings, urdf).chain.names
+            if arm.backend == "trajectory":
+                arm.check_carry(joints)
         except ValueError as error:
             remedy = "the adapter does not start: mend that, or set adapter.arm.tip"
             yield finding("urdf", robot.urdf, "bad", str(error), remedy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import os
 from collections.abc import Sequence
@@ -13,8 +14,19 @@ from rclpy.context import Context
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import choose_team, running_teams
 from coterie_bringup.spinning import in_loop, spinning
+from coterie_cli.team_clock import TeamClock
 from coterie_core.observation import Detection, Observation
-from coterie_core.skills import Close, LookAround, MoveArmTo, NavigateTo, Open, Pick, Place, Target
+from coterie_core.skills import (
+    Close,
+    Detect,
+    LookAround,
+    MoveArmTo,
+    NavigateTo,
+    Open,
+    Pick,
+    Place,
+    Target,
+)
 from coterie_core.yaml_checks import suggestion
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
@@ -26,16 +38,20 @@ from coterie_ros.parameters import Parameters
 
 _REACH = 15.0
 """How long a robot may take to be found, and to tell what it perceives [s]."""
+_TICK = 2.0
+"""How long simulated time is waited for where somebody tells it [s]; a paused world tells none."""
+_JUST = 2.0
+"""What is no older counts as just perceived [s]."""
 _TARGETS: dict[str, type[Pick | Open | Close] | type[Place]] = {
     "pick": Pick,
     "place": Place,
     "open": Open,
     "close": Close,
 }
-SKILLS = ("see", "drive", "look", "reach", *_TARGETS)
+SKILLS = ("see", "detect", "drive", "look", "reach", *_TARGETS)
 _MOST = 20
 
-Skill = NavigateTo | LookAround | MoveArmTo | Pick | Place | Open | Close
+Skill = NavigateTo | Detect | LookAround | MoveArmTo | Pick | Place | Open | Close
 
 
 class _Trier(AgentNode):
@@ -46,13 +62,14 @@ class _Trier(AgentNode):
     def __init__(self, robot: str, **options: Any) -> None:
         self._robot = robot
         self.seen: Observation | None = None
-        self._news = asyncio.Event()
+        self._news, self._tick = asyncio.Event(), asyncio.Event()
         super().__init__("robot_try", **options)
 
     def on_setup(self, parameters: Parameters) -> None:
         robot = self._robot
         self.drive = ActionClient(self, NavigateToAction, f"{robot}/navigate_to")
         self.act = ActionClient(self, Manipulate, f"{robot}/manipulate")
+        self.team_clock = TeamClock(self, lambda time: self._tick.set())
         self.subscribe(
             ObservationMsg, f"{robot}/observation", "observations", self._observed,
             convert=conversions.observation_from_msg,
@@ -79,6 +96,13 @@ class _Trier(AgentNode):
         assert self.seen is not None
         return self.seen
 
+    async def age(self, seen: Observation) -> float | None:
+        """Return how long ago the robot perceived that, by the team's clock [s]; None: unknown."""
+        if self.team_clock.told:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._tick.wait(), _TICK)
+        return self.team_clock.age(seen.time)
+
     async def do(self, skill: Skill) -> tuple[bool, str]:
         """Do a skill; return whether it succeeded, and how it ended in words."""
         drives = isinstance(skill, NavigateTo)
@@ -100,8 +124,7 @@ class _Trier(AgentNode):
         if result.reason:
             words += f": {result.reason}"
         if drives:
-            at = end.pose.pose.position
-            words += f"\nit stands at ({at.x:.2f}, {at.y:.2f})"
+            words += f"\n{where_it_ended(end)}"
         else:
             words += f"\nits hand holds {end.holding or 'nothing'}"
         return result.ok, words
@@ -136,10 +159,15 @@ def try_skill(
         return _Trier(robot, namespace=state.namespace, context=context)
 
     async def work(node: _Trier) -> int:
-        if verb == "see":
-            print(described(await in_loop(node, node.observed())))
+        seen, when = None, ""
+        if verb == "see" or needs_seen(verb, rest):
+            seen = await in_loop(node, node.observed())
+            when = as_of(await in_loop(node, node.age(seen)))
+        if verb == "see" and seen is not None:
+            print(f"{when}\n{described(seen)}")
             return 0
-        seen = await in_loop(node, node.observed()) if needs_seen(verb, rest) else None
+        if verb in _TARGETS and seen is not None:
+            print(f"the nearest {rest[0]} {when}")
         done, told = await in_loop(node, node.do(skill_of(verb, rest, seen)))
         print(told)
         return 0 if done else 1
@@ -157,8 +185,8 @@ def _read(words: Sequence[str]) -> tuple[str, list[str]]:
         raise CommandError(f"{verb!r} is no skill; say one of {', '.join(SKILLS)}")
     rest = list(words[1:])
     if verb != "see":
-        usual = {"pick": 1, "place": 1, "open": 1, "close": 1, "look": 0, "drive": 1, "reach": 3}
-        if len(rest) < usual[verb]:
+        usual = {"pick": 1, "place": 1, "open": 1, "close": 1, "drive": 1, "reach": 3}
+        if len(rest) < usual.get(verb, 0):
             raise CommandError(f"{verb}: expected {_USAGE[verb]}")
     return verb, rest
 
@@ -166,6 +194,7 @@ def _read(words: Sequence[str]) -> tuple[str, list[str]]:
 _USAGE = {
     "drive": "drive PLACE, or drive X Y [YAW]",
     "look": "look",
+    "detect": "detect, or detect LABEL",
     "reach": "reach X Y Z",
     **{
         verb: f"{verb} LABEL, of something that it sees, or {verb} LABEL X Y Z" for verb in _TARGETS
@@ -191,6 +220,8 @@ def skill_of(verb: str, words: Sequence[str], seen: Observation | None) -> Skill
     """
     if verb == "look" and not words:
         return LookAround()
+    if verb == "detect" and len(words) <= 1:
+        return Detect(*words)
     if verb == "drive" and len(words) == 1:
         return NavigateTo(place=words[0])
     label = verb in _TARGETS
@@ -240,6 +271,26 @@ def _away(one: Detection, seen: Observation) -> float:
     if one.box is None:
         return one.distance
     return math.dist(one.box.center[:2], seen.pose.position[:2])
+
+
+def where_it_ended(end: NavigateToAction.Result) -> str:
+    """Return where a robot stands after a drive, for a person."""
+    if not end.pose.header.frame_id:
+        return "where it stands is not known"
+    at = end.pose.pose.position
+    return f"it stands at ({at.x:.2f}, {at.y:.2f})"
+
+
+def as_of(age: float | None) -> str:
+    """Return how old something is that a robot perceives, for a person.
+
+    Args:
+        age: [s]; None: not known.
+    """
+    if age is not None and age <= _JUST:
+        return "as of just now"
+    when = "as of some time ago, nobody knows how long" if age is None else f"as of {age:.0f} s ago"
+    return f"{when}; `detect` makes it tell anew, `look` turns it around for that"
 
 
 def described(seen: Observation) -> str:

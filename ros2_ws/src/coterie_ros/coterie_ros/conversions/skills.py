@@ -143,19 +143,19 @@ def _tolerance(checks: Checks, field: str, value: float, most: float, usual: flo
 
 
 def navigate_result_to_msg(
-    result: SkillResult, pose: Pose, left: tuple[float, float], *, time: float = 0.0
+    result: SkillResult, pose: Pose | None, left: tuple[float, float], *, time: float = 0.0
 ) -> NavigateToAction.Result:
     """Return how a NavigateTo ended as the result of its action.
 
     Args:
         result: How it ended.
-        pose: Where the robot is, map frame.
+        pose: Where the robot is, map frame; None: not known, the pose has no frame then.
         left: What is left to the goal, as `NavigateTo.left` has it.
         time: When that was [s].
     """
     return NavigateToAction.Result(
         result=skill_result_to_msg(result),
-        pose=stamped_pose(pose, time=time),
+        pose=stamped_pose(pose, time=time) if pose is not None else PoseStamped(),
         distance_left=float(left[0]),
         yaw_left=float(left[1]),
     )

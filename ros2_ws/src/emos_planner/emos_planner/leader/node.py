@@ -165,7 +165,7 @@ class LeaderNode(AgentNode):
             self.problem(f"execute_task: {why}")
             return goal.abort(ExecuteTask.Result(success=False, message=why))
         self._busy, self._words = f"task-{uuid.uuid4().hex[:8]}", words
-        self._goal, self._judgement = goal, None
+        self._goal, self._judgement, self.leader = goal, None, None  # not that of the task before
         belong(task=self._busy)
         note("task", "leader", {"words": words})
         try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Vec3
 from robot_adapters.backends.base import ArmBackend, NavigationBackend, Whereabouts, in_tf
+from robot_adapters.backends.carrying import CarryingNavigation
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
@@ -17,7 +18,40 @@ if TYPE_CHECKING:
     from robot_adapters.settings import AdapterSettings
 
 
-def navigation_of(
+def backends_of(
+    node: AgentNode,
+    settings: AdapterSettings,
+    body: Embodiment,
+    where: Ground,
+    urdf: str,
+    urdf_folder: str,
+    allow: Callable[[Sequence[Vec3]], None],
+    must_plan: bool,
+) -> tuple[NavigationBackend | None, ArmBackend | None]:
+    """Return what drives a robot's base and what moves its arm; None: it has none.
+
+    Args:
+        node: The adapter's node.
+        settings: How.
+        body: The robot's size and speed, and what its arm reaches.
+        where: Where the robot and things are.
+        urdf: Text of its URDF; empty: there is none.
+        urdf_folder: Where the URDF's meshes may lie; empty: unknown.
+        allow: Takes a planned path, in the team's map; raises SkillRefused where it must not be
+            driven.
+        must_plan: Nothing may be driven of which the path is not known: rooms are kept out of.
+
+    Raises:
+        ValueError: The settings do not fit to the robot.
+    """
+    base = _navigation_of(node, settings, body, where, allow, must_plan)
+    arm = _arm_of(node, settings, body, where, urdf, urdf_folder)
+    if base is not None and arm is not None and settings.arm.carry:
+        base = CarryingNavigation(base, arm)
+    return base, arm
+
+
+def _navigation_of(
     node: AgentNode,
     settings: AdapterSettings,
     body: Embodiment,
@@ -25,17 +59,6 @@ def navigation_of(
     allow: Callable[[Sequence[Vec3]], None],
     must_plan: bool,
 ) -> NavigationBackend | None:
-    """Return what drives a robot's base; None where it does not move.
-
-    Args:
-        node: The adapter's node.
-        settings: How.
-        body: The robot's size and speed.
-        where: Where the robot is.
-        allow: Takes a planned path, in the team's map; raises SkillRefused where it must not be
-            driven.
-        must_plan: Nothing may be driven of which the path is not known: rooms are kept out of.
-    """
     kind = settings.navigation.backend
     if kind == "nav2":
         from robot_adapters.backends.nav2 import Nav2Navigation
@@ -53,7 +76,7 @@ def navigation_of(
     return None
 
 
-def arm_of(
+def _arm_of(
     node: AgentNode,
     settings: AdapterSettings,
     body: Embodiment,
@@ -61,19 +84,6 @@ def arm_of(
     urdf: str,
     urdf_folder: str,
 ) -> ArmBackend | None:
-    """Return what moves a robot's arm; None where it has none.
-
-    Args:
-        node: The adapter's node.
-        settings: How.
-        body: What its arm reaches.
-        where: Where the robot and things are.
-        urdf: Text of its URDF; empty: there is none.
-        urdf_folder: Where the URDF's meshes may lie; empty: unknown.
-
-    Raises:
-        ValueError: The settings do not fit to the robot.
-    """
     kind = settings.arm.backend
     if kind == "skills":
         from robot_adapters.backends.skills import SkillsArm

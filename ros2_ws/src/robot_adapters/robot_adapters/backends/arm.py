@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from coterie_core.geometry import Box, Pose, Vec3, relative
@@ -50,6 +50,14 @@ class Mover(Protocol):
 
         Raises:
             Ended: It did not get there.
+        """
+        ...
+
+    async def pose(self, joints: Mapping[str, float]) -> None:
+        """Bring joints to positions [rad] or [m]; the others stay as they are.
+
+        Raises:
+            Ended: They did not get there.
         """
         ...
 
@@ -161,6 +169,20 @@ class GraspingArm:
         except RuntimeError as error:
             return SkillResult(Outcome.FAULT, str(error))
         return SkillResult(Outcome.SUCCEEDED, trouble, put_at=put_at)
+
+    async def carry(self) -> SkillResult:
+        """Take the posture of `arm.carry`, with what the hand holds; without one nothing moves."""
+        if not self._settings.carry:
+            return SkillResult(Outcome.SUCCEEDED)
+        try:
+            await self._see(None)
+            await self._mover.pose(self._settings.carry)
+        except Ended as end:
+            why = f"the arm is not in the posture of arm.carry: {end.result.reason}"
+            return SkillResult(end.result.outcome, why)
+        except RuntimeError as error:
+            return SkillResult(Outcome.FAULT, str(error))
+        return SkillResult(Outcome.SUCCEEDED)
 
     # -- pick and place ------------------------------------------------------------------------
 

@@ -217,6 +217,10 @@ class ArmBackend(Backend, Protocol):
         """Do MoveArmTo, Pick, Place, Open or Close; positions are in the team's map."""
         ...
 
+    async def carry(self) -> SkillResult:
+        """Take the posture in which the robot drives, with what the hand holds."""
+        ...
+
 
 def spared(feedback: Feedback) -> Feedback:
     """Pass on feedback a few times a second at most."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import Point, Quaternion, Vector3
@@ -13,6 +14,7 @@ from moveit_msgs.msg import (
     BoundingVolume,
     CollisionObject,
     Constraints,
+    JointConstraint,
     MoveItErrorCodes,
     OrientationConstraint,
     PlanningScene,
@@ -42,6 +44,7 @@ _PREFIX = "coterie/"
 _HELD = "coterie_held"
 _POSITION_TOLERANCE = 0.01
 _DIRECTION_TOLERANCE = 0.2
+_JOINT_TOLERANCE = 0.01
 
 
 class MoveItMover:
@@ -99,6 +102,20 @@ class MoveItMover:
 
     async def move(self, point: Vec3, direction: Vec3 | None) -> None:
         """Plan and move the hand to a point, pointing along a direction."""
+        await self._reach(self._constraints(point, direction))
+
+    async def pose(self, joints: Mapping[str, float]) -> None:
+        """Plan and move joints of the group to positions; MoveIt keeps the others."""
+        wanted = [
+            JointConstraint(
+                joint_name=name, position=joints[name], weight=1.0,
+                tolerance_above=_JOINT_TOLERANCE, tolerance_below=_JOINT_TOLERANCE,
+            )
+            for name in sorted(joints)
+        ]  # fmt: skip
+        await self._reach(Constraints(name="coterie", joint_constraints=wanted))
+
+    async def _reach(self, wanted: Constraints) -> None:
         settings = self._settings
         goal = MoveGroup.Goal()
         request = goal.request
@@ -109,7 +126,7 @@ class MoveItMover:
         request.max_velocity_scaling_factor = settings.velocity
         request.max_acceleration_scaling_factor = settings.velocity
         request.start_state.is_diff = True  # from where the arm is
-        request.goal_constraints = [self._constraints(point, direction)]
+        request.goal_constraints = [wanted]
         goal.planning_options.planning_scene_diff.is_diff = True
         goal.planning_options.planning_scene_diff.robot_state.is_diff = True
         end = await self._action.run(goal, timeout=settings.timeout)

@@ -231,6 +231,10 @@ class SkillsArm:
             result, put_at=self._in_team(result.put_at), bears_at=self._in_team(result.bears_at)
         )
 
+    async def carry(self) -> SkillResult:
+        """Do nothing: the robot's own node draws its arm in before it drives."""
+        return SkillResult(Outcome.SUCCEEDED)
+
     def _in_team(self, point: Vec3 | None) -> Vec3 | None:
         return None if point is None else self._where.to_team_map(point)
 

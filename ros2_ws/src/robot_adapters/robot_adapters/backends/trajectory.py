@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from control_msgs.action import FollowJointTrajectory
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 _SHORTEST = 0.5
 """A motion takes no less [s]."""
+_THERE = 0.02
+"""A joint that is so near to where it is to be is there [rad] or [m]."""
 _STALE = 2.0
 """Joint states older than this do not tell where the arm is [s]."""
 
@@ -42,6 +46,7 @@ class TrajectoryMover:
 
     def __init__(self, node: AgentNode, settings: ArmSettings, arm: Arm) -> None:
         self._node, self._settings, self._arm = node, settings, arm
+        settings.check_carry(arm.chain.names)
         name = settings.action or "arm_controller/follow_joint_trajectory"
         self._action = RobotAction(
             node, FollowJointTrajectory, joined(settings.namespace, name), settings.server_timeout
@@ -94,6 +99,20 @@ class TrajectoryMover:
 
     async def move(self, point: Vec3, direction: Vec3 | None) -> None:
         """Move the hand to a point; which way it points is left to the arm."""
+        await self._go(partial(self._arm.reach, point))
+
+    async def pose(self, joints: Mapping[str, float]) -> None:
+        """Bring joints to positions; those that are there already need no controller."""
+        if all(abs(self._joints.get(name, math.inf) - joints[name]) < _THERE for name in joints):
+            return
+        await self._go(lambda start: [{**start, **joints}])
+
+    async def _go(self, ends: Callable[[dict[str, float]], list[dict[str, float]]]) -> None:
+        """Take the first posture of some that a free way leads to.
+
+        Args:
+            ends: Returns them, from the posture that the arm has; for a thread.
+        """
         if why := self.ready():
             raise Ended(Outcome.FAULT, why)
         # Drivers of wheels and grippers say nothing of the arm, though on the same topic.
@@ -107,7 +126,7 @@ class TrajectoryMover:
             )
         start = dict(self._joints)
         try:
-            way = await asyncio.to_thread(self._way, point, start)
+            way = await asyncio.to_thread(self._way, ends, start)
         except OutOfReach as error:
             raise Ended(Outcome.OUT_OF_REACH, f"{error}; go nearer") from None
         except Blocked as error:
@@ -127,12 +146,14 @@ class TrajectoryMover:
         result = explain(self._action.name, TRAJECTORY, code, str(end.result.error_string))
         raise Ended(result.outcome, result.reason)
 
-    def _way(self, point: Vec3, start: dict[str, float]) -> list[dict[str, float]]:
-        """Return the postures on a free way that brings the hand to a point; for a thread."""
+    def _way(
+        self, ends: Callable[[dict[str, float]], list[dict[str, float]]], start: dict[str, float]
+    ) -> list[dict[str, float]]:
+        """Return the postures on a free way to one of some ends; for a thread."""
         chain = self._arm.chain
-        ends = [chain.row(end) for end in self._arm.reach(point, start)]
+        rows = [chain.row(end) for end in ends(start)]
         space = self._spaces.among(start, self._boxes, self._held, self._grasp)
-        return [chain.named(row) for row in find_way(space, chain.row(start), ends)]
+        return [chain.named(row) for row in find_way(space, chain.row(start), rows)]
 
     def _trajectory(self, start: dict[str, float], way: list[dict[str, float]]) -> JointTrajectory:
         """Return a trajectory through postures, with a rest at each of them."""

@@ -199,6 +199,21 @@ class Looks:
         """Tell whether a detector has told of an image since a time [s]."""
         return bool(self._times) and self._times[-1] >= since
 
+    def silence(self, topics: Sequence[str], now: float, memory: float) -> str:
+        """Return that detectors have told nothing of late ("": they have, or there is none).
+
+        Args:
+            topics: Where they tell it.
+            now: The time [s].
+            memory: How long what they tell counts [s].
+        """
+        if not topics or self.heard(now - memory):
+            return ""
+        return (
+            f"no detections that could be used came on {' or '.join(topics)} for {memory:g} s: "
+            "does the detector run? It has to send a message for each image, also for an empty one"
+        )
+
     def enough(self, since: float, *, twice: bool = False) -> bool:
         """Tell whether it has told of as many images since a time [s] as confirm a thing.
 
