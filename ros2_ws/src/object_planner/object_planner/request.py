@@ -131,7 +131,8 @@ def parse(words: str, known: tuple[str, ...] = ()) -> Request:
         more, kept = _negated(part, wants, lexicon)
         wants += tuple(w for w in more if w not in wants)
         excludes += kept
-    if not wants and not any(w.kind == "quality" for w in excludes):
+    anything = not stated and relations and _GENERIC.search(rest)  # "something on the table"
+    if not (wants or anything or any(w.kind == "quality" for w in excludes)):
         wants = _wants(positive, positive, lexicon)
     order = order or next((_ORDERS[w] for w in re.findall(r"\w+", rest) if w in _ORDERS), None)
     if any(lexicon.uses[name].modifies == "overview" for _, name in lexicon.uses_in(positive)):
@@ -296,8 +297,9 @@ def _relations(text: str, lexicon: Lexicon) -> tuple[str, tuple[Relation, ...]]:
             after = [m for m in mentions if m[0] >= match.end()]
             if match.start() == 0 or not after:
                 continue
-            if not _TO.match(text[match.end() : after[0][0]]):
-                continue
+            between = text[match.end() : after[0][0]]
+            if not _TO.match(between) or any(other.search(between) for other, _ in RELATIONS):
+                continue  # of "to sit on near the window" the first is no place
             to, stop = _alternatives(text, after, 2 if kind == "between" else 4)
             if _purpose(text, match.start(), stop, kind):
                 continue

@@ -70,10 +70,10 @@ class Request(_Part):
 
     @property
     def clear(self) -> bool:
-        """Whether enough was understood: the noun that is asked for, a use or a quality."""
+        """Whether enough was understood: the noun asked for, a use, a quality or where it is."""
         if self.refusal or self.head:
             return False
-        return bool(self.wants or self.qualities or self.colors)
+        return bool(self.wants or self.qualities or self.colors or self.relations)
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -102,3 +102,24 @@ def test_a_word_that_is_only_on_the_map_is_a_thing():
     for word in ("coke", "water"):
         assert [w.name for w in parse(f"the {word}", (word,)).wants] == [word]
         assert not parse(f"the {word}", ("banana",)).wants
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "to"),
+    [
+        ("something on the dining table", "on", "table"),
+        ("anything in the bathtub", "in", "bathtub"),
+        ("find all things near the bed", "near", "bed"),
+        ("objects on a table", "on", "table"),
+    ],
+)
+def test_whatever_is_at_a_place_is_asked_for_and_not_the_place(words, kind, to):
+    request = parse(words)
+    assert request.wants == () and request.clear
+    assert [(r.kind, r.to[0].name) for r in request.relations] == [(kind, to)]
+
+
+def test_what_is_done_with_a_thing_is_no_place():
+    request = parse("something to sit on near the window")
+    assert [w.kind for w in request.wants] == ["use"]
+    assert [(r.kind, r.to[0].name) for r in request.relations] == [("near", "window")]

@@ -42,6 +42,11 @@ class Motion:
     radius: float = 0.25
     margin: float = 0.15
 
+    @property
+    def beside(self) -> float:
+        """How far beside the body obstacles stop it [m]; see `room_ahead`."""
+        return 0.3 * self.margin
+
 
 class PathFollower:
     """Follows one path in the robot's map.
@@ -126,7 +131,7 @@ def room_ahead(points: Points, motion: Motion) -> float:
     if not len(points):
         return math.inf
     away = np.hypot(points[:, 0], points[:, 1])
-    half = motion.radius + 0.3 * motion.margin
+    half = motion.radius + motion.beside
     mask = (points[:, 0] > 0.0) & (np.abs(points[:, 1]) < half) & (away > 0.8 * motion.radius)
     if not mask.any():
         return math.inf

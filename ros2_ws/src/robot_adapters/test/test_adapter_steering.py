@@ -104,3 +104,62 @@ def test_the_nearer_end_of_a_turn_is_taken():
     follower = PathFollower([(0.0, 0.0), (-2.0, -0.1)])
     _, turn = follower.command(Pose((0.0, 0.0, 0.0), 3.0), math.inf, MOTION)
     assert turn > 0.0 and wrap_angle(math.pi + 0.05 - 3.0) > 0.0
+
+
+NARROW = Motion(speed=0.4, turn=0.8, radius=0.2, margin=0.15)
+
+
+def four_rooms() -> GridSpace:
+    """10 m x 8 m with a door of 0.8 m in each of three walls, which are 0.1 m thick."""
+    values = np.zeros((160, 200), np.int8)
+    values[0, :] = values[-1, :] = values[:, 0] = values[:, -1] = 100
+    values[79:81, :] = values[:, 99:101] = 100
+    values[79:81, 160:176] = values[20:36, 99:101] = values[120:136, 99:101] = 0
+    return GridSpace(GridData(values, 0.05, (0.0, 0.0, 0.0)), NARROW.radius)
+
+
+def arrives(space: GridSpace, start, goal, off, spare: float) -> bool:
+    """Whether a robot whose scanner sees the walls, off by a little, gets to its goal."""
+    path = space.path(start, goal, spare=spare)
+    assert path is not None
+    follower = PathFollower(path, lambda a, b: space.line_fits(a, b, spare))
+    walls = np.argwhere(space.clearance == 0.0)[:, ::-1] * space.cell + space.cell / 2.0 + off
+    pose, step = Pose((*start, 0.0), math.atan2(goal[1] - start[1], goal[0] - start[0])), 0.05
+    for _ in range(4000):
+        if math.dist(pose.position[:2], goal) < 0.1:
+            return True
+        x, y, _ = pose.position
+        away = walls - (x, y)
+        away = away[np.hypot(*away.T) < 2.0]
+        c, s = math.cos(pose.yaw), math.sin(pose.yaw)
+        room = room_ahead(away @ np.array([[c, -s], [s, c]]), NARROW)
+        speed, turn = follower.command(pose, room, NARROW)
+        if speed == 0.0 and abs(turn) < 1e-3:
+            return False
+        yaw = pose.yaw + turn * step
+        pose = Pose((x + speed * step * math.cos(yaw), y + speed * step * math.sin(yaw), 0.0), yaw)
+    return False
+
+
+def test_a_way_with_room_to_spare_leads_past_corners_before_which_the_robot_would_stop():
+    space, draw = four_rooms(), np.random.default_rng(1)
+    done = {0.0: 0, 0.07: 0}
+    for _ in range(80):
+        start = (draw.uniform(5.5, 9.5), draw.uniform(4.6, 7.5))
+        goal = (draw.uniform(0.5, 9.5), draw.uniform(0.5, 3.4))
+        if not (space.fits[space.cell_of(start)] and space.fits[space.cell_of(goal)]):
+            continue
+        off = draw.normal(0.0, 0.02, 2)
+        for spare in done:
+            done[spare] += arrives(space, start, goal, off, spare)
+    assert done[0.07] >= done[0.0] + 3, done
+
+
+def test_where_there_is_no_room_to_spare_there_is_no_such_way():
+    values = np.zeros((80, 160), np.int8)
+    values[:34, 80] = values[46:, 80] = 100  # 0.6 m
+    space = GridSpace(GridData(values, 0.05, (0.0, 0.0, 0.0)), MOTION.radius)
+    assert space.path((1.0, 2.0), (7.0, 2.0)) is not None
+    assert space.path((1.0, 2.0), (7.0, 2.0), spare=0.07) is None
+    # Near its ends it may be tight: robots stand beside walls, and are sent there.
+    assert space.path((3.8, 2.0), (4.3, 2.0), spare=0.07) is not None

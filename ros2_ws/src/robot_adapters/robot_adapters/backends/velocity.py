@@ -7,6 +7,7 @@ import itertools
 import math
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -89,7 +90,7 @@ class VelocityNavigation:
         self._topic = topic
         # A stop comes in another thread than that of the drive: no command may follow it.
         self._gate, self._open = threading.Lock(), False
-        self._paused = False
+        self._paused, self._spare = False, 0.0
         if settings.paused:
             paused = joined(settings.namespace, settings.paused)
             node.subscribe(Bool, paused, "messages", self._on_paused)
@@ -223,7 +224,12 @@ class VelocityNavigation:
         if space is None:
             path: list[Vec2] | None = [(here[0], here[1]), (target[0], target[1])]
         else:
-            path = await asyncio.to_thread(space.path, here, target, around)
+            # A way that leads nearer by a corner than obstacles stop the robot ends there.
+            self._spare = _beside(self.motion)
+            path = await asyncio.to_thread(space.path, here, target, around, self._spare)
+            if path is None:
+                self._spare = 0.0
+                path = await asyncio.to_thread(space.path, here, target, around)
         if path is not None:
             z = target[2]
             self._allow([self._ground.to_team_map((x, y, z)) for x, y in (here[:2], *path)])
@@ -233,7 +239,7 @@ class VelocityNavigation:
         self, target: Vec3, path: list[Vec2], tolerance: float, feedback: Feedback
     ) -> None:
         space = self._ground.space_at(target)
-        follower = PathFollower(path, space.line_fits if space is not None else _anywhere)
+        follower = PathFollower(path, self._fits(space))
         length = max(sum(math.dist(a, b) for a, b in itertools.pairwise(path)), 1e-6)
         watch = _Watch(self, self._settings.timeout)
         waiting: float | None = None
@@ -282,7 +288,6 @@ class VelocityNavigation:
         for _ in range(_ZEROS):
             self._send(0.0, 0.0)
         space, motion = self._ground.space_at(target), self.motion
-        fits = space.line_fits if space is not None else _anywhere
         away = np.hypot(*(seen[:, :2] - np.array(self._here().position[:2])).T)
         # At a distance from all; else what is far may be gone, and doors may be narrow.
         for reach, known in ((math.inf, None), (_NEARBY, space)):
@@ -292,7 +297,12 @@ class VelocityNavigation:
                 break
         else:
             return follower
+        fits = self._fits(space)
         return PathFollower(path, lambda a, b: fits(a, b) and _passes(around, motion.radius, a, b))
+
+    def _fits(self, space: GridSpace | None) -> Callable[[Vec2, Vec2], bool]:
+        """Return whether the body can go straight between points, as the way was planned."""
+        return partial(space.line_fits, spare=self._spare) if space is not None else _anywhere
 
     async def _turn_to(self, yaw: float) -> None:
         watch = _Watch(self, self._settings.stall_timeout + 2.0 * math.tau / self.motion.turn)
@@ -392,6 +402,11 @@ def _anywhere(a: Vec2, b: Vec2) -> bool:
     return True
 
 
+def _beside(motion: Motion) -> float:
+    """Return the room that a way needs beside the body [m]: as `room_ahead`, and what cells err."""
+    return motion.beside + _CELL / 2.0
+
+
 def _grown(points: Points, motion: Motion, known: GridSpace | None) -> Points:
     """Return points (m, 2) of what was seen, (n, 3), and of a margin around what is not known."""
     cells = np.unique(np.round(points[:, :2] / _CELL), axis=0) * _CELL
@@ -399,8 +414,7 @@ def _grown(points: Points, motion: Motion, known: GridSpace | None) -> Points:
     if known is not None:
         at = [known.cell_of(one) for one in cells.tolist()]
         news = cells[[one is not None and known.clearance[one] > _SAME for one in at]]
-    # As far as `room_ahead` looks to the sides, and what cells err.
-    by = 0.3 * motion.margin + _CELL / 2.0
+    by = _beside(motion)
     turns = np.linspace(0.0, math.tau, 8, endpoint=False)
     ring = by * np.stack([np.cos(turns), np.sin(turns)], axis=1)
     return np.concatenate([cells, (news[:, None] + ring).reshape(-1, 2)])

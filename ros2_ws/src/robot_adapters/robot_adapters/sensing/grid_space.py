@@ -19,6 +19,8 @@ OCCUPIED_MIN = 65
 """Cells from this on are occupied [%] (occupied_thresh 0.65); between the two: unknown."""
 _WORKING_CELL = 0.05
 """Finer grids are brought to about this [m]: places need no more."""
+_ENDS = 0.5
+"""How near to the ends of a way the body may be nearer to walls than on the way [m]."""
 _OFF_WALL = 0.5
 """How far a way may begin from where the robot stands, where it stands too near a wall [m]."""
 _EIGHT = np.ones((3, 3), dtype=bool)
@@ -181,11 +183,12 @@ class GridSpace:
         cell = self.cell_of(point)
         return int(self.parts[cell]) if cell is not None else 0
 
-    def line_fits(self, a: Sequence[float], b: Sequence[float]) -> bool:
-        """Whether the body can go straight from `a` to `b` (x, y) [m]."""
+    def line_fits(self, a: Sequence[float], b: Sequence[float], spare: float = 0.0) -> bool:
+        """Whether the body can go straight from `a` to `b` (x, y), with room to spare [m]."""
         rows, cols = self._along(a, b)
         inside = (rows >= 0) & (cols >= 0) & (rows < self.shape[0]) & (cols < self.shape[1])
-        return bool(inside.all()) and bool(self.fits[rows, cols].all())
+        fits = self.fits & (self.clearance >= self.radius + spare) if spare else self.fits
+        return bool(inside.all()) and bool(fits[rows, cols].all())
 
     def width(self, a: Sequence[float], b: Sequence[float]) -> float:
         """Return the clear width [m] of the straight way from `a` to `b`, at most 10 m."""
@@ -213,7 +216,11 @@ class GridSpace:
         return out
 
     def path(
-        self, start: Sequence[float], goal: Sequence[float], around: Sequence[Vec2] = ()
+        self,
+        start: Sequence[float],
+        goal: Sequence[float],
+        around: Sequence[Vec2] = (),
+        spare: float = 0.0,
     ) -> list[Vec2] | None:
         """Return the points (x, y) [m] of the shortest way for the body; None: there is none.
 
@@ -221,8 +228,12 @@ class GridSpace:
             start: Where the robot is; from beside a wall it goes to where the body fits.
             goal: Where to.
             around: Obstacles [m] that the grid does not know.
+            spare: Room beside the body on the way [m], but for near its ends.
         """
         free = self.fits
+        if spare > 0.0:
+            ends = self._near(start, _ENDS) | self._near(goal, _ENDS)
+            free = free & ((self.clearance >= self.radius + spare) | ends)
         if len(around):
             seen = np.ones(self.shape, dtype=bool)
             for point in around:
@@ -243,6 +254,13 @@ class GridSpace:
         while (node := int(tree.next[node])) >= 0:
             way.append(self.point_of(graph.cells[node]))
         return [*way[:-1], (goal[0], goal[1])] if len(way) > 1 else [begin, (goal[0], goal[1])]
+
+    def _near(self, point: Sequence[float], within: float) -> Mask:
+        """Return the cells within a distance [m] of a point."""
+        rows, cols = np.indices(self.shape)
+        row, col = ((point[k] - self.origin[k]) / self.cell - 0.5 for k in (1, 0))
+        near: Mask = np.hypot(rows - row, cols - col) * self.cell <= within
+        return near
 
     def _floor_graph(self) -> FloorGraph:
         if self._graph is None:
