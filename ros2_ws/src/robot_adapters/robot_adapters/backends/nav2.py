@@ -360,7 +360,7 @@ class Nav2Navigation:
     def _explained(self, action: RobotAction, codes: Any, result: Any) -> SkillResult:
         code, said = int(result.error_code), str(getattr(result, "error_msg", ""))
         if code == 0:
-            words = f": {said[:200]}" if said else "; Nav2's log says why"
+            words = f": {said[:200]}" if said else "; its server's log says why"
             return SkillResult(Outcome.FAULT, f"{action.name}: aborted without a code{words}")
         return explain(action.name, codes, code, said)
 
