@@ -12,6 +12,7 @@ pytest.importorskip("rclpy")
 pytest.importorskip("nav2_msgs")
 
 from geometry_msgs.msg import Twist
+from rosgraph_msgs.msg import Clock
 
 from coterie_cli.robot.definitions import installed_hashes
 from coterie_cli.robot.finding import worst
@@ -57,6 +58,17 @@ def test_the_clocks_of_other_robots_on_a_shared_tf_do_not_matter(ros):
     ahead = {"eve/odom": 37.0, "eve/base_link": 37.0}
     findings = found(ros, links=own + others, ahead=ahead)
     assert bad(findings) == [] and worst(findings) == "good", findings
+
+
+@pytest.mark.parametrize(("paused", "text"), [
+    (True, "/clock has a publisher that says nothing: is the simulation paused?"),
+    (False, "use_sim_time is set and nobody publishes /clock"),
+])  # fmt: skip
+def test_a_clock_that_is_silent_is_there(ros, paused, text):
+    topics = {"clock": (Clock, 5)}
+    without = () if paused else ("clock",)
+    findings = found(ros, topics=topics, names={"clock": "/clock"}, without=without, paused=True)
+    assert [(f.what, f.text) for f in findings if f.area == "clock"] == [("/clock", text)]
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -16,7 +17,11 @@ from coterie_bringup.team import parse_team
 from coterie_cli import lab
 from coterie_cli.robot import check as checking
 from coterie_cli.robot.body import arm_joints, judge_body
+from coterie_cli.robot.expected import expected_of
+from coterie_cli.robot.facts import Facts, FrameLink
+from coterie_cli.robot.findings import judge
 from coterie_ros import main as ros_main
+from robot_adapters.settings import AdapterSettings
 
 pytestmark = pytest.mark.ros
 TEAM = """\
@@ -141,3 +146,85 @@ def test_the_joints_of_an_arm_are_those_of_the_urdf(fetch):
     assert joints == ()
     assert [f.text for f in told if f.state == "bad"] == ["arm.tip: the URDF has no link 'hook'"]
     assert fetch("{arm: {backend: moveit}}")[1] == ()
+
+
+def of_team(robot, *others, namespace="", **sections):
+    """Return what is expected of a robot of a team."""
+    expected = expected_of(robot, AdapterSettings.model_validate(sections), namespace)
+    return dataclasses.replace(expected, team=(robot, *others))
+
+
+@pytest.mark.parametrize(
+    ("there", "base", "told"),
+    [
+        (["beta/base_footprint", "alpha/base_footprint"], "base_footprint", "alpha/base_footprint"),
+        (["alpha/base_link", "base_footprint_2"], "base_footprint", "alpha/base_link"),
+        (["beta/base_footprint"], "base_footprint", ""),
+        (["beta_base_footprint", "alpha_base_footprint"], "base_footprint", "alpha_base_footprint"),
+        (["alpha_2/base_link", "body/base_link"], "base_link", "body/base_link"),
+        (["alpha/base_footprint"], "alpha/base_link", "alpha/base_footprint"),
+        (["base_footprint"], "base_link", "base_footprint"),
+    ],
+)
+def test_no_frame_of_another_robot_is_suggested(there, base, told):
+    expected = of_team("alpha", "beta", "alpha_2", frames={"base": base})
+    facts = Facts(links={name: FrameLink({"map"}) for name in there})
+    (text,) = [f.text for f in judge(expected, facts) if f.what == base]
+    assert text == f"no transform of {base!r} came" + (f"; there is {told!r}" if told else "")
+
+
+TRIGGER, BOOL = "std_srvs/srv/Trigger", "std_srvs/srv/SetBool"
+OWN = {
+    "{0}/beta/dock": TRIGGER, "{0}/train": TRIGGER, "{0}/beta/stop": BOOL,
+    "{0}/beta/navigate_to": "coterie_msgs/action/NavigateTo",
+    "{0}/beta/manipulate": "coterie_msgs/action/Manipulate",
+    "{0}/beta/spin_/_action/cancel_goal": "nav2_msgs/action/Spin",
+    "{0}/alpha/spin": "nav2_msgs/action/Spin",
+    "{0}/alpha/lifecycle_manager_navigation/is_active": TRIGGER,
+}  # fmt: skip
+HEARD = {
+    "{0}/beta/team/front/depth/image_raw": "sensor_msgs/msg/Image",
+    "{0}/beta/team/front/color/image_raw": "sensor_msgs/msg/Image",
+    "{0}/semantic_map/grid/ground": "nav_msgs/msg/OccupancyGrid",
+    "{0}/alpha/map": "nav_msgs/msg/OccupancyGrid",
+}
+
+
+@pytest.mark.parametrize("namespace", ["", "lab"])
+@pytest.mark.parametrize("backend", ["nav2", "skills"])
+def test_what_coterie_or_another_robot_has_is_not_suggested(namespace, backend):
+    sections = {"sensors": {"depth": "camera/depth", "info": "camera/info"},
+                "navigation": {"backend": backend, "look_around": "spin"}}  # fmt: skip
+    expected = of_team("beta", "alpha", namespace=namespace, **sections)
+    space = f"/{namespace}" if namespace else ""
+
+    def told(**more):
+        servers = {name.format(space): (kind,) for name, kind in OWN.items()}
+        topics = {name.format(space): (kind,) for name, kind in HEARD.items()}
+        servers |= more.get("servers", {})
+        findings = judge(expected, Facts(all_topics=topics, all_servers=servers))
+        return [f.text for f in findings if "is it meant" in f.text or "there is /" in f.text]
+
+    assert told() == []
+    if backend == "nav2":
+        more = {f"{space}/beta/manager/is_active": (TRIGGER,), f"{space}/beta/spin2": ("a/b/C",)}
+        hints = " ".join(told(servers=more))
+        assert "/beta/manager/is_active has this type" in hints
+        assert f"there is {space}/beta/spin2" in hints
+
+
+def test_the_check_knows_all_robots_of_the_team(monkeypatch, tmp_path):
+    known: list = []
+
+    def listen(team, expected, *args, **options):
+        known.extend(expected)
+        return []
+
+    monkeypatch.setattr(checking, "_listen", listen)
+    monkeypatch.setattr(checking, "ensure_interfaces", lambda team: None)
+    text = (
+        TEAM + "  - name: eve\n    embodiment: slim\n    adapter: {navigation: {backend: none}}\n"
+    )
+    (tmp_path / "team.yaml").write_text(text)
+    checking.check(tmp_path / "team.yaml", robots=("ada",), duration=0.1, domain=7, as_json=True)
+    assert [(one.robot, one.team) for one in known] == [("ada", ("ada", "eve"))]

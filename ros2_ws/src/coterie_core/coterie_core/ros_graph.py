@@ -30,6 +30,7 @@ class Interface:
         types: Their types, such as `coterie_msgs/Answer`.
         senders: Who publishes the topic, calls the service, or gives the action goals.
         servers: Who serves a service or action of the team; those of a robot are served by itself.
+        drivers: Whether a real robot's own drivers publish the topic, where there is no bridge.
         qos: For the docs: QoS of a topic.
         flow: For the docs: from where to where a topic goes, or where a service is.
         text: For the docs: what a service or action does.
@@ -40,6 +41,7 @@ class Interface:
     types: tuple[str, ...]
     senders: tuple[Sender, ...]
     servers: tuple[Sender, ...] = ("team",)
+    drivers: bool = False
     qos: str = ""
     flow: str = ""
     text: str = ""
@@ -65,6 +67,7 @@ def interfaces() -> tuple[Interface, ...]:
                 tuple(entry["types"]),
                 tuple(entry["senders"]),
                 tuple(entry.get("servers", ("team",))),
+                entry.get("drivers", False),
                 entry.get("qos", ""),
                 entry.get("flow", "") or entry.get("at", ""),
                 entry.get("text", ""),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Literal
 
-from coterie_core.household import normalized, singulars
+from coterie_core.household import load_household, normalized, singulars
 from coterie_core.lexicon import Lexicon, load_lexicon
 from coterie_core.relations import PAIRS, between, gap, overview
 from coterie_core.scene import SceneGraph, SceneObject
@@ -212,6 +212,9 @@ class Grounder:
 
     def fits(self, id_: str, request: Request) -> tuple[float, str]:
         """How well an object is one of the wants and has all qualities (0..1), and why."""
+        borne = any(r.kind in ("on", "in") and not r.negated for r in request.relations)
+        if not request.wants and borne and load_household().kind(self.label(id_)) == "furniture":
+            return 0.0, ""  # a chair's back over a table: it stands on the floor
         best, why = (0.0, "") if request.wants else (1.0, "any thing")
         for want in request.wants:
             score, label = self.grade(id_, want)

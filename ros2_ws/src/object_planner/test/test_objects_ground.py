@@ -126,3 +126,15 @@ def test_a_likely_label_that_is_not_the_first_is_better_than_nothing():
     graph.add_object(thing("y", {"cup": 1.0}, (1, 0, 0.4), (0.1, 0.1, 0.1)))
     assert Grounder(graph).find(parse("a cup")).ids == ["y"], "something fits for sure"
     assert not Grounder(graph, "certainty").find(parse("a vase")).ids
+
+
+def test_whatever_is_on_a_table_is_no_chair_behind_it():
+    graph = SceneGraph()
+    graph.add_room(Room("k", "kitchen", "kitchen", "", [(0, 0), (6, 0), (6, 6), (0, 6)]))
+    for one in (
+        thing("table", {"dining table": 1.0}, (2.0, 2.0, 0.38), (1.6, 1.0, 0.75), "k"),
+        thing("chair", {"chair": 1.0}, (2.0, 2.4, 0.8), (0.4, 0.1, 0.2), "k"),
+        thing("mug", {"mug": 1.0}, (1.8, 2.0, 0.8), (0.1, 0.1, 0.1), "k"),
+    ):
+        graph.add_object(one)
+    assert find(graph, "something on the dining table") == ["mug"]

@@ -12,6 +12,7 @@ from coterie_core.understanding import plain_text, unknown_words
 from coterie_core.understanding.descriptions import ANY, LONGEST, Thing, clean, describe, room_said
 from openeqa_agent.associations import things_for
 from openeqa_agent.choices import split_choice
+from openeqa_agent.narrower import narrower
 from openeqa_agent.patterns import AUX, CAN, KINDS, WE
 from openeqa_agent.rewrite import excluded, politely, shaped
 from openeqa_agent.understood import OpenQuestion, sort_category
@@ -83,7 +84,8 @@ def parse_open(text: str) -> OpenQuestion:
         )  # fmt: skip
     found = replace(_understood(text, core, context), opposite=opposite)
     if without:
-        names = tuple(describe(part).name for part in re.split(r" and | or ", without))
+        parts = [describe(part) for part in re.split(r" and | or ", without)]
+        names = tuple(narrower(part.words) or part.name for part in parts)
         target = replace(found.target, without=tuple(name for name in names if name))
         found = replace(found, target=target)
     return found

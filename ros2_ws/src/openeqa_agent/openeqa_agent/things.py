@@ -27,7 +27,10 @@ from openeqa_agent.labels import (
     members_of,
     plain,
 )
+from openeqa_agent.narrower import called_share, narrower, phrase_share, place_of
 
+FLAT = 0.15
+"""What is no higher than this, as rugs, bears furniture [m]."""
 LIKELY = 0.3
 """Least probability for an object to be taken for what a question speaks of."""
 HOLDS = 0.25
@@ -104,6 +107,31 @@ class MapIndex:
                 # "floor lamp" is asked for, "lamp" is known: unless others are told apart here.
                 p = max(p, share * (0.1 if " ".join(wanted) in self.labels else 0.5))
         return min(p, 1.0)
+
+    def _likely(self, wanted: Thing) -> dict[str, float]:
+        """Return how likely each object is what a description names, unlikely ones left out.
+
+        Where some have the very name of several words that was said ("dining table"), no other
+        thing is meant.
+        """
+        if wanted.generic:
+            return dict.fromkeys(self.scene.objects, 1.0)
+        phrase = narrower(wanted.words)
+        rooms = self.rooms_named(place) if (place := place_of(phrase)) else []
+        likely = {}
+        for id_, thing in self.scene.objects.items():
+            if phrase:
+                there = bool(rooms) and self.room(thing) in rooms
+                p = min(phrase_share(self._beliefs[id_], phrase, there), 1.0)
+            else:
+                p = self.probability(thing, wanted.name)
+            if p >= LIKELY:
+                likely[id_] = p
+        called = phrase or wanted.name
+        if " " not in called:
+            return likely
+        own = {i: p for i, p in likely.items() if called_share(self._beliefs[i], called) >= LIKELY}
+        return own or likely
 
     def reports(self, name: str) -> bool:
         """Whether some object of the map may be such a thing."""
@@ -281,13 +309,13 @@ class MapIndex:
         rooms = self.rooms_named(wanted.room) if wanted.room else []
         allowed = {room.id for room in rooms}
         found = []
-        for thing in self.scene.objects.values():
+        for id_, p in self._likely(wanted).items():
+            thing = self.scene.objects[id_]
             if allowed:
                 room = self.room(thing)
                 if room is None or room.id not in allowed:
                     continue
-            p = 1.0 if wanted.generic else self.probability(thing, wanted.name)
-            if p < LIKELY or (wanted.generic and self.label(thing) in STRUCTURE):
+            if wanted.generic and self.label(thing) in STRUCTURE:
                 continue
             if any(self.probability(thing, name) >= 0.5 for name in wanted.without):
                 continue
@@ -326,7 +354,15 @@ class MapIndex:
                     if strength > best:
                         best, other = strength, a.thing
             else:
+                # A chair's back over a table is not on it; a coffee table on a rug is.
+                stands = (
+                    wanted.generic
+                    and wanted.relation in ("on", "in")
+                    and (load_household().kind(self.label(one.thing)) == "furniture")
+                )
                 for anchor in anchors[0]:
+                    if stands and anchor.thing.box.size[2] > FLAT:
+                        continue
                     strength = self.relates(one.thing, wanted.relation, anchor.thing)
                     strength *= anchor.score
                     if strength > best:

@@ -8,6 +8,8 @@ from coterie_core.household import load_household
 from coterie_core.lexicon import load_lexicon
 from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.understanding.descriptions import Thing
+from openeqa_agent.labels import canonical
+from openeqa_agent.narrower import narrower
 from openeqa_agent.understood import OpenQuestion
 
 
@@ -77,4 +79,8 @@ class Wanted:
 
 def names_of(thing: Thing) -> frozenset[str]:
     """Labels that a thing of a question may have; empty for any thing."""
-    return frozenset() if thing.generic else load_lexicon().members(thing.name)
+    if thing.generic:
+        return frozenset()
+    phrase = narrower(thing.words)
+    # A class has other things too: a coffee table is no "dining table" to look at.
+    return frozenset((canonical(phrase),)) if phrase else load_lexicon().members(thing.name)

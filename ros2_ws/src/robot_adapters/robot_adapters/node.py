@@ -54,6 +54,7 @@ from robot_adapters.sensors import Sensors
 from robot_adapters.settings import AdapterSettings
 from robot_adapters.standing import Standing
 from robot_adapters.team_link import TeamLink
+from robot_adapters.ticking import watch_clock
 
 _REPEAT_PERIOD = 1.0
 _HOLD_PERIOD = 0.2
@@ -98,6 +99,7 @@ class AdapterNode(AgentNode):
 
     def on_start(self) -> None:
         """Connect to the robot's drivers and sensors; say what the robot is."""
+        watch_clock(self)
         settings = self.settings
         rooms = rooms_from_names(self.parameters.json("rooms") or [], "parameter 'rooms'")
         floors = Storeys.of(self.robot, self.parameters.json("floors") or {})

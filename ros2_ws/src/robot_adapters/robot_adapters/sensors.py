@@ -395,10 +395,11 @@ class Sensors:
         now = self._node.now()
         if now <= 0.0:
             return False  # a simulator's clock has not come yet: nothing is known of its stamps
-        if self.clocks.passes(topic, stamp, now, ahead):
+        if self.clocks.passes(topic, stamp, now, ahead, time.monotonic()):
             return True
-        if self._node.diagnostics.count(f"{topic}.clock") == 1:
-            self._node.problem(self.clocks.problem(topic))
+        self._node.diagnostics.count(f"{topic}.clock")
+        if news := self.clocks.news(topic):
+            self._node.problem(news)
         return False
 
     def on_fixed(self, transforms: Any, *, ours: bool = False) -> None:

@@ -274,11 +274,15 @@ def test_colors_and_boxes_in_space_reach_the_team(ros):
         assert messages[-1].header.frame_id == f"porter/{rig.optical}"
 
 
-def test_images_of_another_clock_are_refused_with_the_figure(ros):
+@pytest.mark.parametrize(("offset", "side"), [(120.0, "ahead of"), (-120.0, "behind")])
+def test_images_of_another_clock_are_refused_with_the_figure(ros, offset, side):
     rig = Rig(ros)
     ros.spin_until(
-        lambda: (rig.look(offset=120.0), any("120" in p for p in rig.adapter.sensors.problems()))[1]
+        lambda: (rig.look(offset=offset), any("120" in p for p in rig.adapter.sensors.problems()))[
+            1
+        ]
     )
     (problem,) = [p for p in rig.adapter.sensors.problems() if "120" in p][:1]
-    assert "ahead of the clock here" in problem and "camera/depth" in problem
+    assert f"{side} the clock here" in problem and "camera/depth" in problem
+    assert rig.adapter.sensors.clocks.news(problem.partition(":")[0]) == ""  # it has been told
     assert not rig.adapter.sensors.observer.objects.items

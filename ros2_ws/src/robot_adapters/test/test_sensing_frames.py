@@ -175,6 +175,29 @@ def test_one_late_message_is_no_clock_and_a_clock_that_was_set_right_is_believed
     assert check.problem("set") == ""
 
 
+@pytest.mark.parametrize("takes", [0.02, 1.6])  # [s] until all is handed over
+def test_what_waited_while_this_process_started_blames_nobodys_clock(takes):
+    check = ClockCheck()
+    told = []
+    for k in range(160):  # 8 s of a topic of 20 Hz
+        now = 8.0 + takes * k / 160
+        check.passes("tf map -> odom", k * 0.05, now)
+        told.append(check.news("tf map -> odom"))
+    assert not any(told) and check.problems == {}
+    assert check.passes("tf map -> odom", 9.6, 9.7)
+
+
+def test_a_clock_that_differs_is_told_once_within_a_second_or_so_and_refused_before():
+    check = ClockCheck()
+    told = []
+    for k in range(60):  # 20 Hz, while simulated time stands still
+        jitter = 0.3 * (k % 3)
+        assert check.passes("lidar", -5.0 - jitter, 0.0, wall=k * 0.05) == (k < 2)
+        told.append(check.news("lidar"))
+    assert [20 <= k <= 24 for k, text in enumerate(told) if text] == [True]
+    assert "lidar: stamps are 5.0 s behind" in check.problem("lidar")
+
+
 def test_one_message_from_the_future_is_refused_though_the_others_are_right():
     check = ClockCheck()
     assert check.passes("tf", 1.0, 1.1)

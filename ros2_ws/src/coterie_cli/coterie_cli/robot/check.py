@@ -46,9 +46,12 @@ def check(
     chosen = _chosen(team, robots, file)
     ensure_interfaces(team)  # what the file has wrong is told before that
     findings = [f for robot, settings in chosen for f in judge_body(team, robot, settings)]
+    names = tuple(robot.name for robot in team.robots)
     expected = [
         dataclasses.replace(
-            expected_of(r.name, s, team.namespace, _ways(team, r)), joints=arm_joints(team, r, s)
+            expected_of(r.name, s, team.namespace, _ways(team, r)),
+            joints=arm_joints(team, r, s),
+            team=names,
         )
         for r, s in chosen
     ]

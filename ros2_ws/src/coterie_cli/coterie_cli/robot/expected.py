@@ -81,6 +81,8 @@ class Expected:
         named: Names of cameras whose detector's class identifiers have labels.
         clock: Full name of the topic of simulated time.
         joints: Names of the joints that `joint_states` has to tell; none: not known.
+        namespace: The team's.
+        team: Names of all robots of the team.
     """
 
     robot: str
@@ -94,6 +96,8 @@ class Expected:
     named: frozenset[str] = frozenset()
     clock: str = "/clock"
     joints: tuple[str, ...] = ()
+    namespace: str = ""
+    team: tuple[str, ...] = ()
 
 
 def full_name(name: str, robot: str, namespace: str, inner: str = "") -> str:
@@ -212,6 +216,8 @@ def expected_of(
         ),
         frozenset(c.name for c in cameras if c.detections.labels or c.detections.label_info),
         as_remapped("/clock", namespace),
+        namespace=namespace,
+        team=(robot,),
     )
 
 

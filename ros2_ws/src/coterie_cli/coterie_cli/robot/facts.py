@@ -92,6 +92,7 @@ class Facts:
         states: Label of the lifecycle state of each node that has one, by name.
         links: Transforms by child frame.
         clock: Whether /clock came; None: it is not used.
+        clock_told: Whether somebody publishes /clock, silent or not.
     """
 
     topics: dict[str, TopicFacts] = field(default_factory=dict)
@@ -103,6 +104,7 @@ class Facts:
     states: dict[str, str] = field(default_factory=dict)
     links: dict[str, FrameLink] = field(default_factory=dict)
     clock: bool | None = None
+    clock_told: bool = False
 
     def root(self, frame: str) -> str:
         """Return the frame at the end of a frame's parents."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterator, Sequence
 
 from coterie_cli.robot.expected import Expected, ExpectedServer, ExpectedTopic
 from coterie_cli.robot.facts import Facts, TopicFacts
 from coterie_cli.robot.finding import Finding, State
+from coterie_cli.robot.near import near_name
 from coterie_cli.robot.seeing import judge_cameras, judge_frames
 from robot_adapters.battery import Battery
 from robot_adapters.sensing.clocks import AHEAD_OF_ODOMETRY, ClockLimits
@@ -61,16 +61,6 @@ def judge(expected: Expected, facts: Facts, where: str = "") -> list[Finding]:
     return findings
 
 
-def _near(name: str, kind: str, known: dict[str, tuple[str, ...]]) -> str:
-    """Return a hint at a name of the same type, or nearly the same name."""
-    same = [other for other, kinds in known.items() if kind in kinds and other != name]
-    close = difflib.get_close_matches(name, same, n=1, cutoff=0.0) if same else []
-    if close:
-        return f"{close[0]} has this type: is it meant?"
-    close = difflib.get_close_matches(name, [n for n in known if n != name], n=1, cutoff=0.8)
-    return f"there is {close[0]}" if close else ""
-
-
 def _another(nodes: Sequence[str], kind: str) -> tuple[str, str]:
     """Return text and remedy for nodes with another definition of a type."""
     package = kind.partition("/")[0]
@@ -98,7 +88,7 @@ def _topic(expected: Expected, topic: ExpectedTopic, facts: Facts) -> Iterator[F
             remedy = "none, unless frames are fixed to the base, as those of cameras"
             yield finding(bad, "nobody publishes it", remedy)
             return
-        hint = _near(topic.name, topic.type, facts.all_topics)
+        hint = near_name(expected, topic.name, topic.type, facts.all_topics)
         text = "nobody publishes it" + (f"; {hint}" if hint else "")
         remedy = f"start what publishes it, or correct {topic.field}"
         if (
@@ -189,6 +179,9 @@ def _clocks(expected: Expected, facts: Facts) -> Iterator[Finding]:
     if facts.clock is False:
         remedy = "start the simulator, or remove use_sim_time from the team file's world"
         text = f"use_sim_time is set and nobody publishes {expected.clock}"
+        if facts.clock_told:
+            remedy = "let the simulation go on, or look why it does not tell its time"
+            text = f"{expected.clock} has a publisher that says nothing: is the simulation paused?"
         where = "world.use_sim_time"
         yield Finding(expected.robot, "clock", expected.clock, "bad", text, remedy, where)
         return
@@ -245,9 +238,9 @@ def _server(expected: Expected, server: ExpectedServer, facts: Facts) -> Finding
 
     kinds = facts.servers.get(server.name)
     if server.kind == "listener":
-        return finding(*_listener(server, kinds, facts))
+        return finding(*_listener(expected, server, kinds, facts))
     if kinds is None:
-        hint = _near(server.name, server.type, facts.all_servers)
+        hint = near_name(expected, server.name, server.type, facts.all_servers)
         text = f"no server of this {server.kind} ({server.type})" + (f"; {hint}" if hint else "")
         return finding(bad, text, f"start it, or correct {server.field}")
     if server.type not in kinds:
@@ -264,14 +257,14 @@ def _server(expected: Expected, server: ExpectedServer, facts: Facts) -> Finding
 
 
 def _listener(
-    server: ExpectedServer, kinds: tuple[str, ...] | None, facts: Facts
+    expected: Expected, server: ExpectedServer, kinds: tuple[str, ...] | None, facts: Facts
 ) -> tuple[State, str, str]:
     """Return how it is with a topic that the robot's driver has to listen to."""
     if kinds is None and not server.needed:
         text = f"nobody listens to it ({server.type}), and a stop sends zeros there"
         return "note", text, f"name the topic that the base's driver listens to in {server.field}"
     if kinds is None:
-        hint = _near(server.name, server.type, facts.all_topics)
+        hint = near_name(expected, server.name, server.type, facts.all_topics)
         text = f"nobody listens to it ({server.type})" + (f"; {hint}" if hint else "")
         return "bad", text, f"start the base's driver, or correct {server.field}"
     if server.type not in kinds:

@@ -142,6 +142,7 @@ class Probe:
         for one in self._expected:
             facts = self.facts[one.robot]
             facts.all_topics, facts.all_servers = topics, {**services, **actions}
+            facts.clock_told = self._node.count_publishers(one.clock) > 0
             for topic in one.topics:
                 self._look_at(one.robot, topic, facts)
             for server in one.servers:

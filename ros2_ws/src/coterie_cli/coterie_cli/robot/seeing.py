@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterator
 
 from coterie_cli.robot.expected import Expected, ExpectedTopic
 from coterie_cli.robot.facts import Facts, TopicFacts
 from coterie_cli.robot.finding import Finding, State
+from coterie_cli.robot.near import near_frame
 
 ENCODINGS = ("32FC1", "16UC1", "mono16")
 """Of depth images that the adapter takes."""
@@ -178,8 +178,8 @@ def judge_frames(expected: Expected, facts: Facts) -> Iterator[Finding]:
         return
     root = facts.root(base)
     if root == base and base not in facts.links:
-        near = difflib.get_close_matches(base, facts.links, n=1, cutoff=0.5)
-        text = f"no transform of {base!r} came" + (f"; there is {near[0]!r}" if near else "")
+        near = near_frame(expected, base, facts.links)
+        text = f"no transform of {base!r} came" + (f"; there is {near!r}" if near else "")
         yield finding(base, "bad", text, "start the base's driver, or correct frames.base")
         return
     text = f"frames do not join: {base!r} hangs below {root!r}, not below {top!r}"

@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 AHEAD_OF_ODOMETRY = 1.5
 """How far localization may stamp its transform of the odometry frame ahead [s]: amcl does."""
 _LEAST = 3
-"""Messages that must all be late before a clock is said to be behind."""
+"""Messages that must all be late before they are refused."""
+_SURE = 1.0
+"""How long all have to be late before a clock is said to be behind [s]."""
+_FALLS = 0.5
+"""What waited gets less late by this and more as it is worked off [s]; a clock's offset stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,20 +24,41 @@ class ClockLimits:
 
 
 @dataclass(slots=True)
+class _Late:
+    """Since when a topic is late, by how much it was then, and when the last one came [s]."""
+
+    since: float
+    least: float
+    last: float = 0.0
+
+
+@dataclass(slots=True)
 class ClockCheck:
     """The difference between a topic's stamps and the clock here.
 
     A message that is late may only have waited; a clock that differs shows in every message. The
     smallest delay of the last messages counts, so that a slow network is no clock. What is stamped
     ahead was not late: each such message is refused.
+
+    What came while this process started, or was held up, is handed over at once afterwards, and
+    all of it is late: it is refused, too, and nobody's clock is blamed before that has lasted.
     """
 
     limits: ClockLimits = field(default_factory=ClockLimits)
     window: int = 10
     _delays: dict[str, deque[float]] = field(default_factory=dict)
     _purpose: dict[str, float] = field(default_factory=dict)
+    _late: dict[str, _Late] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
 
-    def passes(self, topic: str, stamp: float, now: float, ahead: float = 0.0) -> bool:
+    def passes(
+        self,
+        topic: str,
+        stamp: float,
+        now: float,
+        ahead: float = 0.0,
+        wall: float | None = None,
+    ) -> bool:
         """Note a message's stamp [s] at its arrival; tell whether the topic can be trusted.
 
         Args:
@@ -41,9 +66,11 @@ class ClockCheck:
             stamp: What it says [s].
             now: The clock here [s].
             ahead: How far its stamps lie ahead on purpose [s], as those of amcl's tf do.
+            wall: Clock that goes on, also where simulated time stands still [s]; None: `now` does.
         """
         delays = self._delays.setdefault(topic, deque(maxlen=self.window))
         delays.append(now - stamp)
+        self._note_late(topic, now - stamp, now if wall is None else wall)
         self._purpose[topic] = ahead
         return not self._wrong(delays, ahead)
 
@@ -52,6 +79,9 @@ class ClockCheck:
         delays, ahead = self._delays.get(topic), self._purpose.get(topic, 0.0)
         if not delays or not self._wrong(delays, ahead):
             return ""
+        late = self._late.get(topic)
+        if late is not None and late.last - late.since < _SURE:
+            return ""  # it may only have waited
         off = self._offset(delays, ahead)
         side = "ahead of" if off < 0.0 else "behind"
         return (
@@ -64,9 +94,27 @@ class ClockCheck:
         """Topic -> what is wrong, for those that are refused."""
         return {topic: text for topic in sorted(self._delays) if (text := self.problem(topic))}
 
+    def news(self, topic: str) -> str:
+        """Say what is wrong with a topic when that is known, once; "" else."""
+        problem = "" if topic in self._told else self.problem(topic)
+        if problem:
+            self._told.add(topic)
+        return problem
+
     def forget(self) -> None:
         """Begin anew: the clock here was set."""
         self._delays.clear()
+        self._late.clear()
+
+    def _note_late(self, topic: str, delay: float, wall: float) -> None:
+        """Keep since when all messages of a topic are late, and none much less than before."""
+        if delay <= self.limits.behind:
+            self._late.pop(topic, None)
+            return
+        late = self._late.get(topic)
+        if late is None or delay < late.least - _FALLS:
+            late = self._late[topic] = _Late(wall, delay)
+        late.last = wall
 
     def _offset(self, delays: deque[float], ahead: float) -> float:
         """The newest delay where it is ahead; else the smallest one, which all of them share."""
