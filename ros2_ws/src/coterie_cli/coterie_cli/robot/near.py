@@ -8,7 +8,6 @@ from fnmatch import fnmatch
 from functools import cache
 
 from coterie_cli.robot.expected import Expected
-from coterie_core.guard.limits import DOCK
 from coterie_core.ros_graph import interfaces
 from robot_adapters.settings import RELAYED
 
@@ -72,6 +71,6 @@ def owner(name: str, team: Iterable[str]) -> str:
 def own_names(namespace: str, robots: tuple[str, ...]) -> frozenset[str]:
     """Return patterns of all full names that Coterie itself publishes or serves beside robots."""
     names = [n for one in interfaces() if not one.drivers for n in one.plain_names(robots)]
-    names += [f"{robot}/{what}" for robot in robots for what in (DOCK, f"{RELAYED}/*")]
+    names += [f"{robot}/{RELAYED}/*" for robot in robots]
     team = f"/{namespace}" if namespace else ""
     return frozenset(name if name.startswith("/") else f"{team}/{name}" for name in names)
