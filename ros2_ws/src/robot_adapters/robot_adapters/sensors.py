@@ -216,7 +216,7 @@ class Sensors:
 
     def _because(self, error: SensingError) -> SensingError:
         """Name the clock that is off where that is why nothing is known of the robot."""
-        off = [text for topic, text in self.clocks.problems.items() if topic.startswith("tf ")]
+        off = [text for topic, text in self.clocks.suspects.items() if topic.startswith("tf ")]
         return SensingError(f"the robot is not located: {off[0]}") if off else error
 
     def floor_trouble(self, there: Vec3) -> str:

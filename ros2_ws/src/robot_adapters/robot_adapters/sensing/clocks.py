@@ -74,14 +74,19 @@ class ClockCheck:
         self._purpose[topic] = ahead
         return not self._wrong(delays, ahead)
 
-    def problem(self, topic: str) -> str:
-        """Say how far a topic's clock is off, "" where it is not."""
+    def problem(self, topic: str, *, sure: bool = True) -> str:
+        """Say how far a topic's clock is off, "" where it is not.
+
+        Args:
+            topic: The topic.
+            sure: Say nothing before it has lasted: messages may only have waited.
+        """
         delays, ahead = self._delays.get(topic), self._purpose.get(topic, 0.0)
         if not delays or not self._wrong(delays, ahead):
             return ""
         late = self._late.get(topic)
-        if late is not None and late.last - late.since < _SURE:
-            return ""  # it may only have waited
+        if sure and late is not None and late.last - late.since < _SURE:
+            return ""
         off = self._offset(delays, ahead)
         side = "ahead of" if off < 0.0 else "behind"
         return (
@@ -93,6 +98,12 @@ class ClockCheck:
     def problems(self) -> dict[str, str]:
         """Topic -> what is wrong, for those that are refused."""
         return {topic: text for topic in sorted(self._delays) if (text := self.problem(topic))}
+
+    @property
+    def suspects(self) -> dict[str, str]:
+        """Topic -> the same, also for those that may only have waited: why something failed now."""
+        told = {topic: self.problem(topic, sure=False) for topic in sorted(self._delays)}
+        return {topic: text for topic, text in told.items() if text}
 
     def news(self, topic: str) -> str:
         """Say what is wrong with a topic when that is known, once; "" else."""
