@@ -46,8 +46,9 @@ def place_of(phrase: str) -> str:
 def phrase_share(belief: Mapping[str, float], phrase: str, there: bool) -> float:
     """Return how likely a thing is what a narrower phrase says (0..1).
 
-    Its label may say less ("table"), but nothing else ("coffee table"). `there` is whether it
-    stands where the phrase tells: what stands in the kitchen may be the "kitchen table", too.
+    Its label may say less ("table") or be a synonym of the tables ("kitchen table"), but nothing
+    else ("coffee table"). `there` is whether it stands where the phrase tells: what stands in the
+    kitchen may be the "kitchen table", too.
     """
     return sum(
         share

@@ -210,8 +210,9 @@ class Looks:
         if not topics or self.heard(now - memory):
             return ""
         return (
-            f"no detections that could be used came on {' or '.join(topics)} for {memory:g} s: "
-            "does the detector run? It has to send a message for each image, also for an empty one"
+            f"no detections that could be used came on {' or '.join(topics)} in the last "
+            f"{memory:g} s: does the detector run? It has to send a message for each image, also for "
+            "an empty one"
         )
 
     def enough(self, since: float, *, twice: bool = False) -> bool:
