@@ -211,8 +211,8 @@ class Looks:
             return ""
         return (
             f"no detections that could be used came on {' or '.join(topics)} in the last "
-            f"{memory:g} s: does the detector run? It has to send a message for each image, also for "
-            "an empty one"
+            f"{memory:g} s: does the detector run? It has to send a message for each image, "
+            "also for an empty one"
         )
 
     def enough(self, since: float, *, twice: bool = False) -> bool:
