@@ -14,6 +14,7 @@ from action_msgs.srv import CancelGoal
 from coterie_core.geometry import Vec3
 from coterie_core.skills import Outcome, SkillResult
 from coterie_ros.clients import ActionClient, GoalEnd, GoalRejected, NoAnswer
+from robot_adapters.names import joined as joined
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
@@ -24,13 +25,6 @@ _SETTLE = 1.0
 _SLOWEST = 0.1
 """Robots' time that runs slower than so, by the clock here, counts as standing still."""
 _LOOK = 0.05  # [s]
-
-
-def joined(namespace: str, name: str) -> str:
-    """Return a name below a namespace; one that begins with / stands."""
-    if name.startswith("/") or not namespace:
-        return name
-    return f"{namespace.rstrip('/')}/{name}"
 
 
 class Ended(Exception):

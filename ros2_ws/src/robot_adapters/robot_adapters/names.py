@@ -1,0 +1,81 @@
+"""Names of a robot's actions and topics, as its settings give them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from robot_adapters.settings import AdapterSettings
+    from robot_adapters.settings_motion import ArmSettings, NavigationSettings
+
+LOOK = "driver/manipulate"
+"""Action by which a robot's own node looks around."""
+
+_NAV2_OUTER = (
+    "navigate_to_pose",
+    "navigate_through_poses",
+    "follow_waypoints",
+    "follow_gps_waypoints",
+    "dock_robot",
+    "undock_robot",
+)
+"""Actions of Nav2 that have other actions do what moves the base, or move it themselves."""
+_NAV2_INNER = ("follow_path", "spin", "backup", "drive_on_heading", "assisted_teleop", "wait")
+"""Actions of Nav2 that others use; they go on where who asked them is gone."""
+
+
+def joined(namespace: str, name: str) -> str:
+    """Return a name below a namespace; one that begins with / stands."""
+    if name.startswith("/") or not namespace:
+        return name
+    return f"{namespace.rstrip('/')}/{name}"
+
+
+def drive_action(navigation: NavigationSettings) -> str:
+    """Return the name of the action that drives to a pose; empty: the backend has none."""
+    usual = {"nav2": "navigate_to_pose", "skills": "driver/navigate_to"}.get(navigation.backend, "")
+    return joined(navigation.namespace, navigation.action or usual) if usual else ""
+
+
+def arm_action(arm: ArmSettings) -> str:
+    """Return the name of the action that moves the arm; empty: the backend has none."""
+    usual = {
+        "moveit": "move_action",
+        "trajectory": "arm_controller/follow_joint_trajectory",
+        "skills": LOOK,
+    }.get(arm.backend, "")
+    return joined(arm.namespace, arm.action or usual) if usual else ""
+
+
+def velocity_topic(navigation: NavigationSettings) -> str:
+    """Return the name of the topic of velocity commands; empty: the adapter knows none."""
+    if navigation.backend == "velocity":
+        return joined(navigation.namespace, navigation.cmd_vel or "cmd_vel")
+    if navigation.backend == "nav2" and navigation.cmd_vel:
+        return joined(navigation.namespace, navigation.cmd_vel)
+    return ""
+
+
+def execution_event(arm: ArmSettings) -> str:
+    """Return the name of the topic that ends what MoveIt executes; empty: there is no MoveIt."""
+    return joined(arm.namespace, "trajectory_execution_event") if arm.backend == "moveit" else ""
+
+
+def moving_actions(settings: AdapterSettings) -> tuple[str, ...]:
+    """Return the names of all actions whose goals may move a robot, whoever sends them.
+
+    Those that use others come first: what is left of an inner goal does not come back then.
+    """
+    base, arm = settings.navigation, settings.arm
+    names = [drive_action(base), arm_action(arm)]
+    if base.backend == "nav2":
+        names += [joined(base.namespace, name) for name in (*_NAV2_OUTER, *_NAV2_INNER)]
+    elif base.backend == "skills":
+        names.append(joined(base.namespace, LOOK))
+    if arm.backend == "moveit":
+        # The last one is what MoveIt's set-up assistant calls the controller of a group.
+        own = ("execute_trajectory", f"{arm.group}_controller/follow_joint_trajectory")
+        names += [joined(arm.namespace, name) for name in own]
+    if arm.backend in ("moveit", "trajectory") and arm.gripper.backend != "none":
+        names.append(joined(arm.namespace, arm.gripper.action))
+    return tuple(dict.fromkeys(filter(None, names)))
