@@ -44,6 +44,7 @@ from robot_adapters.backends import backends_of
 from robot_adapters.backends.base import Backend, Feedback, Progress, spared
 from robot_adapters.battery import Battery
 from robot_adapters.docking import Docking
+from robot_adapters.heartbeat import beat
 from robot_adapters.job import Jobs
 from robot_adapters.parameters import ADAPTER_PARAMETERS
 from robot_adapters.permission import Permission, Permitted
@@ -158,6 +159,7 @@ class AdapterNode(AgentNode):
             lambda robot, kind, body: self.gate.note(kind, body),
         )
         self.every(_HOLD_PERIOD, self._hold, "hold")
+        beat(self, lambda why: self._halt({self.robot: why}))
         if settings.sensors.battery:
             self.subscribe(BatteryState, settings.sensors.battery, "sensor_data", self._on_battery)
         self.every(_REPEAT_PERIOD, lambda: self.docking.tick(self.jobs.busy), "docking")

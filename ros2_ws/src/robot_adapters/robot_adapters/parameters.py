@@ -36,6 +36,9 @@ def _spec(name: str, field: Any, default: Any, json: bool) -> ParameterSpec:
     )
 
 
+SETTINGS_PARAMETERS = tuple(_spec(*field) for field in fields())
+"""What the fields of AdapterSettings are as a node's parameters."""
+
 ADAPTER_PARAMETERS = (
     ParameterSpec("robot", "", "Name of the robot; empty: that of the node's namespace."),
     ParameterSpec(
@@ -90,5 +93,5 @@ ADAPTER_PARAMETERS = (
     ParameterSpec(
         "urdf_folder", "", "Folder of the URDF's file, below which its meshes lie; empty: unknown."
     ),
-    *(_spec(*field) for field in fields()),
+    *SETTINGS_PARAMETERS,
 )
