@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import time
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, ClassVar, TypeVar
 
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from rclpy.clock import Clock, ClockType
 from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle
@@ -20,6 +23,7 @@ from coterie_ros import serving
 from coterie_ros.diagnostics import Diagnostics
 from coterie_ros.loop import LoopThread
 from coterie_ros.parameters import Parameters, ParameterSpec, declare
+from coterie_ros.private_rclpy import require_private_rclpy
 from coterie_ros.qos import profile
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.subscribing import subscribe
@@ -30,6 +34,13 @@ T = TypeVar("T")
 
 _OK = TransitionCallbackReturn.SUCCESS
 _FAILED = TransitionCallbackReturn.FAILURE
+_WIND_DOWN = 2.0
+"""Longest time between the halt of a node's work and its deactivation [s]."""
+_POLL = 0.02  # [s]
+_LEAVES_ACTIVE = (
+    Transition.TRANSITION_DEACTIVATE,
+    Transition.TRANSITION_ACTIVE_SHUTDOWN,
+)
 
 COMMON_PARAMETERS = (
     ParameterSpec(
@@ -58,7 +69,12 @@ class AgentNode(LifecycleNode):
       destroyed when the node is cleaned up.
     - `on_start()`: subscribe, start tasks with `run` and `every`. What it makes is destroyed, and
       all tasks are cancelled, when the node is deactivated.
+    - `on_halt()`: whatever this node moves is to stand; before anything else ends.
     - `on_stop()`, `on_release()`: before that is done.
+
+    A node ends in two steps. `wind_down` halts, refuses new work and cancels all tasks, while the
+    executor still spins, so that what they cancel is cancelled by its server, too. Only then is the
+    node deactivated. A change of its state by service, a signal and a failure all go this way.
 
     Args:
         name: The node's name.
@@ -85,6 +101,7 @@ class AgentNode(LifecycleNode):
         overrides = [Parameter(key, value=value) for key, value in (parameters or {}).items()]
         if light:
             overrides.append(Parameter("start_type_description_service", value=False))
+        require_private_rclpy()
         super().__init__(
             name,
             namespace=namespace or None,
@@ -100,7 +117,13 @@ class AgentNode(LifecycleNode):
         self._scope = "setup"
         self.stopping = False
         self.ending = False  # the whole process ends: nothing is begun any more
+        self._wound_down_by: float | None = None  # on the monotonic clock [s]
         self.light = light
+        change = self._service_change_state
+        self._change_state, self._send_change = change.callback, change.send_response
+        # rclpy calls the second one with what the first one returns: the request itself.
+        change.callback = lambda request, response: request
+        change.send_response = self._on_change_request
         self._urgent: Urgent | None = None
         self.loop = LoopThread(self.get_fully_qualified_name(), self.report_failure)
         try:
@@ -124,6 +147,13 @@ class AgentNode(LifecycleNode):
     def on_start(self) -> None:
         """Begin to work."""
 
+    def on_halt(self) -> None:
+        """Have what this node moves stand; called in any thread, must not wait."""
+
+    def halt_answered(self) -> bool:
+        """Return whether what `on_halt` asked for has been answered."""
+        return True
+
     def on_stop(self) -> None:
         """End the work; tasks are cancelled afterwards."""
 
@@ -142,8 +172,8 @@ class AgentNode(LifecycleNode):
 
     @property
     def active(self) -> bool:
-        """Whether the node works."""
-        return self.state_label in ("active", "activating")
+        """Whether the node works, and takes work."""
+        return self._wound_down_by is None and self.state_label in ("active", "activating")
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Run `on_setup`; the node stays unconfigured where that fails."""
@@ -160,9 +190,13 @@ class AgentNode(LifecycleNode):
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Run `on_stop`, cancel all tasks, destroy what `on_start` made."""
+        waited = self._wound_down_by is not None
+        if not waited:
+            self._halt()
         result = self._attempt("deactivate", self.on_stop, None)
-        self._end("start")
+        self._end("start", waited=waited)
         self._scope = "setup"
+        self._wound_down_by = None
         return result
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -179,11 +213,63 @@ class AgentNode(LifecycleNode):
             self.on_cleanup(state)
         return _OK
 
+    def wind_down(self) -> None:
+        """Halt, refuse new work, cancel all tasks; returns at once, from any thread.
+
+        Spin until `wound_down` next: cancelled tasks tell their servers.
+        """
+        if self._wound_down_by is None and self.state_label == "active":
+            self._wound_down_by = time.monotonic() + _WIND_DOWN
+            self._halt()
+            self.loop.cancel_soon()
+
+    @property
+    def wound_down(self) -> bool:
+        """Whether all tasks have ended and what was moved stands, or that took too long."""
+        by = self._wound_down_by
+        if by is None or time.monotonic() >= by:
+            return True
+        return self.loop.running == 0 and self.halt_answered()
+
+    def _halt(self) -> None:
+        try:
+            self.on_halt()
+        except Exception as error:
+            self.report_failure("halt", error)
+
+    def _on_change_request(self, request: ChangeState.Request, header: Any) -> None:
+        """Change the state as a service call asks, once the work has been wound down."""
+        number, label = int(request.transition.id), str(request.transition.label)
+        leaves = number in _LEAVES_ACTIVE if not label else label in ("deactivate", "shutdown")
+
+        def change() -> None:
+            response = self._change_state(request, ChangeState.Response())
+            serving.send_response(self, "change_state", self._send_change, response, header)
+
+        if self._wound_down_by is not None:  # it leaves the state already
+            response = ChangeState.Response(success=False)
+            serving.send_response(self, "change_state", self._send_change, response, header)
+        elif not leaves or self.state_label != "active":
+            change()
+        else:
+            self.wind_down()
+            self._once_wound_down(change)
+
+    def _once_wound_down(self, work: Callable[[], object]) -> None:
+        def look() -> None:
+            if self.wound_down and not self.stopping:
+                self.destroy_timer(timer)
+                work()
+
+        # Steady time: simulated time may stand still. An executor's timer: the loop may be blocked.
+        timer = self.create_timer(_POLL, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
     def stop_work(self) -> None:
-        """Deactivate and clean up; call before `destroy_node`, while the executor still spins."""
+        """Deactivate and clean up; call before `destroy_node`, when the node is `wound_down`."""
         if self.stopping:
             return
         self.stopping = True
+        waited = self._wound_down_by is not None
         if self._starter is not None:
             self.destroy_timer(self._starter)
             self._starter = None
@@ -191,7 +277,7 @@ class AgentNode(LifecycleNode):
             self.trigger_deactivate()
         if self.state_label == "inactive":
             self.trigger_cleanup()
-        if not self.loop.close():
+        if not self.loop.close(*[_POLL] * waited):
             self.get_logger().warning("tasks did not end within 2 s of being cancelled")
 
     def destroy_node(self) -> None:
@@ -231,8 +317,8 @@ class AgentNode(LifecycleNode):
                 return _FAILED
         return _OK
 
-    def _end(self, scope: str) -> None:
-        if not self.loop.cancel_all():
+    def _end(self, scope: str, *, waited: bool = False) -> None:
+        if not self.loop.cancel_all(*[_POLL] * waited):
             self.get_logger().warning("some tasks did not end within 2 s of being cancelled")
         ends, self._scopes[scope] = self._scopes[scope], []
         for end in reversed(ends):

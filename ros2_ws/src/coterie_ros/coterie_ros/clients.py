@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from action_msgs.msg import GoalStatus
+from action_msgs.srv import CancelGoal
 from rclpy.action import ActionClient as RclpyActionClient
 from rclpy.action.client import ClientGoalHandle
 from rclpy.task import Future
@@ -21,6 +22,11 @@ from coterie_ros.why import note_ended, note_sent
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
+
+_TAKE_BACK = 60.0
+"""How long a goal that was given up is cancelled while its server does not know it [s]."""
+_LAST_CANCELS = 1.0
+"""How long it is once its node ends [s]."""
 
 __all__ = ["ActionClient", "GoalEnd", "GoalRejected", "NoAnswer", "ServiceClient"]
 
@@ -99,7 +105,9 @@ class ActionClient:
     def __init__(self, node: AgentNode, action_type: Any, name: str) -> None:
         self._node = node
         self._type = action_type
-        self._client = SurvivingActionClient(node, action_type, name)
+        self._client = SurvivingActionClient.of(node, action_type, name) or SurvivingActionClient(
+            node, action_type, name
+        )
         node.at_end(self._client.destroy)
         self.name = name
 
@@ -146,62 +154,59 @@ class ActionClient:
             NoAnswer: The server did not answer, or the goal did not end in time.
         """
         identity = UUID(uuid=list(goal_id or uuid.uuid4().bytes))
-        handle = None
+        attempt = _Attempt(_handle_of(self._client, identity))
         sent = note_sent(self._node, self.name, goal, bytes(identity.uuid).hex())
         try:
-            handle = await self._accepted(goal, identity, on_feedback, accept_timeout, attempts)
-            end = await in_time(self._result(handle, poll, lost_after), timeout)
+            await self._accepted(attempt, goal, on_feedback, accept_timeout, attempts)
+            end = await in_time(self._result(attempt.handle, poll, lost_after), timeout)
             note_ended(self._node, sent, end.status, end.result)
             return end
         except asyncio.TimeoutError as error:
             note_ended(self._node, sent, GoalStatus.STATUS_UNKNOWN, None, str(error))
-            self._cancel(handle)
+            self._take_back(attempt)
             if isinstance(error, NoAnswer):
                 raise
             raise NoAnswer(f"action {self.name}: the goal did not end within {timeout} s") from None
         except asyncio.CancelledError:
             note_ended(self._node, sent, GoalStatus.STATUS_CANCELED, None)
-            handle = handle or _handle_of(self._client, identity)
-            self._cancel(handle)
+            self._take_back(attempt)
             with contextlib.suppress(asyncio.TimeoutError, GoalRejected):
-                if stopping > 0.0:
-                    await in_time(self._result(handle, poll, lost_after), stopping)
+                if stopping > 0.0 and attempt.answers:
+                    await in_time(self._result(attempt.handle, poll, lost_after), stopping)
             raise
         finally:
             self._client._feedback_callbacks.pop(bytes(identity.uuid), None)
 
     async def _accepted(
         self,
+        attempt: _Attempt,
         goal: Any,
-        identity: UUID,
         on_feedback: Callable[[Any], object] | None,
         timeout: float,
         attempts: int,
-    ) -> ClientGoalHandle:
+    ) -> None:
         def feedback(message: Any) -> None:
             if on_feedback is not None:
                 self._node.loop.call(on_feedback, message.feedback)
 
-        sent = 0
+        def send() -> Future:
+            future = self._client.send_goal_async(
+                goal, feedback_callback=feedback, goal_uuid=attempt.handle.goal_id
+            )
+            attempt.answers.append(future)
+            return future
+
         for _ in range(attempts):
             if not await self.wait(timeout):
                 continue
-            sent += 1
-            answer = await _sent(
-                self._node,
-                lambda: self._client.send_goal_async(
-                    goal, feedback_callback=feedback, goal_uuid=identity
-                ),
-            )
+            answer = await _sent(self._node, send)
             try:
                 handle: ClientGoalHandle = await in_time(answer.wait(), timeout)
             except asyncio.TimeoutError:
                 continue
-            if handle.accepted:
-                return handle
-            if sent > 1:
-                # Known already: an earlier attempt was accepted and its response was lost.
-                return _handle_of(self._client, identity)
+            # A later answer says no where an earlier one, saying yes, was lost.
+            if handle.accepted or len(attempt.answers) > 1:
+                return
             raise GoalRejected(
                 f"action {self.name}: the goal was rejected; the server's log says why"
             )
@@ -241,9 +246,59 @@ class ActionClient:
                 return GoalEnd(response.status, response.result)
             del answers[:-2]
 
-    def _cancel(self, handle: ClientGoalHandle | None) -> None:
-        if handle is not None:
-            self._node.post(lambda: None if self._client.ended else handle.cancel_goal_async())
+    def _take_back(self, attempt: _Attempt) -> None:
+        """Cancel what was sent until its server says that it is gone; in the background."""
+        if attempt.answers and not self._client.ended:
+            self._node.loop.spawn(self._taken_back(attempt), f"cancel a goal of {self.name}")
+
+    async def _taken_back(self, attempt: _Attempt) -> None:
+        clock = asyncio.get_running_loop().time
+        end, pause = clock() + _TAKE_BACK, 0.1
+        while clock() < end and not self._client.ended:
+            try:
+                if attempt.rejected or await self._is_gone(attempt, pause):
+                    return
+                await asyncio.sleep(pause)
+                pause = min(2.0 * pause, 1.0)
+            except asyncio.CancelledError:
+                end = min(end, clock() + _LAST_CANCELS)  # the node ends; the goal must, too
+            except RuntimeError:
+                return  # the node has ended
+        if attempt.accepted and not self._client.ended:
+            self._node.problem(
+                f"action {self.name}: its server does not end a goal that was cancelled; what it "
+                "moves may still move"
+            )
+
+    async def _is_gone(self, attempt: _Attempt, timeout: float) -> bool:
+        """Cancel a goal; tell whether its server has ended it, ends it, or has forgotten it.
+
+        A server that has not got to the goal yet does not know it either, and begins it later.
+        """
+        answer = await _sent(self._node, attempt.handle.cancel_goal_async)
+        try:
+            response = await in_time(answer.wait(), timeout)
+        except asyncio.TimeoutError:
+            return False
+        if response.return_code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID:
+            return attempt.accepted
+        return response.return_code != CancelGoal.Response.ERROR_REJECTED
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """A goal that may have been sent: what would cancel it, and the server's answers to it."""
+
+    handle: ClientGoalHandle
+    answers: list[Future] = field(default_factory=list)
+
+    @property
+    def accepted(self) -> bool:
+        return any(one.done() and one.result().accepted for one in self.answers)
+
+    @property
+    def rejected(self) -> bool:
+        return all(one.done() and not one.result().accepted for one in self.answers)
 
 
 class _Answer:

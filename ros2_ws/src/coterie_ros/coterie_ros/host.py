@@ -14,8 +14,7 @@ class Host(Protocol):
     loop: LoopThread
     context: Any
     executor: Any
-    stopping: bool
-    """Whether the node ends for good."""
+    waitables: Any
 
     @property
     def state_label(self) -> str:

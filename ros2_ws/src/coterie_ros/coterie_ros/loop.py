@@ -84,6 +84,15 @@ class LoopThread:
             return False
         return True
 
+    def cancel_soon(self) -> None:
+        """Cancel all tasks; returns at once, from any thread."""
+
+        def cancel() -> None:
+            for task in tuple(self._tasks):
+                task.cancel()
+
+        self.call(cancel)
+
     def cancel_all(self, timeout: float = 2.0) -> bool:
         """Cancel all tasks and wait for their end [s]; False where some did not end in time."""
         if self.loop.is_closed() or self.inside:

@@ -24,7 +24,7 @@ from rclpy.utilities import remove_ros_args
 
 from coterie_core.why import journal_from_environment
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.executors import make_executor, spin
+from coterie_ros.executors import make_executor, spin, wind_down
 from coterie_ros.names import OF_THE_TEAM, as_remapped
 from coterie_ros.parameters import remember_arguments
 from coterie_ros.safe_publisher import RCLError
@@ -230,8 +230,7 @@ def spin_nodes(nodes: Sequence[AgentNode], context: Context, stop: threading.Eve
         watchdog.start()
         for node in nodes:
             node.ending = True
-        for node in nodes:
-            node.stop_work()
+        wind_down(nodes, executor, context)
         if context.ok():
             # Results of goals that were cancelled just now still have to leave.
             spin(executor, context, until=lambda: False, timeout=0.1, period=0.05)

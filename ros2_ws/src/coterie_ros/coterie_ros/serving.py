@@ -132,17 +132,17 @@ class CoroutineActionServer:
         self._when_busy = when_busy
         self._check = check
         self._running: dict[str, tuple[GoalContext, asyncio.Task[Any] | None]] = {}
-        self._server = SurvivingActionServer(
+        self._server = SurvivingActionServer.of(node, action_type, name) or SurvivingActionServer(
             node,
             _WithOwnClock(node),
             action_type,
             name,
             execute_callback=lambda handle: action_type.Result(),
-            goal_callback=self._on_goal,
-            handle_accepted_callback=self._on_accepted,
-            cancel_callback=self._on_cancel,
             result_timeout=_KEEP_RESULTS,
         )
+        self._server.register_goal_callback(self._on_goal)
+        self._server.register_handle_accepted_callback(self._on_accepted)
+        self._server.register_cancel_callback(self._on_cancel)
 
     @property
     def busy(self) -> int:

@@ -13,7 +13,7 @@ from rclpy.context import Context
 from rclpy.signals import SignalHandlerOptions
 
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.executors import make_executor, spin
+from coterie_ros.executors import make_executor, spin, wind_down
 
 NodeT = TypeVar("NodeT", bound=AgentNode)
 
@@ -62,7 +62,7 @@ def spinning(make: Callable[[Context], NodeT], *, domain: int) -> Iterator[NodeT
     finally:
         stop.set()
         thread.join(5.0)
-        node.stop_work()
+        wind_down([node], executor, context)
         node.destroy_node()
         executor.shutdown()
         context.try_shutdown()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from std_msgs.msg import Bool, String
@@ -24,6 +26,15 @@ if TYPE_CHECKING:
 STOP = "stop"
 """Topic that stops (std_msgs/String: who, and after a colon why), of the team and of each robot;
 below a robot also the service that stops and releases (std_srvs/SetBool)."""
+RELEASED_BY = "released_by"
+"""Topic below a robot that names who is about to release it by the service (std_msgs/String: who,
+and after a colon why), since a call does not tell. It releases nothing."""
+_NAMED = 5.0
+"""How long before its call somebody may have been named [s]."""
+_BEHIND = 30.0
+"""How long after the thread of stops the node's own executor may hear the same stop [s]."""
+_TWICE = 0.5
+"""Within so long the same stop comes by a subscription of each reliability [s]."""
 STOPPED = "stopped"
 """Topic, latched, that tells whether a robot is stopped (std_msgs/Bool)."""
 _DURABLE = 1.0
@@ -41,8 +52,10 @@ class StopServer:
     """Obeys stops for robots: halts at once, refuses to go on until released; for `on_start`.
 
     All of it happens in a thread of its own: nothing that a goal, a model, the node's loop or its
-    other callbacks do can delay it. What a topic says only ever stops; a release takes a call of
-    the service.
+    other callbacks do can delay it. The node's own executor hears the topics, too, and obeys what
+    that thread, hung or dead, did not. What a topic says only ever stops; a release takes a call
+    of the service. What fails while one robot, or one part of it, is halted is reported, and keeps
+    nothing else from being done.
 
     Args:
         node: The node that moves the robots.
@@ -70,6 +83,9 @@ class StopServer:
         self._beside = node.urgent.node
         self._disk = ThreadPoolExecutor(1, "stops")
         node.at_end(self._disk.shutdown)
+        self._stops = dict.fromkeys(robots, 0)
+        self._named: dict[str, tuple[str, float]] = {}
+        self._obeyed: deque[tuple[tuple[str, str], float]] = deque(maxlen=100)
         self._told = {
             robot: node.publisher(Bool, prefix + STOPPED, "latched")
             for robot, prefix in robots.items()
@@ -78,6 +94,9 @@ class StopServer:
         self._listen(team, list(robots))
         for robot, prefix in robots.items():
             self._listen(prefix + STOP, [robot])
+            self._beside.create_subscription(
+                String, prefix + RELEASED_BY, partial(self._name, robot), profile("messages")
+            )
             service = self._beside.create_service(SetBool, prefix + STOP, lambda asked, _: asked)
             # rclpy calls this with what the callback returned: the request itself.
             service.send_response = partial(self._serve, robot, service.send_response)
@@ -93,13 +112,21 @@ class StopServer:
         latch = self.latches[robot]
         return latch.text if latch.stopped else ""
 
+    def stops(self, robot: str) -> int:
+        """Return how often a robot was stopped: what came before the last stop must not begin."""
+        return self._stops[robot]
+
     def _latch(self, robot: str, folder: Path | None) -> StopLatch:
         file = None if folder is None else latch_file(folder, robot)
         return StopLatch(robot, file)
 
     def _hold(self, robots: Sequence[str]) -> None:
-        if robots:
+        if not robots:
+            return
+        try:
             self._halt({robot: self.latches[robot].text for robot in robots})
+        except Exception as error:
+            self._node.report_failure("halt", error)
 
     def _complain(self, robots: Sequence[str]) -> None:
         for robot in robots:
@@ -110,14 +137,36 @@ class StopServer:
                 self._disk.submit(self._logged, robot, "stop", body)
 
     def _listen(self, topic: str, robots: list[str]) -> None:
-        def heard(message: String) -> None:
-            by, _, reason = str(message.data).partition(": ")
+        def obey(text: str) -> None:
+            by, _, reason = text.partition(": ")
             self._stop(robots, by, reason)
 
-        self._beside.create_subscription(String, topic, heard, profile("messages"))
+        def heard(message: String) -> None:
+            key, now = (topic, str(message.data)), monotonic()
+            if not any(k == key and now - at < _TWICE for k, at in tuple(self._obeyed)):
+                self._obeyed.append((key, now))
+            obey(key[1])
+
+        def heard_beside(message: String) -> None:
+            key, now = (topic, str(message.data)), monotonic()
+            for one in tuple(self._obeyed):
+                if one[0] == key and now - one[1] < _BEHIND and self._node.urgent.alive:
+                    with contextlib.suppress(ValueError):
+                        self._obeyed.remove(one)
+                    return
+            obey(key[1])
+
+        # A reliable subscription does not hear a button that sends best effort; one of best effort
+        # may miss what a reliable publisher would have sent again.
+        for qos in ("messages", "sensor_data"):
+            self._beside.create_subscription(String, topic, heard, profile(qos))
+        second = self._node.create_subscription(String, topic, heard_beside, profile("sensor_data"))
+        self._node.at_end(lambda: self._node.destroy_subscription(second))
 
     def _stop(self, robots: Sequence[str], by: str, reason: str) -> None:
         fresh = [robot for robot in robots if self.latches[robot].stop(by or "somebody", reason)]
+        for robot in robots:
+            self._stops[robot] += 1
         self._hold(robots)
         for robot in robots:
             self._tell(robot)
@@ -143,6 +192,21 @@ class StopServer:
     def _serve(
         self, robot: str, send: Callable[..., object], request: SetBool.Request, header: object
     ) -> None:
+        try:
+            self._obey(robot, send, request, header)
+        except Exception as error:
+            self._node.report_failure(f"the service {STOP} of {robot}", error)
+
+    def _name(self, robot: str, message: String) -> None:
+        self._named[robot] = (one_line(str(message.data)), monotonic())
+
+    def _releaser(self, robot: str) -> str:
+        name, at = self._named.pop(robot, ("", 0.0))
+        return name if name and monotonic() - at < _NAMED else "a call of its service"
+
+    def _obey(
+        self, robot: str, send: Callable[..., object], request: SetBool.Request, header: object
+    ) -> None:
         latch = self.latches[robot]
 
         def answer(message: str) -> None:
@@ -154,11 +218,11 @@ class StopServer:
             self._stop([robot], "a call of its service", "")
             answer(latch.text)
             return
-        was = latch.release()
+        was, by = latch.release(), self._releaser(robot)
         message = "released" if was else "was not stopped"
         self._release(robot)
         self._tell(robot)
-        self._node.get_logger().info(f"{robot}: {message}")
+        self._node.get_logger().info(f"{robot}: {message} by {by}")
 
         def keep() -> None:
             self._keep(robot)
@@ -167,14 +231,17 @@ class StopServer:
         # Whoever asked is to hear what went wrong, and a stop must not wait for the disk meanwhile.
         self._disk.submit(keep)
         if was:
-            self._disk.submit(self._logged, robot, "release", {"by": "a call of its service"})
+            self._disk.submit(self._logged, robot, "release", {"by": by})
 
     def _logged(self, robot: str, kind: str, body: Mapping[str, object]) -> None:
         if trouble := self._note(robot, kind, {k: one_line(str(v)) for k, v in body.items()}):
             self._node.problem(trouble)
 
     def _tell(self, robot: str) -> None:
-        self._told[robot].publish(Bool(data=self.latches[robot].stopped))
+        try:
+            self._told[robot].publish(Bool(data=self.latches[robot].stopped))
+        except Exception as error:
+            self._node.report_failure(f"{robot}/{STOPPED}", error)
 
     def _figures(self) -> dict[str, object]:
         return {robot: latch.text for robot, latch in self.latches.items() if latch.stopped}

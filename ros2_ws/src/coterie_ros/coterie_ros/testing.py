@@ -174,9 +174,11 @@ class RosHarness:
 
     def remove(self, node: Any) -> None:
         """Destroy a node now."""
+        from coterie_ros.executors import wind_down
+
         self._nodes.remove(node)
         if hasattr(node, "stop_work"):
-            node.stop_work()
+            wind_down([node], self.executor, self.context)
             self.spin(0.05)
         self.executor.remove_node(node)
         self.spin(0.05)  # else an EventsExecutor crashes over what it has queued of it
@@ -245,11 +247,13 @@ class RosHarness:
 
     def close(self) -> None:
         """End processes and nodes."""
+        from coterie_ros.executors import wind_down
+
         for process in self._processes:
             process.kill()
-        for node in self._nodes:
-            if hasattr(node, "stop_work"):
-                node.stop_work()
+        wind_down(
+            [one for one in self._nodes if hasattr(one, "stop_work")], self.executor, self.context
+        )
         if self.context.ok():
             self.spin(0.02)
         for node in self._nodes:

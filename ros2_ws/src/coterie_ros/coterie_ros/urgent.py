@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,17 @@ if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
 
 
+_FAILING_FOR = 5.0  # [s]
+_MAX_FAILURES = 10
+"""More failures than so in the time above: the executor itself is broken."""
+
+
 class Urgent:
     """A node `<name>_stop` beside another one, with an executor and a thread of its own.
 
     A flood of images, or a callback that takes long, keeps the other node's executor busy; this
-    one waits for Python's lock alone. Callbacks must neither raise nor wait.
+    one waits for Python's lock alone. Callbacks must not wait. What raises is reported, and the
+    thread goes on; where it cannot, the node fails, which ends its process.
 
     Args:
         beside: The node; the context is shared, so that there is no further DDS participant.
@@ -62,5 +69,21 @@ class Urgent:
         self._executor.shutdown()
         self.node.destroy_node()
 
+    @property
+    def alive(self) -> bool:
+        """Whether the thread still does what it is given."""
+        return self._thread.is_alive()
+
     def _run(self) -> None:
-        spin(self._executor, self._beside.context, until=self._ended.is_set)
+        failures: list[float] = []
+        while True:
+            try:
+                spin(self._executor, self._beside.context, until=self._ended.is_set)
+                return
+            except Exception as error:
+                self._beside.report_failure("the thread of stops", error)
+                now = time.monotonic()
+                failures = [*(then for then in failures if now - then < _FAILING_FOR), now]
+                if len(failures) > _MAX_FAILURES:
+                    self._beside.failure = f"the thread of stops fails again and again: {error}"
+                    return

@@ -2,7 +2,8 @@
 
 An event that arrived just before an action was destroyed is worked on afterwards. rclpy then raises
 from inside the executor, and an EventsExecutor does not survive that: it unwinds without Python's
-lock and the process crashes.
+lock and the process crashes. So an action stays with its node for as long as that may spin; one
+that is made again, as by a node that is activated again, is the one that was there.
 """
 
 from __future__ import annotations
@@ -18,24 +19,35 @@ class Survivor:
     """Mix-in: after `destroy` there is nothing to take and nothing to do; errors are reported."""
 
     ended = False
+    _gone = False
+    made_for: tuple[Any, str]
     _ready = False
     owner: Host
 
     def destroy(self) -> None:
-        """Drop whatever comes later, and destroy it; a node that stops does that itself (`end`).
-
-        What an EventsExecutor has queued of an action that is destroyed before its next turn, it
-        lets go of without Python's lock, and the process crashes. While a node stops, its executor
-        stands still, and then spins once more.
-        """
+        """Drop whatever comes later; the node destroys it when its executor is over (`end`)."""
         self.ended = True
-        if not self.owner.stopping:
-            self.end()
 
     def end(self) -> None:
-        """Destroy it now."""
+        """Destroy it now, once; its executor must not spin any more."""
         self.ended = True
-        super().destroy()  # type: ignore[misc]
+        if not self._gone:
+            self._gone = True
+            super().destroy()  # type: ignore[misc]
+
+    @classmethod
+    def of(cls, owner: Host, action_type: Any, name: str) -> Any:
+        """Return the one of a node that has been destroyed, for use again; None: there is none."""
+        for one in owner.waitables:
+            if (
+                isinstance(one, cls)
+                and one.ended
+                and not one._gone
+                and one.made_for == (action_type, name)
+            ):
+                one.ended = False
+                return one
+        return None
 
     def is_ready(self, wait_set: Any) -> bool:
         """Note what there is to take; true in any case, since a no would raise in the executor."""
@@ -74,9 +86,11 @@ class Survivor:
 class SurvivingActionServer(Survivor, ActionServer):
     """An action server that its executor outlives."""
 
-    def __init__(self, owner: Host, node: Any, *arguments: Any, **options: Any) -> None:
-        self.owner = owner
-        super().__init__(node, *arguments, **options)
+    def __init__(
+        self, owner: Host, node: Any, action_type: Any, name: str, *arguments: Any, **options: Any
+    ) -> None:
+        self.owner, self.made_for = owner, (action_type, name)
+        super().__init__(node, action_type, name, *arguments, **options)
 
     # The executor runs these two as tasks of their own.
 
@@ -100,6 +114,6 @@ class SurvivingActionServer(Survivor, ActionServer):
 class SurvivingActionClient(Survivor, ActionClient):
     """An action client that its executor outlives."""
 
-    def __init__(self, owner: Host, *arguments: Any, **options: Any) -> None:
-        self.owner = owner
-        super().__init__(owner, *arguments, **options)
+    def __init__(self, owner: Host, action_type: Any, name: str) -> None:
+        self.owner, self.made_for = owner, (action_type, name)
+        super().__init__(owner, action_type, name)

@@ -161,7 +161,7 @@ def test_goal_of_a_server_that_is_gone_is_given_up(ros, worker, client):
     run = client.run(action.run(Explore.Goal(max_steps=10000), poll=0.1, lost_after=0.3))
     ros.spin_until(lambda: worker.server.busy == 1)
     # Gone without a word: nothing is cancelled or told to anybody.
-    worker.server._server.destroy()
+    worker.server._server.end()
     with pytest.raises(NoAnswer, match=r"gone for 0\.3 s"):
         ros.result(run)
 
@@ -170,7 +170,7 @@ def test_goal_that_a_restarted_server_does_not_know_is_given_up(ros, worker, cli
     action = ActionClient(client, Explore, "explore")
     run = client.run(action.run(Explore.Goal(max_steps=10000), poll=0.2))
     ros.spin_until(lambda: worker.server.busy == 1)
-    worker.server._server.destroy()
+    worker.server._server.end()
     ros.add(Worker("worker2", context=ros.context))
     with pytest.raises(GoalRejected, match="started again"):
         ros.result(run)
