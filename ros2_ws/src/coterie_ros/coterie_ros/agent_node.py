@@ -192,7 +192,7 @@ class AgentNode(LifecycleNode):
         """Run `on_stop`, cancel all tasks, destroy what `on_start` made."""
         waited = self._wound_down_by is not None
         if not waited:
-            self._halt()
+            self._halt_at_once()
         result = self._attempt("deactivate", self.on_stop, None)
         self._end("start", waited=waited)
         self._scope = "setup"
@@ -220,7 +220,7 @@ class AgentNode(LifecycleNode):
         """
         if self._wound_down_by is None and self.state_label == "active":
             self._wound_down_by = time.monotonic() + _WIND_DOWN
-            self._halt()
+            self._halt_at_once()
             self.loop.cancel_soon()
 
     @property
@@ -231,7 +231,7 @@ class AgentNode(LifecycleNode):
             return True
         return self.loop.running == 0 and self.halt_answered()
 
-    def _halt(self) -> None:
+    def _halt_at_once(self) -> None:
         try:
             self.on_halt()
         except Exception as error:
@@ -491,6 +491,7 @@ class AgentNode(LifecycleNode):
         *,
         when_busy: serving.WhenBusy = "parallel",
         check: serving.Check | None = None,
+        mark: serving.Mark = serving.no_mark,
     ) -> serving.CoroutineActionServer:
         """Offer an action; `execute(goal)` is a coroutine that returns the result.
 
@@ -503,9 +504,11 @@ class AgentNode(LifecycleNode):
             execute: Takes a `GoalContext`.
             when_busy: What a new goal does to those that run: nothing, end them, or be refused.
             check: Returns why a goal cannot be accepted, or None; called before it is accepted.
+            mark: Called in the executor's thread when a goal is accepted, however long the loop
+                takes to begin it; the goal keeps what it returns.
         """
         server = serving.CoroutineActionServer(
-            self, action_type, name, execute, when_busy=when_busy, check=check
+            self, action_type, name, execute, when_busy=when_busy, check=check, mark=mark
         )
         self.at_end(server.destroy)
         return server

@@ -24,10 +24,15 @@ from coterie_ros.waitables import SurvivingActionServer
 WhenBusy = Literal["parallel", "preempt", "reject"]
 Execute = Callable[["GoalContext"], Awaitable[Any]]
 Check = Callable[[Any], "str | None"]
+Mark = Callable[[], Any]
 
 # How long the result of a goal can be asked for after its end [s]; longer than any link is cut for
 # before peers are forgotten, and short enough for thousands of goals.
 _KEEP_RESULTS = 120
+
+
+def no_mark() -> None:
+    """Mark nothing."""
 
 
 class GoalContext:
@@ -38,12 +43,14 @@ class GoalContext:
         id: The goal's id, 32 hexadecimal digits.
         cancelled: Whether a client asked to cancel it.
         preempted: Whether a newer goal takes its place.
+        mark: What the server's `mark` returned when the goal was accepted.
     """
 
-    def __init__(self, handle: ServerGoalHandle, action_type: Any) -> None:
+    def __init__(self, handle: ServerGoalHandle, action_type: Any, mark: Any = None) -> None:
         self._handle = handle
         self._type = action_type
         self.request = handle.request
+        self.mark = mark
         self.id = bytes(handle.goal_id.uuid).hex()
         self.cancelled = False
         self.preempted = False
@@ -124,8 +131,10 @@ class CoroutineActionServer:
         *,
         when_busy: WhenBusy = "parallel",
         check: Check | None = None,
+        mark: Mark = no_mark,
     ) -> None:
         self._node = node
+        self._mark = mark
         self._type = action_type
         self._name = name
         self._execute = execute
@@ -169,7 +178,7 @@ class CoroutineActionServer:
         return GoalResponse.ACCEPT
 
     def _on_accepted(self, handle: ServerGoalHandle) -> None:
-        context = GoalContext(handle, self._type)
+        context = GoalContext(handle, self._type, self._mark())
         self._running[context.id] = (context, None)
         try:
             handle._update_state(GoalEvent.EXECUTE)

@@ -83,7 +83,7 @@ class StopServer:
         self._beside = node.urgent.node
         self._disk = ThreadPoolExecutor(1, "stops")
         node.at_end(self._disk.shutdown)
-        self._stops = dict.fromkeys(robots, 0)
+        self._stops, self._seen = dict.fromkeys(robots, 0), dict.fromkeys(robots, 0)
         self._named: dict[str, tuple[str, float]] = {}
         self._obeyed: deque[tuple[tuple[str, str], float]] = deque(maxlen=100)
         self._told = {
@@ -112,9 +112,16 @@ class StopServer:
         latch = self.latches[robot]
         return latch.text if latch.stopped else ""
 
-    def stops(self, robot: str) -> int:
-        """Return how often a robot was stopped: what came before the last stop must not begin."""
-        return self._stops[robot]
+    def mark(self, robot: str) -> int:
+        """Return what tells a goal from those before the next stop; for the executor's thread.
+
+        Goals that wait for a busy executor are older than what it has not heard yet.
+        """
+        return self._seen[robot]
+
+    def outdated(self, robot: str, mark: int) -> bool:
+        """Whether a stop came after a goal got its mark: released or not, it must not begin."""
+        return self._stops[robot] != mark
 
     def _latch(self, robot: str, folder: Path | None) -> StopLatch:
         file = None if folder is None else latch_file(folder, robot)
@@ -167,6 +174,7 @@ class StopServer:
         fresh = [robot for robot in robots if self.latches[robot].stop(by or "somebody", reason)]
         for robot in robots:
             self._stops[robot] += 1
+            self._node.post(partial(self._seen.__setitem__, robot, self._stops[robot]))
         self._hold(robots)
         for robot in robots:
             self._tell(robot)

@@ -49,7 +49,10 @@ class Urgent:
         self._thread.start()
 
     def post(self, function: Callable[[], object]) -> None:
-        """Run a short function in the thread soon, from any thread; errors are reported."""
+        """Run a short function in the thread: now where that is the caller's, else soon.
+
+        Errors are reported.
+        """
 
         def work() -> None:
             try:
@@ -58,7 +61,9 @@ class Urgent:
                 if not self._ended.is_set() and self._beside.context.ok():
                     self._beside.report_failure("an urgent task", error)
 
-        if not self._ended.is_set() and self._beside.context.ok():
+        if threading.current_thread() is self._thread:
+            work()
+        elif not self._ended.is_set() and self._beside.context.ok():
             self._executor.create_task(work)
 
     def close(self) -> None:

@@ -83,10 +83,19 @@ class Halt:
         for server in self._servers:
             self._safely(server.name, partial(server.ask, self._last))
 
+    def forget(self) -> None:
+        """Ask no server any more that comes into sight later; from any thread."""
+        self._until = 0.0
+
     @property
     def unanswered(self) -> tuple[str, ...]:
         """Actions whose servers are in sight and have not answered the last `send`."""
-        return tuple(one.name for one in self._servers if one.answered < self._last and one.there)
+        remembers = time.monotonic() <= self._until
+        return tuple(
+            one.name
+            for one in self._servers
+            if one.answered < self._last and (remembers or one.asked == self._last) and one.there
+        )
 
     @property
     def under_way(self) -> tuple[str, ...]:
@@ -142,6 +151,7 @@ class _Server:
     Attributes:
         name: Of the action.
         answered: Number of the newest halt that it has answered.
+        asked: Number of the newest halt that it was asked for.
         asked_at: When it was asked last, by the monotonic clock [s].
         goals: Number of its goals that have not ended, as it says.
     """
@@ -150,7 +160,7 @@ class _Server:
         self, node: Node, name: str, safely: Callable[[str, Callable[[], object]], None]
     ) -> None:
         self.name, self._node, self._safely = name, node, safely
-        self.answered, self.asked_at, self.goals = 0, 0.0, 0
+        self.answered, self.asked, self.asked_at, self.goals = 0, 0, 0.0, 0
         self._pending: list[Any] = []
         self._client = node.create_client(CancelGoal, f"{name}/_action/cancel_goal")
         self._status = node.create_subscription(
@@ -173,7 +183,7 @@ class _Server:
         """Ask it to cancel all its goals, if it is in sight; what is not matched would be lost."""
         if not self._client.service_is_ready():
             return
-        self.asked_at = time.monotonic()
+        self.asked, self.asked_at = number, time.monotonic()
         # The zero id and stamp stand for all goals (action_msgs/CancelGoal).
         future = self._client.call_async(CancelGoal.Request(goal_info=GoalInfo()))
         future.add_done_callback(partial(self._on_answer, number))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,7 +73,8 @@ class Jobs:
 
     Args:
         permission: Gets and checks permits.
-        stopped: Tells why the robot is stopped; "": it is not.
+        settled: Waits until nothing that was halted before is still being cancelled; raises
+            SkillRefused where that does not end.
         position: Tells where it is [m], team's map; None: that is not known.
         strays: Tells why it must not be at a position; "": it may be.
         now: Tells the time [s].
@@ -84,7 +85,7 @@ class Jobs:
         self,
         permission: Permission,
         *,
-        stopped: Callable[[], str],
+        settled: Callable[[], Awaitable[None]],
         position: Callable[[], Vec3 | None],
         strays: Callable[[Vec3], str],
         now: Callable[[], float],
@@ -92,7 +93,7 @@ class Jobs:
     ) -> None:
         self._permission = permission
         permission.begins_to_wait = self.end
-        self._stopped, self._position, self._strays = stopped, position, strays
+        self._settled, self._position, self._strays = settled, position, strays
         self._now, self._report = now, report
         self._job: Job | None = None
         self._turn = asyncio.Lock()
@@ -109,14 +110,23 @@ class Jobs:
         what: str,
         work: Callable[[], Coroutine[Any, Any, SkillResult]],
         permitted: Permitted | None,
+        allow: Callable[[], None],
     ) -> SkillResult:
-        """Run a skill alone, an older one is ended; cancelling this ends it on the robot."""
+        """Run a skill alone, an older one is ended; cancelling this ends it on the robot.
+
+        Args:
+            what: Its name.
+            work: Does it.
+            permitted: It, with its permit.
+            allow: Checks it once more when its turn has come, however long ago it was checked;
+                raises SkillRefused.
+        """
         self.end("a newer goal took its place")
         before = self._ends
         try:
             async with self._turn:
                 if self._ends == before:
-                    result = await self._alone(what, work, permitted)
+                    result = await self._alone(what, work, permitted, allow)
                 else:
                     result = SkillResult(Outcome.CANCELLED, self._why)
         except asyncio.CancelledError:
@@ -130,11 +140,15 @@ class Jobs:
         what: str,
         work: Callable[[], Coroutine[Any, Any, SkillResult]],
         permitted: Permitted | None,
+        allow: Callable[[], None],
     ) -> SkillResult:
-        # A stop that comes later finds the job; one that came before does not.
-        if trouble := self._stopped():
-            return SkillResult(Outcome.REFUSED, trouble)
+        before = self._ends
         try:
+            await self._settled()
+            # What comes later finds the job; what came before does not.
+            if self._ends != before:
+                return SkillResult(Outcome.CANCELLED, self._why)
+            allow()
             self._permission.begin(permitted)
         except SkillRefused as refused:
             return refused.result

@@ -44,6 +44,7 @@ from robot_adapters.backends import backends_of
 from robot_adapters.backends.base import Backend, Feedback, Progress, spared
 from robot_adapters.battery import Battery
 from robot_adapters.docking import Docking
+from robot_adapters.halting import Halt
 from robot_adapters.heartbeat import beat
 from robot_adapters.job import Jobs
 from robot_adapters.parameters import ADAPTER_PARAMETERS
@@ -59,6 +60,10 @@ from robot_adapters.ticking import watch_clock
 
 _REPEAT_PERIOD = 1.0
 _HOLD_PERIOD = 0.2
+_SETTLE = 5.0
+"""How long the robot's servers may take to answer a halt before the next goal begins [s]."""
+_REPEAT_SETTLED = 0.02  # [s]
+_OUTDATED = "the robot was stopped after this goal was sent; send it again if it is still wanted"
 _SLACK = 0.05  # [m] and [rad] that a robot may roll on after its goal checker was content
 _NOWHERE = Pose((math.nan, math.nan, math.nan))
 
@@ -93,9 +98,12 @@ class AdapterNode(AgentNode):
         self.battery = Battery(self.settings.battery)
         self._step = 0
         self._trouble, self._blind, self._standing = "", False, Standing()
+        self._halts: tuple[Halt, ...] = ()
+        self._asked: set[Halt] = set()
+        self._backends: dict[str, Backend] = {}
         self._topics = ObservationPublishers(self, self.robot, self.body, "")
-        self.serve_action(NavigateTo, "navigate_to", self._navigate)
-        self.serve_action(Manipulate, "manipulate", self._manipulate)
+        self.serve_action(NavigateTo, "navigate_to", self._navigate, mark=self._mark)
+        self.serve_action(Manipulate, "manipulate", self._manipulate, mark=self._mark)
         self.serve(Trigger, "dock", self._dock)
 
     def on_start(self) -> None:
@@ -115,7 +123,7 @@ class AdapterNode(AgentNode):
         self.permission = Permission(self.gate, self.robot, self.loop.call, self.problem)
         self.jobs = Jobs(
             self.permission,
-            stopped=lambda: self.stops.refusal(self.robot),
+            settled=self._settled,
             position=self._position,
             strays=self.guard.strays,
             now=self.now,
@@ -158,11 +166,30 @@ class AdapterNode(AgentNode):
             lambda robot: None,
             lambda robot, kind, body: self.gate.note(kind, body),
         )
+        # Two ways that share no thread and no executor. What is found under way is cancelled.
+        self._halts = (Halt(self.urgent.node, settings), Halt(self, settings))
+        self.at_end(self._halts[1].destroy)
+        self._send_halts()
         self.every(_HOLD_PERIOD, self._hold, "hold")
         beat(self, lambda why: self._halt({self.robot: why}))
         if settings.sensors.battery:
             self.subscribe(BatteryState, settings.sensors.battery, "sensor_data", self._on_battery)
         self.every(_REPEAT_PERIOD, lambda: self.docking.tick(self.jobs.busy), "docking")
+
+    def on_halt(self) -> None:
+        """Halt the robot: whatever ends, it stands."""
+        if self._halts:
+            self._halt({self.robot: "the adapter ends"})
+
+    def halt_answered(self) -> bool:
+        """Return whether, by one of the two ways, all that may move the robot was cancelled."""
+        return not self._halts or any(
+            one in self._asked and not one.unanswered for one in self._halts
+        )
+
+    def on_stop(self) -> None:
+        """Forget the ways to halt: what they are made of is destroyed next."""
+        self._halts = ()
 
     # -- goals, in the loop's thread -----------------------------------------------------------
 
@@ -188,9 +215,7 @@ class AdapterNode(AgentNode):
 
             work = partial(self._drive, skill, target, spared(feedback))
             spot = target if skill.place else None
-            result = await self._do(
-                skill, work, spot, conversions.why_from_msg(goal.request), waits
-            )
+            result = await self._do(goal, skill, work, spot, waits)
         pose = self._here()
         left = (math.nan, 0.0)
         if target is not None and pose is not _NOWHERE:
@@ -213,9 +238,7 @@ class AdapterNode(AgentNode):
                 goal.feedback(Manipulate.Feedback(waiting_for=what))
 
             work = partial(self._act, skill, spared(feedback))
-            result = await self._do(
-                skill, work, None, conversions.why_from_msg(goal.request), waits
-            )
+            result = await self._do(goal, skill, work, None, waits)
         message = Manipulate.Result(
             result=conversions.skill_result_to_msg(result),
             holding=self.arm.holding if self.arm is not None else "",
@@ -224,38 +247,65 @@ class AdapterNode(AgentNode):
 
     async def _do(
         self,
+        goal: GoalContext,
         skill: Skill,
         work: Callable[[], Coroutine[Any, Any, SkillResult]],
         spot: Vec3 | None,
-        why: str,
         waits: Callable[[str], object],
     ) -> SkillResult:
         """Do a skill unless it is refused; one that runs is ended. An observation follows."""
+        allow = partial(self._refuse, skill, goal.mark)
         try:
-            self._refuse(skill)
+            allow()
             permitted = await self.permission.get(
                 skill,
                 self._position(),
                 self.body.linear_speed,
                 spot=spot,
                 holding=self.arm.holding if self.arm is not None else "",
-                why=why,
+                why=conversions.why_from_msg(goal.request),
                 waits=waits,
             )
         except SkillRefused as refused:
             if self.active:
                 await self._observe(quick=True)
             return refused.result
-        return await self._run(type(skill).__name__, work, permitted)
+        return await self._run(type(skill).__name__, work, permitted, allow)
 
-    def _refuse(self, skill: Skill) -> None:
+    def _mark(self) -> int:
+        return self.stops.mark(self.robot) if self.active else -1
+
+    def _refuse(self, skill: Skill, mark: int) -> None:
         """Let a skill pass.
 
         Raises:
             SkillRefused: It must not run now.
         """
-        self._refuse_for(self.stops.refusal(self.robot), self.battery.trouble, self.link.trouble)
+        self._refuse_for(
+            self.stops.refusal(self.robot),
+            _OUTDATED if self.stops.outdated(self.robot, mark) else "",
+            self.battery.trouble,
+            self.link.trouble,
+        )
         self.guard.check(skill, self.body)
+
+    async def _settled(self) -> None:
+        """Wait until no halt of before is under way, which would end what begins now.
+
+        Raises:
+            SkillRefused: A server does not say that it has ended what was cancelled.
+        """
+        end = time.monotonic() + _SETTLE
+        while open_ := {name for one in self._halts for name in one.unanswered}:
+            if time.monotonic() > end:
+                raise SkillRefused(
+                    Outcome.FAULT,
+                    f"{', '.join(sorted(open_))}: no answer to a cancel within {_SETTLE:g} s; what "
+                    "was halted before may still move: look at the robot's drivers",
+                )
+            await asyncio.sleep(_REPEAT_SETTLED)
+        for one in self._halts:
+            one.forget()
 
     def _allow_docking(self) -> None:
         self._refuse_for(self.stops.refusal(self.robot), self.link.trouble)
@@ -275,8 +325,9 @@ class AdapterNode(AgentNode):
         what: str,
         work: Callable[[], Coroutine[Any, Any, SkillResult]],
         permitted: Permitted | None,
+        allow: Callable[[], None] | None = None,
     ) -> SkillResult:
-        result = await self.jobs.run(what, work, permitted)
+        result = await self.jobs.run(what, work, permitted, allow or self._allow_docking)
         if self.active and self.stops.refusal(self.robot):  # who stops it hears so at once
             self.run(self._observe(quick=True), "observation")
         elif self.active:
@@ -284,17 +335,32 @@ class AdapterNode(AgentNode):
         return result
 
     def _halt(self, reasons: Mapping[str, str]) -> None:
-        """Stop the robot; in the executor's thread, which never waits for a skill."""
-        for backend in self._backends.values():
-            backend.halt()
+        """Stop the robot; from any thread, never waits."""
+        self._send_halts()
         self.loop.call(self.jobs.end, reasons[self.robot])
         self.loop.call(self.docking.forget)
+
+    def _send_halts(self) -> None:
+        for backend in self._backends.values():
+            try:
+                backend.halt()
+            except Exception as error:
+                self.report_failure("halting", error)
+        self._asked.clear()
+
+        def send(one: Halt) -> None:
+            one.send()
+            self._asked.add(one)
+
+        if self._halts:
+            self.urgent.post(partial(send, self._halts[0]))
+            self.post(partial(send, self._halts[1]))
 
     def _hold(self) -> None:
         """While it is stopped: cancel what was on its way, whoever sent it; tell if it moves."""
         stopped = bool(self.stops.refusal(self.robot))
-        for backend in self._backends.values() if stopped else ():
-            backend.halt()
+        if stopped:
+            self._send_halts()
         if moves := self._standing.look(stopped, self._position(), time.monotonic()):
             self.problem(moves)
 

@@ -119,9 +119,7 @@ def test_the_base_and_moveit_are_told_at_once(ros):
     robot, velocities, events = ros.node("base", "/porter"), [], []
     ends = [
         robot.create_subscription(TwistStamped, "base/cmd", velocities.append, 10),
-        robot.create_subscription(
-            String, "/lab/arm/trajectory_execution_event", events.append, 10
-        ),
+        robot.create_subscription(String, "/lab/arm/trajectory_execution_event", events.append, 10),
     ]
     for end in ends:
         ros.spin_until(lambda end=end: node.count_subscribers(end.topic_name))

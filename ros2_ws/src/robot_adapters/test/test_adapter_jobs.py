@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from coterie_core.skills import NavigateTo, Outcome, SkillResult
+from coterie_core.skills import NavigateTo, Outcome, SkillRefused, SkillResult
 from robot_adapters.job import Jobs
 from robot_adapters.permission import Permission, Permitted
 
@@ -39,12 +39,19 @@ class Stand:
         self.permission = Permission(self.gate, "porter", lambda call: call(), self.log.append)
         self.jobs = Jobs(
             self.permission,
-            stopped=lambda: self.stopped,
+            settled=self.settled,
             position=lambda: None,
             strays=lambda here: "",
             now=lambda: 0.0,
             report=lambda *told: self.log.append(str(told)),
         )
+
+    async def settled(self):
+        pass
+
+    def allow(self):
+        if self.stopped:
+            raise SkillRefused(Outcome.REFUSED, self.stopped)
 
     async def run(self, name, duration=0.0):
         async def work():
@@ -59,7 +66,7 @@ class Stand:
             return SkillResult(Outcome.SUCCEEDED)
 
         permitted = Permitted(SimpleNamespace(name=name), None, NavigateTo(place="x"), None)
-        result = await self.jobs.run(name, work, permitted)
+        result = await self.jobs.run(name, work, permitted, self.allow)
         return result.outcome, result.reason
 
     def start(self, name, duration=0.0):
