@@ -15,7 +15,11 @@ pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
 from action_msgs.msg import GoalStatus
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.executors import MultiThreadedExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.node import Node
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -29,6 +33,7 @@ from coterie_ros.model import node_decider
 from coterie_ros.parameters import ParameterError, ParameterSpec
 from coterie_ros.qos import profile
 from coterie_ros.spinning import spinning
+from coterie_ros.waitables import Survivor
 
 pytestmark = pytest.mark.ros
 
@@ -361,3 +366,92 @@ def test_nodes_that_ended_leave_nothing_behind(ros_domain, monkeypatch, tmp_path
         assert not list(tmp_path.iterdir())
     finally:
         gc.enable()
+
+
+class Late:
+    """A server of a driver's own that takes its time in its goal callback, in its own thread."""
+
+    def __init__(self, ros, delay):
+        self.delay, self.begun, self.ended = delay, [], []
+        self.node = Node("late", context=ros.context)
+        self.server = ActionServer(
+            self.node,
+            Explore,
+            "explore",
+            self.execute,
+            goal_callback=self.accept,
+            cancel_callback=lambda handle: CancelResponse.ACCEPT,
+            callback_group=ReentrantCallbackGroup(),
+        )
+        self.over = threading.Event()
+        self.executor = MultiThreadedExecutor(4, context=ros.context)
+        self.executor.add_node(self.node)
+        self.thread = threading.Thread(target=self.spin, daemon=True)
+        self.thread.start()
+
+    def spin(self):
+        while not self.over.is_set():
+            self.executor.spin_once(timeout_sec=0.05)
+
+    def accept(self, request):
+        time.sleep(self.delay)
+        return GoalResponse.ACCEPT
+
+    def execute(self, handle):
+        self.begun.append(time.monotonic())
+        while not handle.is_cancel_requested and time.monotonic() < self.begun[-1] + 30.0:
+            time.sleep(0.01)
+        cancelled = handle.is_cancel_requested
+        handle.canceled() if cancelled else handle.succeed()
+        self.ended.append(cancelled)
+        return Explore.Result()
+
+    def close(self):
+        self.over.set()
+        self.thread.join()
+        self.executor.shutdown()
+        self.node.destroy_node()
+
+
+@pytest.mark.parametrize("gives_up", [True, False])
+def test_a_goal_that_begins_after_it_was_given_up_is_cancelled(ros, client, gives_up):
+    """Its server accepts it when its client has gone: nobody watches what it moves."""
+    late = Late(ros, 1.5)
+    try:
+        action = ActionClient(client, Explore, "explore")
+        run = client.run(action.run(Explore.Goal(), accept_timeout=0.3, attempts=1))
+        if gives_up:
+            with pytest.raises(NoAnswer, match="no server accepted"):
+                ros.result(run)
+        else:  # whoever waits for it is cancelled
+            ros.spin(0.2)
+            run.cancel()
+        ros.spin_until(lambda: late.ended, what="the goal to be cancelled")
+        assert late.ended == [True]
+        ros.spin_until(lambda: client.loop.running <= 1)  # and then it is left alone
+    finally:
+        late.close()
+
+
+def test_clients_outlive_deactivations_amid_their_goals(ros, worker):
+    """An EventsExecutor crashes over events that it has queued of an action that is destroyed."""
+    from lifecycle_msgs.msg import Transition
+    from lifecycle_msgs.srv import ChangeState
+
+    class Sender(AgentNode):
+        def on_start(self):
+            action = ActionClient(self, Explore, "explore")
+            self.run(action.run(Explore.Goal(max_steps=10000), stopping=1.0))
+
+    node = ros.add(Sender("sender", context=ros.context))
+    ros.wait_active(node)
+    change = ros.node().create_client(ChangeState, "sender/change_state")
+    ros.wait_for_matched(change)
+    for _ in range(10):
+        ros.spin_until(lambda: worker.server.busy == 1)
+        for number in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_ACTIVATE):
+            request = ChangeState.Request(transition=Transition(id=number))
+            assert ros.result(change.call_async(request)).success
+            if number == Transition.TRANSITION_DEACTIVATE:
+                assert not worker.server.busy
+    assert len([one for one in node.waitables if isinstance(one, Survivor)]) == 1
