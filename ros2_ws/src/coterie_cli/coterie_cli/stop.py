@@ -105,7 +105,7 @@ def run(
             _keep(one, lambda file: keep_stop(file, by, reason), "stops")
         else:
             _take_back(one)
-            _release(one, timeout)
+            _release(one, f"{by}: {reason}" if reason else by, timeout)
             _keep(one, lambda file: file.unlink(missing_ok=True), "goes on")
         _log(one, what, by, reason)
     nobody = not any(one.robots for one in chosen)
@@ -277,13 +277,17 @@ def _look(node: Any, one: Addressee) -> bool:
     return bool(found)
 
 
-def _release(one: Addressee, timeout: float) -> None:
-    """Call each robot's service; wait at most so long for all of them [s]."""
+def _release(one: Addressee, by: str, timeout: float) -> None:
+    """Name who releases, and call each robot's service; wait at most so long for all [s]."""
     with _node(one.state) as (node, spin):
+        from std_msgs.msg import String
         from std_srvs.srv import SetBool
+
+        from coterie_ros.qos import profile
 
         begin, last_new = time.monotonic(), time.monotonic()
         clients: dict[str, Any] = {}
+        names: dict[str, Any] = {}
         asked: dict[str, Any] = {}
         while (now := time.monotonic()) - begin < timeout:
             if one.whole_team and not one.state.robots and _look(node, one):
@@ -292,7 +296,12 @@ def _release(one: Addressee, timeout: float) -> None:
                 if robot not in clients:
                     name = one.topic(f"{robot}/stop")
                     clients[robot] = node.create_client(SetBool, name)
-                if robot not in asked and clients[robot].service_is_ready():
+                    names[robot] = node.create_publisher(
+                        String, one.topic(f"{robot}/released_by"), profile("messages")
+                    )
+                named = names[robot].get_subscription_count() or now - begin > _SETTLE
+                if robot not in asked and named and clients[robot].service_is_ready():
+                    names[robot].publish(String(data=by))
                     asked[robot] = clients[robot].call_async(SetBool.Request(data=False))
                 if robot in asked and asked[robot].done():
                     one.done[robot] = asked[robot].result().message

@@ -42,7 +42,7 @@ from coterie_ros.conversions.tasks import assignment_from_msg, report_from_msg
 from coterie_ros.fencing import FENCES
 from coterie_ros.parameters import Parameters
 from coterie_ros.safe_publisher import SafePublisher
-from coterie_ros.stopping import STOP, STOPPED
+from coterie_ros.stopping import RELEASED_BY, STOP, STOPPED
 from tf2_msgs.msg import TFMessage
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ class ConsoleNode(Operator):
         self._odom_frames: dict[str, Pose] = {}
         self._stop_one: dict[str, SafePublisher] = {}
         self._release_one: dict[str, ServiceClient] = {}
+        self._name_one: dict[str, SafePublisher] = {}
         self._stands: dict[str, asyncio.Event] = {}
         super().__init__(list(state.robots), namespace=namespace, context=context)
 
@@ -167,6 +168,7 @@ class ConsoleNode(Operator):
             return
         self._stop_one[robot] = self.publisher(String, f"{robot}/{STOP}", "messages")
         self._release_one[robot] = ServiceClient(self, SetBool, f"{robot}/{STOP}")
+        self._name_one[robot] = self.publisher(String, f"{robot}/{RELEASED_BY}", "messages")
         self._stands[robot] = asyncio.Event()
         self.subscribe(Bool, f"{robot}/{STOPPED}", "latched", partial(self._on_stopped, robot))
         self.subscribe(
@@ -314,6 +316,7 @@ class ConsoleNode(Operator):
         robots = [r for r in self._meant(said) if said.get("robots") or self._stands[r].is_set()]
 
         async def one(robot: str) -> str:
+            self._name_one[robot].publish(String(data=one_line(tab.who)))
             try:
                 told = await self._release_one[robot].call(
                     SetBool.Request(data=False), timeout=_RELEASED, attempts=1
