@@ -100,7 +100,6 @@ class AdapterNode(AgentNode):
         self._trouble, self._blind, self._standing = "", False, Standing()
         self._halts: tuple[Halt, ...] = ()
         self._asked: set[Halt] = set()
-        self._backends: dict[str, Backend] = {}
         self._topics = ObservationPublishers(self, self.robot, self.body, "")
         self.serve_action(NavigateTo, "navigate_to", self._navigate, mark=self._mark)
         self.serve_action(Manipulate, "manipulate", self._manipulate, mark=self._mark)
@@ -341,11 +340,11 @@ class AdapterNode(AgentNode):
         self.loop.call(self.docking.forget)
 
     def _send_halts(self) -> None:
-        for backend in self._backends.values():
-            try:
-                backend.halt()
-            except Exception as error:
-                self.report_failure("halting", error)
+        try:
+            if self.navigation is not None:
+                self.navigation.halt()
+        except Exception as error:
+            self.report_failure("halting", error)
         self._asked.clear()
 
         def send(one: Halt) -> None:

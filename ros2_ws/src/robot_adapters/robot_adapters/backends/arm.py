@@ -74,10 +74,6 @@ class Mover(Protocol):
         """
         ...
 
-    def halt(self) -> None:
-        """Cancel all goals; returns at once."""
-        ...
-
     def ready(self) -> str:
         """Return "" where it can move."""
         ...
@@ -131,12 +127,6 @@ class GraspingArm:
         if self._held is None or self._hand is None:
             return None
         return Grasped(self._held.size, self._hand.link, self._hand.point)
-
-    def halt(self) -> None:
-        """Cancel all goals of the arm. The gripper keeps what it holds."""
-        self._mover.halt()
-        if self._gripper is not None:
-            self._gripper.halt()
 
     def ready(self) -> str:
         """Return "" where the arm can be used now, else why not."""

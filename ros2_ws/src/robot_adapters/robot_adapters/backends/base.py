@@ -145,13 +145,6 @@ class Whereabouts(Protocol):
 class Backend(Protocol):
     """What every backend does. All of it runs in the loop of the adapter's node but `halt`."""
 
-    def halt(self) -> None:
-        """Cancel every goal, whoever sent it, and command zero velocity where that is possible.
-
-        Returns at once and may be called in any thread, also while a skill runs.
-        """
-        ...
-
     def ready(self) -> str:
         """Return "" where a skill can be sent now, else why not."""
         ...
@@ -163,6 +156,13 @@ class Backend(Protocol):
 
 class NavigationBackend(Backend, Protocol):
     """Drives a robot's base."""
+
+    def halt(self) -> None:
+        """Send no more velocities of its own; goals are cancelled by `halting.Halt`.
+
+        Returns at once and may be called in any thread, also while a skill runs.
+        """
+        ...
 
     def limit_speed(self, speed: float) -> None:
         """Drive no faster than so [m/s] from now on, where the robot can be told."""

@@ -57,10 +57,6 @@ class GripperClient:
         kind = ParallelGripperCommand if self._parallel else GripperCommand
         self._action = RobotAction(node, kind, joined(namespace, settings.action), server_timeout)
 
-    def halt(self) -> None:
-        """Cancel all goals."""
-        self._action.halt()
-
     def ready(self) -> str:
         """Return "" where the gripper's server is there."""
         return "" if self._action.there else f"no server of {self._action.name}"

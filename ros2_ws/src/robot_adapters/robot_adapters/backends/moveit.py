@@ -24,7 +24,6 @@ from moveit_msgs.msg import (
 from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 from scipy.spatial.transform import Rotation
 from shape_msgs.msg import SolidPrimitive
-from std_msgs.msg import String
 
 from coterie_core.geometry import Box, Vec3, yaw_to_quaternion
 from coterie_core.skills import Outcome
@@ -74,18 +73,10 @@ class MoveItMover:
             name = joined(settings.namespace, settings.scene_told)
             self._told = ServiceClient(node, GetPlanningScene, name)
         # What MoveIt is executing ends by this at once, whoever planned it.
-        self._event = node.publisher(
-            String, joined(settings.namespace, "trajectory_execution_event"), "messages"
-        )
         # What MoveIt's scene has of ours; None: not asked yet, and older than this process.
         self._known: set[str] | None = None
         self._attached = False
         self._hung: AttachedCollisionObject | None = None  # what is held, as MoveIt tells it
-
-    def halt(self) -> None:
-        """Stop what MoveIt is executing, and cancel all goals of MoveGroup, whoever sent them."""
-        self._event.publish(String(data="stop"))
-        self._action.halt()
 
     def ready(self) -> str:
         """Return "" where MoveGroup is there."""

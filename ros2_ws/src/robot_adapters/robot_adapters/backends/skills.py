@@ -79,9 +79,7 @@ class SkillsNavigation:
         self._look = RobotAction(node, Manipulate, joined(space, "driver/manipulate"), wait)
 
     def halt(self) -> None:
-        """Cancel all goals; stopping is the robot's own node's."""
-        self._drive.halt()
-        self._look.halt()
+        """Do nothing: it sends no velocities, and stopping is the robot's own node's."""
 
     def limit_speed(self, speed: float) -> None:
         """Do nothing: coterie_msgs/NavigateTo has no speed: its own node knows the limit."""
@@ -193,10 +191,6 @@ class SkillsArm:
         tip = self._settings.tip
         known = self._holding and tip
         return Grasped(_SIZE, in_tf(tip, self._where.base_frame)) if known else None
-
-    def halt(self) -> None:
-        """Cancel all goals."""
-        self._action.halt()
 
     def ready(self) -> str:
         """Return "" where the robot's own node is there."""

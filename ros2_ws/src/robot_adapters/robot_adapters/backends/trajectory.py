@@ -64,10 +64,6 @@ class TrajectoryMover:
             self._on_joints,
         )
 
-    def halt(self) -> None:
-        """Cancel all goals of the controller, whoever sent them: it holds the arm where it is."""
-        self._action.halt()
-
     def ready(self) -> str:
         """Return "" where the controller is there and says where the joints are."""
         if not self._action.there:
