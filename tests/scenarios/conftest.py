@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from coterie_ros.testing import patience
+
 if TYPE_CHECKING:
     from coterie_bringup.running_team import TeamRun
     from coterie_bringup.supervisor import Event
@@ -44,9 +46,9 @@ class Running:
 
     async def until(self, condition: Callable[[], Any], what: str) -> None:
         """Wait for a condition; fails the test when it does not come true."""
-        end = time.monotonic() + PATIENCE
+        begin = time.monotonic()
         while not condition():
-            if time.monotonic() > end:
+            if time.monotonic() - begin > patience(PATIENCE):
                 told = "\n".join(f"{n}: {line}" for n, line in self.lines[-40:])
                 pytest.fail(f"waited {PATIENCE:g} s for {what}; last lines:\n{told}")
             await asyncio.sleep(0.02)

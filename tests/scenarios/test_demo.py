@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from coterie_fixtures.commands import coterie
+from coterie_ros.testing import patience
 
 NODE = re.compile(r"/(bridge|aggregator|explorer)_node\b")
 
@@ -35,9 +36,9 @@ def nodes_in(domain: int) -> list[int]:
 
 def wait_until(condition: Callable[[], Any]) -> None:
     """Wait for a condition; fails the test when it does not come true."""
-    end = time.monotonic() + 60
+    begin = time.monotonic()
     while not condition():
-        assert time.monotonic() < end, "what was waited for did not happen"
+        assert time.monotonic() - begin < patience(60.0), "what was waited for did not happen"
         time.sleep(0.05)
 
 
@@ -58,7 +59,7 @@ def demonstrated(folder: Path, team: str, *more: str) -> tuple[Path, str, int]:
         patch.setenv("COTERIE_STATE", str(folder / "state"))
         words = ("demo", "--team", str(folder / "tiny.yaml"), "--out", str(folder / "out"), *more)
         process = coterie(*words, domain=domain)
-        output, _ = process.communicate(timeout=600)
+        output, _ = process.communicate(timeout=patience(600))
     assert process.returncode == 0, output
     return folder / "out", output, domain
 
@@ -106,7 +107,7 @@ def test_demo_interrupted(
     process = coterie("demo", "--team", str(team_file), "--out", str(tmp_path), domain=ros_domain)
     wait_until(lambda: nodes_in(ros_domain))
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=patience(60))
     assert process.returncode == 130, output
     assert "Traceback" not in output
     assert nodes_in(ros_domain) == []
@@ -117,23 +118,24 @@ def test_up_ask_and_ctrl_c(team_file: Path, ros_domain: int, state_folder: Path)
     try:
         question = "Is there a chair in the kitchen?"
         answered: set[str] = set()
-        for _ in range(4):  # one that starts slowly is late for the first question
+        for _ in range(12):  # robots of a busy machine are late for the team's 3 s
             asking = coterie("ask", question, "--json", "--timeout", "60", domain=ros_domain)
-            output, _ = asking.communicate(timeout=120)
-            assert asking.returncode in (0, 3), output
+            output, _ = asking.communicate(timeout=patience(120))
             answer = json.loads(output)
-            assert answer["answer"] in ("yes", "no", "abstain")
+            if asking.returncode != 4:  # 4: none of them was in time
+                assert asking.returncode in (0, 3), output
+                assert answer["answer"] in ("yes", "no", "abstain")
             answered = {a["robot"] for a in answer["answers"]}
             if answered == {"rover", "walker"}:
                 break
             assert answered | set(answer["missing"]) == {"rover", "walker"}
         assert answered == {"rover", "walker"}
         again = coterie("ask", question, domain=ros_domain)
-        shown, _ = again.communicate(timeout=120)
+        shown, _ = again.communicate(timeout=patience(120))
         assert "rover" in shown and "%" in shown
     finally:
         team.send_signal(signal.SIGINT)
-        output, _ = team.communicate(timeout=60)
+        output, _ = team.communicate(timeout=patience(60))
     assert team.returncode == 0, output
     assert nodes_in(ros_domain) == []
 
@@ -150,7 +152,7 @@ def test_nodes_die_with_a_killed_supervisor(
 
 def test_ask_without_a_team(state_folder: Path) -> None:
     process = coterie("ask", "Is there a mug in the kitchen?")
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate(timeout=patience(120))
     assert process.returncode == 2
     assert "no team runs on this machine" in output and "./coterie up" in output
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from coterie_fixtures.commands import coterie
+from coterie_ros.testing import patience
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -38,7 +39,7 @@ def world(state: Path) -> dict[str, Any]:
 def told(*words: str, domain: int, code: int = 0) -> str:
     """Run a command to its end; return what it says."""
     process = coterie(*words, domain=domain)
-    output, _ = process.communicate(timeout=PATIENCE)
+    output, _ = process.communicate(timeout=patience(PATIENCE))
     assert process.returncode == code, output
     return output
 
@@ -92,7 +93,7 @@ def test_a_team_goes_on_after_down_with_what_it_held_knew_and_was_forbidden(
     lines_until(task, f"{holder} did pick up")
     ended = told("down", domain=ros_domain)
     assert "the task in work was cancelled" in ended and "--resume" in ended
-    output, _ = task.communicate(timeout=PATIENCE)
+    output, _ = task.communicate(timeout=patience(PATIENCE))
     assert task.returncode == 1 and "CANCELLED" in output, output  # who gave it need not wait
     assert up.wait(PATIENCE) == 0
     before = world(state_folder)
@@ -106,7 +107,7 @@ def test_a_team_goes_on_after_down_with_what_it_held_knew_and_was_forbidden(
     done = coterie("do", "--resume", "--out", out, domain=ros_domain)
     begun.append(done)
     first = lines_until(done, "execution")
-    output, _ = done.communicate(timeout=PATIENCE)
+    output, _ = done.communicate(timeout=patience(PATIENCE))
     assert done.returncode in (0, 3), "".join(first) + output
     told("down", domain=ros_domain)
     assert again.wait(PATIENCE) == 0

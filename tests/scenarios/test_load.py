@@ -22,7 +22,7 @@ name: fifty
 world: {kind: embedded, seed: 3, floors: 2, rooms: 22}
 robots: [{name: "scout_{n}", count: 50, embodiment: air}]
 exploration: {steps: 4}
-aggregator: {method: majority_vote, deadline: 30.0}
+aggregator: {method: majority_vote, deadline: 240.0}
 """
 RATE = 10.0
 """Questions a second."""
@@ -36,7 +36,7 @@ async def test_fifty_robots_ten_questions_a_second(
     async with running_team(FIFTY, ros_domain) as running:
         operator = running.operator
         warm = [Question(f"warm-{i}", "chair", "kitchen", "") for i in range(3)]
-        operator.ask_all(warm, deadline=60.0)
+        operator.ask_all(warm, deadline=240.0)
         await running.finals([q.id for q in warm])
         things = ["chair", "mug", "lamp", "plant", "book", "sofa", "towel", "plate"]
         count = int(RATE * SECONDS)
@@ -46,7 +46,9 @@ async def test_fifty_robots_ten_questions_a_second(
         for i, key in enumerate(ids):
             await asyncio.sleep(max(0.0, begin + i / RATE - time.monotonic()))
             sent[key] = time.monotonic()
-            operator.ask_all([Question(key, things[i % len(things)], "kitchen", "")], deadline=30.0)
+            operator.ask_all(
+                [Question(key, things[i % len(things)], "kitchen", "")], deadline=240.0
+            )
         await running.finals(ids)
         for key in ids:
             final = operator.finals[key]
