@@ -5,19 +5,28 @@ A driver runs on the robot's computer. This module therefore imports rclpy and i
 
 from __future__ import annotations
 
+import contextlib
 import math
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import rclpy
 from geometry_msgs.msg import Point, PoseStamped, TransformStamped
-from rclpy.action import ActionServer, CancelResponse
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import GoalEvent, RCLError
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import (
+    ExternalShutdownException,
+    MultiThreadedExecutor,
+    SingleThreadedExecutor,
+)
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 
 from coterie_msgs.action import Manipulate, NavigateTo
 from coterie_msgs.msg import SkillResult
@@ -29,6 +38,12 @@ Position = tuple[float, float, float]
 
 _POSE_PERIOD = 0.05
 _OBJECTS_PERIOD = 0.25
+_THREADS = 4
+"""Threads for pose, objects and the driver's own callbacks, also on a computer with one CPU."""
+_STOP_TIMEOUT = 5.0
+"""Longest wait for the robot's `stop`, and at the end of the process for the skill, too [s]."""
+_NEWER = "a newer goal took its place"
+_ENDS = "the driver ends"
 _SKILLS = {
     Manipulate.Goal.LOOK_AROUND: "look_around",
     Manipulate.Goal.MOVE_ARM_TO: "move_arm_to",
@@ -78,11 +93,30 @@ class Cancelled(Failed):
         super().__init__(SkillResult.CANCELLED, "cancelled")
 
 
+@dataclass(slots=True)
+class _Goal:
+    """An accepted goal, its result, and the event that ends it."""
+
+    server: Any
+    handle: Any
+    work: Callable[[Any, Any], None]
+    result: Any
+    ended: threading.Event = field(default_factory=threading.Event)
+    why: str = ""
+
+    def end(self, why: str) -> None:
+        self.why = self.why or why
+        self.ended.set()
+
+
 class RobotDriver(Node):
     """Node of one robot. Override what the robot can do; what is not overridden is refused.
 
-    Skills run one at a time, each in a thread of its own, and may block. Positions are in the
-    robot's map [m].
+    Skills run one at a time, in a thread of their own, and may block. Goals and cancels come in a
+    node `<name>_actions` beside this one, in another thread, and `stop` is called in a third one:
+    neither a skill nor a callback that blocks delays them. Of the goals that come while a skill
+    runs, the newest is done next. Goals are served once an executor spins this node. Positions
+    are in the robot's map [m].
 
     Args:
         **options: Those of rclpy's Node, such as `namespace`.
@@ -97,17 +131,26 @@ class RobotDriver(Node):
     def __init__(self, **options: Any) -> None:
         super().__init__("driver", **options)
         self.holding = ""
-        self._turn, self._ended = threading.Lock(), threading.Event()
-        self._cancelled: set[bytes] = set()
+        self._changed, self._closing = threading.Condition(), threading.Event()
+        self._running: _Goal | None = None
+        self._waiting: _Goal | None = None
+        self._goals: dict[bytes, _Goal] = {}
+        self._stop_asked = self._stop_runs = False
         self.connect()
-        both = {
-            "callback_group": ReentrantCallbackGroup(),
-            "cancel_callback": self._cancel,
-        }
-        self._servers = [
-            ActionServer(self, NavigateTo, "driver/navigate_to", self._navigate, **both),
-            ActionServer(self, Manipulate, "driver/manipulate", self._manipulate, **both),
-        ]
+        name = f"{self.get_name()}_actions"
+        self._actions = Node(
+            name,
+            namespace=self.get_namespace(),
+            context=self.context,
+            # Else a `__node` of the command line would be the name of both nodes.
+            cli_args=["--ros-args", "-r", f"__node:={name}"],
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        self._action_executor = SingleThreadedExecutor(context=self.context)
+        self._action_executor.add_node(self._actions)
+        self._serve(NavigateTo, "driver/navigate_to", self._navigate)
+        self._serve(Manipulate, "driver/manipulate", self._manipulate)
         self._tf = self.create_publisher(TFMessage, "tf", 100)
         self.create_timer(_POSE_PERIOD, self._tell_pose)
         if type(self).objects is not RobotDriver.objects:
@@ -115,6 +158,20 @@ class RobotDriver(Node):
             # In a group of its own: a detector that takes long must not hold up the pose.
             own = MutuallyExclusiveCallbackGroup()
             self.create_timer(_OBJECTS_PERIOD, self._tell_objects, callback_group=own)
+        self._action_thread = threading.Thread(target=self._spin_actions, daemon=True)
+        self._stop_thread = threading.Thread(target=self._stop_as_asked, daemon=True)
+        self._stop_thread.start()
+        threading.Thread(target=self._work, daemon=True).start()
+        # Not before the constructors of the classes below this one are through.
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._begin = self.create_timer(0.001, self._spun, clock=steady)
+
+    def destroy_node(self) -> None:
+        """Stop the robot, end the skill, and destroy both nodes."""
+        self._end()
+        self._action_executor.shutdown()
+        self._actions.destroy_node()
+        super().destroy_node()
 
     # -- what a robot overrides ----------------------------------------------------------------
 
@@ -134,7 +191,12 @@ class RobotDriver(Node):
         return None
 
     def stop(self) -> None:
-        """Stand still, now. Called in another thread than that of the skill that runs."""
+        """Stand still, now.
+
+        Called in a thread of its own, while the skill may still run: when a goal is cancelled or
+        replaced, after a skill that failed, and at the end of the driver. It may use `call`, which
+        ends at its time-out only. No skill begins before it returned.
+        """
 
     def drive(self, x: float, y: float, yaw: float | None) -> None:
         """Drive to a position; return when the robot is there.
@@ -191,9 +253,13 @@ class RobotDriver(Node):
         """Let so much time pass [s].
 
         Raises:
-            Cancelled: The skill is to end.
+            Cancelled: The skill is to end; never in `stop`.
         """
-        if self._ended.wait(duration):
+        if threading.current_thread() is self._stop_thread:
+            time.sleep(duration)
+            return
+        goal = self._running
+        if (self._closing if goal is None else goal.ended).wait(duration):
             raise Cancelled
 
     def wait_for(self, condition: Callable[[], object], timeout: float, what: str) -> None:
@@ -250,83 +316,206 @@ class RobotDriver(Node):
         if seen is not None:
             self._detections.publish(seen, self.map_frame)
 
-    def _cancel(self, goal: Any) -> CancelResponse:
-        self._cancelled.add(bytes(goal.goal_id.uuid))
-        self._ended.set()
-        self.stop()
+    def _navigate(self, request: Any, result: Any) -> None:
+        wanted = request.pose.pose
+        turn, at = wanted.orientation, wanted.position
+        yaw = 2.0 * math.atan2(turn.z, turn.w) if request.use_yaw else None
+        try:
+            self.drive(at.x, at.y, yaw)
+        finally:
+            here = self.pose()
+            if here is not None:
+                result.pose = PoseStamped()
+                result.pose.header.frame_id = self.map_frame
+                result.pose.pose.position = Point(x=float(here[0]), y=float(here[1]))
+                result.pose.pose.orientation.z = math.sin(here[2] / 2.0)
+                result.pose.pose.orientation.w = math.cos(here[2] / 2.0)
+                result.distance_left = math.hypot(at.x - here[0], at.y - here[1])
+
+    def _manipulate(self, request: Any, result: Any) -> None:
+        skill = _SKILLS.get(request.skill, "")
+        if not skill:
+            self._unsupported(f"number {request.skill}")
+        at = (request.position.x, request.position.y, request.position.z)
+        arguments = () if skill == "look_around" else (request.label, at)
+        got = getattr(self, skill)(*arguments)
+        if skill == "place" and got is not None:
+            x, y, z = map(float, got)
+            result.result.put_at = [Point(x=x, y=y, z=z)]
+        if skill in ("pick", "place"):
+            self.holding = request.label if skill == "pick" else ""
+
+    # -- in the thread of the actions ----------------------------------------------------------
+
+    def _serve(self, kind: Any, name: str, work: Callable[[Any, Any], None]) -> None:
+        def accepted(handle: Any) -> None:
+            result = kind.Result()
+            if kind is NavigateTo:
+                result.distance_left = math.nan
+            self._accepted(_Goal(server, handle, work, result))
+
+        server = ActionServer(
+            self._actions,
+            kind,
+            name,
+            lambda handle: kind.Result(),
+            goal_callback=self._asked,
+            handle_accepted_callback=accepted,
+            cancel_callback=self._cancel,
+        )
+
+    def _spun(self) -> None:
+        self._begin.cancel()
+        if not self._closing.is_set():
+            self._action_thread.start()
+
+    def _spin_actions(self) -> None:
+        while self.context.ok() and (self._goals or not self._closing.is_set()):
+            try:
+                self._action_executor.spin_once(timeout_sec=0.5)
+            except ExternalShutdownException:
+                break
+            except Exception as error:  # whatever it is, the next cancel is to be heard
+                if self.context.ok():
+                    self.get_logger().error(f"actions: {type(error).__name__}: {error}")
+                    self._closing.wait(0.1)
+        self._end()  # what cannot be cancelled any more does not go on
+
+    def _asked(self, request: Any) -> GoalResponse:
+        return GoalResponse.REJECT if self._closing.is_set() else GoalResponse.ACCEPT
+
+    def _accepted(self, goal: _Goal) -> None:
+        with contextlib.suppress(RCLError):
+            goal.handle._update_state(GoalEvent.EXECUTE)
+        self._goals[bytes(goal.handle.goal_id.uuid)] = goal
+        with self._changed:
+            older, self._waiting = self._waiting, goal
+            if self._running is not None:
+                self._running.end(_NEWER)
+                self._stop_asked = True
+            self._changed.notify_all()
+        if older is not None:
+            self._refuse(older, _NEWER)
+
+    def _cancel(self, handle: Any) -> CancelResponse:
+        goal = self._goals[bytes(handle.goal_id.uuid)]
+        with self._changed:
+            waits = goal is self._waiting
+            if waits:
+                self._waiting = None
+            else:
+                goal.end("cancelled")
+                self._stop_asked = True
+            self._changed.notify_all()
+        if waits:
+            self._refuse(goal, "cancelled")
         return CancelResponse.ACCEPT
 
-    def _navigate(self, goal: Any) -> Any:
-        wanted = goal.request.pose.pose
-        turn = wanted.orientation
-        yaw = 2.0 * math.atan2(turn.z, turn.w) if goal.request.use_yaw else None
-        at = wanted.position
-        result = NavigateTo.Result(distance_left=math.nan)
-        result.result = self._run(goal, lambda: self.drive(at.x, at.y, yaw))
-        here = self.pose()
-        if here is not None:
-            result.pose = PoseStamped()
-            result.pose.header.frame_id = self.map_frame
-            result.pose.pose.position = Point(x=float(here[0]), y=float(here[1]))
-            result.pose.pose.orientation.z = math.sin(here[2] / 2.0)
-            result.pose.pose.orientation.w = math.cos(here[2] / 2.0)
-            result.distance_left = math.hypot(at.x - here[0], at.y - here[1])
-        return result
+    def _refuse(self, goal: _Goal, why: str) -> None:
+        """End a goal that has not begun."""
+        goal.result.result.outcome, goal.result.result.reason = SkillResult.CANCELLED, why
+        self._hand_back(goal)
 
-    def _manipulate(self, goal: Any) -> Any:
-        asked = goal.request
-        skill = _SKILLS.get(asked.skill, "")
-        put_at: list[Point] = []
+    def _hand_back(self, goal: _Goal) -> None:
+        """Send the result of a goal from the thread of the actions."""
+        told = goal.result.result
 
-        def work() -> None:
-            if not skill:
-                self._unsupported(f"number {asked.skill}")
-            at = (asked.position.x, asked.position.y, asked.position.z)
-            arguments = () if skill == "look_around" else (asked.label, at)
-            got = getattr(self, skill)(*arguments)
-            if skill == "place" and got is not None:
-                x, y, z = map(float, got)
-                put_at.append(Point(x=x, y=y, z=z))
-            if skill in ("pick", "place"):
-                self.holding = asked.label if skill == "pick" else ""
+        def conclude(handle: Any) -> Any:
+            self._goals.pop(bytes(handle.goal_id.uuid), None)
+            with contextlib.suppress(RCLError):  # the node ends
+                if told.outcome == SkillResult.SUCCEEDED:
+                    handle.succeed()
+                elif handle.is_cancel_requested:
+                    told.outcome = SkillResult.CANCELLED
+                    handle.canceled()
+                else:
+                    handle.abort()
+            return goal.result
 
-        result = self._run(goal, work)
-        result.put_at = put_at
-        return Manipulate.Result(result=result, holding=self.holding)
+        goal.server.notify_execute(goal.handle, conclude)
 
-    def _run(self, goal: Any, work: Callable[[], None]) -> SkillResult:
-        """Do the work of a goal and end the goal; a newer goal ends the one that runs."""
-        begin, number = self.get_clock().now(), bytes(goal.goal_id.uuid)
-        told = SkillResult(outcome=SkillResult.SUCCEEDED)
-        if not self._turn.acquire(blocking=False):
-            self._ended.set()
-            self.stop()
-            self._turn.acquire()
-        try:
-            self._ended.clear()
-            # A goal may be cancelled before its turn comes.
-            if number in self._cancelled:
-                raise Cancelled
-            work()
-        except Failed as failed:
-            told.outcome, told.reason = failed.outcome, failed.reason
-            self.stop()
-        except Exception as error:
-            told.outcome, told.reason = SkillResult.FAULT, f"{type(error).__name__}: {error}"
-            self.get_logger().error(told.reason)
-            self.stop()
-        finally:
-            self._turn.release()
-        told.duration = (self.get_clock().now() - begin).to_msg()
-        if told.outcome == SkillResult.SUCCEEDED:
-            goal.succeed()
-        elif number in self._cancelled:
-            told.outcome = SkillResult.CANCELLED
-            goal.canceled()
-        else:
-            goal.abort()
-        self._cancelled.discard(number)
-        return told
+    # -- in the thread of the skills -----------------------------------------------------------
+
+    def _work(self) -> None:
+        """Do one goal after the other."""
+        while (goal := self._next()) is not None:
+            begin, told = self.get_clock().now(), goal.result.result
+            told.outcome = SkillResult.SUCCEEDED
+            try:
+                goal.work(goal.handle.request, goal.result)
+            except Failed as failed:
+                told.outcome, told.reason = failed.outcome, failed.reason
+                if isinstance(failed, Cancelled):
+                    told.reason = goal.why or failed.reason
+            except BaseException as error:  # the next goal needs this thread
+                told.outcome, told.reason = SkillResult.FAULT, f"{type(error).__name__}: {error}"
+                self.get_logger().error(told.reason)
+            if isinstance(goal.result, Manipulate.Result):
+                goal.result.holding = self.holding
+            if told.outcome != SkillResult.SUCCEEDED:
+                with self._changed:
+                    self._stop_asked = True
+                    self._changed.notify_all()
+                    self._changed.wait_for(self._stopped, _STOP_TIMEOUT)
+            told.duration = (self.get_clock().now() - begin).to_msg()
+            self._hand_back(goal)
+
+    def _next(self) -> _Goal | None:
+        """Wait for a goal that may begin; None: the driver ends."""
+
+        def ready() -> bool:
+            return self._closing.is_set() or (self._waiting is not None and self._stopped())
+
+        with self._changed:
+            self._running = None
+            self._changed.notify_all()
+            self._changed.wait_for(ready)
+            if self._closing.is_set():
+                return None
+            self._running, self._waiting = self._waiting, None
+            return self._running
+
+    # -- in the thread of the stop -------------------------------------------------------------
+
+    def _stopped(self) -> bool:
+        """Whether `stop` has returned as often as it was asked for; with the lock held."""
+        return not (self._stop_asked or self._stop_runs)
+
+    def _stop_as_asked(self) -> None:
+        def ended() -> bool:
+            return self._closing.is_set() and self._running is None
+
+        while True:
+            with self._changed:
+                self._stop_runs = False
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._stop_asked or ended())
+                if not self._stop_asked:
+                    return
+                self._stop_asked, self._stop_runs = False, True
+            try:
+                self.stop()
+            except Exception as error:  # a stop that failed once must not be the last one
+                self.get_logger().error(f"stop: {type(error).__name__}: {error}")
+
+    def _end(self) -> None:
+        """Stop the robot, begin no further goal, and wait for both as long as is reasonable."""
+        with self._changed:
+            if self._closing.is_set():
+                return
+            self._closing.set()
+            waiting, self._waiting = self._waiting, None
+            if self._running is not None:
+                self._running.end(_ENDS)
+            self._stop_asked = True
+            self._changed.notify_all()
+        if waiting is not None:
+            self._refuse(waiting, _ENDS)
+        with self._changed:
+            self._changed.wait_for(lambda: self._running is None and self._stopped(), _STOP_TIMEOUT)
+        if self._action_thread.is_alive() and threading.current_thread() is not self._action_thread:
+            self._action_executor.wake()
+            self._action_thread.join(1.0)  # it sends the results
 
 
 class _DetectionPublisher:
@@ -374,15 +563,32 @@ def run(driver: Callable[[], RobotDriver], args: Sequence[str] | None = None) ->
         driver: Makes it: its class.
         args: Command line; None: that of the process.
     """
-    rclpy.init(args=args)
-    node = driver()
-    executor = MultiThreadedExecutor()
-    executor.add_node(node)
+    # rclpy's own handlers would end the context, and with it all that `stop` needs.
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    ended = threading.Event()
+    errors: list[Exception] = []
+
+    def spin() -> None:
+        try:
+            executor.spin()
+        except ExternalShutdownException:
+            pass
+        except Exception as error:
+            errors.append(error)
+        finally:
+            ended.set()
+
     try:
-        executor.spin()
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
+        node = driver()
+        executor = MultiThreadedExecutor(_THREADS)
+        executor.add_node(node)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: ended.set())
+        threading.Thread(target=spin, daemon=True).start()
+        while not ended.wait(0.1):  # a signal that another thread gets does not end a longer wait
+            pass
+        node._end()
     finally:
-        node._ended.set()
-        node.stop()
         rclpy.try_shutdown()
+    if errors:
+        raise errors[0]
