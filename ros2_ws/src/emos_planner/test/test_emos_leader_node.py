@@ -39,10 +39,13 @@ from coterie_ros.conversions.tasks import (  # noqa: E402
     report_to_msg,
 )
 from coterie_ros.qos import profile  # noqa: E402
+from emos_planner.leader.channel import TICK  # noqa: E402
+from emos_planner.leader.leader import Leader  # noqa: E402
 from emos_planner.leader.node import LeaderNode  # noqa: E402
 
 DONE, PENDING, RUNNING = SubTaskState.DONE, SubTaskState.PENDING, SubTaskState.RUNNING
 ABORTED, CANCELED, SUCCEEDED = 6, 5, 4
+MUG_TO_COUNTER = "bring mug-1 to the kitchen counter"
 
 
 class Hand:
@@ -51,7 +54,7 @@ class Hand:
     def __init__(self, node, name, resume) -> None:
         self.name, self.node = name, node
         self.silent = self.lazy = False
-        self.task = ""
+        self.task, self.clock = "", 0.0
         self.mine: dict[str, object] = {}
         self.stopped = False
         self.turns = node.create_publisher(DiscussionTurn, "discussion", profile("messages"))
@@ -104,6 +107,7 @@ class Hand:
         if not self.silent:
             report = RobotReport(
                 robot=self.name,
+                time=self.clock,
                 task=self.task,
                 position=STARTS[self.name],
                 sub_tasks=tuple(self.mine.values()),
@@ -290,27 +294,94 @@ def test_a_stopped_robot_is_replaced_and_with_all_stopped_the_task_waits(ros, st
     assert not result.assignment.sub_tasks  # those of the task before are not this one's
 
 
-def test_a_leader_that_dies_goes_on_from_its_state(ros, start, tmp_path) -> None:
-    leader = start(state_directory=str(tmp_path))
-    person = Person(ros)
-    for hand in person.robots.values():
-        hand.lazy = True
-    person.give("bring mug-1 to the kitchen counter")
-    ros.spin_until(lambda: (tmp_path / "leader.json").exists(), what="a state")
-    ros.spin_until(lambda: person.assignments, what="an assignment")
-    task = person.assignments[-1].task
-    kept = (tmp_path / "leader.json").read_bytes()
-    ros.remove(leader)
-    # As if it had been killed: what it wrote last is still there.
-    (tmp_path / "leader.json").write_bytes(kept)
-    person.assignments.clear()
-    start(state_directory=str(tmp_path))
-    ros.spin_until(lambda: person.assignments, what="the assignment again")
+@pytest.fixture
+def restart(ros, start, tmp_path):
+    """Give a task, kill the leader, and start it again: it goes on with what it wrote."""
+
+    def make(words, before=lambda: None, **parameters):
+        leader = start(state_directory=str(tmp_path))
+        person = Person(ros)
+        for hand in person.robots.values():
+            hand.lazy = True
+        person.give(words)
+        ros.spin_until(lambda: (tmp_path / "leader.json").exists(), what="a state")
+        ros.spin_until(lambda: person.assignments, what="an assignment")
+        kept = (tmp_path / "leader.json").read_bytes()
+        ros.remove(leader)
+        # As if it had been killed: what it wrote last is still there.
+        (tmp_path / "leader.json").write_bytes(kept)
+        task = person.assignments[-1].task
+        person.assignments.clear()
+        before()
+        return start(state_directory=str(tmp_path), **parameters), person, task
+
+    return make
+
+
+def works(person):
     for hand in person.robots.values():
         hand.lazy = False
         hand.take(person.assignments[-1])
-    status, result = person.end(person.give("bring mug-1 to the kitchen counter"))
+
+
+def test_a_leader_that_dies_goes_on_from_its_state(ros, restart) -> None:
+    _, person, task = restart(MUG_TO_COUNTER)
+    ros.spin_until(lambda: person.assignments, what="the assignment again")
+    works(person)
+    status, result = person.end(person.give(MUG_TO_COUNTER))
     assert status == SUCCEEDED and result.assignment.task == task, result.message
+
+
+def test_the_time_of_a_cancelled_resumed_task_does_not_end_the_next(ros, restart) -> None:
+    leader, person, task = restart(MUG_TO_COUNTER, max_time=50.0)
+    ros.spin_until(lambda: person.assignments, what="the assignment again")
+    first, second = person.give(MUG_TO_COUNTER), person.give(MUG_TO_COUNTER)
+    ros.result(first.cancel_goal_async())
+    assert person.end(first)[0] == CANCELED
+    # Who follows the same task is told, too.
+    assert person.end(second)[1].outcome == ExecuteTask.Result.CANCELLED
+    handle = person.give("bring mug-2 to the kitchen counter", max_time=600.0)
+    ros.spin_until(lambda: person.assignments[-1].task not in ("", task), what="the next task")
+    for hand in person.robots.values():
+        hand.clock = 100.0
+    ros.spin_until(lambda: leader.team.world_time() == 100.0, what="the old task's time to pass")
+    ros.spin(4 * TICK)
+    assert person.assignments[-1].sub_tasks, "the next task's robots were stopped"
+    works(person)
+    status, result = person.end(handle)
+    assert status == SUCCEEDED, result.message
+
+
+def test_who_repeats_a_task_after_one_that_was_resumed_does_not_get_that_ones_result(
+    ros, restart
+) -> None:
+    leader, person, task = restart(MUG_TO_COUNTER)
+    ros.spin_until(lambda: person.assignments, what="the assignment again")
+    followed = person.give(MUG_TO_COUNTER)
+    works(person)
+    assert person.end(followed)[0] == SUCCEEDED
+    for hand in person.robots.values():
+        hand.lazy = True
+    running = person.give(MUG_TO_COUNTER)
+    ros.spin_until(lambda: person.assignments[-1].task not in ("", task), what="the task anew")
+    status, result = person.end(person.give(MUG_TO_COUNTER))
+    assert status == ABORTED and "busy with" in result.message
+    works(person)
+    assert person.end(running)[0] == SUCCEEDED
+
+
+def test_an_error_after_a_restart_leaves_the_leader_free(ros, restart, monkeypatch) -> None:
+    def breaks(self, kept):
+        raise RuntimeError("as a bug does")
+
+    _, person, _ = restart(MUG_TO_COUNTER, lambda: monkeypatch.setattr(Leader, "restore", breaks))
+    followed = person.give(MUG_TO_COUNTER)
+    status, result = person.end(followed)
+    assert status == ABORTED and "internal error" in result.message, result.message
+    for hand in person.robots.values():
+        hand.lazy = False
+    status, result = person.end(person.give(MUG_TO_COUNTER))
+    assert status == SUCCEEDED, result.message
 
 
 def test_the_leader_tells_robots_what_nobody_else_could_take(ros, start) -> None:

@@ -88,6 +88,7 @@ class LeaderNode(AgentNode):
         self._goal: GoalContext | None = None
         self._since = time.monotonic()
         self._missing = self._no_rooms = ""
+        self._resumed: asyncio.Task[None] | None = None
         self._ended: asyncio.Future[Outcome] | None = None
         self.leader: Leader | None = None
         self._judgement: Judgement | None = None
@@ -224,7 +225,12 @@ class LeaderNode(AgentNode):
                 self._feedback(goal, "execution")
                 await asyncio.wait({ended}, timeout=1.0)
         except asyncio.CancelledError:
-            self._stop("cancelled")
+            # Who watched it must not stop the next task when the time of this one is over.
+            if not ended.done():
+                if self._resumed is not None:
+                    self._resumed.cancel()
+                ended.set_result(_CANCELLED)
+                self._stop("cancelled")
             return goal.cancel(self._result(_CANCELLED))
         outcome = ended.result()
         result = self._result(outcome)
@@ -356,7 +362,7 @@ class LeaderNode(AgentNode):
         self._finish()
 
     def _finish(self) -> None:
-        self._busy, self._goal = "", None
+        self._busy, self._goal, self._ended, self._resumed = "", None, None, None
         self._hand_overs.end()
         self._files.forget()
 
@@ -393,7 +399,8 @@ class LeaderNode(AgentNode):
             self.problem(f"{error}; the task in it is lost: give it again")
             return
         self._busy, self._words = kept.state.task, kept.state.words
-        self._ended = asyncio.get_running_loop().create_future()
+        ended = self._ended = asyncio.get_running_loop().create_future()
+        self._resumed = asyncio.current_task()
         try:
             self._has_map = True  # its own of before will do
             await self._gather(rooms=True)
@@ -408,8 +415,12 @@ class LeaderNode(AgentNode):
         except (ValueError, StateError) as error:
             outcome = Outcome(False, f"could not go on after a restart: {error}", {})
             self.problem(outcome.message)
+        except Exception:
+            ended.set_result(Outcome(False, "an internal error; the leader's log tells which", {}))
+            self._stop("an internal error")
+            raise
         self.get_logger().info(f"{kept.state.task}: {outcome.message}")
-        self._ended.set_result(outcome)
+        ended.set_result(outcome)
         self._finish()
 
     async def _tell_lost(self) -> None:
