@@ -152,7 +152,7 @@ def test_a_callback_that_raises_stops_the_robot(ros, process):
 
 
 def test_a_skill_that_ends_its_thread_leaves_the_driver_working(ros, process):
-    driver, base = process()
+    _, base = process()
     assert base.end(base.send(-1.0)[1])[0] == SkillResult.FAULT
     assert base.end(base.send(1.0)[1])[0] == SkillResult.SUCCEEDED
 

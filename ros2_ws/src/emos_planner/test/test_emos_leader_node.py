@@ -355,7 +355,7 @@ def test_the_time_of_a_cancelled_resumed_task_does_not_end_the_next(ros, restart
 def test_who_repeats_a_task_after_one_that_was_resumed_does_not_get_that_ones_result(
     ros, restart
 ) -> None:
-    leader, person, task = restart(MUG_TO_COUNTER)
+    _, person, task = restart(MUG_TO_COUNTER)
     ros.spin_until(lambda: person.assignments, what="the assignment again")
     followed = person.give(MUG_TO_COUNTER)
     works(person)

@@ -676,6 +676,71 @@ def test_puts_a_thing_on_the_floor_for_another_one():
     assert not agent.map.found("floor")
 
 
+def holding_what_nobody_wants(position, heading):
+    """Yield a robot's skills in the hall (x from 4 m to 8 m, y from 0 to 4 m)."""
+    agent = agent_of()
+    agent.assign("t", "", ())
+    agent.holding = "gone"  # no map has it, so that no furniture is asked about
+    while True:
+        agent.observe(
+            Observation("rover", 1, 1.0, Pose(position, heading), "", None, detections=())
+        )
+        skill = asyncio.run(agent.next_skill())
+        if skill is not None:
+            heading = skill.yaw if isinstance(skill, NavigateTo) else heading
+            agent.skill_ended(skill, OK)
+            yield skill
+
+
+@pytest.mark.parametrize("heading", [0.0, math.pi, 2.0])
+def test_what_nobody_wants_is_put_down_ahead_of_the_robot(heading):
+    place = next(holding_what_nobody_wants((6.0, 2.0, 0.0), heading))
+    ahead = (6.0 + 0.4 * math.cos(heading), 2.0 + 0.4 * math.sin(heading), 0.0)
+    assert place.receptacle.label == "floor"
+    assert place.receptacle.position == pytest.approx(ahead)
+
+
+@pytest.mark.parametrize(("y", "heading"), [(0.4, -math.pi / 2), (3.6, math.pi / 2)])
+def test_what_nobody_wants_is_not_put_down_into_a_wall(y, heading):
+    skills = holding_what_nobody_wants((6.0, y, 0.0), heading)
+    turn, place = next(skills), next(skills)
+    assert turn.position == (6.0, y, 0.0)  # an arm reaches what is ahead
+    x, at, _ = place.receptacle.position
+    assert 0.2 < at < 3.8
+    assert turn.yaw == pytest.approx(math.atan2(at - y, x - 6.0))
+
+
+def test_a_full_hand_is_emptied_ahead_of_the_robot():
+    agent = agent_of()
+    agent.assign("t", "bring the mug", bring())
+    picked, placed = [], []
+
+    def world(skill):
+        if isinstance(skill, Place):
+            here = agent.report().position
+            placed.append((here, skill.receptacle))
+        if isinstance(skill, Pick):
+            picked.append(skill)
+            if len(picked) == 1:
+                agent.observe(
+                    Observation("rover", 5, 5.0, Pose(agent.report().position, math.pi), "", None)
+                )
+                return SkillResult(Outcome.HAND_FULL, "something is in it")
+        return OK
+
+    async def work():
+        while not placed:
+            skill = await agent.next_skill()
+            result = world(skill)
+            if isinstance(skill, NavigateTo):
+                agent.observe(seen_from(skill.position, step=1))
+            agent.skill_ended(skill, result)
+
+    asyncio.run(work())
+    ((here, floor),) = placed
+    assert floor.label == "floor" and floor.position[0] < here[0]
+
+
 def test_patience_that_ends_after_a_thing_was_put_down_leaves_it_to_others_to_see():
     agent = agent_of()
     agent.assign("t", "bring the mug", bring())

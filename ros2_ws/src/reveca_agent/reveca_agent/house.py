@@ -332,7 +332,9 @@ class HouseBody:
 
     def put_down(self) -> Iterator[Motion]:
         """Yield ways to get rid of what nobody wants any more; none: the hand is empty."""
-        return self.motions.put_down(self.spot, self.holding) if self.holding else iter(())
+        if not self.holding:
+            return iter(())
+        return self.motions.put_down(self.spot, self.pose.yaw, self.holding)
 
     def holds_useless(self, goal: Goal) -> bool:
         """Tell whether the hand holds what a goal does not want."""

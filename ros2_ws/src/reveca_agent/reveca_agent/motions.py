@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coterie_core.cooperation import Action, Close, GoTo, Grab, Open, Put, Reason, Result, Spot
+from coterie_core.free_space.free_cells import beside
 from coterie_core.geometry import Box, Vec3, wrap_angle
 from coterie_core.scene import SceneObject
 from coterie_core.skills import Close as CloseSkill
@@ -38,6 +39,10 @@ FAN = math.radians(20.0)
 """Spots that lie in directions nearer than this to one another are as good [rad]."""
 AROUND, STANDS = 40, 6
 """Spots about a hidden thing that are looked at, and how many of these are tried."""
+BEFORE = 0.5
+"""A hand gets to the floor so far from the robot's middle [m]."""
+BESIDE = math.radians(30.0)
+"""An arm may not reach what lies farther from straight ahead: the robot turns first [rad]."""
 TOPS = 3
 """Pieces of furniture on which what nobody wants any more is tried to be put down."""
 HIDDEN = 100
@@ -147,8 +152,14 @@ class Motions:
         own = name.startswith(f"{self.house.robot}-")
         return bool(name) and not own and self.house.thing(name) is None
 
-    def put_down(self, here: Spot, holding: str) -> Iterator[Motion]:
-        """Yield ways to get rid of what nobody wants any more, at last onto the floor."""
+    def put_down(self, here: Spot, heading: float, holding: str) -> Iterator[Motion]:
+        """Yield ways to get rid of what nobody wants any more, at last onto the floor.
+
+        Args:
+            here: Where the body is.
+            heading: Where it faces [rad].
+            holding: Id of what its hand holds.
+        """
         tops = [
             thing
             for thing in self.house.scene.objects.values()
@@ -159,12 +170,21 @@ class Motions:
             motion = self.of(Put(holding, top.id), here, holding)
             if isinstance(motion, Motion):
                 yield motion
-        yield Motion(then=self.onto_floor(here))
+        down = self.onto_floor(here.position, heading)
+        at = down.receptacle.position
+        ahead = math.atan2(at[1] - here.position[1], at[0] - here.position[0])
+        turns = abs(wrap_angle(ahead - heading)) > BESIDE
+        yield Motion((here.position,) if turns else (), down, at)
 
-    def onto_floor(self, here: Spot) -> Place:
-        """Return how to put what the hand holds onto the floor beside the robot."""
-        x, y, z = here.position
-        return Place(Target("floor", (x + 0.5, y, z)))
+    def onto_floor(self, position: Vec3, heading: float) -> Place:
+        """Return how to put what the hand holds onto the floor beside the robot.
+
+        Args:
+            position: Where it stands [m].
+            heading: Where it faces [rad].
+        """
+        cells = self.house.floor.cells(position[2])
+        return Place(Target("floor", beside(cells, position, heading, BEFORE)))
 
     def note_failed(self, target: str, bears_at: Vec3 | None = None) -> None:
         """Take in that a thing could not be put where it was to be put: it is tried elsewhere.

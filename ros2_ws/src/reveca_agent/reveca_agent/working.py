@@ -196,7 +196,9 @@ class Work:
             return instead
         if result.outcome is Outcome.HAND_FULL and not self.body.holding:
             # From before, or the fingers have closed on something beside: that goes down first.
-            await self._skill(self.body.motions.onto_floor(self.body.spot))
+            await self._skill(
+                self.body.motions.onto_floor(self.body.spot.position, self.body.pose.yaw)
+            )
         self.body.ended(action, result)
         if isinstance(action, Put) and result.ok and await self._fell(action.item):
             self.body.fell(action.item)

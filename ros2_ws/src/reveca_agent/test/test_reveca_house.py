@@ -586,6 +586,33 @@ def test_what_nobody_wants_any_more_is_put_on_the_nearest_surface(body, eyes):
     assert next(bare.put_down()).then.receptacle.label == "floor"
 
 
+@pytest.mark.parametrize("yaw", [0.0, math.pi, 2.0])
+def test_without_furniture_it_is_put_down_ahead_of_the_robot(yaw):
+    bare = HouseBody("rover", two_rooms(), SHAPE)
+    bare.map.scene.objects.clear()
+    eyes = Eyes(bare)
+    eyes.see(MUG)
+    carry(bare)
+    eyes.see(at=LIVING, yaw=yaw)
+    motion = next(bare.put_down())
+    ahead = (LIVING[0] + 0.5 * math.cos(yaw), LIVING[1] + 0.5 * math.sin(yaw), LIVING[2])
+    assert not motion.stands and motion.then.receptacle.position == pytest.approx(ahead)
+
+
+def test_before_a_wall_it_turns_and_puts_it_down_where_there_is_room():
+    bare = HouseBody("rover", two_rooms(), SHAPE)
+    bare.map.scene.objects.clear()
+    eyes = Eyes(bare)
+    eyes.see(MUG)
+    carry(bare)
+    here = (LIVING[0], 0.35, 0.0)
+    eyes.see(at=here, yaw=-math.pi / 2)
+    motion = next(bare.put_down())
+    at = motion.then.receptacle.position
+    assert motion.stands == (here,) and at[1] > SHAPE.radius
+    assert motion.yaw(here) == pytest.approx(math.atan2(at[1] - here[1], at[0] - here[0]))
+
+
 # --- steps, restarts -----------------------------------------------------------------------------
 
 

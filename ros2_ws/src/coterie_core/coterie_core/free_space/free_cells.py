@@ -18,6 +18,9 @@ _SNAP = 0.5  # [m] from free cells at which points still count as there: maps ar
 Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
+_DIRECTIONS = 16
+"""So many directions around a robot are looked at."""
+
 
 @dataclass(frozen=True, slots=True)
 class FreeCells:
@@ -45,6 +48,12 @@ class FreeCells:
         away = np.hypot(xs - point[0], ys - point[1])
         k = int(np.argmin(away))
         return (int(rows[k]), int(cols[k])) if away[k] <= _SNAP else None
+
+    def free_at(self, x: float, y: float) -> bool:
+        """Tell whether the body's middle can be at a point [m]."""
+        rows, cols = self.free.shape
+        col, row = ((v - o) // self.size for v, o in zip((x, y), self.origin, strict=True))
+        return 0 <= row < rows and 0 <= col < cols and bool(self.free[int(row), int(col)])
 
     def axes(self, cols: npt.NDArray[np.intp], rows: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return the middles of columns and of rows [m]."""
@@ -85,3 +94,25 @@ class FreeCells:
             shapely.LineString([start[:2], *zip(xs, ys, strict=True), goal[:2]]).simplify(self.size)
         )[1:-1]
         return (start, *((float(x), float(y), self.elevation) for x, y in inner), goal)
+
+
+def beside(cells: FreeCells | None, position: Vec3, heading: float, away: float) -> Vec3:
+    """Return a point of the floor beside a robot, where there is room.
+
+    Args:
+        cells: Where its middle can be; None: not known.
+        position: Where it stands [m].
+        heading: Where it faces [rad].
+        away: Distance of the point [m].
+
+    Returns:
+        Of the points that are free, the one nearest to straight ahead [m]; where none is known to
+        be free, that straight ahead.
+    """
+    x, y, z = position
+    turns = sorted(range(1 - _DIRECTIONS // 2, _DIRECTIONS // 2 + 1), key=abs)
+    angles = [heading + 2.0 * math.pi * turn / _DIRECTIONS for turn in turns]
+    points = [(x + away * math.cos(a), y + away * math.sin(a), z) for a in angles]
+    if cells is None:
+        return points[0]
+    return next((point for point in points if cells.free_at(*point[:2])), points[0])

@@ -297,6 +297,7 @@ class RobotAgent:
             coverage=self._looks.coverage(one),
             mates=self.share.mates,
             spoken_to=self.talk.spoken_to,
+            heading=self._heading,
         )
 
     def _put_down_leftover(self) -> Skill | None:
@@ -309,7 +310,9 @@ class RobotAgent:
         told = (one for one in share.all if one.robot == self.robot)
         if any(share.places(held, one, known) for one in open_places(told)):
             return None
-        option = self._clearing.option(self.holding, self._position, self.tools.toolbox)
+        option = self._clearing.option(
+            self.holding, self._position, self._heading, self.tools.toolbox
+        )
         if option is None:
             return None
         keep_option(self.robot, option)

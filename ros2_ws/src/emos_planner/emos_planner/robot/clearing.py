@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from coterie_core.geometry import Vec3
-from coterie_core.skills import NavigateTo, Place, Skill, SkillResult, Target
+from coterie_core.geometry import Vec3, wrap_angle
+from coterie_core.skills import NavigateTo, Place, Skill, SkillResult
 from coterie_core.team_map import TeamMap
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.choose import Option
 from emos_planner.robot.leftovers import WORDS, leftover
+from emos_planner.robot.standpoints import floor_before
 
 PATIENCE = 3
 """Choices that a robot waits for the leader before it puts down what nobody seems to want."""
 _TRIES = 2
+_BESIDE = math.radians(30.0)
+"""An arm may not reach what lies farther from straight ahead: the robot turns first [rad]."""
 
 
 class HandClearing:
@@ -29,17 +33,19 @@ class HandClearing:
         self.map = team_map
         self.told = ""
         self._idle, self._tries = 0, 0
-        self._stuck = ""
+        self._stuck, self._turned = "", False
 
     def begin(self) -> None:
         """Begin another task."""
-        self.told, self._idle, self._tries = "", 0, 0
+        self.told, self._idle, self._tries, self._turned = "", 0, 0, False
 
     def wanted(self) -> None:
         """Take down that what the hand holds is wanted, or that it is empty."""
         self._idle = 0
 
-    def option(self, holding: str, position: Vec3, toolbox: Callable[[], Toolbox]) -> Option | None:
+    def option(
+        self, holding: str, position: Vec3, heading: float, toolbox: Callable[[], Toolbox]
+    ) -> Option | None:
         """Return the next step to put it down, on a surface nearby or else on the floor.
 
         None: the leader may say at once where else it shall go, or the hand does not get it down:
@@ -50,10 +56,16 @@ class HandClearing:
         self._idle += 1
         if self._idle < PATIENCE:
             return None
-        option = leftover(self.robot, self.map, toolbox(), position, holding)
+        tools = toolbox()
+        option = leftover(self.robot, self.map, tools, position, holding)
         if self._tries >= _TRIES or option is None:
-            x, y, z = position
-            option = Option("put down", WORDS, skill=Place(Target("floor", (x + 0.4, y, z))))
+            floor = floor_before(tools, self.robot, position, heading)
+            skill: Skill = Place(floor)
+            at = floor.position
+            ahead = math.atan2(at[1] - position[1], at[0] - position[0])
+            if not self._turned and abs(wrap_angle(ahead - heading)) > _BESIDE:
+                self._turned, skill = True, NavigateTo.near(position, yaw=ahead)
+            option = Option("put down", WORDS, skill=skill)
         self._tries += isinstance(option.skill, NavigateTo)
         return option
 
@@ -68,4 +80,4 @@ class HandClearing:
             where = f" in {here.name}" if here is not None else ""
             name = f"the {held.label.top}" if held is not None else "what it held"
             self.told = f"put {name} down on the {skill.receptacle.label}{where}"
-            self._tries = 0
+            self._tries, self._turned = 0, False

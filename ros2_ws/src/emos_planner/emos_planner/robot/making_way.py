@@ -33,6 +33,19 @@ def wanted_way(tools: Toolbox, robot: str, skill: NavigateTo, here: Vec3) -> Seq
     return None if goal is None else tools.way(robot, here, goal)
 
 
+def cells_of(tools: Toolbox, robot: str, here: Vec3) -> FreeCells | None:
+    """Return where a robot's middle can be on its floor, of what it gets to from a point [m].
+
+    None: it cannot be there at all, as far as the map is right.
+    """
+    space, plan = tools.kind(robot).space, tools.plan
+    start, floor = space.stand(here), plan.floor_index(here[2])
+    if start is None:
+        return None
+    free = space.cells(floor, space.part_at(start))
+    return FreeCells(free, plan.origin, CELL, plan.elevation(floor))
+
+
 def aside_of(
     tools: Toolbox,
     robot: str,
@@ -51,10 +64,9 @@ def aside_of(
         closed: Spots that it did not get to [m].
         through: Whether the spot may lie behind the other one.
     """
-    kind = tools.kind(robot)
-    space, plan = kind.space, tools.plan
-    start = space.stand(here)
-    if kind.body.frame.kind == "fixed" or start is None:
+    kind, plan = tools.kind(robot), tools.plan
+    cells = cells_of(tools, robot, here)
+    if kind.body.frame.kind == "fixed" or cells is None:
         return None
     floor = plan.floor_index(here[2])
     ways = [
@@ -63,8 +75,6 @@ def aside_of(
         if floor in (plan.floor_index(a[2]), plan.floor_index(b[2]))
     ]
     driven = [piece for piece in plan.driven.ways if plan.floor_index(piece[0][2]) == floor]
-    free = space.cells(floor, space.part_at(start))
-    cells = FreeCells(free, plan.origin, CELL, plan.elevation(floor))
     radius = kind.body.frame.radius
     return spot_aside(cells, here, radius, request, ways, closed, driven, through)
 

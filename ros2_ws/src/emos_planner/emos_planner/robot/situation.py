@@ -49,7 +49,7 @@ class Situation:
 
     `seen_placed`: what is to stand on the receptacle was seen there since it was put down, or since
     this robot has looked for it. `mates` are the other robots of the task (names); `spoken_to`: one
-    of them has spoken to this robot by name, and it has not answered yet.
+    of them has spoken to this robot by name, and it has not answered yet. It faces `heading` [rad].
     """
 
     robot: str
@@ -72,6 +72,7 @@ class Situation:
     seen_placed: bool = False
     mates: tuple[str, ...] = ()
     spoken_to: bool = False
+    heading: float = 0.0
 
     @property
     def last(self) -> Attempt | None:

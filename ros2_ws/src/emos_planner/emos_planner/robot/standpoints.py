@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 
+from coterie_core.free_space.free_cells import beside
 from coterie_core.geometry import Box, Vec3
 from coterie_core.scene import SceneObject
 from coterie_core.skills import NavigateTo, Target
 from emos_planner.geometry.estimates import put_at, views_on
 from emos_planner.geometry.grasp import FEW, Grip, grips
 from emos_planner.geometry.things import Meant
+from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.geometry.viewpoints import FAR_AWAY
+from emos_planner.robot.making_way import cells_of
 from emos_planner.robot.situation import Situation
 
 APART = 0.35
@@ -56,14 +59,22 @@ def in_view(now: Situation, thing: SceneObject) -> NavigateTo | None:
     return _facing_from(spot, thing.box)
 
 
-def floor_before(position: Vec3, toward: Vec3 | None = None) -> Target:
-    """Return the floor before a robot [m], on the side of a point."""
-    x, y, z = position
-    away = math.dist(position[:2], toward[:2]) if toward is not None else 0.0
-    if toward is None or away < _BEFORE:
-        return Target("floor", (x + _BEFORE, y, z))
-    share = _BEFORE / away
-    return Target("floor", (x + share * (toward[0] - x), y + share * (toward[1] - y), z))
+def floor_before(
+    tools: Toolbox, robot: str, position: Vec3, heading: float, toward: Vec3 | None = None
+) -> Target:
+    """Return the floor before a robot, where there is room.
+
+    Args:
+        tools: What the robot knows.
+        robot: Its name.
+        position: Where it stands [m].
+        heading: Where it faces [rad].
+        toward: On the side of this point [m]; None: ahead.
+    """
+    if toward is not None and math.dist(position[:2], toward[:2]) >= _BEFORE:
+        heading = math.atan2(toward[1] - position[1], toward[0] - position[0])
+    cells = cells_of(tools, robot, position)
+    return Target("floor", beside(cells, position, heading, _BEFORE))
 
 
 def facing(now: Situation, thing: SceneObject) -> NavigateTo:

@@ -390,7 +390,7 @@ def _retry(
     if last is not None and last.skill == name and not last.ok:
         if last.outcome is Outcome.HAND_FULL and not now.holding and now.position is not None:
             # From before, or the fingers have closed on something beside: that goes down first.
-            down = Place(floor_before(now.position))
+            down = Place(floor_before(now.tools, now.robot, now.position, now.heading))
             yield Option("empty hand", "put down what the hand holds already", skill=down)
         if last.outcome in (Outcome.REFUSED, Outcome.UNSUPPORTED, Outcome.HAND_FULL):
             return
@@ -416,7 +416,8 @@ def _retry(
                 return  # from here the hand does not get there another time either
         if thing is None and last.outcome is Outcome.OUT_OF_REACH and now.position is not None:
             # On the floor one spot is as good as another one.
-            yield Option("here", f"{words}, before it", skill=Place(floor_before(now.position, at)))
+            floor = floor_before(now.tools, now.robot, now.position, now.heading, at)
+            yield Option("here", f"{words}, before it", skill=Place(floor))
             return
         if last.outcome in (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET):
             yield Option("look", "look around, it may lie elsewhere", skill=LookAround())
