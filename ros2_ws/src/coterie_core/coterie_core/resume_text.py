@@ -27,12 +27,28 @@ MEASURE = re.compile(
     r"|degrees?|°|feet|foot|ft|inch(?:es)?|yards?|pounds?|lbs?|km)(?!\w)",
     re.IGNORECASE,
 )
+MAX_SUMMARY_CHARS = 900
+_NUMBER = re.compile(r"\d+\.\d+")
 _PLAIN_NAME = re.compile(r"[\w.\-/]{1,40}", re.ASCII)
 
 
 def sentences(resume: Resume) -> tuple[str, str, str]:
     """Return what the numbers say of mobility, perception and manipulation."""
     return _mobility(resume), _perception(resume), _grasping(resume)
+
+
+def summary_of(resume: Resume) -> str:
+    """Return the summary of a body that a model wrote, for prompts (EMOS, 3.2).
+
+    "" where there is none, or where it says in sentences what the numbers beside it say already.
+    """
+    told = resume.summary[:MAX_SUMMARY_CHARS]
+    return "" if resume.summary == " ".join(sentences(resume)) else told
+
+
+def without_measures(text: str) -> str:
+    """Return a text without its lengths, angles and weights."""
+    return _NUMBER.sub("some", MEASURE.sub("some \\2", text))
 
 
 def _mobility(resume: Resume) -> str:
@@ -119,8 +135,8 @@ def resume_text(
     if form == "json":
         return json.dumps(data, ensure_ascii=False)
     if form == "words":
-        words = " ".join(sentences(resume))
-        return words if numbers else MEASURE.sub("some \\2", words)
+        words = " ".join((*sentences(resume), summary_of(resume))).rstrip()
+        return words if numbers else without_measures(words)
     if form == "markdown":
         return "\n".join(_markdown(data))
     return _xml("resume", data)
@@ -134,6 +150,8 @@ def _short(resume: Resume, *, numbers: bool, bands: bool) -> dict[str, Any]:
         "cameras": [{"name": n} for n in _names(resume.perception.cameras, "camera")]
     }
     data["manipulation"] = {"arms": [{"name": n} for n in _names(resume.manipulation.arms, "arm")]}
+    if words := summary_of(resume):
+        data["in words"] = words if numbers else without_measures(words)
     if not numbers:
         return data
     data["mobility"] |= {

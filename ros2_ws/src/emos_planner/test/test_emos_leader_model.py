@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 
 import pytest
 
 from coterie_core.language import Decider, ModelProfile, UsageMeter, build_decider, build_model
+from coterie_core.resume_text import sentences
 from coterie_core.tasks import Proposal, Reflection, SubTask, Verdict
 from coterie_core.team_map import TeamMap
 from coterie_core.testing.endpoint import (
@@ -21,10 +23,12 @@ from coterie_core.testing.endpoint import (
 )
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from emos_planner.geometry.toolbox import Toolbox
-from emos_planner.leader.briefing import resume_text
+from emos_planner.leader.ablation import believed
+from emos_planner.leader.briefing import body_text, brief_body, resume_text
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import RobotAgent
+from emos_planner.robot.limits import AgentLimits
 from emos_planner.team import LocalChannel
 
 WORDS = "Bring two mugs to the kitchen counter"
@@ -307,6 +311,38 @@ def test_resumes_without_numbers_hold_none(format) -> None:
     resume = small_team()["rover"]
     assert re.search(r"\d\.\d", resume_text(resume, format))
     assert not re.search(r"\d\.\d", resume_text(resume, format, numbers=False))
+
+
+@pytest.mark.parametrize("format", ["words", "json", "markdown", "xml"])
+def test_prompts_tell_a_models_summary_and_without_numbers_its_words(format) -> None:
+    told = "It rolls on wheels and sees from 1.30 m, so that a low shelf is hidden from it."
+    resume = small_team()["rover"].model_copy(update={"summary": told})
+    whole = LeaderOptions(resume_format=format)
+    bare = LeaderOptions(resume_format=format, numbers=False)
+    limits = AgentLimits(form=format), AgentLimits(form=format, numbers=False)
+    assert told in body_text(resume, whole) and told in limits[0].body_text(resume)
+    believes = believed(resume, bare)
+    for text in (
+        body_text(believes, bare),
+        brief_body(believes, bare),
+        limits[1].body_text(believes),
+    ):
+        assert "so that a low shelf is hidden from it" in text
+        assert "1.30" not in text and "some m" in text
+    # By rule a summary says the numbers again.
+    said = " ".join(sentences(resume))
+    resume = resume.model_copy(update={"summary": said})
+    assert json.dumps(said)[1:-1] not in body_text(resume, LeaderOptions())
+
+
+def test_the_leader_and_the_robots_are_told_angles_in_degrees() -> None:
+    resume = small_team()["rover"]
+    camera = resume.perception.cameras[0]
+    wide = round(math.degrees(camera.hfov))
+    told = json.loads(body_text(resume, LeaderOptions()))["cameras"][0]
+    own = json.loads(AgentLimits().body_text(resume))["perception"]["cameras"][0]
+    assert told["field deg"][0] == own["field [deg]"][0] == wide
+    assert told["pitch deg"] == own["pitch [deg]"]
 
 
 async def test_ten_robots_ask_their_models_at_the_same_time() -> None:

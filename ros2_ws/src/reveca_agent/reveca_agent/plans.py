@@ -10,6 +10,9 @@ from coterie_core.cooperation import Spot, SubGoal
 HOPE = 0.25
 """How much the number of expected things counts against nearness (1: in proportion)."""
 
+UNRELATED = 0.5
+"""What level 0 weighs, as level n weighs n: what matters for nothing counts half of a little."""
+
 PlanKind = Literal["fetch", "deliver", "look", "explore", "wait"]
 
 
@@ -96,7 +99,7 @@ class Option:
         to do helps most there.
         """
         if not self.left:
-            return (False, -self.rate * max(1, self.level))
+            return (False, -self.rate * max(UNRELATED, self.level))
         return (True, self.cost - (self.rival_steps or 0.0))
 
     @property

@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 from coterie_core.cooperation import Goal, Note, Thing
 from coterie_core.language import CheckFailed, Decision, Message, as_data
 from reveca_agent.entries import thing_text
-from reveca_agent.searching import liked
 
 NAMES = {
     2: ("none", "strong"),
@@ -146,8 +145,7 @@ def thing_score(thing: Thing, goal: Goal) -> float:
     if thing.portable and thing.kind == "container" and goal.kind == "transport":
         return 1.0
     if thing.kind == "container":
-        usual = any(thing.label in liked(item) for item in goal.items)
-        return 0.67 if usual else 0.6
+        return 0.6  # where such things usually are, a plan's gain tells: it counts once
     if thing.kind == "surface":
         return 0.3
     return 0.0

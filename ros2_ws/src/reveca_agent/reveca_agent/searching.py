@@ -76,7 +76,7 @@ def search_places(
                     for within, weight, like in zip(hidden, weights, likings, strict=True)
                 ]
                 about = f"{thing.label} in {thing.spot.room}, closed"
-                task = Task("look", thing.id, thing.spot, 0.0, 1.0, entry.level or level, about)
+                task = Task("look", thing.id, thing.spot, 0.0, 1.0, entry.level, about)
                 places.append((task, shares))
     return places
 

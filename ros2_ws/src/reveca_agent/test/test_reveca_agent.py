@@ -33,8 +33,9 @@ from reveca_agent.collaborators import Collaborator, Trace
 from reveca_agent.entries import Deed, Entry, MemoryFault
 from reveca_agent.memory import SOON, TRY_AGAIN, Memory
 from reveca_agent.planning import SEEN_ENOUGH, ChoosePlan, PlanState, candidates
-from reveca_agent.plans import Plan
+from reveca_agent.plans import Option, Plan
 from reveca_agent.relevance import RateRelevance, RatingState
+from reveca_agent.searching import closed_containers, search_places
 from reveca_agent.settings import Settings
 from reveca_agent.validation import NOBODY, JudgeScenario, scenarios
 
@@ -161,6 +162,33 @@ def test_relevance_has_r_levels(levels):
     assert rated == sorted(rated, reverse=True)
     assert rated[-1] == 0
     assert len(set(rated)) == min(levels, 4)
+
+
+@pytest.mark.parametrize("levels", [2, 4, 8, 20])
+def test_where_things_usually_are_is_no_matter_of_relevance(levels):
+    chest = replace(BOX, id="chest-1", label="suitcase")
+    state = RatingState(GOAL, (BOX, chest), (), levels)
+    usual, other = decide_by_rule(RateRelevance(), state).reply.by_piece(state)
+    assert usual == other > 0
+
+
+@pytest.mark.parametrize("levels", [2, 4])
+def test_of_two_plans_that_promise_as_much_the_more_relevant_one_comes_first(levels):
+    plans = [Option(Plan("look", f"box-{k}"), k, 5.0, 1.0) for k in range(levels)]
+    assert sorted(plans, key=lambda one: one.order) == plans[::-1]
+    assert len({one.order for one in plans}) == levels
+
+
+@pytest.mark.parametrize("level", [0, 1])
+async def test_what_was_rated_reaches_the_candidates(ways, level):
+    agent = started(ways, levels=2)
+    agent.observe(seeing(TABLE, BOX))
+    await agent.act()
+    agent.memory.rate(BOX.id, level)
+    looks = search_places(
+        agent.memory, agent.briefing, ["plate"], [1.0], closed_containers(agent.memory)
+    )
+    assert [task.level for task, _ in looks if task.target == BOX.id] == [level]
 
 
 async def test_new_information_is_rated_on_arrival_and_only_then(ways):

@@ -12,6 +12,7 @@ from coterie_core.resume import (
     ResumeArm,
     ResumeCamera,
 )
+from coterie_core.resume_text import without_measures
 from coterie_core.workspace import Workspace
 from emos_planner.leader.options import LeaderOptions
 
@@ -38,7 +39,7 @@ def without_numbers(resume: Resume) -> Resume:
     """Return a resume whose numbers are those typical of its kind (EMOS, w/o numerical).
 
     What needs no number stays: wheels or legs, stairs or not, cameras, arms and grippers or none.
-    Summaries go, since they are made of the numbers.
+    Of the summary the lengths, angles and weights go.
     """
     body = resume.mobility
     step, speed, radius, height = _TYPICAL[body.kind]
@@ -61,6 +62,7 @@ def without_numbers(resume: Resume) -> Resume:
         manipulation=Manipulation(
             arms=tuple(_typical_arm(arm.gripper is not None) for arm in resume.manipulation.arms),
         ),
+        summary=without_measures(resume.summary),
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from xml.sax.saxutils import escape
 
 from coterie_core.geometry import Vec3
 from coterie_core.language import inline_data
 from coterie_core.resume import Resume
-from coterie_core.resume_text import ResumeFormat
+from coterie_core.resume_text import ResumeFormat, summary_of, without_measures
 from coterie_core.scene import SceneGraph
 from emos_planner.leader.options import LeaderOptions
 
@@ -94,8 +95,8 @@ def _facts(resume: Resume, *, numbers: bool) -> dict[str, object]:
             told |= {
                 # Of flyers a resume counts heights from the body; a map counts from the floor.
                 "heights m": [round(v + body.flight_height, 2) for v in camera.heights],
-                "fov rad": [round(camera.hfov, 2), round(camera.vfov, 2)],
-                "pitch rad": [round(v, 2) for v in camera.pitches],
+                "field deg": [round(math.degrees(v)) for v in (camera.hfov, camera.vfov)],
+                "pitch deg": [round(math.degrees(v)) for v in camera.pitches],
             }
         cameras.append(told)
     for arm in resume.manipulation.arms[:3]:
@@ -110,11 +111,14 @@ def _facts(resume: Resume, *, numbers: bool) -> dict[str, object]:
             if arm.payload:
                 grip["payload kg"] = round(arm.payload, 1)
         arms.append(grip)
-    return {
+    data: dict[str, object] = {
         "mobility": mobility,
         "cameras": cameras or "none",
         "arms": arms or "none",
     }
+    if words := summary_of(resume):
+        data["in words"] = words if numbers else without_measures(words)
+    return data
 
 
 def _words(value: object) -> str:
