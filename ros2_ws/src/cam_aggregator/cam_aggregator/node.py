@@ -330,7 +330,8 @@ class AggregatorNode(AgentNode):
                 "`open_questions: {}` (and `mapper: {}`) to the team file, or ask whether there is "
                 "something: Is there a mug in the kitchen?"
             )
-        asked = AskOpen.Goal(question=message, explore=self.parameters["explore"])
+        explore = bool(self.parameters["explore"] and goal.request.explore)
+        asked = AskOpen.Goal(question=message, explore=explore)
         try:
             end = await self._open.run(
                 asked,

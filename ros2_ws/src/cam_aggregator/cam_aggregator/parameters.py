@@ -10,8 +10,8 @@ AGGREGATOR_PARAMETERS = (
     ParameterSpec(
         "method",
         "majority_vote",
-        "Aggregator that makes the team's answer from the robots' answers.",
-        choices=aggregator_names(),
+        "Aggregator that makes the team's answer from the robots' answers; a class of your own is "
+        f"module:Class, else one of: {', '.join(aggregator_names())}.",
     ),
     ParameterSpec(
         "robots", [], "Names of the robots whose answers are waited for; empty is refused."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -31,15 +32,13 @@ def make_aggregator(name: str, **options: Any) -> Aggregator:
     """Return an aggregator, not yet fitted.
 
     Args:
-        name: One of `aggregator_names()`.
+        name: One of `aggregator_names()`, or a class of yours as `module:Class`.
         options: Passed on; those that this aggregator does not have are refused.
 
     Raises:
         AggregatorError: No such name or option; names the nearest one.
     """
-    maker = _MAKERS.get(name)
-    if maker is None:
-        raise AggregatorError(_unknown("aggregator", name, list(_MAKERS)))
+    maker = _maker(name)
     known = [p for p in inspect.signature(maker).parameters if p != "self"]
     for option in options:
         if option not in known:
@@ -53,10 +52,31 @@ def accepted_options(name: str) -> tuple[str, ...]:
     Raises:
         AggregatorError: No such name.
     """
-    maker = _MAKERS.get(name)
-    if maker is None:
-        raise AggregatorError(_unknown("aggregator", name, list(_MAKERS)))
-    return tuple(inspect.signature(maker).parameters)
+    return tuple(inspect.signature(_maker(name)).parameters)
+
+
+def _maker(name: str) -> Callable[..., Aggregator]:
+    """Return what makes an aggregator: a registered one, or a class in a module on Python's path.
+
+    Raises:
+        AggregatorError: No such name, module or class.
+    """
+    module, colon, kind = name.partition(":")
+    if not colon:
+        if name not in _MAKERS:
+            raise AggregatorError(_unknown("aggregator", name, list(_MAKERS)))
+        return _MAKERS[name]
+    try:
+        found = getattr(importlib.import_module(module), kind, None)
+    except Exception as error:  # whatever a module of somebody else's does when it is imported
+        raise AggregatorError(
+            f"{name}: {module} cannot be imported ({type(error).__name__}: {error}); is its folder "
+            "in PYTHONPATH?"
+        ) from error
+    if not (inspect.isclass(found) and issubclass(found, Aggregator)):
+        raise AggregatorError(f"{name}: {module} has no class {kind} derived from Aggregator")
+    made: Callable[..., Aggregator] = found
+    return made
 
 
 def _unknown(what: str, name: str, known: list[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
 
 import pytest
@@ -259,3 +260,51 @@ def test_answers_are_frozen_so_that_notes_never_reach_the_sender():
     answer = said("a", True)
     MajorityVote().decide(ASKED, [answer, replace(answer, yes=False)], TEAM)
     assert answer.yes is True
+
+
+OWN = """
+from cam_aggregator.base import Aggregator
+
+
+class AnyYes(Aggregator):
+    name = "any_yes"
+
+    def p_yes(self, table):
+        return (table.answers & table.present).any(axis=1).astype(float)
+
+
+class Stranger:
+    pass
+"""
+
+
+@pytest.fixture
+def own_module(tmp_path, monkeypatch):
+    (tmp_path / "my_votes.py").write_text(OWN)
+    (tmp_path / "broken_votes.py").write_text("raise RuntimeError('as it is')")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("my_votes", None)
+
+
+@pytest.mark.usefixtures("own_module")
+def test_a_class_of_the_users_own_is_named_by_its_module():
+    made = make_aggregator("my_votes:AnyYes", abstain_below=0.2)
+    final = made.decide(ASKED, [said("a", False), said("b", True), said("c", False)], TEAM)
+    assert (final.yes, final.method, made.abstain_below) == (True, "any_yes", 0.2)
+
+
+@pytest.mark.usefixtures("own_module")
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("my_vote:AnyYes", "my_vote cannot be imported.*PYTHONPATH"),
+        ("broken_votes:AnyYes", "RuntimeError: as it is"),
+        ("my_votes:AnyNo", "no class AnyNo derived from Aggregator"),
+        ("my_votes:Stranger", "no class Stranger derived from Aggregator"),
+        ("my_votes:AnyYes.p_yes", "no class"),
+    ],
+)
+def test_a_class_that_is_none_is_refused(name, why):
+    with pytest.raises(AggregatorError, match=why):
+        make_aggregator(name)

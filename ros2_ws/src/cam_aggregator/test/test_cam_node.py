@@ -111,6 +111,27 @@ def test_the_deadline_ends_the_wait_and_names_who_was_missing(ros, start) -> Non
     assert len(team.heard) == 1
 
 
+def test_a_class_from_a_file_of_the_users_makes_the_answers(
+    ros, start, tmp_path, monkeypatch
+) -> None:
+    (tmp_path / "lone_votes.py").write_text(
+        "from cam_aggregator.base import Aggregator\n"
+        "class AnyYes(Aggregator):\n"
+        "    name = 'any_yes'\n"
+        "    def p_yes(self, table):\n"
+        "        return (table.answers & table.present).any(axis=1).astype(float)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    start(method="lone_votes:AnyYes")
+    team = Team(ros)
+    team.ready()
+    team.ask("q1")
+    for robot in ROBOTS:
+        team.answer(robot, "q1", robot == ROBOTS[0])
+    final = team.wait_final("q1")
+    assert (final.answer, final.method) == (FinalAnswerMsg.YES, "any_yes")
+
+
 def test_nobody_answers_means_abstain_not_silence(ros, start) -> None:
     start()
     team = Team(ros)
@@ -226,6 +247,20 @@ class Knower(AgentNode):
         return AskOpen.Result(
             success=True, answer=conversions.open_answer_to_msg(answer, frame="map")
         )
+
+
+def test_who_may_not_explore_is_answered_from_the_map_alone(ros, start) -> None:
+    start()
+    knower = ros.add(Knower("knower", context=ros.context))
+    ros.wait_active(knower)
+    client = Client(ros, ros.node("asker"))
+    ros.spin_until(lambda: client.ask("What color is the sofa?").success)
+    assert knower.asked[-1].explore
+    goal = AskTeam.Goal(explore=False)
+    goal.question.text = "What color is the sofa?"
+    handle = ros.result(client.client.send_goal_async(goal))
+    assert ros.result(handle.get_result_async()).result.success
+    assert not knower.asked[-1].explore
 
 
 def test_open_questions_go_to_who_knows_the_map(ros, start) -> None:

@@ -19,7 +19,6 @@ from coterie_bringup.spinning import spinning
 from coterie_bringup.team_sections import ExplorationSpec
 from coterie_core.ask_back import Judgement
 from coterie_core.observation import Observation
-from coterie_core.parsing import NotAQuestion, question_kind, understand
 from coterie_core.questions import Answer, FinalAnswer, OpenAnswer, Question
 from coterie_core.scene import SceneGraph
 from coterie_core.waiting import in_time
@@ -257,21 +256,13 @@ class Operator(AgentNode):
             GoalRejected: Whoever answers has just been started again, or is not ready.
         """
         from_map = not await self._ask.wait(5.0) and await self._ask_open.wait(0.0)
-        if not explore and not from_map:
-            # The aggregator may send a robot for what it is told in words alone.
-            try:
-                question = await self._of_presence(question)
-            except NotAQuestion as error:
-                from_map = await self._ask_open.wait(0.0)
-                if not from_map:
-                    return str(error)
         message = conversions.question_to_msg(question)
         if from_map:
             client, goal = self._ask_open, AskOpen.Goal(question=message, explore=explore)
         else:
             if not await self._ask.wait(min(timeout, REACH)):
                 raise NoAnswer("nobody offers the actions `ask` or `ask_open`; is the team up?")
-            client, goal = self._ask, AskTeam.Goal(question=message)
+            client, goal = self._ask, AskTeam.Goal(question=message, explore=explore)
         end = await client.run(
             goal,
             on_feedback=lambda feedback: on_progress(feedback.progress),
@@ -293,23 +284,6 @@ class Operator(AgentNode):
             conversions.final_answer_from_msg(told.answer),
             tuple(conversions.answer_from_msg(answer) for answer in told.answers),
         )
-
-    async def _of_presence(self, question: Question) -> Question:
-        """Return a question with the thing and the room that its words ask for.
-
-        Raises:
-            NotAQuestion: It asks for something else.
-        """
-        scene = await self.map(1.0)
-        rooms = [room.name for room in scene.rooms.values()] if scene is not None else []
-        kind = question_kind(question.text, rooms)
-        if kind == "open" or (kind == "either" and await self._ask_open.wait(0.0)):
-            raise NotAQuestion(
-                "this is an open question, and nobody in this team answers those: add "
-                "`open_questions: {}` (and `mapper: {}`) to the team file, or ask whether there is "
-                "something: Is there a mug in the kitchen?"
-            )
-        return await understand(question.text, rooms, id=question.id)
 
     async def find(self, words: str, limit: int, timeout: float) -> FoundObjects | str:
         """Ask which objects of the team's map fit a request; return them, or why not.

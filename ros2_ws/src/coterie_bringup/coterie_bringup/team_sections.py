@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    field_validator,
+    model_validator,
+)
 
 from coterie_bringup.team_checks import MAX_ROBOTS
 from coterie_bringup.team_robots import RobotName, Section
@@ -29,6 +38,15 @@ Method = Literal[
     "glad",
     "mace",
 ]
+
+
+def _method(value: object, known: ValidatorFunctionWrapHandler) -> object:
+    """Let a class of the user's own pass; the aggregator's node imports it."""
+    own = isinstance(value, str) and re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", value, re.ASCII)
+    return value if own else known(value)
+
+
+AggregatorMethod = Annotated[Method, WrapValidator(_method), PlainSerializer(str)]
 Workflow = Literal["baseline", "self_reflection", "multi_agent", "ensemble", "grounded"]
 OpenMethod = Literal["blind", "captions", "scene_graph", "frames", "ours"]
 
@@ -101,7 +119,9 @@ ASK_BACK = Field(
 class AggregatorSpec(Section):
     """How the team's answer is made from the robots' answers."""
 
-    method: Method = Field("cam_plus", description="Name of the aggregation method.")
+    method: AggregatorMethod = Field(
+        "cam_plus", description="Name of the aggregation method, or a class of yours: module:Class."
+    )
     deadline: float = Field(
         5.0, gt=0.0, le=3600.0, description="Time to wait for the robots' answers [s]."
     )

@@ -156,6 +156,8 @@ def _acts(team: Team) -> Iterator[Act]:
             yield file("reads", path, where)
     if team.questions.path:
         yield file("reads", team.questions.path, "questions.path")
+    if ":" in team.aggregator.method:
+        yield Act("runs", team.aggregator.method, "aggregator.method", "an aggregator of your own")
     if team.aggregator.model_directory:
         yield file("writes", team.aggregator.model_directory, "aggregator.model_directory")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -246,3 +247,9 @@ def test_coverage_withholds_what_is_not_sure_enough(method: str) -> None:
     assert own["labels_needed"] == LEARNED_FROM
     opened = open_parameters(team, team.open_questions, None)
     assert opened["abstain_below"] > known.open_answer(0.9, liar=True)
+
+
+def test_an_aggregator_of_the_users_own_reaches_its_node():
+    team = parse_team(GOOD.replace("method: cam_plus", "method: my_votes.any:AnyYes"), "demo.yaml")
+    assert aggregator_parameters(team, None)["method"] == "my_votes.any:AnyYes"
+    assert json.loads(team.model_dump_json())["aggregator"]["method"] == "my_votes.any:AnyYes"

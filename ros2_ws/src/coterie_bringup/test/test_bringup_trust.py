@@ -44,6 +44,7 @@ def model(fields: str) -> str:
         (model("base_url: 'https://example.org:8443/v1', api_key_env: HF_TOKEN"), "sends",
          "https://example.org:8443 (prompts and the key in $HF_TOKEN)"),
         (model("temperature: 0.0"), "sends", "api.openai.com (prompts and the key in $OPENAI"),
+        (PLAIN + "aggregator: {method: 'my_votes:AnyYes'}\n", "runs", "my_votes:AnyYes"),
         (PLAIN + "questions: {source: file, path: /etc/hostname}\n", "reads", "/etc/hostname"),
         (PLAIN + "mapper: {}\nplanner: {embedder: {kind: openai, model: e, "
          "base_url: 'https://example.org/v1', api_key_env: HF_TOKEN}}\n", "sends",

@@ -121,6 +121,7 @@ def test_an_answer_that_does_not_come_out_again_is_refused(run: Path) -> None:
         (WhatIf("q1", aggregator="cam_plus"), "has to be trained first"),
         (WhatIf("q1"), "say what is to be otherwise"),
         (WhatIf("nothing like it", without=("ant",)), "nothing that is kept"),
+        (WhatIf("q1", without=("ant",), model="rules"), "--without changes nothing"),
     ],
 )
 def test_what_cannot_be_had_again_says_why(run: Path, asked: WhatIf, why: str) -> None:

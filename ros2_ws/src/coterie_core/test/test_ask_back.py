@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from coterie_core.ask_back import JudgeRequest, RequestReply, RequestState, settle, without
+from coterie_core.ask_back.judgement import Judgement
 from coterie_core.ask_back.rule import judged
+from coterie_core.ask_back.settled_answer import with_answer
 from coterie_core.ask_back.taste import taste_words
 from coterie_core.asking import WordsAnswer, WordsQuestion
 from coterie_core.coverage import RECALL, Coverage, PlacesSeen, recall
@@ -173,6 +175,22 @@ async def test_an_answer_picks_one(says: str, home: SceneGraph) -> None:
     assert (told.go_on, told.chosen, told.left_out) == (True, "vase-2", ("vase-1",))
     assert told.judgement.kind == "ambiguous" and told.judgement.answer == says
     assert set(without(home, told.left_out).objects) == {*home.objects} - {"vase-1"}
+
+
+@pytest.mark.parametrize(
+    ("words", "before"),
+    [
+        ("How many are there?", Judgement("underspecified", slot="object")),
+        ("Bring it to the study", Judgement("underspecified")),
+        ("Is there a vase in the loft?", Judgement("false_premise", slot="room", said="loft")),
+    ],
+)
+@pytest.mark.parametrize("says", [r"C:\1", r"the \g<0> one"])
+def test_an_answer_is_put_into_a_request_as_it_stands(
+    words: str, before: Judgement, says: str, home: SceneGraph
+) -> None:
+    asked = replace(state(words, home), answer=says)
+    assert says in with_answer(asked, before).words
 
 
 @pytest.mark.parametrize("says", ["", "the purple one", "never mind", "vase"])

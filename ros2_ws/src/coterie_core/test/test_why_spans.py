@@ -118,6 +118,17 @@ def test_without_the_packages_it_says_what_to_install(monkeypatch: pytest.Monkey
         Exporter("http://127.0.0.1:1/v1/traces", "team")
 
 
+def test_a_goal_that_runs_is_no_error(tmp_path: Path) -> None:
+    open_journal(JournalSettings(str(tmp_path / "why")), "test")
+    belong(task="task-6")
+    note("task", "leader", {"words": "drive"})
+    note("sent", "ant", {"action": "navigate_to", "physical": True}, id=GOAL)
+    close_journal()
+    belong()
+    (goal,) = named(spans_of(read_story(tmp_path / "why", tmp_path / "log")), "goal navigate_to")
+    assert (goal.error, goal.attributes["coterie.outcome"]) == ("", "unknown")
+
+
 def test_a_collector_takes_it_over_http(story: Story) -> None:
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http.trace_exporter")
     proto = pytest.importorskip("opentelemetry.proto.collector.trace.v1.trace_service_pb2")

@@ -55,7 +55,7 @@ def whatif(asked: WhatIf) -> int:
         raise CommandError(
             "say what is to be otherwise: --without ROBOT, --aggregator NAME or --model PROFILE"
         )
-    if asked.model and (asked.aggregator or (asked.without and asked.aggregator)):
+    if asked.model and asked.aggregator:
         raise CommandError("--aggregator goes with --without, and not with --model")
     run = choose_run(asked.team, asked.folder)
     story = read_story(run.decisions, run.log)
@@ -169,6 +169,11 @@ def _of_question(story: Story, question: str) -> list[Record]:
 
 
 def _decisions(records: list[Record], asked: WhatIf) -> int:
+    if asked.without:
+        raise CommandError(
+            "--model asks again what was decided, from what was known then, so that --without "
+            "changes nothing in it: leave one out, or give the id of a task for both"
+        )
     if not records:
         raise CannotReplay("no decision of it is kept")
     left_out = len(records) - _MOST_DECISIONS

@@ -91,15 +91,20 @@ def _completed(state: RequestState, before: Judgement, said: str) -> str:
     words = " ".join(state.words.split()).rstrip(" .!?")
     if before.slot == "room" and before.said:
         bare = re.sub(r"^(?:the|in|to) ", "", answer, flags=re.IGNORECASE)
-        return re.sub(rf"\b{re.escape(before.said)}\b", bare, words, count=1, flags=re.IGNORECASE)
+        return _put_in(rf"\b{re.escape(before.said)}\b", bare, words)
     if before.slot == "target":
         base = _STRANDED.sub("", words)
         return f"{base} {answer if _PREPOSITION.match(said) else f'to {_the(answer)}'}"
     if re.search(_BARE_PRONOUN, words, re.IGNORECASE):
-        return re.sub(_BARE_PRONOUN, _the(answer), words, count=1, flags=re.IGNORECASE)
+        return _put_in(_BARE_PRONOUN, _the(answer), words)
     if before.slot == "object" and re.match(r"how many\b", words, re.IGNORECASE):
-        return re.sub(r"how many", f"how many {answer}", words, count=1, flags=re.IGNORECASE)
+        return _put_in(r"how many", f"how many {answer}", words)
     return f"{words} {answer}"
+
+
+def _put_in(pattern: str, told: str, words: str) -> str:
+    """Return words with what a person told, as it stands, in place of the first match."""
+    return re.sub(pattern, lambda _: told, words, count=1, flags=re.IGNORECASE)
 
 
 def _the(answer: str) -> str:

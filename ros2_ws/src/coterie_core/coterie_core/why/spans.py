@@ -207,7 +207,7 @@ class _Maker:
             SpanEvent(f"coterie.log.{one.kind}", _ns(one.at), {"coterie.says": entry_words(one)})
             for one in self.story.log_of(record.id)
         )
-        error = "" if outcome in ("SUCCEEDED", "unknown") and end is not None else outcome
+        error = "" if outcome in ("SUCCEEDED", "unknown") else outcome  # unknown: it still runs
         message = line(end.body.get("message", ""), 300) if end is not None else ""
         return self._made(
             record, f"goal {action}", {"coterie.outcome": outcome, "coterie.goal": record.id},

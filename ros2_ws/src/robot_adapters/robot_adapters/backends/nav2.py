@@ -90,7 +90,8 @@ class Nav2Navigation:
                 latched=True,
             )
         if settings.paused:
-            node.subscribe(Bool, joined(space, settings.paused), "messages", self._on_paused)
+            paused = joined(space, settings.paused)
+            node.subscribe(Bool, paused, "messages", self._on_paused, latched=True)
 
     # -- what every backend does ---------------------------------------------------------------
 

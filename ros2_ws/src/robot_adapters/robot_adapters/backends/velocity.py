@@ -93,7 +93,7 @@ class VelocityNavigation:
         self._paused, self._spare = False, 0.0
         if settings.paused:
             paused = joined(settings.namespace, settings.paused)
-            node.subscribe(Bool, paused, "messages", self._on_paused)
+            node.subscribe(Bool, paused, "messages", self._on_paused, latched=True)
 
     # -- what every backend does ---------------------------------------------------------------
 
