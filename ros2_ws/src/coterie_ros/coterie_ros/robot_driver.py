@@ -136,7 +136,9 @@ class RobotDriver(Node):
         self._waiting: _Goal | None = None
         self._goals: dict[bytes, _Goal] = {}
         self._stop_asked = self._stop_runs = False
-        self.connect()
+        self._action_thread = threading.Thread(target=self._spin_actions, daemon=True)
+        self._stop_thread = threading.Thread(target=self._stop_as_asked, daemon=True)
+        self.connect()  # it may wait, and call
         name = f"{self.get_name()}_actions"
         self._actions = Node(
             name,
@@ -158,8 +160,6 @@ class RobotDriver(Node):
             # In a group of its own: a detector that takes long must not hold up the pose.
             own = MutuallyExclusiveCallbackGroup()
             self.create_timer(_OBJECTS_PERIOD, self._tell_objects, callback_group=own)
-        self._action_thread = threading.Thread(target=self._spin_actions, daemon=True)
-        self._stop_thread = threading.Thread(target=self._stop_as_asked, daemon=True)
         self._stop_thread.start()
         threading.Thread(target=self._work, daemon=True).start()
         # Not before the constructors of the classes below this one are through.
@@ -405,7 +405,8 @@ class RobotDriver(Node):
                 self._waiting = None
             else:
                 goal.end("cancelled")
-                self._stop_asked = True
+                # One that has just ended must not stop the next one.
+                self._stop_asked |= goal is self._running
             self._changed.notify_all()
         if waits:
             self._refuse(goal, "cancelled")
