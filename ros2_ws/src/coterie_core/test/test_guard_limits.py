@@ -149,7 +149,7 @@ class TestPath:
             checked.check_path([(1, 1, 0), (12, 1, 0)])
         checked.check_path([(1, 1, 0), (1, 5, 0), (12, 5, 0), (12, 1, 0)])
         checked.check_path([(1, 1, 3), (12, 1, 3)])  # one floor up
-        checked.check_path([])
+        assert "no points" in checked.path_trouble([])
 
     def test_a_way_out_of_the_area_between_two_allowed_ends(self):
         with pytest.raises(SkillRefused, match=r"limits.area"):

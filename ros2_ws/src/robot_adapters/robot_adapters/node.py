@@ -124,9 +124,10 @@ class AdapterNode(AgentNode):
             self.permission,
             settled=self._settled,
             position=self._position,
-            strays=self.guard.strays,
+            strays=self.guard.breaches,
             now=self.now,
             report=self.report_failure,
+            lost_after=self.settings.navigation.lost_after,
         )
         serve_permits(self, {self.robot: self.gate}, {self.robot: ""})
         self.sensors.on_map(self._map_changed)
@@ -315,8 +316,10 @@ class AdapterNode(AgentNode):
         for why in filter(None, troubles):
             raise SkillRefused(Outcome.REFUSED, why)
 
-    def _check_path(self, points: Sequence[Vec3]) -> None:
-        self.guard.check_path(points)
+    def _check_path(self, points: Sequence[Vec3], goal: Vec3 | None = None) -> None:
+        here = self._position()
+        self._refuse_for(self.guard.strays(None) if here is None else "")
+        self.guard.check_path(points, here, goal)
         self.permission.check_path(points)
 
     async def _run(

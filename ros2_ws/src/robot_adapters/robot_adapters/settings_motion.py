@@ -73,6 +73,13 @@ class NavigationSettings(Settings):
         "amcl_pose",
         description="Topic of the localized pose with its covariance; empty: none is waited for.",
     )
+    lost_after: float = Field(
+        2.0,
+        ge=0.0,
+        le=60.0,
+        description="Longest time that the position of the robot may be unknown while it does "
+        "something, where limits say where it may be [s]; it counts from when tf is stale (1 s).",
+    )
     look_around: Literal["spin", "goals", "none"] = Field(
         "spin",
         description="Way of looking around; spin: the action spin of Nav2; goals: drives on "
