@@ -13,7 +13,7 @@ from coterie_core.guard.area import AllowedArea, Zones, ends_trouble
 from coterie_core.guard.fences import Fences
 from coterie_core.guard.leaving import Breach
 from coterie_core.guard.limits import DOCK, SKILL_TYPES, Limits, RobotLimits
-from coterie_core.guard.mass import mass_of_target
+from coterie_core.guard.mass import masses_of_target
 from coterie_core.guard.windows import TimeWindow
 from coterie_core.scene import SceneGraph
 from coterie_core.skills import (
@@ -231,15 +231,16 @@ class Guard:
         bounds = [(w, s, s.payload) for w, s in layers if s.payload is not None]
         if not bounds:
             return
-        mass = mass_of_target(self._scene, target, self._masses())
+        masses = masses_of_target(self._scene, target, self._masses())
+        known = [mass for mass in masses if mass is not None]
         for where, section, payload in bounds:
-            if mass is None and "refuse" in self._answers(section):
+            if len(known) < len(masses) and "refuse" in self._answers(section):
                 self._refuse(
                     f"the mass of {target.label!r} is not known, and {where}.payload allows "
                     f"{payload:g} kg; give its mass under {where}.masses, or write "
                     f"`unknown_mass: allow` there"
                 )
-            if mass is not None and mass > payload:
+            if (mass := max(known, default=0.0)) > payload:
                 self._refuse(
                     f"{target.label!r} weighs {mass:.2f} kg, and {where}.payload allows "
                     f"{payload:g} kg"
