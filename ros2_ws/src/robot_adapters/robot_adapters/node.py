@@ -54,6 +54,7 @@ from robot_adapters.sensing.rooms import rooms_from_names
 from robot_adapters.sensing.storeys import Storeys
 from robot_adapters.sensors import Sensors
 from robot_adapters.settings import AdapterSettings
+from robot_adapters.settings_sensing import SensorSettings
 from robot_adapters.standing import Standing
 from robot_adapters.team_link import TeamLink
 from robot_adapters.ticking import watch_clock
@@ -95,7 +96,14 @@ class AdapterNode(AgentNode):
         self._policy = permits.model_copy(update={"real": True})
         body = parameters.json("embodiment") or {"name": self.robot}
         self.body = self.limits.body(Embodiment.model_validate(body))
-        self.battery = Battery(self.settings.battery)
+        charge = self.settings.sensors.battery
+        self.battery = Battery(
+            self.settings.battery,
+            charge,
+            self.now,
+            # Who names no topic has the usual one, and may have no battery.
+            lambda: charge != SensorSettings().battery or self.count_publishers(charge) > 0,
+        )
         self._step = 0
         self._trouble, self._blind, self._standing = "", False, Standing()
         self._halts: tuple[Halt, ...] = ()

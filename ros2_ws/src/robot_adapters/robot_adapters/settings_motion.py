@@ -288,6 +288,19 @@ class BatterySettings(Settings):
         le=1.0,
         description="Fraction of the charge from which on work is taken again, 0 to 1.",
     )
+    silence: float = Field(
+        60.0,
+        gt=0.0,
+        le=86400.0,
+        description="Longest time without a charge on sensors.battery, where that is named, after "
+        "which new work is refused [s].",
+    )
+    unit: Literal["auto", "fraction", "percent"] = Field(
+        "auto",
+        description="Unit of percentage in sensors.battery; fraction: 0 to 1, as the message has "
+        "it; percent: 0 to 100; auto: percent once a value was above 1, and new work is refused "
+        "while all that came is 1, which may be either.",
+    )
     dock: bool = Field(
         True,
         description="A robot whose battery is low and that has nothing to do goes to its dock.",
