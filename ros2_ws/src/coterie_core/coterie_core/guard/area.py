@@ -24,8 +24,6 @@ Mask = npt.NDArray[np.bool_]
 _MARGIN = 0.5  # [m]
 _BELOW = 0.3
 """How far below a floor's walking surface a point still counts as on it [m]."""
-_ABOVE = 0.5
-"""So far below the walking surface of a storey a point may belong to it, or to that below [m]."""
 _FAR = 1e5
 """Heights beyond this are no house's [m]."""
 _STEP = 0.05
@@ -315,16 +313,15 @@ def _heights(scene: SceneGraph, floor: str) -> tuple[float, float]:
 def _storey(scene: SceneGraph, floor: str) -> tuple[float, float] | None:
     """Return the heights [m] that belong to a storey; None: the map does not know it, so all.
 
-    Storeys leave no gap: between two of them a point belongs to both, below the lowest it belongs
-    to that one, and above the highest likewise. So a robot whose pose has no height is on the
-    lowest storey that the map knows.
+    Storeys leave no gap: what lies below the lowest belongs to that one, and what lies above the
+    highest likewise. So a robot whose pose has no height is on the lowest that the map knows.
     """
     if floor not in scene.floors:
         return None
     low, high = _heights(scene, floor)
     others = [other.elevation for other in scene.floors.values()]
     above = min((one for one in others if one > low), default=_FAR)
-    return (low - _ABOVE if min(others) < low else -_FAR, max(high, above - _BELOW))
+    return (low - _BELOW if min(others) < low else -_FAR, max(high, above - _BELOW))
 
 
 def _prepared(shapes: Sequence[shapely.Geometry]) -> shapely.Geometry:
