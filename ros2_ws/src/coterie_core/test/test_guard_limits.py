@@ -149,7 +149,7 @@ class TestPath:
             checked.check_path([(1, 1, 0), (12, 1, 0)])
         checked.check_path([(1, 1, 0), (1, 5, 0), (12, 5, 0), (12, 1, 0)])
         checked.check_path([(1, 1, 3), (12, 1, 3)])  # one floor up
-        checked.check_path([])
+        assert "no points" in checked.path_trouble([])
 
     def test_a_way_out_of_the_area_between_two_allowed_ends(self):
         with pytest.raises(SkillRefused, match=r"limits.area"):
@@ -178,6 +178,32 @@ class TestWhat:
         assert "the mass of 'crate' is not known" in unknown and "unknown_mass: allow" in unknown
         # A kettle elsewhere is another one.
         assert "not known" in refusal(checked, Pick(Target("kettle", (8.0, 1.0, 0.9))))
+
+    def test_an_instance_counts_only_where_it_is_what_the_target_says(self):
+        scene = house()
+        for id_, label, x, mass in (
+            ("spoon", "spoon", 8.0, "0.05"),
+            ("small", "kettle", 1.6, "0.5"),
+            ("other", "kettle", 8.0, "0.1"),
+        ):
+            box = Box((x, 1.0, 0.9), (0.2, 0.2, 0.3))
+            scene.add_object(SceneObject(id_, LabelBelief.of(label), box, "r1"))
+            scene.objects[id_].properties["mass"] = mass
+        checked = guard({"area": "anywhere", "payload": 1.0}, scene=scene)
+        for instance in ("spoon", "other", "nobody", "", "o1"):
+            kettle = Pick(Target("kettle", (1.6, 1.0, 0.9), instance))
+            assert "'kettle' weighs 1.40 kg" in refusal(checked, kettle), instance
+        checked.check(Pick(Target("kettle", (1.6, 1.0, 0.9), "small")), BODY)
+
+    def test_a_mass_that_is_unknown_hides_none_that_is_too_large(self):
+        scene = house()
+        box = Box((1.2, 1.0, 0.9), (0.2, 0.2, 0.3))
+        scene.add_object(SceneObject("o2", LabelBelief.of("kettle"), box, "r1"))
+        kettle = Pick(Target("kettle", (1.2, 1.0, 0.9)))
+        anywhere = {"area": "anywhere", "payload": 1.0}
+        assert "is not known" in refusal(guard(anywhere, scene=scene), kettle)
+        allows = guard({**anywhere, "unknown_mass": "allow"}, scene=scene)
+        assert "weighs 1.40 kg" in refusal(allows, kettle)
 
     def test_who_may_say_that_an_unknown_mass_is_fine(self):
         crate = Pick(Target("crate", (1.0, 1.0, 0.9)))

@@ -160,6 +160,23 @@ def test_a_thing_counts_by_what_the_map_has_there_too():
     assert said(knives, renamed)[0] == "refuse"
 
 
+def test_a_thing_is_as_large_as_its_box_and_not_what_it_stands_on():
+    scene = flat()
+    for id_, label, centre, size, kind in (
+        ("o2", "shears", (6.0, 1.0, 0.8), (1.0, 0.1, 0.1), "item"),
+        ("o3", "table", (6.4, 1.0, 0.4), (2.0, 1.0, 0.75), "furniture"),
+        ("o4", "mug", (5.3, 1.0, 0.8), (0.1, 0.1, 0.1), "item"),
+        ("o5", "cupboard", (6.45, 1.0, 0.8), (1.0, 1.0, 1.0), "furniture"),
+    ):
+        scene.add_object(SceneObject(id_, LabelBelief.of(label), Box(centre, size), "r1", kind))
+    around = Surroundings(scene)
+    assert around.labels(Target("cloth", (6.45, 1.0, 0.8))) == ("cloth", "shears")
+    assert around.labels(Target("cloth", (5.5, 1.0, 0.85))) == ("cloth", "shears")
+    assert around.labels(Target("cloth", (5.42, 1.0, 0.8))) == ("cloth", "mug", "shears")
+    assert around.labels(Target("cloth", (7.3, 1.0, 0.8))) == ("cloth", "table")
+    assert around.labels(Target("cloth", (7.3, 1.0, 1.5))) == ("cloth",)
+
+
 def test_what_a_robot_holds_is_touched_where_it_puts_it():
     put = goal(Put(Target("shelf", (2.0, 1.0, 1.0))), holding="knife")
     assert put.objects == ("shelf", "knife")

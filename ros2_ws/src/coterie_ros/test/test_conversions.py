@@ -645,3 +645,14 @@ def test_a_stamp_that_no_clock_has_is_refused(sec: int, nanosec: int) -> None:
     stamp = Time(sec=sec, nanosec=nanosec)
     with pytest.raises(ConversionError, match="stamp"):
         cv.stamp_from_msg(stamp, Checks("status"))
+
+
+def test_an_outline_that_crosses_itself_is_refused_and_named():
+    scene = SceneGraph()
+    scene.add_room(Room("lab", "lab", "", "", [(0.0, 0.0), (4.0, 4.0), (4.0, 0.0), (0.0, 4.0)]))
+    message = cv.scene_to_msg(scene)
+    with pytest.raises(ConversionError, match=r"semantic_map.*rooms\['lab'\].polygon: it crosses"):
+        cv.scene_from_msg(message)
+    scene.rooms["lab"].polygon.sort()
+    scene.rooms["lab"].polygon[2:] = [(4.0, 4.0), (4.0, 0.0)]
+    assert cv.scene_from_msg(over_the_wire(cv.scene_to_msg(scene)), "map") == scene

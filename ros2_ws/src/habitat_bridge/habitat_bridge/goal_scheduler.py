@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
-from coterie_core.guard import Guard
+from coterie_core.guard import Guard, Leaving
 from coterie_core.observation import Observation
 from coterie_core.permits import PermitGate, PermitGoal, PermitRequest, RobotPermits
 from coterie_core.permits.gate import needs_permit
@@ -35,7 +35,7 @@ class Goal:
     on_wait: Callable[[str], object] = lambda what: None
     why: str = ""
     running: bool = False
-    strayed: bool = False
+    leaving: Leaving = field(default_factory=Leaving)
     asked: PermitRequest | None = None
     permit: Permit | None = None
     permitted: PermitGoal | None = None
@@ -94,7 +94,7 @@ class GoalScheduler:
         self._out: set[str] = set()
         self._halted: dict[str, str] = {}
         for robot, guard in guards.items():
-            world.fence(robot, guard.path_trouble)
+            world.fence(robot, guard)
 
     @property
     def busy(self) -> int:
@@ -332,7 +332,8 @@ class GoalScheduler:
             return
         try:
             path = self.world.path(goal.robot)
-            self._guards[goal.robot].check_path(path)
+            if path:  # else it takes none
+                self._guards[goal.robot].check_path(path, self._position(goal.robot))
             if goal.permitted is not None:
                 gate.check_path(goal.permitted, path)
         except SkillRefused as refused:
@@ -341,14 +342,18 @@ class GoalScheduler:
             self._end(goal, refused.result)
             return
         goal.running = True
-        strays = self._guards[goal.robot].strays
-        goal.strayed = bool(strays(self.world.state(goal.robot).pose.position))
+        self._trouble(goal, self._position(goal.robot))
+
+    def _position(self, robot: str) -> Vec3:
+        return self.world.state(robot).pose.position
+
+    def _trouble(self, goal: Goal, here: Vec3) -> str:
+        return goal.leaving.trouble(here, self._guards[goal.robot].breaches(here))
 
     def _strayed(self, goal: Goal, state: RobotState) -> SkillResult | None:
         """End a goal whose robot comes to where it must not be, on a path planned anew."""
-        trouble = self._guards[goal.robot].strays(state.pose.position)
-        if not trouble or goal.strayed:
-            goal.strayed = bool(trouble)
+        trouble = self._trouble(goal, state.pose.position)
+        if not trouble:
             return None
         self.world.cancel_skill(goal.robot)
         return SkillResult(Outcome.REFUSED, f"stopped on its way: {trouble}")

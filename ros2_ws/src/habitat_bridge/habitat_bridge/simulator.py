@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import Pose, Vec3
+from coterie_core.guard import Guard
 from coterie_core.observation import Observation
 from coterie_core.scene import SceneGraph
 from coterie_core.skills import Skill, SkillResult
@@ -165,12 +166,12 @@ class Simulator(Protocol):
         """
         ...
 
-    def fence(self, robot: str, trouble: Callable[[Sequence[Vec3]], str]) -> None:
+    def fence(self, robot: str, guard: Guard) -> None:
         """Let a robot that moves without a goal keep its limits: it makes way, or is driven.
 
         Args:
             robot: The robot.
-            trouble: Returns why it must not take a path over points [m]; "": it may.
+            guard: Tells which paths and steps it must not take.
         """
         ...
 

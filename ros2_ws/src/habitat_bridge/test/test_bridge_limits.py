@@ -80,6 +80,35 @@ def test_a_robot_that_strays_on_a_path_planned_anew_is_stopped():
     assert run.world.state("r1").pose.position[0] == x < 5.2
 
 
+def test_a_robot_that_leaves_one_zone_on_a_path_planned_anew_is_stopped_at_the_next():
+    home = [[1.5, 1.5], [2.5, 1.5], [2.5, 2.5], [1.5, 2.5]]
+    run = Run({"keep_out": [home, STRIP]})
+    run.submit("g", "r1", NavigateTo(position=(3.5, 1.5, 0.0)))
+    run.world.start_skill("r1", THERE)
+    run.go("g")
+    assert "stopped on its way" in run.ends["g"].reason and "keep_out[1]" in run.ends["g"].reason
+    run = Run({"keep_out": [[[1, 1], [9, 1], [9, 5], [1, 5]]]})
+    run.submit("g", "r1", NavigateTo(position=(2.0, 0.6, 0.0)))
+    run.world.start_skill("r1", THERE)  # once through all of it
+    run.go("g")
+    assert "stopped on its way" in run.ends["g"].reason
+    assert run.world.state("r1").pose.position[0] < 4.0
+
+
+def test_a_robot_that_is_driven_comes_out_of_a_zone_and_no_farther_into_it():
+    out, inward = (
+        [[1, 1], [2.5, 1], [2.5, 3], [1, 3]],
+        [[1.8, 1], [4, 1], [4, 3], [1.8, 3]],
+    )
+    for zone, comes in ((out, True), (inward, False)):
+        run = Run({"keep_out": [zone]})
+        begin = run.world.state("r1").pose.position[0]
+        for _ in range(60):
+            run.world.hardware.drive("r1", Velocity(ahead=0.3))
+            run.world.tick(0.1)
+        assert (run.world.state("r1").pose.position[0] > begin + 0.5) == comes
+
+
 def test_a_halted_robot_ends_its_goal_refuses_others_and_goes_on_when_released():
     run = Run()
     run.submit("g", "r1", THERE)

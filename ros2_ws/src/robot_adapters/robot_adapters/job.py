@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Coroutine
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from coterie_core.geometry import Vec3
+from coterie_core.guard import Breach, Leaving
 from coterie_core.skills import Outcome, SkillRefused, SkillResult
 from robot_adapters.permission import Permission, Permitted
 
 _TRACK_PERIOD = 0.2
+LOST_AFTER = 2.0
+"""How long a robot drives on where nobody knows where it is, and limits say where it may be [s]."""
+Strays = Callable[[Vec3 | None], str | Sequence[Breach]]
+"""Tells the limits that a robot breaks at a position [m], team's map, or one in words; "" or none:
+it may be there. Asked with None, it tells whether the robot must not drive without a position."""
 
 
 @dataclass(slots=True)
@@ -40,32 +47,52 @@ class Job:
             self.task.cancel()
 
     async def track(
-        self, position: Callable[[], Vec3 | None], strays: Callable[[Vec3], str]
+        self,
+        position: Callable[[], Vec3 | None],
+        strays: Strays,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        lost_after: float = LOST_AFTER,
     ) -> None:
         """Add up how far the robot drives; end the skill where the robot must not be.
 
-        A robot that begins where it must not be may leave, for example after a person has put it
-        there. Ends with the skill, after a last look at where the robot is.
+        A robot that begins where it must not be may leave (`Leaving`), for example after a person
+        has put it there. Ends with the skill, after a last look at where the robot is.
 
         Args:
             position: Tells where the robot is [m], team's map; None: that is not known.
-            strays: Tells why it must not be at a position; "": it may be.
+            strays: Tells what a position breaks.
+            now: The node's clock [s]; the wall clock counts as well, whichever is ahead.
+            lost_after: How long the position may be unknown where there are limits of it [s].
         """
         last: Vec3 | None = None
-        strayed = True
+        lost: tuple[float, float] | None = None
+        leaving = Leaving()
         while True:
-            here = position()
+            here, times = position(), (now(), time.monotonic())
             if here is not None:
-                trouble = strays(here)
-                if trouble and not strayed:
+                lost = None
+                if trouble := leaving.trouble(here, _breaches(strays(here))):
                     self.end(f"stopped on its way: {trouble}", Outcome.REFUSED)
-                strayed = bool(trouble) and (strayed or last is None)
                 if last is not None:
                     self.driven += math.dist(here[:2], last[:2])
                 last = here
+            else:
+                lost = lost or times
+                gone = max(b - a for a, b in zip(lost, times, strict=True))
+                if gone > lost_after and (broken := _breaches(strays(None))):
+                    why = f"{broken[0].text}; that is so for {gone:.1f} s"
+                    self.end(f"stopped on its way: {why}", Outcome.FAULT)
             if self.task.done():
                 return
             await asyncio.wait([self.task], timeout=_TRACK_PERIOD)
+
+
+def _breaches(told: str | Sequence[Breach]) -> Sequence[Breach]:
+    """Return breaches; what is told in words has no known way out."""
+    if isinstance(told, str):
+        return (Breach("", told),) if told else ()
+    return told
 
 
 class Jobs:
@@ -76,9 +103,10 @@ class Jobs:
         settled: Waits until nothing that was halted before is still being cancelled; raises
             SkillRefused where that does not end.
         position: Tells where it is [m], team's map; None: that is not known.
-        strays: Tells why it must not be at a position; "": it may be.
+        strays: Tells what a position breaks.
         now: Tells the time [s].
         report: Hears of exceptions: what failed, and how.
+        lost_after: How long its position may be unknown where there are limits of it [s].
     """
 
     def __init__(
@@ -87,14 +115,16 @@ class Jobs:
         *,
         settled: Callable[[], Awaitable[None]],
         position: Callable[[], Vec3 | None],
-        strays: Callable[[Vec3], str],
+        strays: Strays,
         now: Callable[[], float],
         report: Callable[[str, BaseException], object],
+        lost_after: float = LOST_AFTER,
     ) -> None:
         self._permission = permission
         permission.begins_to_wait = self.end
         self._settled, self._position, self._strays = settled, position, strays
         self._now, self._report = now, report
+        self._lost_after = lost_after
         self._job: Job | None = None
         self._turn = asyncio.Lock()
         self._ends = 0
@@ -154,7 +184,9 @@ class Jobs:
             return refused.result
         job = self._job = Job(asyncio.ensure_future(work()), what)
         begin = self._now()
-        tracking = asyncio.ensure_future(job.track(self._position, self._strays))
+        tracking = asyncio.ensure_future(
+            job.track(self._position, self._strays, now=self._now, lost_after=self._lost_after)
+        )
         try:
             while not job.task.done():
                 try:

@@ -54,6 +54,7 @@ from robot_adapters.sensing.rooms import rooms_from_names
 from robot_adapters.sensing.storeys import Storeys
 from robot_adapters.sensors import Sensors
 from robot_adapters.settings import AdapterSettings
+from robot_adapters.settings_sensing import SensorSettings
 from robot_adapters.standing import Standing
 from robot_adapters.team_link import TeamLink
 from robot_adapters.ticking import watch_clock
@@ -95,7 +96,14 @@ class AdapterNode(AgentNode):
         self._policy = permits.model_copy(update={"real": True})
         body = parameters.json("embodiment") or {"name": self.robot}
         self.body = self.limits.body(Embodiment.model_validate(body))
-        self.battery = Battery(self.settings.battery)
+        charge = self.settings.sensors.battery
+        self.battery = Battery(
+            self.settings.battery,
+            charge,
+            self.now,
+            # Who names no topic has the usual one, and may have no battery.
+            lambda: charge != SensorSettings().battery or self.count_publishers(charge) > 0,
+        )
         self._step = 0
         self._trouble, self._blind, self._standing = "", False, Standing()
         self._halts: tuple[Halt, ...] = ()
@@ -124,9 +132,10 @@ class AdapterNode(AgentNode):
             self.permission,
             settled=self._settled,
             position=self._position,
-            strays=self.guard.strays,
+            strays=self.guard.breaches,
             now=self.now,
             report=self.report_failure,
+            lost_after=self.settings.navigation.lost_after,
         )
         serve_permits(self, {self.robot: self.gate}, {self.robot: ""})
         self.sensors.on_map(self._map_changed)
@@ -315,8 +324,10 @@ class AdapterNode(AgentNode):
         for why in filter(None, troubles):
             raise SkillRefused(Outcome.REFUSED, why)
 
-    def _check_path(self, points: Sequence[Vec3]) -> None:
-        self.guard.check_path(points)
+    def _check_path(self, points: Sequence[Vec3], goal: Vec3 | None = None) -> None:
+        here = self._position()
+        self._refuse_for(self.guard.strays(None) if here is None else "")
+        self.guard.check_path(points, here, goal)
         self.permission.check_path(points)
 
     async def _run(

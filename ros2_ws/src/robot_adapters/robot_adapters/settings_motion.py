@@ -73,6 +73,13 @@ class NavigationSettings(Settings):
         "amcl_pose",
         description="Topic of the localized pose with its covariance; empty: none is waited for.",
     )
+    lost_after: float = Field(
+        2.0,
+        ge=0.0,
+        le=60.0,
+        description="Longest time that the position of the robot may be unknown while it does "
+        "something, where limits say where it may be [s]; it counts from when tf is stale (1 s).",
+    )
     look_around: Literal["spin", "goals", "none"] = Field(
         "spin",
         description="Way of looking around; spin: the action spin of Nav2; goals: drives on "
@@ -280,6 +287,19 @@ class BatterySettings(Settings):
         ge=0.0,
         le=1.0,
         description="Fraction of the charge from which on work is taken again, 0 to 1.",
+    )
+    silence: float = Field(
+        60.0,
+        gt=0.0,
+        le=86400.0,
+        description="Longest time without a charge on sensors.battery, where that is named, after "
+        "which new work is refused [s].",
+    )
+    unit: Literal["auto", "fraction", "percent"] = Field(
+        "auto",
+        description="Unit of percentage in sensors.battery; fraction: 0 to 1, as the message has "
+        "it; percent: 0 to 100; auto: percent once a value was above 1, and new work is refused "
+        "while all that came is 1, which may be either.",
     )
     dock: bool = Field(
         True,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 
 import pytest
 
 from coterie_core.skills import NavigateTo, Outcome, SkillRefused, SkillResult
 from robot_adapters.battery import Battery
 from robot_adapters.docking import Docking
+from robot_adapters.settings_motion import BatterySettings
 
 CHARGING, DISCHARGING, NOT_CHARGING, FULL = 1, 2, 3, 4
 
@@ -115,6 +117,52 @@ def test_a_driver_that_sends_percent_does_so_at_one_percent_too():
     assert not battery.update(1.02) and battery.charge == 1.0
     assert not battery.update(0.9) and battery.charge == 0.9
     assert not battery.update(820.0) and battery.told == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("unit", "said", "told"),
+    [
+        ("auto", [(1.0, 0)], "1 % or 100 %"),
+        ("auto", [(1.0, CHARGING), (1.0, DISCHARGING)], "1 % or 100 %"),
+        ("auto", [(1.0, FULL)], "100 %"),
+        ("auto", [(0.99, 0), (1.0, 0)], "100 %"),
+        ("auto", [(1.02, 0), (1.0, 0)], "100 %"),
+        ("auto", [(1.0, 0), (2.0, 0)], "2 %"),
+        ("auto", [(55.0, 0), (1.0, 0)], "1 %"),
+        ("auto", [(0.0, 0)], "0 %"),
+        ("percent", [(1.0, 0)], "1 %"),
+        ("percent", [(0.5, 0)], "0 %"),
+        ("fraction", [(1.0, 0)], "100 %"),
+        ("fraction", [(55.0, 0)], "unknown"),
+    ],
+)
+def test_one_is_full_only_where_the_driver_sends_fractions(unit, said, told):
+    battery = Battery(BatterySettings(unit=unit))
+    for charge, status in said:
+        battery.update(charge, status)
+    assert battery.told == told
+    fine = told in ("100 %", "unknown")
+    assert (not battery.trouble) == fine
+    assert ("battery.unit" in battery.trouble) == (told == "1 % or 100 %")
+
+
+def test_a_battery_that_says_nothing_is_trouble_where_somebody_is_to_speak():
+    time, expected = [100.0], [True]
+    options = {"now": lambda: time[0], "expected": lambda: expected[0]}
+    mute, unnamed = Battery(topic="battery_state", **options), Battery(**options)
+    time[0] += 59.0
+    assert not mute.trouble
+    time[0] += 2.0
+    assert "has come on battery_state for 61 s" in mute.trouble and not unnamed.trouble
+    mute.update(math.nan, CHARGING)  # that is no charge
+    assert mute.trouble
+    expected[0] = False  # no driver is there, and none was named
+    assert not mute.trouble
+    mute.update(0.8)
+    time[0] += 61.0  # it fell silent
+    assert "for 61 s" in mute.trouble
+    mute.update(0.8)
+    assert not mute.trouble
 
 
 def test_a_robot_that_charges_when_its_adapter_starts_leaves_its_dock():

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import math
 from types import SimpleNamespace
 
 import pytest
 
+from coterie_core.guard import Guard, Limits, RobotLimits
+from coterie_core.scene import Room, SceneGraph
 from coterie_core.skills import NavigateTo, Outcome, SkillRefused, SkillResult
-from robot_adapters.job import Jobs
+from robot_adapters import job
+from robot_adapters.job import Job, Jobs
 from robot_adapters.permission import Permission, Permitted
 
 NEWER = (Outcome.CANCELLED, "a newer goal took its place")
@@ -140,3 +145,129 @@ def test_a_cancel_while_a_goal_of_the_driver_is_taken_back_is_not_lost():
             await task
 
     asyncio.run(scenario())
+
+
+def test_a_robot_that_was_stopped_before_its_turn_begins_nothing():
+    async def scenario():
+        stand = Stand()
+        first = stand.start("a", 9.0)
+        await asyncio.sleep(0.05)
+        second = stand.start("b")
+        await asyncio.sleep(0.05)
+        stand.stopped = "stopped by anna"
+        assert await asyncio.gather(first, second) == [NEWER, (Outcome.REFUSED, "stopped by anna")]
+        assert stand.log == ["a begins", "a stands"]
+
+    asyncio.run(scenario())
+
+
+class Drive:
+    """A drive over positions, one per look of the job, each after `step` of the node's time."""
+
+    def __init__(self, way, strays, lost_after=math.inf, step=0.0):
+        self.way, self.strays, self.lost_after, self.step = list(way), strays, lost_after, step
+        self.at, self.time = None, 0.0
+
+    def position(self):
+        if self.way:
+            self.at = self.way.pop(0)
+        else:
+            self.task.cancel()
+        self.time += self.step
+        return self.at
+
+    async def run(self):
+        self.task = asyncio.ensure_future(asyncio.sleep(600.0))
+        done = Job(self.task, "NavigateTo")
+        await done.track(
+            self.position, self.strays, now=lambda: self.time, lost_after=self.lost_after
+        )
+        return done.outcome, done.reason
+
+    def end(self, monkeypatch):
+        monkeypatch.setattr(job, "_TRACK_PERIOD", 0.0)
+        return asyncio.run(self.run())
+
+
+def fenced(**limits):
+    section = Limits.model_validate({"area": "anywhere", **limits})
+    return Guard(None, {}, RobotLimits(team=section))
+
+
+def along(*xs, step=0.1):
+    """Return positions along x through some values [m], at y = 1."""
+    way = []
+    for a, b in itertools.pairwise(xs):
+        count = round(abs(b - a) / step)
+        way += [(a + k / count * (b - a), 1.0, 0.0) for k in range(count + 1)]
+    return way
+
+
+FREE = (Outcome.CANCELLED, "")
+ZONE, NEXT = ([[x, 0], [x + 2, 0], [x + 2, 2], [x, 2]] for x in (0, 3))
+
+
+@pytest.mark.parametrize(
+    ("limits", "way", "until"),
+    [
+        ({"keep_out": [ZONE]}, along(-1.0, 1.0), 0.1),  # it comes in
+        ({"keep_out": [ZONE]}, along(1.0, -1.0), None),  # it leaves
+        ({"keep_out": [ZONE]}, along(1.0, -0.3, 1.0), 0.1),  # and comes back
+        ({"keep_out": [ZONE, NEXT]}, along(1.0, 6.0), 3.1),  # into another
+        ({"keep_out": [[[0, 0], [30, 0], [30, 9], [0, 9]]]}, along(0.05, 20.05), 0.65),
+        ({"area": [[[-9, -9], [0, -9], [0, 9], [-9, 9]]]}, along(0.05, 20.05), 0.65),
+        ({"area": [[[-9, -9], [0, -9], [0, 9], [-9, 9]]], "keep_out": [ZONE]}, along(-1, 1), 0.1),
+        ({}, along(0.0, 9.0), None),
+    ],
+)
+def test_a_robot_that_strays_is_stopped_and_one_that_leaves_is_not(monkeypatch, limits, way, until):
+    drive = Drive(way, fenced(**limits).breaches)
+    outcome, reason = drive.end(monkeypatch)
+    if until is None:
+        assert (outcome, reason) == FREE and not drive.way
+        return
+    assert outcome is Outcome.REFUSED and reason.startswith("stopped on its way: ("), reason
+    assert drive.at[0] == pytest.approx(until, abs=0.101)
+
+
+def test_what_is_told_in_words_may_be_left_for_half_a_metre(monkeypatch):
+    drive = Drive(along(0.0, 3.0), lambda here: "in the pantry")
+    assert drive.end(monkeypatch) == (Outcome.REFUSED, "stopped on its way: in the pantry")
+    assert drive.at[0] == pytest.approx(0.6, abs=0.101)
+    drive = Drive([(0.0, 1.0, 0.0)] * 100, lambda here: "in the pantry")
+    assert drive.end(monkeypatch) == FREE
+
+
+def test_a_map_that_loses_a_room_stops_the_goal_that_runs(monkeypatch):
+    scene = SceneGraph()
+    scene.add_room(Room("lab", "lab", "lab", "", [(5.0, 0.0), (9.0, 0.0), (9.0, 4.0)]))
+    section = Limits.model_validate({"area": "anywhere", "keep_out": ["lab"]})
+    guard = Guard(None, {}, RobotLimits(team=section), scene=scene)
+
+    def breaches(here):
+        if here is not None and here[0] > 1.0:
+            guard.know(SceneGraph())
+        return guard.breaches(here)
+
+    drive = Drive(along(0.0, 3.0), breaches)
+    outcome, reason = drive.end(monkeypatch)
+    assert outcome is Outcome.REFUSED and "no outline of a room 'lab'" in reason
+    assert drive.at[0] == pytest.approx(1.1, abs=0.101)
+
+
+@pytest.mark.parametrize(("where", "ends"), [(fenced(keep_out=[ZONE]), True), (fenced(), False)])
+def test_a_robot_that_loses_its_position_stands_where_there_are_fences(monkeypatch, where, ends):
+    lost = [*along(3.0, 4.0), *[None] * 40]
+    drive = Drive(lost, where.breaches, lost_after=2.0, step=0.1)
+    outcome, reason = drive.end(monkeypatch)
+    assert (outcome is Outcome.FAULT) == ends == ("nobody knows where the robot is" in reason)
+    assert 15 <= len(drive.way) <= 20 if ends else not drive.way
+    # A look that fails now and then is no loss.
+    now_and_then = [None if k % 10 else (3.0, 1.0, 0.0) for k in range(200)]
+    assert Drive(now_and_then, where.breaches, lost_after=2.0, step=0.1).end(monkeypatch) == FREE
+
+
+def test_a_lost_position_counts_by_the_wall_clock_where_the_nodes_stands_still(monkeypatch):
+    drive = Drive([None] * 1_000_000, fenced(keep_out=[ZONE]).breaches, lost_after=0.05)
+    outcome, reason = drive.end(monkeypatch)
+    assert outcome is Outcome.FAULT and "nobody knows" in reason

@@ -404,6 +404,20 @@ def test_a_stop_is_obeyed_at_once_and_holds_until_a_person_releases_it(rig):
     assert rig.go(2.0, 1.0)[0] == GoalStatus.STATUS_SUCCEEDED
 
 
+def test_a_robot_that_loses_its_position_stands_where_there_are_fences(ros):
+    limits = {"area": "anywhere", "keep_out": [{"polygon": [[3, 4], [4, 4], [4, 5], [3, 5]]}]}
+    rig = AdapterRig(ros, limits=json.dumps({"team": limits}), **{"navigation.lost_after": 0.3})
+    rig.base.faults = {"navigate_to_pose": "slow"}
+    skill = NavigateTo(position=(7.5, 1.0, 0.0))
+    handle = rig.send(rig.drive, conversions.navigate_to_msg(skill))
+    rig.ros.spin_until(lambda: rig.base.pose.position[0] > 1.1)
+    rig.base.publishes_tf = False
+    name, reason = outcome(rig.finish(handle)[1])
+    assert name is Outcome.FAULT, reason
+    assert reason.startswith("stopped on its way: nobody knows where the robot is")
+    assert rig.base.pose.position[0] < 7.0
+
+
 def test_stale_frames_are_named(rig):
     rig.base.publishes_tf = False
     rig.ros.spin_until(lambda: "stale" in rig.adapter._located_trouble())

@@ -149,6 +149,10 @@ def test_rooms_that_a_person_named_go_before_regions_and_lie_in_the_teams_map():
         ({"name": "hall", "polygon": [[0, 0], [1, 0]]}, r"rooms\[0\].polygon.*three or more"),
         ({"name": "hall", "polygon": [[0, 0], [1, 0], [2, 0]]}, "around an area"),
         ({"name": "hall", "polygon": [[0, 0], ["a", 0], [2, 0]]}, r"got \['a', 0\]"),
+        (
+            {"name": "hall", "polygon": [[0, 0], [3, 2], [3, 0], [0, 3]]},
+            r"rooms\[0\].*crosses itself",
+        ),
         ({"name": "hall", "outline": []}, "no field 'outline'"),
     ],
 )

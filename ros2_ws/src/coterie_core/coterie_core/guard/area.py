@@ -13,8 +13,10 @@ import shapely
 
 from coterie_core.geometry import Vec2, Vec3
 from coterie_core.guard.fences import Fence, pieces_of
+from coterie_core.guard.leaving import Breach, Leaving
 from coterie_core.guard.limits import FloorLimit, KeepOut, Limits, RobotLimits
 from coterie_core.scene import Room, SceneGraph
+from coterie_core.scene.outlines import enclosed
 
 Points = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -22,8 +24,12 @@ Mask = npt.NDArray[np.bool_]
 _MARGIN = 0.5  # [m]
 _BELOW = 0.3
 """How far below a floor's walking surface a point still counts as on it [m]."""
+_FAR = 1e5
+"""Heights beyond this are no house's [m]."""
 _STEP = 0.05
 """Distance between the points of a path that are checked [m]."""
+_NEAR = 0.5
+"""So near to the robot a path begins, and so near to the goal it ends [m]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +72,11 @@ def at(point: Sequence[float]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Zone:
-    """A piece of the floor plan with heights; no shape: all of the plan."""
+    """A piece of the floor plan with heights; no shape: all of the plan. `room` is its id."""
 
     shape: shapely.Geometry | None
     z: tuple[float, float] | None = None
+    room: str = ""
 
     def holds(self, points: Points) -> Mask:
         """Tell which points (n, 3) [m] lie in it."""
@@ -79,6 +86,12 @@ class _Zone:
         if self.shape is not None and mask.any():
             mask &= shapely.contains_xy(self.shape, points[:, 0], points[:, 1])
         return mask
+
+    def distance(self, point: Vec3) -> float:
+        """Return how far a point lies from it [m]; 0 inside."""
+        beside = 0.0 if self.shape is None else self.shape.distance(shapely.Point(point[:2]))
+        low, high = self.z or (-math.inf, math.inf)
+        return math.hypot(beside, max(low - point[2], point[2] - high, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +114,19 @@ class _Rule:
         wrong: Mask = np.not_equal(held, self.inside)
         return wrong
 
+    def breach(self, point: Vec3, on: str = "") -> Breach:
+        """Return how a point breaks it that does; `on` is said of the point."""
+        return Breach(self.where, f"{at(point)}{on} {self.text}", self._away(point))
+
+    def _away(self, point: Vec3) -> float:
+        """Return how far a point that breaks it is from where it is kept [m]."""
+        if self.inside:
+            return min((zone.distance(point) for zone in self.zones), default=math.inf)
+        one = np.array([point], dtype=float)
+        shapes = [zone.shape for zone in self.zones if zone.holds(one)[0]]
+        spot = shapely.Point(point[:2])
+        return float(shapely.union_all([s for s in shapes if s]).boundary.distance(spot))
+
 
 class Zones:
     """Where a robot may be by its limits, with the rooms and floors of a map.
@@ -108,21 +134,31 @@ class Zones:
     Args:
         limits: The limits.
         scene: The map that names of rooms and floors are of; None: none is known.
+        before: The zones of the map before: what this one does not know any more is as it was.
 
     Attributes:
-        unknown: Names that the map does not know, each with its place in the team file.
+        unknown: What the map does not know, by its place in the team file; while there is any, the
+            robot must be nowhere.
     """
 
-    def __init__(self, limits: RobotLimits, scene: SceneGraph | None) -> None:
-        self.unknown: list[str] = []
+    def __init__(
+        self, limits: RobotLimits, scene: SceneGraph | None, before: Zones | None = None
+    ) -> None:
+        self.unknown: dict[str, str] = {}
         self._scene = scene or SceneGraph()
+        self._last = {rule.where: rule.zones for rule in before._rules} if before else {}
         self._rules: list[_Rule] = []
         for where, section in limits.layers:
             self._add(where, section)
 
+    @property
+    def fenced(self) -> bool:
+        """Whether there is any limit of where the robot may be."""
+        return bool(self._rules)
+
     def _add(self, where: str, section: Limits) -> None:
         if section.area and section.area != "anywhere":
-            shape = _union(section.area)
+            shape = self._allowed(section.area, f"{where}.area")
             text = f"is outside the allowed area ({where}.area)"
             self._rules.append(_Rule((_Zone(shape),), True, text, f"{where}.area"))
         if section.floors:
@@ -137,13 +173,21 @@ class Zones:
             text = f"is in {name} that robots keep out of ({place})"
             self._rules.append(_Rule(zones, False, text, place, one.room))
 
+    def _allowed(self, polygons: Sequence[Sequence[Vec2]], where: str) -> shapely.Geometry:
+        shapes = [shapely.Polygon(corners) for corners in polygons]
+        for shape in shapes:
+            if not shape.is_valid:
+                why = shapely.is_valid_reason(shape).lower()
+                self.unknown[where] = f"{where}: no polygon: {why}"
+        return _prepared([shape for shape in shapes if shape.is_valid])
+
     def _floor(self, floor: FloorLimit, where: str) -> _Zone | None:
-        shape = _union(floor.area) if floor.area else None
+        shape = self._allowed(floor.area, f"{where}.area") if floor.area else None
         if floor.z is not None:
             return _Zone(shape, (floor.z[0] - _BELOW, floor.z[1]))
         if floor.name not in self._scene.floors:
             known = ", ".join(self._scene.floors) or "none yet"
-            self.unknown.append(
+            self.unknown[where] = (
                 f"{where}: the map has no floor {floor.name!r} (floors: {known}); give its heights "
                 "as z: [lowest, highest], or a name of the map"
             )
@@ -153,22 +197,22 @@ class Zones:
 
     def _kept_out(self, one: KeepOut, where: str) -> tuple[_Zone, ...]:
         if one.polygon:
-            return (_Zone(_union((one.polygon,)), one.z),)
-        rooms = [r for r in rooms_called(self._scene, one.room) if len(r.polygon) > 2]
-        if not rooms:
+            return (_Zone(_prepared([enclosed(one.polygon)]), one.z),)
+        drawn = {id_: shape for id_, room in self._scene.rooms.items()
+                 if (shape := enclosed(room.polygon))}  # fmt: skip
+        zones = [
+            _Zone(_prepared([drawn[room.id]]), _storey(self._scene, room.floor), room.id)
+            for room in rooms_called(self._scene, one.room)
+            if room.id in drawn
+        ]
+        if not zones:
             names = ", ".join(r.name for r in self._scene.rooms.values() if r.polygon)
-            self.unknown.append(
+            self.unknown[where] = (
                 f"{where}: the map has no outline of a room {one.room!r} (rooms: "
                 f"{names or 'none yet'}); give a polygon, or a room of the map"
             )
-        zones = []
-        for room in rooms:
-            z = None
-            if room.floor in self._scene.floors:
-                low, high = _heights(self._scene, room.floor)
-                z = (low - _BELOW, high)
-            zones.append(_Zone(_union((tuple(room.polygon),)), z))
-        return tuple(zones)
+        lost = [zone for zone in self._last.get(where, ()) if zone.room not in drawn]
+        return (*zones, *lost)
 
     def fences(self) -> tuple[Fence, ...]:
         """Return all limits as outlines."""
@@ -182,32 +226,76 @@ class Zones:
             for rule in self._rules
         )
 
+    def breaches(self, point: Vec3) -> tuple[Breach, ...]:
+        """Return the limits that a point [m] breaks; what the map does not know, it breaks."""
+        one = np.array([point], dtype=float)
+        found = [rule.breach(point) for rule in self._rules if rule.broken(one)[0]]
+        return (*found, *(Breach(f"{where}?", text) for where, text in self.unknown.items()))
+
     def trouble(self, point: Vec3) -> str:
         """Return "" if a point [m] is allowed, else why not."""
-        one = np.array([point], dtype=float)
-        for rule in self._rules:
-            if rule.broken(one)[0]:
-                return f"{at(point)} {rule.text}"
-        return ""
+        return next((one.text for one in self.breaches(point)), "")
+
+    def step_trouble(self, here: Vec3, there: Vec3) -> str:
+        """Return why a robot must not go on from a point [m] to one beside it; "": it may.
+
+        Of the limits that it breaks already, it has to come nearer to where they are kept.
+        """
+        before = {one.where: one.away for one in self.breaches(here)}
+        return next(
+            (o.text for o in self.breaches(there) if not o.away < before.get(o.where, 0.0)), ""
+        )
 
     def path_trouble(self, points: Sequence[Vec3]) -> str:
         """Return "" if a path over these points [m] is allowed, else where and why it is not.
 
-        A path that begins where the robot must not be may lead out of there.
+        A path that begins where the robot must not be may lead out of there: see `Leaving`.
         """
-        if not self._rules or not points:
+        for why in self.unknown.values():
+            return why
+        if not self._rules:
             return ""
         dense = _dense(points)
         broken = np.stack([rule.broken(dense) for rule in self._rules])
         any_broken: Mask = broken.max(axis=0)
-        fine = np.flatnonzero(~any_broken)
-        first = int(fine[0]) if len(fine) else 0
-        bad = np.flatnonzero(any_broken[first:])
-        if not len(bad):
-            return ""
-        k = first + int(bad[0])
-        rule = self._rules[int(np.flatnonzero(broken[:, k])[0])]
-        return f"{at(dense[k].tolist())} on the path {rule.text}"
+        leaving, k = Leaving(), 0
+        for k in range(len(dense)):
+            why = leaving.trouble(*self._found(dense, broken, k))
+            if why:
+                return why
+            if not leaving.open:
+                break
+        else:  # it never gets out
+            return self._found(dense, broken, 0)[1][0].text
+        bad = np.flatnonzero(any_broken[k:])
+        return self._found(dense, broken, k + int(bad[0]))[1][0].text if len(bad) else ""
+
+    def _found(self, dense: Points, broken: Mask, k: int) -> tuple[Vec3, list[Breach]]:
+        """Return a point of a path, and what it breaks."""
+        x, y, z = dense[k].tolist()
+        rules = [self._rules[int(j)] for j in np.flatnonzero(broken[:, k])]
+        return (x, y, z), [rule.breach((x, y, z), " on the path") for rule in rules]
+
+
+def ends_trouble(points: Sequence[Vec3], start: Vec3 | None, goal: Vec3 | None) -> str:
+    """Return why points [m] are no path between two positions; "": they are one.
+
+    Args:
+        points: What was planned.
+        start: Where the robot is; None: that is not known.
+        goal: Where it is to go; None: that is not known.
+    """
+    if len(points) < (1 if start is not None else 2):
+        count = "one point" if points else "no points"
+        return f"the path has {count}, so that nobody knows which way the robot would take"
+    for end, one, name, verb in ((points[0], start, "robot", "begins"),
+                                 (points[-1], goal, "goal", "ends")):  # fmt: skip
+        if one is not None and not (off := math.dist(end[:2], one[:2])) <= _NEAR:
+            return (
+                f"the path {verb} at {at(end)}, {off:.2f} m from the {name} at {at(one)} (at most "
+                f"{_NEAR:g} m), so that nobody knows which way the robot would take"
+            )
+    return ""
 
 
 def rooms_called(scene: SceneGraph, name: str) -> list[Room]:
@@ -222,8 +310,22 @@ def _heights(scene: SceneGraph, floor: str) -> tuple[float, float]:
     return storey.elevation, storey.elevation + storey.ceiling_height
 
 
-def _union(polygons: Sequence[Sequence[Vec2]]) -> shapely.Geometry:
-    shape = shapely.union_all([shapely.Polygon(p).buffer(0) for p in polygons])
+def _storey(scene: SceneGraph, floor: str) -> tuple[float, float] | None:
+    """Return the heights [m] that belong to a storey; None: the map does not know it, so all.
+
+    Storeys leave no gap: what lies below the lowest belongs to that one, and what lies above the
+    highest likewise. So a robot whose pose has no height is on the lowest that the map knows.
+    """
+    if floor not in scene.floors:
+        return None
+    low, high = _heights(scene, floor)
+    others = [other.elevation for other in scene.floors.values()]
+    above = min((one for one in others if one > low), default=_FAR)
+    return (low - _BELOW if min(others) < low else -_FAR, max(high, above - _BELOW))
+
+
+def _prepared(shapes: Sequence[shapely.Geometry]) -> shapely.Geometry:
+    shape = shapely.union_all(shapes)
     shapely.prepare(shape)
     return shape
 

@@ -9,10 +9,11 @@ from typing import NoReturn
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Vec3
-from coterie_core.guard.area import AllowedArea, Zones
+from coterie_core.guard.area import AllowedArea, Zones, ends_trouble
 from coterie_core.guard.fences import Fences
+from coterie_core.guard.leaving import Breach
 from coterie_core.guard.limits import DOCK, SKILL_TYPES, Limits, RobotLimits
-from coterie_core.guard.mass import mass_of_target
+from coterie_core.guard.mass import masses_of_target
 from coterie_core.guard.windows import TimeWindow
 from coterie_core.scene import SceneGraph
 from coterie_core.skills import (
@@ -81,13 +82,13 @@ class Guard:
         places = {place.id: place.position for place in scene.places.values()}
         guard = Guard(AllowedArea.of(scene), places, limits, scene=scene)
         if guard._zones.unknown:
-            raise ValueError("; ".join(guard._zones.unknown))
+            raise ValueError("; ".join(guard._zones.unknown.values()))
         return guard
 
     def know(self, scene: SceneGraph, places: Mapping[str, Vec3] | None = None) -> None:
         """Take in a newer map, and the places that exist now (None: the map's)."""
         self._scene = scene
-        self._zones = Zones(self.limits, scene)
+        self._zones = Zones(self.limits, scene, self._zones)
         self.places = (
             {place.id: place.position for place in scene.places.values()}
             if places is None
@@ -148,23 +149,49 @@ class Guard:
             self._unable(DOCK, embodiment, "it cannot move")
         self._somewhere(DOCK)
 
-    def check_path(self, points: Sequence[Vec3]) -> None:
-        """Let a planned path pass, of which the first point is where the robot is [m, map frame].
+    def check_path(
+        self, points: Sequence[Vec3], start: Vec3 | None = None, goal: Vec3 | None = None
+    ) -> None:
+        """Let a planned path pass.
+
+        Args:
+            points: The path [m, map frame].
+            start: Where the robot is; None: at the first point.
+            goal: Where it is to go; None: to the last point.
 
         Raises:
-            SkillRefused: It leads where the robot must not be; the reason names the limit.
+            SkillRefused: It leads where the robot must not be, and the reason names the limit; or
+                it is no path from the robot to the goal.
         """
-        trouble = self.path_trouble(points)
+        trouble = self.path_trouble(points, start, goal)
         if trouble:
             self._refuse(trouble)
 
-    def path_trouble(self, points: Sequence[Vec3]) -> str:
-        """Return why a path over points [m] must not be taken by the limits; "": it may be."""
-        return self._zones.path_trouble(points)
+    def path_trouble(
+        self, points: Sequence[Vec3], start: Vec3 | None = None, goal: Vec3 | None = None
+    ) -> str:
+        """Return why a path must not be taken, as `check_path` has it; "": it may be."""
+        ends = [one for one in (start, goal) if one is not None]
+        whole = (*ends[: start is not None], *points, *ends[start is not None :])
+        return ends_trouble(points, start, goal) or self._zones.path_trouble(whole)
 
-    def strays(self, position: Vec3) -> str:
-        """Return why a robot must not be at a position [m] by its limits; "": it may be."""
-        return self._zones.trouble(position)
+    def step_trouble(self, here: Vec3, there: Vec3) -> str:
+        """Return why a robot must not go on from here to a point beside it [m]; "": it may."""
+        return self._zones.step_trouble(here, there)
+
+    def breaches(self, position: Vec3 | None) -> tuple[Breach, ...]:
+        """Return the limits that a robot at a position [m] breaks; None: nobody knows where it is.
+
+        Where it is not known, and limits say where it may be, that is what is wrong.
+        """
+        if position is not None:
+            return self._zones.breaches(position)
+        text = "nobody knows where the robot is, and limits say where it may be"
+        return (Breach("limits", text),) if self._zones.fenced else ()
+
+    def strays(self, position: Vec3 | None) -> str:
+        """Return why a robot must not be at a position by its limits, as `breaches` has it."""
+        return next((one.text for one in self.breaches(position)), "")
 
     def _allowed_now(self, name: str, what: str) -> None:
         """Refuse what is not allowed at all, or not at this time.
@@ -197,22 +224,23 @@ class Guard:
         """Return why the robot must not move at all; "": it may."""
         if self.area is None and not self.limits.says_where:
             return NO_AREA
-        return self._zones.unknown[0] if self._zones.unknown else ""
+        return next(iter(self._zones.unknown.values()), "")
 
     def _payload(self, target: Target) -> None:
         layers = self.limits.layers
         bounds = [(w, s, s.payload) for w, s in layers if s.payload is not None]
         if not bounds:
             return
-        mass = mass_of_target(self._scene, target, self._masses())
+        masses = masses_of_target(self._scene, target, self._masses())
+        known = [mass for mass in masses if mass is not None]
         for where, section, payload in bounds:
-            if mass is None and "refuse" in self._answers(section):
+            if len(known) < len(masses) and "refuse" in self._answers(section):
                 self._refuse(
                     f"the mass of {target.label!r} is not known, and {where}.payload allows "
                     f"{payload:g} kg; give its mass under {where}.masses, or write "
                     f"`unknown_mass: allow` there"
                 )
-            if mass is not None and mass > payload:
+            if (mass := max(known, default=0.0)) > payload:
                 self._refuse(
                     f"{target.label!r} weighs {mass:.2f} kg, and {where}.payload allows "
                     f"{payload:g} kg"

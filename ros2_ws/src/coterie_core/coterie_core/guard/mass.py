@@ -24,23 +24,21 @@ def object_mass(thing: SceneObject) -> float | None:
     return None
 
 
-def mass_of_target(
+def masses_of_target(
     scene: SceneGraph, target: Target, by_label: Mapping[str, float]
-) -> float | None:
-    """Return the mass of what a skill acts on [kg]; None: nobody knows it.
+) -> list[float | None]:
+    """Return the masses of all that a skill may act on [kg]; None: nobody knows one of them.
 
     Args:
-        scene: The map: its object of that id, else the nearest one of that label.
+        scene: The map: its object of that id if it is what the target says, else all of that label.
         target: What the skill acts on.
         by_label: Masses by label [kg], where the map tells none.
     """
-    things = [scene.objects[target.instance]] if target.instance in scene.objects else []
-    if not things:
-        near = [
-            (math.dist(thing.box.center, target.position), thing.id)
-            for thing in scene.objects.values()
-            if thing.label.top == target.label
-        ]
-        things = [scene.objects[id_] for away, id_ in sorted(near) if away <= _SAME][:1]
-    known = next((object_mass(thing) for thing in things), None)
-    return by_label.get(target.label) if known is None else known
+    things = [
+        thing
+        for thing in scene.objects.values()
+        if thing.label.top == target.label and thing.box.distance(target.position) <= _SAME
+    ]
+    things = [thing for thing in things if thing.id == target.instance] or things
+    known = [object_mass(thing) for thing in things] or [None]
+    return [by_label.get(target.label) if mass is None else mass for mass in known]

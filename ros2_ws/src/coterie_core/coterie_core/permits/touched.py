@@ -48,7 +48,10 @@ _NAMES = {kind: name for name, kind in SKILL_TYPES.items()}
 _STEP = 0.25
 """Distance between the points of a path whose rooms are looked up [m]."""
 _SAME = 0.3
-"""Distance up to which a target is taken for a thing of the map, whatever it is called [m]."""
+"""Distance from its box up to which a target is taken for a thing of the map, whatever it is
+called [m]."""
+_AS_NEAR = 0.05
+"""Things that are farther from a target than the nearest by no more than this may be meant [m]."""
 _LONGEST_LABEL = 60
 
 
@@ -198,12 +201,18 @@ class Surroundings:
         things = self._scene.objects
         if target.instance in things:
             labels.append(things[target.instance].label.top)
-        near = [
-            (math.dist(thing.box.center, target.position), thing.id) for thing in things.values()
-        ]
-        away, id_ = min(near, default=(math.inf, ""))
-        if away <= _SAME:
-            labels.append(things[id_].label.top)
+        away = {id_: thing.box.distance(target.position) for id_, thing in things.items()}
+        least = min(away.values(), default=math.inf)
+        if least <= _SAME:
+            # What stands on a table, or in a cupboard, is meant, and not that.
+            items = [away[id_] for id_, thing in things.items() if thing.kind == "item"]
+            item = min(items, default=math.inf)
+            first, only = (item, "item") if item <= least + _AS_NEAR else (least, "")
+            labels += [
+                thing.label.top
+                for id_, thing in sorted(things.items(), key=lambda one: (away[one[0]], one[0]))
+                if away[id_] <= first + _AS_NEAR and only in ("", thing.kind)
+            ]
         lines = (one_line(label)[:_LONGEST_LABEL] for label in labels)
         return tuple(dict.fromkeys(line for line in lines if line))
 

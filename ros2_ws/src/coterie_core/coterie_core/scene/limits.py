@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from coterie_core.embedding import MAX_EMBEDDINGS
 from coterie_core.geometry import Box
 from coterie_core.scene.graph import SceneGraph
+from coterie_core.scene.outlines import outline_trouble
 
 FARTHEST = 1e5
 """Positions and lengths beyond this are mistakes of units [m]."""
@@ -18,7 +19,7 @@ MAX_COUNT = 2**31 - 1
 
 
 def beyond_limits(graph: SceneGraph) -> list[str]:
-    """Return a sentence for every value that is too large, too small or too far away."""
+    """Return a sentence for every value that is too large, small or far away, or no outline."""
     return list(_problems(graph))
 
 
@@ -31,6 +32,8 @@ def _problems(graph: SceneGraph) -> Iterator[str]:
     for room in graph.rooms.values():
         for point in room.polygon:
             yield from _far(f"rooms[{room.id!r}].polygon", point)
+        if trouble := outline_trouble(room.polygon):
+            yield f"rooms[{room.id!r}].polygon: {trouble}"
     for way in graph.connections.values():
         where = f"connections[{way.id!r}]"
         yield from _far(f"{where}.position", way.position)

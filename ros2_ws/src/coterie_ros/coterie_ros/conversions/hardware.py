@@ -67,7 +67,12 @@ def battery_to_msg(charge: float, head: Header, *, charging: bool = False) -> Ba
     """Return a battery's state: `charge` is the share that is left, 0 to 1."""
     status = BatteryState.POWER_SUPPLY_STATUS_DISCHARGING
     if charging:
-        status = BatteryState.POWER_SUPPLY_STATUS_CHARGING
+        full = charge >= 1.0
+        status = (
+            BatteryState.POWER_SUPPLY_STATUS_FULL
+            if full
+            else BatteryState.POWER_SUPPLY_STATUS_CHARGING
+        )
     return BatteryState(
         header=head,
         voltage=22.0 + 3.2 * charge,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3, wrap_angle
+from coterie_core.guard import Guard
 from coterie_core.skills import Outcome, Skill, SkillResult
 from habitat_bridge.embedded.body_places import BodyPlaces
 from habitat_bridge.embedded.detector import Sighting
@@ -86,7 +87,7 @@ class Body:
     walk: Walk | None = None
     aside: YieldManeuver | None = None
     halted: bool = False
-    fence: Callable[[Sequence[Vec3]], str] = lambda points: ""
+    guard: Guard | None = None
     drive: Drive | None = None
 
     def turn_toward(self, yaw: float, budget: float) -> tuple[float, bool]:

@@ -83,7 +83,8 @@ def _way_aside(asker: Body, blocker: Body, bodies: Sequence[Body]) -> Walk | Non
 
 def _fenced(body: Body, route: Route) -> bool:
     """Tell whether a route leads where the limits of a robot do not let it be."""
-    return bool(body.fence((body.pose.position, *route.points)))
+    guard = body.guard
+    return guard is not None and bool(guard.path_trouble(route.points, body.pose.position))
 
 
 def _leads(

@@ -82,7 +82,7 @@ def advance_drive(
         )
         # Out of a spot where the body does not fit it may move on.
         free = space.is_free(there) or not space.is_free(body.pose.position)
-        fenced = body.fence((there,)) and not body.fence((body.pose.position,))
+        fenced = body.guard is not None and body.guard.step_trouble(body.pose.position, there)
         if way > 0.0 and (not free or fenced or blocker(body, there)):
             drive.bumped, there = True, body.pose.position
         body.travelled += math.dist(there, body.pose.position)

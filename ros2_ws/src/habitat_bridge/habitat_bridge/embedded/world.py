@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -234,9 +234,9 @@ class EmbeddedWorld:
             self._stop(body)
             body.aside, body.drive = None, None
 
-    def fence(self, robot: str, trouble: Callable[[Sequence[Vec3]], str]) -> None:
+    def fence(self, robot: str, guard: Guard) -> None:
         """Let a robot that moves without a goal keep its limits; see Simulator."""
-        self.body(robot).fence = trouble
+        self.body(robot).guard = guard
 
     def tick(self, dt: float) -> dict[str, SkillResult]:
         """Advance by `dt` [s]; return the results of skills that ended."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import networkx as nx
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3, distance, wrap_angle
+from coterie_core.guard import Guard
 from coterie_core.observation import Observation, RoomView
 from coterie_core.scene import AgentState, SceneGraph
 from coterie_core.skills import (
@@ -214,7 +215,7 @@ class GraphWorld:
         ahead = tuple(self.house.viewpoints[place].position for place in body.route)
         return (self._pose(body).position, *ahead) if ahead else ()
 
-    def fence(self, robot: str, trouble: Callable[[Sequence[Vec3]], str]) -> None:
+    def fence(self, robot: str, guard: Guard) -> None:
         """Nothing to do: nobody makes way on a graph, and nobody is driven."""
 
     def halt(self, robot: str, halted: bool) -> None:

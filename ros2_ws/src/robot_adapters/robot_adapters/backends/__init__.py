@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from coterie_core.embodiment import Embodiment
-from coterie_core.geometry import Vec3
-from robot_adapters.backends.base import ArmBackend, NavigationBackend, Whereabouts, in_tf
+from robot_adapters.backends.base import (
+    AllowPath,
+    ArmBackend,
+    NavigationBackend,
+    Whereabouts,
+    in_tf,
+)
 from robot_adapters.backends.carrying import CarryingNavigation
 
 if TYPE_CHECKING:
@@ -25,7 +29,7 @@ def backends_of(
     where: Ground,
     urdf: str,
     urdf_folder: str,
-    allow: Callable[[Sequence[Vec3]], None],
+    allow: AllowPath,
     must_plan: bool,
 ) -> tuple[NavigationBackend | None, ArmBackend | None]:
     """Return what drives a robot's base and what moves its arm; None: it has none.
@@ -37,8 +41,7 @@ def backends_of(
         where: Where the robot and things are.
         urdf: Text of its URDF; empty: there is none.
         urdf_folder: Where the URDF's meshes may lie; empty: unknown.
-        allow: Takes a planned path, in the team's map; raises SkillRefused where it must not be
-            driven.
+        allow: Takes planned paths; raises SkillRefused where they must not be driven.
         must_plan: Nothing may be driven of which the path is not known: rooms are kept out of.
 
     Raises:
@@ -56,7 +59,7 @@ def _navigation_of(
     settings: AdapterSettings,
     body: Embodiment,
     where: Ground,
-    allow: Callable[[Sequence[Vec3]], None],
+    allow: AllowPath,
     must_plan: bool,
 ) -> NavigationBackend | None:
     kind = settings.navigation.backend

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -31,7 +31,9 @@ class Progress:
 
 
 Feedback = Callable[[Progress], None]
-
+AllowPath = Callable[[Sequence[Vec3], Vec3 | None], object]
+"""Takes a planned path [m] from where the robot is, and the goal that it is to end at (None: at its
+last point), in the team's map; raises SkillRefused where it must not be driven."""
 
 _SHRINK = 0.01
 """Boxes of a semantic map are a little larger than things [m]."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import math
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
@@ -18,7 +17,7 @@ from coterie_core.geometry import Pose, Vec3, quaternion_to_yaw, wrap_angle
 from coterie_core.skills import NavigateTo, Outcome, SkillRefused, SkillResult
 from coterie_ros import conversions
 from coterie_ros.clients import NoAnswer, ServiceClient
-from robot_adapters.backends.base import Feedback, Progress, Whereabouts
+from robot_adapters.backends.base import AllowPath, Feedback, Progress, Whereabouts
 from robot_adapters.backends.goals import Ended, RobotAction, Stopwatch, joined
 from robot_adapters.codes import DOCK, NAVIGATE, PLANNER, SPIN, explain
 
@@ -45,8 +44,8 @@ class Nav2Navigation:
         node: Whose clients and subscriptions it has; made in its `on_start`.
         settings: Names, limits and time-outs.
         where: Where the robot and its map are.
-        allow: Takes a planned path, in the team's map; raises SkillRefused where it must not be
-            driven.
+        allow: Takes a planned path and its goal, in the team's map; raises SkillRefused where it
+            must not be driven.
         must_plan: Nothing may be driven of which the path is not known.
     """
 
@@ -55,7 +54,7 @@ class Nav2Navigation:
         node: AgentNode,
         settings: NavigationSettings,
         where: Whereabouts,
-        allow: Callable[[Sequence[Vec3]], None] = lambda points: None,
+        allow: AllowPath = lambda points, goal: None,
         must_plan: bool = False,
     ) -> None:
         self._must_plan = must_plan
@@ -180,7 +179,7 @@ class Nav2Navigation:
             ]
             length = sum(math.dist(a, b) for a, b in itertools.pairwise(points))
             try:
-                self._allow([self._where.to_team_map(point) for point in points])
+                self._allow([self._where.to_team_map(one) for one in points], goal.position)
             except SkillRefused as refused:
                 return refused.result, length
             return SkillResult(Outcome.SUCCEEDED), length

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from coterie_core.skills import (
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_ros import conversions
-from robot_adapters.backends.base import Feedback, Progress, Whereabouts, in_tf
+from robot_adapters.backends.base import AllowPath, Feedback, Progress, Whereabouts, in_tf
 from robot_adapters.backends.goals import Ended, RobotAction, joined
 from robot_adapters.sensing.own_arm import Grasped
 
@@ -58,7 +57,8 @@ class SkillsNavigation:
         node: Whose clients it has; made in its `on_start`.
         settings: Names and time-outs.
         where: Where the robot and its map are.
-        allow: Takes a path, in the team's map; raises SkillRefused where it must not be driven.
+        allow: Takes a path and its goal, in the team's map; raises SkillRefused where it must not
+            be driven.
         must_plan: Nothing may be driven of which no path is known: rooms are kept out of. Which
             way its own node takes nobody knows; the shortest over the robot's map stands for it.
     """
@@ -68,7 +68,7 @@ class SkillsNavigation:
         node: AgentNode,
         settings: NavigationSettings,
         where: Ground,
-        allow: Callable[[Sequence[Vec3]], None] = lambda points: None,
+        allow: AllowPath = lambda points, goal: None,
         must_plan: bool = False,
     ) -> None:
         self._settings, self._where = settings, where
@@ -140,8 +140,8 @@ class SkillsNavigation:
         if path is None:
             x, y, _ = self._where.to_team_map(target)
             raise Ended(Outcome.UNREACHABLE, f"no way over the map to ({x:.2f}, {y:.2f})")
-        points = (here[:2], *path)
-        self._allow([self._where.to_team_map((x, y, target[2])) for x, y in points])
+        to_team, points = self._where.to_team_map, (here[:2], *path)
+        self._allow([to_team((x, y, target[2])) for x, y in points], to_team(target))
 
     async def look_around(self, feedback: Feedback) -> SkillResult:
         """Turn once about the own axis."""

@@ -18,7 +18,7 @@ from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec2, Vec3, wrap_angle
 from coterie_core.skills import NavigateTo, Outcome, SkillRefused, SkillResult
 from coterie_ros import conversions
-from robot_adapters.backends.base import Feedback, Progress
+from robot_adapters.backends.base import AllowPath, Feedback, Progress
 from robot_adapters.backends.goals import Ended, Stopwatch, joined
 from robot_adapters.backends.obstacles import Ground, Obstacles
 from robot_adapters.sensing.grid_space import GridSpace
@@ -62,8 +62,8 @@ class VelocityNavigation:
         ground: Where the robot is, and its map.
         body: The robot's size and speed.
         needs_map: Nothing is driven before a map came; else without one the way is straight.
-        allow: Takes a planned path, in the team's map; raises SkillRefused where it must not be
-            driven.
+        allow: Takes a planned path and its goal, in the team's map; raises SkillRefused where it
+            must not be driven.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class VelocityNavigation:
         ground: Ground,
         body: Embodiment,
         needs_map: bool,
-        allow: Callable[[Sequence[Vec3]], None] = lambda points: None,
+        allow: AllowPath = lambda points, goal: None,
     ) -> None:
         self._node, self._settings, self._ground, self._allow = node, settings, ground, allow
         self._needs_map = needs_map
@@ -232,7 +232,8 @@ class VelocityNavigation:
                 path = await asyncio.to_thread(space.path, here, target, around)
         if path is not None:
             z = target[2]
-            self._allow([self._ground.to_team_map((x, y, z)) for x, y in (here[:2], *path)])
+            to_team = self._ground.to_team_map
+            self._allow([to_team((x, y, z)) for x, y in (here[:2], *path)], to_team(target))
         return path
 
     async def _follow(

@@ -14,6 +14,7 @@ from coterie_core.free_space.partition import RegionSettings, outline, partition
 from coterie_core.geometry import Vec2, Vec3
 from coterie_core.observation import RoomView
 from coterie_core.scene import Floor, Room
+from coterie_core.scene.outlines import outline_trouble
 from robot_adapters.sensing.grid_space import GridSpace
 from robot_adapters.sensing.plane import MapPose
 
@@ -223,4 +224,6 @@ def _corners(value: object, where: str) -> list[Vec2]:
         corners.append((x, y))
     if len(corners) < 3 or not np.isfinite(corners).all() or Polygon(corners).area < 1e-3:
         raise ValueError(f"{expected} around an area")
+    if trouble := outline_trouble(corners):
+        raise ValueError(f"{expected} in their order around it: {trouble}")
     return corners

@@ -1,0 +1,72 @@
+"""Leaving: the way out of where a robot must not be, for one that stands there already."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coterie_core.geometry import Vec3
+
+_FREE = 0.5
+"""So far from where it began a robot may move about, whatever it broke there [m]."""
+_DETOUR = 4.0
+"""Farther than that it may get by so many times the distance to the nearest way out."""
+_SLACK = 0.1
+"""By so much the distance to the nearest way out may grow again: poses are noisy [m]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A limit that a position breaks.
+
+    Attributes:
+        where: The limit's place in the team file.
+        text: What is wrong, as refusals say it.
+        away: Distance to the nearest position that keeps the limit [m]; inf: nobody knows it.
+    """
+
+    where: str
+    text: str
+    away: float = math.inf
+
+
+class Leaving:
+    """Follows a robot, or a path, that may begin where it must not be.
+
+    A limit that is broken at the first position is forgiven, each for itself: until it is kept for
+    the first time, and only while the robot comes nearer to where it is kept, apart from the first
+    half metre. All other limits hold at once.
+    """
+
+    def __init__(self) -> None:
+        self._begin: Vec3 | None = None
+        self._open: dict[str, tuple[float, float]] = {}
+
+    @property
+    def open(self) -> bool:
+        """Whether a limit that was broken at the beginning has not been kept since."""
+        return bool(self._open)
+
+    def trouble(self, here: Vec3, breaches: Sequence[Breach]) -> str:
+        """Return why the robot must not be here, the next position on its way; "": it may.
+
+        Args:
+            here: The position [m], map frame.
+            breaches: The limits that it breaks.
+        """
+        if self._begin is None:
+            self._begin = here
+            self._open = {one.where: (one.away, one.away) for one in breaches}
+        driven = math.dist(here, self._begin)
+        still: dict[str, tuple[float, float]] = {}
+        wrong = ""
+        for one in breaches:
+            first, least = self._open.get(one.where, (-1.0, -1.0))
+            leaves = one.away <= least + _SLACK and driven <= _FREE + _DETOUR * first
+            if first >= 0.0 and (driven <= _FREE or (leaves and math.isfinite(first))):
+                still[one.where] = (first, min(least, one.away))
+            else:
+                wrong = wrong or one.text
+        self._open = still
+        return wrong
