@@ -350,7 +350,8 @@ def test_a_server_that_dies_and_one_that_returns(rig):
     rig.ros.remove(rig.base)
     name, reason = outcome(rig.finish(handle)[1])
     assert name is Outcome.FAULT, reason
-    assert "server is gone" in reason or "shutting down" in reason or "aborted" in reason
+    # What a server aborts while it goes is tried once more, and then there is none.
+    assert "server is gone" in reason or "no server of" in reason, reason
     rig.ros.spin_until(lambda: "no server" in rig.adapter.navigation.ready())
     name, reason = outcome(rig.go(2.0, 1.0)[1])
     assert name is Outcome.FAULT and "no server of /porter/navigate_to_pose" in reason
