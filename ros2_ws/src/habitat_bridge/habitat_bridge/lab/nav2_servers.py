@@ -156,11 +156,11 @@ class Nav2Servers:
             self.robot.node.problem(f"navigate_to_pose is not offered as {kind.__name__}: {error}")
 
     def _inactive(self, request: Any) -> str:
-        if self._killed is not None:
-            return "bt_navigator was killed"
         return "Nav2 is not active" if self.robot.suffers("navigation_inactive") else ""
 
     def _refused(self, request: Any) -> str:
+        if self._killed is not None:
+            return "bt_navigator was killed"
         if request == self._theirs:  # what a fault sent is struck by none
             self._next = None
             return self._inactive(request)

@@ -57,7 +57,7 @@ _SAMPLE = 0.1
 """Nav2 tells about 98 times a second how far it is; so often that is looked at [s]."""
 _SILENCE, _GAPS = 1.0, 5.0
 """Silence of feedback after which it is asked why [s], or in mean times between two pieces."""
-_UNHEARD = 1.5
+_UNHEARD = 2.0
 """Silence after which a drive is ended though nothing is known to be wrong, in those units."""
 _OLD_PATH = 0.5
 """How long the feedback of a goal may tell what is left of the path before it [s]."""
@@ -270,7 +270,7 @@ class Nav2Navigation:
         if why := self._lost():
             raise Ended(Outcome.FAULT, why)
         if why := await self._inactive():
-            raise Ended(Outcome.FAULT, why)
+            raise Ended(Outcome.FAULT, f"{action.name}: {why}")
 
     async def _inactive(self, timeout: float | None = None) -> str:
         """Return why Nav2 is not active; "": it is, or no lifecycle manager tells."""
