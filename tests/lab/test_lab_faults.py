@@ -47,6 +47,9 @@ NAVIGATE: Cells = {
     "navigate_aborted:code=208": (Outcome.UNREACHABLE, "208"),
     "navigate_aborted:code=4321": (Outcome.FAULT, "4321"),
     "navigate_hangs": (Outcome.TIMED_OUT, "navigate_to_pose"),
+    "navigate_abandoned": (Outcome.FAULT, "without a code"),
+    "navigate_abandoned:times=1": None,  # it is tried once more
+    "navigator_dies": (Outcome.FAULT, "navigate_to_pose"),
     "path_aborted:code=207": (Outcome.TIMED_OUT, "207"),
     "navigation_inactive": (Outcome.FAULT, "active"),
     "navigation_dies": (Outcome.FAULT, "navigate_to_pose"),
@@ -67,7 +70,8 @@ NAVIGATE: Cells = {
 UNDERWAY: Cells = {
     "localization_lost": (Outcome.FAULT, "the drive was ended"),
     "tf_stale": (Outcome.FAULT, "tf"),
-    "navigation_inactive": None,  # what has been accepted goes on
+    "navigation_inactive": (Outcome.FAULT, "not active"),
+    "navigator_dies": (Outcome.FAULT, "has told nothing for"),
     "battery_low": None,  # it brings to an end what it is at
     "navigation_dies": (Outcome.FAULT, "navigate_to_pose"),
     "link_cut": (Outcome.FAULT, "navigate_to_pose"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,22 @@ import numpy as np
 from coterie_bringup.node_parameters import robot_body_parameters
 from coterie_bringup.team import Team
 from coterie_bringup.team_robots import RobotSpec
+from robot_adapters.names import joined
 
 _NAVIGATION = (
     "navigate_to_pose",
     "compute_path_to_pose",
+    "navigate_through_poses",
+    "follow_waypoints",
+    "follow_path",
+    "controller_server/get_parameters",
+    "planner_server/get_parameters",
+    "speed_limit",
     "spin",
+    "backup",
+    "drive_on_heading",
+    "assisted_teleop",
+    "wait",
     "dock_robot",
     "undock_robot",
     "goal_pose",
@@ -63,11 +75,7 @@ def _robot(team: Team, robot: RobotSpec, index: int, seed: int) -> dict[str, Any
         return found
     navigation, arm, sensors = adapter.navigation, adapter.arm, adapter.sensors
     names: dict[str, str] = {}
-
-    def below(namespace: str, name: str) -> str:
-        """Return a name as the adapter resolves it: below the robot's namespace, or as it is."""
-        return name if name.startswith("/") else f"{namespace or robot.name}/{name}"
-
+    below = partial(joined, robot=robot.name)
     for name in _NAVIGATION:
         names[name] = below(navigation.namespace, name)
     if navigation.action:
@@ -75,16 +83,15 @@ def _robot(team: Team, robot: RobotSpec, index: int, seed: int) -> dict[str, Any
     names["cmd_vel"] = below(navigation.namespace, navigation.cmd_vel or "cmd_vel")
     names["scan"] = below(navigation.namespace, navigation.scan)
     names["amcl_pose"] = below(navigation.namespace, navigation.localization or "amcl_pose")
-    names["speed_limit"] = below(navigation.namespace, "speed_limit")
     manager = navigation.lifecycle or "lifecycle_manager_navigation"
     names["lifecycle_manager_navigation/is_active"] = (
         f"{below(navigation.namespace, manager)}/is_active"
     )
-    names["map"] = below(robot.name, sensors.map or "map")
-    tf = below(robot.name, adapter.frames.tf)
+    names["map"] = below(None, sensors.map or "map")
+    tf = below(None, adapter.frames.tf)
     names |= {"tf": tf, "tf_static": f"{tf}_static"}
-    names["battery_state"] = below(robot.name, sensors.battery or "battery_state")
-    names["joint_states"] = below(robot.name, arm.joint_states)
+    names["battery_state"] = below(None, sensors.battery or "battery_state")
+    names["joint_states"] = below(arm.namespace, arm.joint_states)
     trajectory = f"{arm.group}_controller/follow_joint_trajectory"
     usual = {"moveit": "move_action", "trajectory": trajectory}.get(arm.backend)
     if usual is not None:
@@ -96,12 +103,12 @@ def _robot(team: Team, robot: RobotSpec, index: int, seed: int) -> dict[str, Any
     for one, own in zip(sensors.all_cameras(), found["embodiment"]["cameras"], strict=False):
         camera = own["name"]
         if one.depth:
-            names[f"{camera}/depth/image_raw"] = below(robot.name, one.depth)
-            names[f"{camera}/depth/camera_info"] = below(robot.name, one.info)
+            names[f"{camera}/depth/image_raw"] = below(None, one.depth)
+            names[f"{camera}/depth/camera_info"] = below(None, one.info)
         if one.detections.topic:
             solid = "3d" if one.detections.type.endswith("Detection3DArray") else ""
             usual = f"{camera}/detections_3d" if solid else f"{camera}/detections"
-            names[usual] = below(robot.name, one.detections.topic)
+            names[usual] = below(None, one.detections.topic)
     return {
         **found,
         "names": {name: value for name, value in names.items() if value != f"{robot.name}/{name}"},

@@ -123,10 +123,11 @@ def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
     if settings.sensors.map_file:
         parameters["sensors.map_file"] = str(team.resolve(settings.sensors.map_file))
     for part in ("navigation", "arm"):
-        given = parameters.get(f"{part}.namespace", "")
-        if given and not given.startswith("/"):
+        given = parameters.get(f"{part}.namespace")
+        if given is not None and not given.startswith("/"):
             # Below the team's namespace; the node's own names are below the robot's.
-            parameters[f"{part}.namespace"] = "/" + "/".join(filter(None, (team.namespace, given)))
+            space = (team.namespace, given) if given else ()
+            parameters[f"{part}.namespace"] = "/" + "/".join(filter(None, space))
     urdf = described_robot(team, robot)[0] if robot.urdf else ""
     drawn = [room.model_dump(mode="json") for room in team.world.room_outlines]
     return {

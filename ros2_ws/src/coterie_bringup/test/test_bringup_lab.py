@@ -70,3 +70,13 @@ def test_the_team_that_comes_with_coterie_finds_its_robots():
     assert parameters["clock"] == "sim" and parameters["pace"] == 3.0
     assert {r["tf"] for r in robots.values()} == {"own"}
     assert all(not robot["names"] for robot in robots.values())
+
+
+def test_a_nav2_at_the_root_has_plain_names_and_none_given_is_the_robots_name():
+    for root in ("''", "/"):
+        text = TEAM.replace("namespace: nav/porter", f"namespace: {root}")
+        _, robots = robots_of(parse_team(text))
+        names = robots["porter"]["names"]
+        assert names["amcl_pose"] == "/amcl_pose" and names["follow_path"] == "/follow_path"
+        assert names["map"] == "porter/slam/map"
+    assert "amcl_pose" not in robots["runner"]["names"]

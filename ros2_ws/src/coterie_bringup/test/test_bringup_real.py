@@ -207,3 +207,11 @@ def test_a_preset_may_have_the_robots_radius(tmp_path):
     assert json.loads(adapter_parameters(team, team.robots[0])["embodiment"])["radius"] == 0.12
     with pytest.raises(FileProblem, match="urdf and radius exclude each other"):
         parse_team(text.replace("embodiment: slim", "urdf: slim.urdf"))
+
+
+def test_an_empty_namespace_is_the_root_and_none_is_the_robots():
+    for given in ("''", "/"):
+        text = LAB.replace("namespace: nav/walker", f"namespace: {given}")
+        specs = {spec.name: spec for spec in plan(parse_team(text))}
+        assert specs["adapter.walker"].parameters["walker/adapter"]["navigation.namespace"] == "/"
+        assert "navigation.namespace" not in specs["adapter.rover"].parameters["rover/adapter"]

@@ -40,6 +40,7 @@ from coterie_fixtures.checked_robot import (
     with_settings,
 )
 from coterie_msgs.action import Manipulate, NavigateTo
+from robot_adapters.settings import AdapterSettings
 from tf2_msgs.msg import TFMessage
 
 pytestmark = pytest.mark.ros
@@ -184,8 +185,38 @@ def test_servers_that_are_missing_mistyped_or_not_active(ros):
     assert spin.state == "note"
     the(findings, "/ada/compute_path_to_pose", "is of type nav2_msgs/action/Spin")
     the(findings, "/ada/lifecycle_manager_navigation/is_active", "not all of its nodes are active")
-    the(findings, "/ada/controller_server", "lifecycle state is 'inactive'")
+    node = the(findings, "/ada/controller_server", "lifecycle state is 'inactive'")
+    manage = "ros2 service call /ada/lifecycle_manager_navigation/manage_nodes "
+    assert node.remedy.startswith(manage + "nav2_msgs/srv/ManageLifecycleNodes")
+    assert '"{command: 2}"' in node.remedy  # resume
     the(findings, "/ada/battery_state", "percentage is 820")
+
+
+def test_a_service_whose_first_answer_got_lost_is_asked_again(ros):
+    findings = found(ros, deaf=1, duration=4.0)
+    texts = {f.what: f.text for f in findings}
+    assert texts["/ada/lifecycle_manager_navigation/is_active"] == "active"
+
+
+def test_nodes_that_were_never_started_are_started_by_their_manager(ros):
+    findings = found(ros, inactive="unconfigured")
+    node = the(findings, "/ada/controller_server", "lifecycle state is 'unconfigured'")
+    assert '"{command: 0}"' in node.remedy
+
+
+@pytest.mark.parametrize(
+    ("speeds", "state", "words"),
+    [
+        ({"controller_plugins": ["A"], "A.vx_max": 0.3}, "good", "drives at 0.3 m/s of its own"),
+        ({"controller_plugins": ["A", "B"], "A.vx_max": 0.3}, "bad", "of controller B"),
+        ({}, "bad", "cannot be passed on"),
+    ],
+)
+def test_whether_nav2_can_be_held_to_a_speed(ros, speeds, state, words):
+    expected = expected_of("ada", AdapterSettings.model_validate(SETTINGS), speed=0.5)
+    findings = found(ros, expected, parameters=speeds)
+    (speed,) = [f for f in findings if f.what == "/ada/controller_server/get_parameters"]
+    assert speed.state == state and words in speed.text, speed
 
 
 @pytest.mark.parametrize(("scene", "asked"), [("apply_planning_scene", 2), ("", 0)])
@@ -201,6 +232,8 @@ def test_names_as_a_team_file_has_them():
     assert full_name("scan", "ada", "lab", "base") == "/lab/base/scan"
     assert full_name("scan", "ada", "lab", "/base") == "/base/scan"
     assert full_name("/scan", "ada", "lab", "base") == "/scan"
+    for root in ("", "/"):
+        assert full_name("scan", "ada", "lab", root) == "/scan"
 
 
 def test_what_a_probe_cannot_bring_about():

@@ -12,9 +12,19 @@ pytest.importorskip("rclpy")
 pytest.importorskip("nav2_msgs")
 
 from action_msgs.msg import GoalStatus
-from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist
-from nav2_msgs.action import ComputePathToPose, DockRobot, NavigateToPose, Spin
+from action_msgs.srv import CancelGoal
+from geometry_msgs.msg import Point, PoseStamped, PoseWithCovarianceStamped, Twist
+from nav2_msgs.action import (
+    BackUp,
+    ComputePathToPose,
+    DockRobot,
+    NavigateToPose,
+    Spin,
+    UndockRobot,
+)
+from nav2_msgs.msg import SpeedLimit
 from nav_msgs.msg import OccupancyGrid, Odometry
+from rcl_interfaces.srv import GetParameters
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import BatteryState, CompressedImage, Image, JointState, LaserScan
 from std_srvs.srv import Trigger
@@ -27,6 +37,7 @@ from coterie_fixtures.tiny_house import tiny_house
 from coterie_ros import conversions
 from coterie_ros.qos import profile
 from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.lab.faults import parse_fault
 from habitat_bridge.lab.node import LabNode
 from tf2_msgs.msg import TFMessage
 
@@ -87,14 +98,15 @@ def test_nav2_drives_tells_how_far_and_ends_within_its_tolerance(ros):
     assert math.dist(pose.position[:2], (6.0, 2.3)) <= 0.25
     assert abs(pose.yaw - 1.5) <= 0.25
     left = [m.feedback.distance_remaining for m in client.feedback]
-    assert left and left[-1] < left[0]
+    # A goal begins with what was left of the path before it; Nav2 tells with each tick of its tree.
+    assert left[0] == 0.0 and 3.0 < max(left) < 6.0 and left[-1] < 1.0 and len(left) > 30
     assert client.feedback[-1].feedback.current_pose.header.frame_id == "map"
 
 
 @pytest.mark.parametrize(
     ("pose", "code"),
     [
-        (pose_at(0.3, 1.2), 206),  # where the counter stands
+        (pose_at(0.3, 1.2), 208),  # where the counter stands
         (pose_at(60.0, 2.0), 204),
         (pose_at(0.6, 6.2), 208),  # the bathroom, behind a narrow door
         (pose_at(2.0, 2.0, frame="moon"), 0),
@@ -105,7 +117,98 @@ def test_nav2_aborts_with_its_codes(ros, pose, code):
     start_lab(ros)
     end = navigator(ros).end(NavigateToPose.Goal(pose=pose))
     assert end.status == GoalStatus.STATUS_ABORTED
-    assert end.result.error_code == code
+    assert end.result.error_code == code and end.result.error_msg == ""
+
+
+def test_a_path_may_end_off_its_goal_and_is_driven_to_its_end(ros):
+    lab = start_lab(ros)
+    counter = pose_at(0.7, 1.2)
+    paths = ActionUser(ros, ros.node("client"), ComputePathToPose, "r1/compute_path_to_pose")
+    path = paths.end(ComputePathToPose.Goal(goal=counter))
+    last = path.result.path.poses[-1].pose.position
+    assert path.status == GoalStatus.STATUS_SUCCEEDED
+    assert 0.25 < math.dist((last.x, last.y), (0.7, 1.2)) <= 0.5
+    assert navigator(ros).end(NavigateToPose.Goal(pose=counter)).result.error_code == 0
+    there = lab.plant.world.state("r1").pose.position
+    assert math.dist(there[:2], (last.x, last.y)) <= 0.25
+
+
+def test_with_several_planners_a_goal_names_one(ros):
+    start_lab(ros, planners=["GridBased", "Careful"])
+    node = ros.node("client")
+    paths = ActionUser(ros, node, ComputePathToPose, "r1/compute_path_to_pose")
+    ends = [
+        paths.end(ComputePathToPose.Goal(goal=pose_at(6.0, 2.3), planner_id=name))
+        for name in ("", "Unheard", "Careful")
+    ]
+    assert [end.result.error_code for end in ends] == [201, 201, 0]
+    names = ["planner_planned", "planner_plugins"]
+    assert parameters(ros, node, "planner_server", names) == []  # as rclcpp: all or nothing
+    (value,) = parameters(ros, node, "planner_server", names[1:])
+    assert list(value.string_array_value) == ["GridBased", "Careful"]
+
+
+def parameters(ros, node, server, names):
+    client = node.create_client(GetParameters, f"r1/{server}/get_parameters")
+    ros.wait_for_matched(client)
+    return ros.result(client.call_async(GetParameters.Request(names=names))).values
+
+
+@pytest.mark.parametrize("fault", ["navigate_abandoned", "navigator_dies"])
+def test_where_the_tree_ends_alone_the_controller_drives_on_until_it_is_told_not_to(ros, fault):
+    lab = start_lab(ros, pace=1.0)
+    client = navigator(ros)
+    if fault == "navigate_abandoned":
+        lab.faults.add([parse_fault(fault)], lab.plant.world.time)
+    _, end = client.send(NavigateToPose.Goal(pose=pose_at(6.0, 2.3)))
+    position = lambda: lab.plant.world.state("r1").pose.position  # noqa: E731
+    ros.spin_until(lambda: position()[0] > 2.3)
+    if fault == "navigate_abandoned":
+        assert ros.result(end).result.error_code == 0
+    else:
+        lab.faults.add([parse_fault(fault)], lab.plant.world.time)
+        ros.spin_until(lambda: lab._navigation[0]._killed is not None)
+        client.feedback.clear()
+    at = position()[0]
+    ros.spin_until(lambda: position()[0] > at + 0.3)
+    assert len(client.feedback) < 3 or fault == "navigate_abandoned"
+    cancel = ros.node("stop").create_client(CancelGoal, "r1/follow_path/_action/cancel_goal")
+    ros.wait_for_matched(cancel)
+    assert len(ros.result(cancel.call_async(CancelGoal.Request())).goals_canceling) == 1
+    ros.spin_until(lambda: lab.plant.busy == 0)
+    at = position()
+    assert at[0] < 5.9
+    ros.spin(0.3)
+    assert position() == at
+
+
+def test_an_absolute_speed_limit_is_the_speed_that_is_wished_for_and_0_lifts_it(ros):
+    lab = start_lab(ros)
+    node = ros.node("client")
+    told = node.create_publisher(SpeedLimit, "r1/speed_limit", profile("commands"))
+    ros.wait_for_matched(told)
+    names = ["FollowPath.desired_linear_vel"]
+    for limit, percentage, speed in (
+        (1.5, False, 1.5), (9.0, False, 2.0), (50.0, True, 0.5), (0.0, False, 1.0)
+    ):  # fmt: skip
+        told.publish(SpeedLimit(speed_limit=limit, percentage=percentage))
+        ros.spin_until(lambda speed=speed: lab.plant.body("r1").embodiment.linear_speed == speed)
+        assert parameters(ros, node, "controller_server", names)[0].double_value == 1.0
+
+
+def test_a_robot_that_backs_up_goes_on_in_spite_of_zeros_until_it_is_cancelled(ros):
+    lab = start_lab(ros, pace=1.0)
+    node = ros.node("client")
+    back = ActionUser(ros, node, BackUp, "r1/backup")
+    zeros = node.create_publisher(Twist, "r1/cmd_vel", profile("commands"))
+    handle, end = back.send(BackUp.Goal(target=Point(x=1.0), speed=0.3))
+    position = lambda: lab.plant.world.state("r1").pose.position  # noqa: E731
+    ros.spin_until(lambda: (zeros.publish(Twist()), position()[0] < 1.9)[1])
+    ros.result(handle.cancel_goal_async())
+    assert ros.result(end).status == GoalStatus.STATUS_CANCELED
+    at = position()
+    ros.spin(0.3)
+    assert math.dist(position(), at) < 0.1 and at[0] > 1.2
 
 
 def test_a_newer_goal_aborts_the_older_and_a_cancelled_one_stops(ros):
@@ -142,6 +245,12 @@ def test_paths_spins_docks_and_whether_nav2_is_active(ros):
     docks = ActionUser(ros, node, DockRobot, "r1/dock_robot")
     assert docks.end(DockRobot.Goal(dock_id="nowhere")).result.error_code == 901
     assert docks.end(DockRobot.Goal(dock_id="home")).result.success
+    undock = ActionUser(ros, node, UndockRobot, "r1/undock_robot")
+    assert undock.end(UndockRobot.Goal()).result.success
+    # Out of its dock there is nothing to do, which Nav2 calls aborted, without a code.
+    again = undock.end(UndockRobot.Goal())
+    assert again.status == GoalStatus.STATUS_ABORTED
+    assert (again.result.success, again.result.error_code) == (False, 0)
     active = node.create_client(Trigger, "r1/lifecycle_manager_navigation/is_active")
     ros.wait_for_matched(active)
     assert ros.result(active.call_async(Trigger.Request())).success

@@ -58,6 +58,18 @@ THROUGH_POSES = {
 }
 """nav2_msgs/ComputePathThroughPoses, for behavior trees that use it."""
 
+ROUTE = {
+    400: Code("UNKNOWN", Outcome.FAULT, "the route server's log says more"),
+    401: Code("TF_ERROR", Outcome.FAULT, _TF),
+    402: Code("NO_VALID_GRAPH", Outcome.FAULT, "mend the route server's graph"),
+    403: Code("INDETERMINANT_NODES_ON_GRAPH", Outcome.UNREACHABLE, "no node of the graph is near"),
+    404: Code("TIMEOUT", Outcome.TIMED_OUT, "planning a route took too long"),
+    405: Code("NO_VALID_ROUTE", Outcome.UNREACHABLE, "there is no route to the goal"),
+    406: Code("OPERATION_FAILED", Outcome.FAULT, "the route server's log says more"),
+    407: Code("INVALID_EDGE_SCORER_USE", Outcome.FAULT, "mend Nav2's configuration"),
+}
+"""nav2_msgs/ComputeRoute and ComputeAndTrackRoute, for behavior trees with a route server."""
+
 SMOOTHER = {
     500: Code("UNKNOWN", Outcome.FAULT, "the smoother server's log says more"),
     501: Code("INVALID_SMOOTHER", Outcome.FAULT, "mend Nav2's configuration"),
@@ -94,7 +106,7 @@ BEHAVIORS = {
 }
 """Recovery behaviors, whose codes a behavior tree may pass on."""
 
-NAVIGATE = {**CONTROLLER, **PLANNER, **THROUGH_POSES, **SMOOTHER, **BEHAVIORS}
+NAVIGATE = {**CONTROLLER, **PLANNER, **THROUGH_POSES, **ROUTE, **SMOOTHER, **BEHAVIORS}
 """nav2_msgs/NavigateToPose: it passes on the code of the server that failed."""
 
 DOCK = {

@@ -25,7 +25,7 @@ class DockingBase(Protocol):
         ...
 
     async def undock(self) -> SkillResult:
-        """Leave the dock."""
+        """Leave the dock; success with a reason says that the robot was not in it."""
         ...
 
 
@@ -133,6 +133,9 @@ class Docking:
         if not self.docked or self._base is None:
             return SkillResult(Outcome.SUCCEEDED)
         result = await self._base.undock()
+        if result.ok and result.reason and self._battery.charging:
+            why = f"{result.reason}, and its battery charges: look where it stands"
+            return SkillResult(Outcome.FAULT, why)
         if result.ok:
             self.docked = self._charged = False
         elif self._charged:

@@ -111,6 +111,7 @@ class Halt:
         for publisher in (self._velocity, self._event):
             if publisher is not None:
                 self._safely("a publisher", partial(self._node.destroy_publisher, publisher))
+        self._servers, self._velocity, self._event = [], None, None
 
     def _zero(self) -> None:
         if self._velocity is None:

@@ -11,6 +11,13 @@ if TYPE_CHECKING:
 LOOK = "driver/manipulate"
 """Action by which a robot's own node looks around."""
 
+CONTROLLERS = ("controller_server", "controller_plugins")
+PLANNERS = ("planner_server", "planner_plugins")
+"""Nodes of Nav2 below its namespace, and the parameter that names their plugins."""
+OWN_SPEEDS = ("desired_linear_vel", "max_linear_vel", "vx_max", "max_vel_x", "v_linear_max")
+"""Parameters by which controllers have a speed of their own: Regulated Pure Pursuit, its newer
+name, MPPI, DWB, Graceful."""
+
 _NAV2_OUTER = (
     "navigate_to_pose",
     "navigate_through_poses",
@@ -24,11 +31,18 @@ _NAV2_INNER = ("follow_path", "spin", "backup", "drive_on_heading", "assisted_te
 """Actions of Nav2 that others use; they go on where who asked them is gone."""
 
 
-def joined(namespace: str, name: str) -> str:
-    """Return a name below a namespace; one that begins with / stands."""
-    if name.startswith("/") or not namespace:
+def joined(namespace: str | None, name: str, robot: str = "") -> str:
+    """Return a name below a namespace of a team file; one that begins with / stands.
+
+    Args:
+        namespace: None: that of the robot; "" or "/": none, the name is at the root.
+        name: The name.
+        robot: Name of the robot; "": the name stays relative to its namespace.
+    """
+    if name.startswith("/"):
         return name
-    return f"{namespace.rstrip('/')}/{name}"
+    space = robot if namespace is None else namespace.rstrip("/")
+    return f"{space}/{name}" if space or namespace is not None else name
 
 
 def drive_action(navigation: NavigationSettings) -> str:

@@ -10,10 +10,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from coterie_core.plain_data import schema_problems
-from robot_adapters.settings_base import Settings
+from robot_adapters.settings_base import RosName, Settings
 from robot_adapters.settings_motion import ArmSettings, BatterySettings, NavigationSettings
 from robot_adapters.settings_sensing import FrameSettings, MapPoseSettings, SensorSettings
 
+_NONE = "null"
+"""What a parameter of a text that may be none says where it is none."""
 RELAYED = "team"
 """Adapters pass on what cameras see below `<robot>/team/<camera>/`, in frames of the team."""
 
@@ -63,8 +65,7 @@ class AdapterSettings(Settings):
             inner = nested
             for key in rest:
                 inner, part = inner.setdefault(part, {}), key
-            value = values[name]
-            inner[part] = json.loads(value) if kind == "json" and isinstance(value, str) else value
+            inner[part] = _read(values[name], kind)
         try:
             return AdapterSettings.model_validate(nested)
         except ValidationError as error:
@@ -77,7 +78,7 @@ class AdapterSettings(Settings):
         for name, kind in _leaves(AdapterSettings):
             value, usual = (_at(settings, name) for settings in (self, default))
             if value != usual:
-                parameters[name] = _as_json(value) if kind == "json" else value
+                parameters[name] = _written(value, kind)
         return parameters
 
 
@@ -93,26 +94,44 @@ def fields() -> Iterator[tuple[str, Any, Any, bool]]:
         yield (
             name,
             model.model_fields[last],
-            _as_json(value) if kind == "json" else value,
+            _written(value, kind),
             (kind == "json"),
         )
 
 
 def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Give the dotted names of all fields that are no sections, and "json" for structured ones."""
+    """Give the dotted names of all fields that are no sections, and their kinds.
+
+    Structured ones are "json"; a parameter says `null` where an "optional" text is none.
+    """
     for name, field in model.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             yield from _leaves(kind, f"{prefix}{name}.")
         else:
             plain = kind in (bool, int, float, str) or typing.get_origin(kind) is Literal
-            yield f"{prefix}{name}", "" if plain else "json"
+            name_or_none = kind == RosName | None
+            yield f"{prefix}{name}", "" if plain else "optional" if name_or_none else "json"
 
 
 def _at(settings: Any, name: str) -> Any:
     for part in name.split("."):
         settings = getattr(settings, part)
     return settings
+
+
+def _read(value: Any, kind: str) -> Any:
+    """Return what a parameter says."""
+    if kind == "optional" and value == _NONE:
+        return None
+    return json.loads(value) if kind == "json" and isinstance(value, str) else value
+
+
+def _written(value: Any, kind: str) -> Any:
+    """Return a value as a parameter has it."""
+    if kind == "optional" and value is None:
+        return _NONE
+    return _as_json(value) if kind == "json" else value
 
 
 def _as_json(value: Any) -> str:

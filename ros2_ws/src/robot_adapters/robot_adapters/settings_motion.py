@@ -19,10 +19,10 @@ class NavigationSettings(Settings):
         "cmd_vel over the map; skills: the robot's own node serves coterie_msgs/NavigateTo; none: "
         "it does not move.",
     )
-    namespace: RosName = Field(
-        "",
+    namespace: RosName | None = Field(
+        None,
         description="Namespace of the actions of the base, below the team's, or with / in front; "
-        "empty: that of the robot.",
+        "none: that of the robot; empty or /: the root.",
     )
     action: RosName = Field(
         "",
@@ -44,6 +44,11 @@ class NavigationSettings(Settings):
         le=600.0,
         description="Longest time that a server may take to accept a goal or to answer, or may be "
         "away while a goal runs [s].",
+    )
+    planner_id: str = Field(
+        "",
+        description="Name of the planner of Nav2 that is asked for paths; empty: its only one, or "
+        "the first one of its planner server.",
     )
     check_path: bool = Field(
         True,
@@ -173,10 +178,10 @@ class ArmSettings(Settings):
         "FollowJointTrajectory with inverse kinematics of the URDF; skills: the robot's own node "
         "serves coterie_msgs/Manipulate; none: it has no arm, or must not use it.",
     )
-    namespace: RosName = Field(
-        "",
+    namespace: RosName | None = Field(
+        None,
         description="Namespace of the actions of the arm, below the team's, or with / in front; "
-        "empty: that of the robot.",
+        "none: that of the robot; empty or /: the root.",
     )
     action: RosName = Field(
         "",

@@ -49,7 +49,7 @@ def check(
     names = tuple(robot.name for robot in team.robots)
     expected = [
         dataclasses.replace(
-            expected_of(r.name, s, team.namespace, _ways(team, r)),
+            expected_of(r.name, s, team.namespace, _ways(team, r), team.limits_of(r).speed),
             joints=arm_joints(team, r, s),
             team=names,
         )

@@ -8,12 +8,14 @@ from functools import partial
 from typing import Literal
 
 from coterie_ros.names import as_remapped
+from robot_adapters.names import CONTROLLERS, joined
 from robot_adapters.settings import AdapterSettings
 from robot_adapters.settings_sensing import CameraSettings
 
 Own = Callable[..., str]
 
 TRIGGER = "std_srvs/srv/Trigger"
+GET_PARAMETERS = "rcl_interfaces/srv/GetParameters"
 MANIPULATE = "coterie_msgs/action/Manipulate"
 
 
@@ -83,6 +85,7 @@ class Expected:
         joints: Names of the joints that `joint_states` has to tell; none: not known.
         namespace: The team's.
         team: Names of all robots of the team.
+        speed: Highest speed by its limits [m/s]; None: they have none.
     """
 
     robot: str
@@ -98,27 +101,30 @@ class Expected:
     joints: tuple[str, ...] = ()
     namespace: str = ""
     team: tuple[str, ...] = ()
+    speed: float | None = None
 
 
-def full_name(name: str, robot: str, namespace: str, inner: str = "") -> str:
+def full_name(name: str, robot: str, namespace: str, inner: str | None = None) -> str:
     """Return the full name of a topic or server of a team file.
 
     Args:
         name: As the file has it: with / in front it is full already.
         robot: Name of the robot, below whose namespace it is otherwise.
         namespace: The team's.
-        inner: Namespace that the section gives: below the team's, or with / in front.
+        inner: Namespace that the section gives, see `joined`.
     """
-    if name.startswith("/"):
-        return name
-    team = f"/{namespace}" if namespace else ""
-    if inner.startswith("/"):
-        return f"{inner.rstrip('/')}/{name}"
-    return f"{team}/{inner.strip('/') or robot}/{name}"
+    below = joined(inner, name, robot)
+    if below.startswith("/"):
+        return below
+    return f"/{namespace}/{below}" if namespace else f"/{below}"
 
 
 def expected_of(
-    robot: str, settings: AdapterSettings, namespace: str = "", ways: str = ""
+    robot: str,
+    settings: AdapterSettings,
+    namespace: str = "",
+    ways: str = "",
+    speed: float | None = None,
 ) -> Expected:
     """Return what a team file's `adapter` section expects.
 
@@ -128,10 +134,11 @@ def expected_of(
         namespace: The team's.
         ways: Section for which it matters which way the robot drives, such as `limits.keep_out`:
             its adapter drives only where a planner tells that. "": there is none.
+        speed: Highest speed by its limits [m/s]; None: they have none.
     """
     place = f"robots.{robot}.adapter"
 
-    def own(name: str, inner: str = "") -> str:
+    def own(name: str, inner: str | None = None) -> str:
         return full_name(name, robot, namespace, inner)
 
     tf = as_remapped(own(settings.frames.tf), namespace)
@@ -202,6 +209,13 @@ def expected_of(
             )
         )  # fmt: skip
     frames, cameras = settings.frames, sensors.all_cameras()
+    if speed is not None and base.backend == "nav2":
+        servers.append(
+            ExpectedServer(
+                own(f"{CONTROLLERS[0]}/get_parameters", base.namespace), GET_PARAMETERS, "service",
+                "limits.speed",
+            )
+        )  # fmt: skip
     return Expected(
         robot,
         tuple(topics),
@@ -218,6 +232,7 @@ def expected_of(
         as_remapped("/clock", namespace),
         namespace=namespace,
         team=(robot,),
+        speed=speed,
     )
 
 

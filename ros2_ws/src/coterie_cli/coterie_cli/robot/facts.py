@@ -89,6 +89,7 @@ class Facts:
         strangers: Nodes whose definition of a server's type is another than the one installed
             here, by name of the server.
         active: What a lifecycle manager says, by name of its service: whether all is active.
+        speeds: Speed that each controller of Nav2 has of its own [m/s]; None: it does not tell.
         states: Label of the lifecycle state of each node that has one, by name.
         links: Transforms by child frame.
         clock: Whether /clock came; None: it is not used.
@@ -101,6 +102,7 @@ class Facts:
     all_servers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     strangers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     active: dict[str, bool | None] = field(default_factory=dict)
+    speeds: dict[str, float | None] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
     links: dict[str, FrameLink] = field(default_factory=dict)
     clock: bool | None = None

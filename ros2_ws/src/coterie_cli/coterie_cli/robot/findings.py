@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from coterie_cli.robot.expected import Expected, ExpectedServer, ExpectedTopic
+from coterie_cli.robot.expected import (
+    GET_PARAMETERS,
+    Expected,
+    ExpectedServer,
+    ExpectedTopic,
+)
 from coterie_cli.robot.facts import Facts, TopicFacts
 from coterie_cli.robot.finding import Finding, State
 from coterie_cli.robot.near import near_name
 from coterie_cli.robot.seeing import judge_cameras, judge_frames
 from robot_adapters.battery import Battery
+from robot_adapters.names import OWN_SPEEDS
 from robot_adapters.sensing.clocks import AHEAD_OF_ODOMETRY, ClockLimits
 
 _SLOW = 0.5
@@ -55,10 +61,24 @@ def judge(expected: Expected, facts: Facts, where: str = "") -> list[Finding]:
         findings.append(_server(expected, server, facts))
     for node, state in sorted(facts.states.items()):
         if state != "active":
-            remedy = f"ros2 lifecycle set {node} activate, or look at what its log says"
+            remedy = _activated(node, state, facts)
             text = f"its lifecycle state is {state!r}, not 'active'"
             findings.append(Finding(expected.robot, "server", node, "bad", text, remedy))
     return findings
+
+
+def _activated(node: str, state: str, facts: Facts) -> str:
+    """Return what makes a lifecycle node active; its manager goes on saying inactive otherwise."""
+    command = {"unconfigured": 0, "inactive": 2}.get(state)  # startup; resume: it was paused
+    space = node.rsplit("/", 1)[0]
+    for service in facts.active:
+        manager = service.rsplit("/", 1)[0]
+        if command is not None and manager.rsplit("/", 1)[0] == space:
+            return (
+                f"ros2 service call {manager}/manage_nodes nav2_msgs/srv/ManageLifecycleNodes "
+                f'"{{command: {command}}}", or look at what its log says'
+            )
+    return "start it again, and look at what its log says"
 
 
 def _another(nodes: Sequence[str], kind: str) -> tuple[str, str]:
@@ -252,8 +272,22 @@ def _server(expected: Expected, server: ExpectedServer, facts: Facts) -> Finding
         if active is None:
             return finding("bad", "does not answer", "look at the log of the lifecycle manager")
         text = "says that not all of its nodes are active"
-        return finding("bad", text, "activate them, or look at what their logs say")
+        return finding("bad", text, "see what is said of each node; or look at their logs")
+    if server.type == GET_PARAMETERS:
+        return finding(*_speeds(expected, facts))
     return finding("good", "active" if server.lifecycle else f"{server.kind} is there")
+
+
+def _speeds(expected: Expected, facts: Facts) -> tuple[State, str, str]:
+    """Return whether Nav2 can be held to the speed of the limits: only below what it has itself."""
+    silent = [name for name, speed in facts.speeds.items() if speed is None]
+    told = [speed for speed in facts.speeds.values() if speed is not None]
+    if silent or not told:
+        whose = f"controller {', '.join(silent)}" if silent else "its controllers"
+        text = f"does not tell the own speed of {whose} ({', '.join(OWN_SPEEDS)}): limits.speed "
+        remedy = f"give its controllers no more than {expected.speed:g} m/s"
+        return "bad", f"{text}cannot be passed on, and does not hold", remedy
+    return "good", f"drives at {min(told):g} m/s of its own; limits.speed is passed on", ""
 
 
 def _listener(

@@ -12,6 +12,7 @@ from typing import Any
 
 import rclpy
 from lifecycle_msgs.srv import GetState
+from rcl_interfaces.srv import GetParameters
 from rclpy.action import get_action_names_and_types
 from rclpy.context import Context
 from rclpy.node import Node
@@ -27,10 +28,16 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import Trigger
 
 from coterie_cli.robot.definitions import installed_hashes
-from coterie_cli.robot.expected import Expected, ExpectedServer, ExpectedTopic
+from coterie_cli.robot.expected import (
+    GET_PARAMETERS,
+    Expected,
+    ExpectedServer,
+    ExpectedTopic,
+)
 from coterie_cli.robot.facts import Facts, FrameLink, Source, TopicFacts
 from coterie_ros.executors import make_executor
 from coterie_ros.qos import profile
+from robot_adapters.names import CONTROLLERS, OWN_SPEEDS
 
 _LOOK = 0.25
 """Time between two looks at the graph [s]."""
@@ -38,6 +45,8 @@ _SETTLE = 2.5
 """Time without news of the graph after which it counts as known [s]."""
 _PATIENCE = 20.0
 """Longest wait for that [s]."""
+_ANSWER = 1.0
+"""How long an answer may take before it is asked again [s]."""
 _LABELS = 100
 """Class identifiers after which no more are taken down."""
 _PNG_HEADER = 24  # bytes of a PNG up to its height
@@ -76,7 +85,8 @@ class Probe:
         self._executor = make_executor(self._context)
         self._executor.add_node(self._node)
         self._heard: dict[tuple[str, str], float] = {}
-        self._asked: dict[str, tuple[Any, Any]] = {}
+        self._clients: dict[str, Any] = {}
+        self._asked: dict[tuple[str, tuple[str, ...]], tuple[Any, float]] = {}
         self._hashes: dict[str, frozenset[str]] = {}
         self._sim = use_sim_time
         self._clock: float | None = None
@@ -164,6 +174,8 @@ class Probe:
                 if there and server.lifecycle and server.type in kinds:
                     self._ask(server.name, Trigger, partial(self._told, facts, server.name))
                     self._look_beside(server.name, services, facts)
+                elif there and server.type == GET_PARAMETERS and server.type in kinds:
+                    self._ask_speeds(server.name, facts)
 
     def _look_at(self, robot: str, topic: ExpectedTopic, facts: Facts) -> None:
         known = facts.topics.setdefault(topic.name, TopicFacts())
@@ -241,15 +253,48 @@ class Probe:
             if GET_STATE in kinds and node != name and node.rsplit("/", 1)[0] == space:
                 self._ask(name, GetState, partial(self._state, facts, node))
 
-    def _ask(self, name: str, kind: Any, told: Callable[[Any], object]) -> None:
-        """Call a service once; again where the call before did not end."""
-        client, future = self._asked.get(name, (None, None))
-        if client is None:
-            client = self._node.create_client(kind, name)
+    def _ask(self, name: str, kind: Any, told: Callable[[Any], object], *names: str) -> None:
+        """Call a service once; again where no answer came: one to a first call may get lost.
+
+        Args:
+            name: Of the service.
+            kind: Its type.
+            told: Takes the response.
+            *names: Parameters to ask for, where it is a service of parameters.
+        """
+        if name not in self._clients:
+            self._clients[name] = self._node.create_client(kind, name)
+        client, now = self._clients[name], time.monotonic()
+        future, since = self._asked.get((name, names), (None, 0.0))
+        if future is not None and not future.done() and now - since > _ANSWER:
+            client.remove_pending_request(future)
+            future = None
         if future is None and client.service_is_ready():
-            future = client.call_async(kind.Request())
+            future, since = (
+                client.call_async(kind.Request(**({"names": names} if names else {}))),
+                now,
+            )
             future.add_done_callback(lambda f: told(f.result()))
-        self._asked[name] = (client, future)
+        self._asked[name, names] = (future, since)
+
+    def _ask_speeds(self, name: str, facts: Facts) -> None:
+        """Ask a controller server for the speeds that its controllers have of their own.
+
+        One parameter at a time: rclcpp tells none of several where one is unknown.
+        """
+
+        def named(response: Any) -> None:
+            for value in response.values:
+                facts.speeds |= dict.fromkeys(value.string_array_value)
+
+        def told(controller: str, response: Any) -> None:
+            for value in response.values:
+                facts.speeds[controller] = float(value.double_value)
+
+        self._ask(name, GetParameters, named, CONTROLLERS[1])
+        for controller in list(facts.speeds):
+            for own in OWN_SPEEDS:
+                self._ask(name, GetParameters, partial(told, controller), f"{controller}.{own}")
 
     @staticmethod
     def _told(facts: Facts, name: str, response: Any) -> None:

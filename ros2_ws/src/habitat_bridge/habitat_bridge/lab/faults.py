@@ -17,6 +17,8 @@ GOAL_FAULTS: Mapping[str, str] = {
     "navigate_rejected": "NavigateToPose rejects the goal",
     "navigate_aborted": "NavigateToPose aborts on the way with `code`",
     "navigate_hangs": "NavigateToPose accepts and never ends; the robot stands",
+    "navigate_abandoned": "NavigateToPose aborts on the way without a code, and the controller "
+    "drives on",
     "navigate_preempted": "another client's goal, to a place far away, takes the place of the goal "
     "on the way",
     "path_aborted": "ComputePathToPose aborts with `code`",
@@ -31,8 +33,11 @@ GOAL_FAULTS: Mapping[str, str] = {
 """Faults that strike a goal."""
 
 STATE_FAULTS: Mapping[str, str] = {
-    "navigation_inactive": "Nav2's lifecycle manager says not active, and goals are rejected",
+    "navigation_inactive": "Nav2 is paused: its lifecycle manager says not active, a drive is "
+    "aborted without a code, and goals are rejected",
     "navigation_dies": "Nav2's servers are gone, and come back after `duration`",
+    "navigator_dies": "Nav2's bt_navigator is killed: it tells nothing more, is out of the graph "
+    "after 20 s, and the controller drives on to the end of its path",
     "arm_dies": "MoveIt's and the controllers' servers are gone",
     "other_types": "NavigateToPose has the type of another distribution",
     "arm_in_collision": "MoveIt finds the start state in collision",

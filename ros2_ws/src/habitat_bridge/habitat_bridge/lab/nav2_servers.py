@@ -1,4 +1,4 @@
-"""Nav2's servers of one robot: drive, plan, turn, dock, and whether they are active."""
+"""Nav2's servers of one robot: drive, plan, turn, back up, dock, and whether they are active."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
-from nav2_msgs.action import ComputePathToPose, DockRobot, NavigateToPose, Spin, UndockRobot
-from nav2_msgs.msg import SpeedLimit
+from nav2_msgs.action import (
+    BackUp,
+    ComputePathToPose,
+    DockRobot,
+    NavigateToPose,
+    Spin,
+    UndockRobot,
+)
 from nav_msgs.msg import Path
 from std_srvs.srv import Trigger
 
@@ -23,23 +29,30 @@ from coterie_ros.safe_publisher import RCLError
 from coterie_ros.serving import GoalContext
 from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.driving import Velocity
+from habitat_bridge.lab.controller import Controller, InnerAction, at_base, serve_parameters
 from habitat_bridge.lab.faults import Fault
 from habitat_bridge.lab.navigation import (
     FAILED_TO_MAKE_PROGRESS,
     GOAL_TOLERANCE,
+    INVALID_PLANNER,
     PLANNER_TF_ERROR,
     NoPath,
     navigation_code,
     plan,
 )
-from habitat_bridge.lab.plant import BaseJob
 from habitat_bridge.lab.servers import MortalServer
 from habitat_bridge.simulator import RobotState
 
 if TYPE_CHECKING:
     from habitat_bridge.lab.robot import LabRobotNode
 
-_FEEDBACK_PERIOD = 0.2  # [s] of simulated time
+_FEEDBACK_PERIOD = 0.01
+"""Nav2 ticks its behavior tree, and tells how far it is, so often: about 98 times a second [s]."""
+_PLANNING = 0.1
+"""How long the first feedback of a goal still tells what is left of the path before it [s]."""
+_SPIN_PERIOD = 0.2  # [s] of simulated time between two pieces of feedback of a turn
+_LEASE = 20.0
+"""How long a process that was killed is still in the graph: DDS's usual lease [s]."""
 _FAULT_AFTER = 1.5  # [s] on the way before a goal fails
 _DOCK_NOT_IN_DB, _DOCK_FAILED_TO_STAGE, _DOCK_UNKNOWN = 901, 903, 999
 _SPIN_TIMEOUT = 701
@@ -65,9 +78,25 @@ class Nav2Servers:
         self._navigate = MortalServer(
             node, NavigateToPose, topic("navigate_to_pose"), self._drive, check=self._refused
         )
+        self.controller = Controller(robot)
+        self.inner = {
+            name: InnerAction(node, topic(name))
+            for name in (
+                "navigate_through_poses",
+                "follow_waypoints",
+                "drive_on_heading",
+                "assisted_teleop",
+                "wait",
+            )
+        }
+        planners = robot.settings.planners
+        serve_parameters(
+            node, topic("planner_server/get_parameters"), {"planner_plugins": planners}
+        )
         others: tuple[tuple[Any, str, Any], ...] = (
             (ComputePathToPose, "compute_path_to_pose", self._path),
             (Spin, "spin", self._spin),
+            (BackUp, "backup", self._back_up),
             (DockRobot, "dock_robot", self._dock),
             (UndockRobot, "undock_robot", self._undock),
         )
@@ -76,6 +105,8 @@ class Nav2Servers:
             for kind, name, work in others
         ]
         self._typed: Any = NavigateToPose
+        self._killed: float | None = None
+        self._left = 0.0
         self._next: Fault | None = None
         self._other: ActionClient | None = None
         self._theirs: NavigateToPose.Goal | None = None
@@ -83,7 +114,6 @@ class Nav2Servers:
         stamped = robot.settings.stamped_velocity
         kind = TwistStamped if stamped else Twist
         node.subscribe(kind, topic("cmd_vel"), "commands", self._velocity)
-        node.subscribe(SpeedLimit, topic("speed_limit"), "commands", self._limit_speed)
         node.subscribe(PoseStamped, topic("goal_pose"), "commands", self._goal_pose)
         node.subscribe(
             PoseWithCovarianceStamped, topic("initialpose"), "commands", self._initial_pose
@@ -95,10 +125,18 @@ class Nav2Servers:
         """Let servers die and come back as the faults say; for the executor's thread."""
         gone = self.robot.suffers("navigation_dies") or self.robot.suffers("link_cut")
         if gone:
+            self.robot.node.loop.call(self.controller.cancel)
             for server in (self._navigate, *self._others):
                 if server.alive:
                     server.end()
             return
+        if self.robot.suffers("navigator_dies"):  # it alone; what it began goes on
+            now = self.robot.time
+            self._killed = now if self._killed is None else self._killed
+            if now - self._killed > _LEASE and self._navigate.alive:
+                self._navigate.end()
+            return
+        self._killed = None
         wanted: Any = Spin if self.robot.suffers("other_types") else NavigateToPose
         if wanted is not self._typed:
             self._typed = wanted
@@ -121,6 +159,8 @@ class Nav2Servers:
         return "Nav2 is not active" if self.robot.suffers("navigation_inactive") else ""
 
     def _refused(self, request: Any) -> str:
+        if self._killed is not None:
+            return "bt_navigator was killed"
         if request == self._theirs:  # what a fault sent is struck by none
             self._next = None
             return self._inactive(request)
@@ -146,7 +186,7 @@ class Nav2Servers:
         result = NavigateToPose.Result()
         robot = self.robot
         if robot.without_pose:
-            return goal.abort(_coded(result, PLANNER_TF_ERROR, "robot pose is not available"))
+            return goal.abort(_coded(result, PLANNER_TF_ERROR))
         try:
             target = self._target(goal.request.pose)
         except BadGoal:
@@ -155,55 +195,74 @@ class Nav2Servers:
             return goal.abort(result)
         if fault is not None and fault.kind == "navigate_hangs":
             await asyncio.Event().wait()
-        begin = robot.stamp
-
-        def feedback(state: RobotState) -> None:
-            took = max(robot.stamp - begin, 0.0)
-            speed = math.hypot(*state.linear[:2])
-            eta = state.remaining / speed if speed > 0.01 and state.remaining > 0.1 else 0.0
-            goal.feedback(
-                NavigateToPose.Feedback(
-                    current_pose=robot.pose_stamped(robot.localization.believed(state.pose)),
-                    navigation_time=conversions.duration_to_msg(took),
-                    estimated_time_remaining=conversions.duration_to_msg(eta),
-                    distance_remaining=float(state.remaining),
-                )
-            )
-
+        telling = robot.node.loop.spawn(self._tell(goal), "feedback")
         try:
-            await robot.in_world(lambda: plan(robot.body, target.position))
-            drive = asyncio.ensure_future(self._go(target, feedback))
-            ended = await self._until(drive, fault)
+            route = await robot.in_world(lambda: plan(robot.body, target.position))
+            end = Pose(route.points[-1], target.yaw)  # as near to the goal as the planner got
+            ended = await self._until(robot.node.loop.spawn(self.controller.follow(end)), fault)
         except NoPath as none:
-            return goal.abort(_coded(result, none.code, str(none)))
+            return goal.abort(_coded(result, none.code))
+        finally:
+            telling.cancel()
         if ended is None:
-            assert fault is not None
+            if fault is None or fault.kind == "navigate_abandoned":
+                return goal.abort(result)
             if fault.kind == "navigate_preempted":
                 # Their goal ends this one, as every newer goal does, but not the sending of it.
                 await asyncio.shield(robot.node.loop.spawn(self._another_goal(), "another client"))
                 return goal.abort(result)  # theirs was not accepted
             code = FAILED_TO_MAKE_PROGRESS if fault.code is None else fault.code
-            return goal.abort(_coded(result, code, "a fault of the lab"))
-        if ended.ok:
-            return goal.succeed(result)
-        return goal.abort(_coded(result, navigation_code(ended), ended.reason))
+            return goal.abort(_coded(result, code))
+        if ended.outcome in (Outcome.SUCCEEDED, Outcome.CANCELLED):
+            return goal.succeed(result)  # its tree takes a path that was cancelled for one followed
+        return goal.abort(_coded(result, navigation_code(ended)))
+
+    async def _tell(self, goal: GoalContext) -> None:
+        """Tell how far a drive is with every tick of the tree; at first of the path before it."""
+        robot = self.robot
+        begin, first = robot.stamp, asyncio.get_running_loop().time()
+        while True:
+            state = robot.state
+            took = max(robot.stamp - begin, 0.0)
+            if asyncio.get_running_loop().time() - first > _PLANNING:
+                self._left = float(state.remaining)
+            speed = math.hypot(*state.linear[:2])
+            eta = self._left / speed if speed > 0.01 and self._left > 0.1 else 0.0
+            if self._killed is None and not robot.suffers("link_cut"):
+                goal.feedback(
+                    NavigateToPose.Feedback(
+                        current_pose=robot.pose_stamped(robot.localization.believed(state.pose)),
+                        navigation_time=conversions.duration_to_msg(took),
+                        estimated_time_remaining=conversions.duration_to_msg(eta),
+                        distance_remaining=self._left,
+                    )
+                )
+            await asyncio.sleep(_FEEDBACK_PERIOD)
 
     async def _until(
         self, drive: asyncio.Future[SkillResult], fault: Fault | None
     ) -> SkillResult | None:
         """Return how a drive ended; None where a fault, or a pose that gets lost, ended it."""
-        begin = self.robot.stamp
+        begin, robot = self.robot.stamp, self.robot
+        abandoned = False
         try:
             while True:
                 await asyncio.wait({drive}, timeout=0.05)
-                if fault is not None and (self.robot.stamp - begin > _FAULT_AFTER or drive.done()):
+                if self._killed is not None:  # it answers no more, and its controller drives on
+                    abandoned = True
+                    await asyncio.Event().wait()
+                if fault is not None and (robot.stamp - begin > _FAULT_AFTER or drive.done()):
+                    abandoned = fault.kind == "navigate_abandoned"
                     return None
                 if drive.done():
                     return drive.result()
-                if self.robot.without_pose:
+                if robot.suffers("navigation_inactive"):
+                    return None
+                if robot.without_pose:
                     raise NoPath(PLANNER_TF_ERROR, "robot pose is not available")
         finally:
-            drive.cancel()
+            if not abandoned:
+                self.controller.cancel()
 
     async def _another_goal(self) -> None:
         """Send the robot far away as another client of Nav2 does, a person at RViz for example."""
@@ -222,35 +281,11 @@ class Nav2Servers:
         except (GoalRejected, NoAnswer) as error:
             robot.node.problem(f"{robot.name}: the goal of another client: {error}")
 
-    async def _go(self, target: Pose, feedback: Any) -> SkillResult:
-        skill = Drive(position=target.position, yaw=target.yaw, tolerance=GOAL_TOLERANCE)
-        return await self._at_base(
-            feedback, lambda job: self.robot.plant.begin(self.robot.name, skill, job)
-        )
-
-    async def _at_base(self, feedback: Any, begin: Any) -> SkillResult:
-        """Have the base do something; cancelling this stops it."""
+    async def _go(self, target: Pose) -> SkillResult:
+        """Drive to a pose, as a server does that moves the base itself."""
         robot = self.robot
-        loop = asyncio.get_running_loop()
-        end: asyncio.Future[SkillResult] = loop.create_future()
-        due = 0.0
-
-        def settle(result: SkillResult) -> None:
-            if not end.done():
-                end.set_result(result)
-
-        def progress(state: RobotState) -> None:
-            nonlocal due
-            if robot.plant.world.time >= due:
-                due = robot.plant.world.time + _FEEDBACK_PERIOD
-                feedback(state)
-
-        job = BaseJob(lambda result: robot.node.loop.call(settle, result), progress)
-        robot.post(lambda: begin(job))
-        try:
-            return await asyncio.shield(end)
-        finally:
-            robot.post(lambda: robot.plant.cancel(robot.name, job))
+        skill = Drive(position=target.position, yaw=target.yaw, tolerance=GOAL_TOLERANCE)
+        return await at_base(robot, lambda job: robot.plant.begin(robot.name, skill, job))
 
     def _target(self, pose: PoseStamped) -> Pose:
         """Return the pose in the house that belongs to a goal.
@@ -270,16 +305,19 @@ class Nav2Servers:
         robot, request, result = self.robot, goal.request, ComputePathToPose.Result()
         fault = robot.strike("path")
         if fault is not None:
-            return goal.abort(_coded(result, fault.code or 200, "a fault of the lab"))
+            return goal.abort(_coded(result, fault.code or 200))
+        planners = robot.settings.planners
+        if request.planner_id not in planners and (request.planner_id or len(planners) > 1):
+            return goal.abort(_coded(result, INVALID_PLANNER))
         if robot.without_pose and not request.use_start:
-            return goal.abort(_coded(result, PLANNER_TF_ERROR, "robot pose is not available"))
+            return goal.abort(_coded(result, PLANNER_TF_ERROR))
         try:
             target = self._target(request.goal)
             route = await robot.in_world(lambda: plan(robot.body, target.position))
-        except BadGoal as bad:
-            return goal.abort(_coded(result, PLANNER_TF_ERROR, str(bad)))
+        except BadGoal:
+            return goal.abort(_coded(result, PLANNER_TF_ERROR))
         except NoPath as none:
-            return goal.abort(_coded(result, none.code, str(none)))
+            return goal.abort(_coded(result, none.code))
         believed = robot.localization.believed
         result.path = Path(header=robot.header(robot.settings.map_frame))
         points = _spaced(route.points)
@@ -294,60 +332,73 @@ class Nav2Servers:
         robot, result = self.robot, Spin.Result()
         fault = robot.strike("spin")
         if fault is not None:
-            return goal.abort(_coded(result, fault.code or 703, "a fault of the lab"))
+            return goal.abort(_coded(result, fault.code or 703))
         angle = float(goal.request.target_yaw)
         if not math.isfinite(angle):
-            return goal.abort(_coded(result, 700, "target_yaw is no number"))
+            return goal.abort(_coded(result, 700))
         begin, turned = robot.stamp, 0.0
 
         def feedback(state: RobotState) -> None:
             nonlocal turned
-            turned += abs(state.angular) * _FEEDBACK_PERIOD
+            turned += abs(state.angular) * _SPIN_PERIOD
             goal.feedback(Spin.Feedback(angular_distance_traveled=float(turned)))
 
         allowed = conversions.time_from_msg(goal.request.time_allowance) or math.inf
         spin = asyncio.ensure_future(
-            self._at_base(feedback, lambda job: robot.plant.spin(robot.name, angle, job))
+            at_base(robot, lambda job: robot.plant.spin(robot.name, angle, job), feedback)
         )
         try:
             while not spin.done():
                 await asyncio.wait({spin}, timeout=0.05)
                 if robot.stamp - begin > allowed and not spin.done():
-                    return goal.abort(_coded(result, _SPIN_TIMEOUT, "exceeded time allowance"))
+                    return goal.abort(_coded(result, _SPIN_TIMEOUT))
         finally:
             spin.cancel()
         took = max(robot.stamp - begin, 0.0)
         result.total_elapsed_time = conversions.duration_to_msg(took)
-        return goal.succeed(result) if spin.result().ok else goal.abort(_coded(result, 703, ""))
+        return goal.succeed(result) if spin.result().ok else goal.abort(_coded(result, 703))
+
+    async def _back_up(self, goal: GoalContext) -> Any:
+        """Drive straight back by velocities, as fast as asked for."""
+        robot, request = self.robot, goal.request
+        begin = robot.state.pose.position
+        back = Velocity(-abs(float(request.speed)))
+        try:
+            while math.dist(robot.state.pose.position, begin) < abs(request.target.x):
+                robot.post(lambda: robot.plant.drive(robot.name, back))
+                await asyncio.sleep(0.05)
+        finally:
+            robot.post(lambda: robot.plant.drive(robot.name, Velocity()))
+        return goal.succeed(BackUp.Result())
 
     async def _dock(self, goal: GoalContext) -> Any:
         robot, request, result = self.robot, goal.request, DockRobot.Result()
         result.success = False
         fault = robot.strike("dock")
         if fault is not None:
-            return goal.abort(_coded(result, fault.code or 905, "a fault of the lab"))
+            return goal.abort(_coded(result, fault.code or 905))
         dock = robot.dock
         if request.use_dock_id and request.dock_id not in ("", robot.settings.dock):
-            return goal.abort(_coded(result, _DOCK_NOT_IN_DB, f"no dock {request.dock_id!r}"))
+            return goal.abort(_coded(result, _DOCK_NOT_IN_DB))
         if not request.use_dock_id:
             try:
                 dock = self._target(request.dock_pose)
-            except BadGoal as bad:
-                return goal.abort(_coded(result, _DOCK_UNKNOWN, str(bad)))
+            except BadGoal:
+                return goal.abort(_coded(result, _DOCK_UNKNOWN))
         c, s = math.cos(dock.yaw), math.sin(dock.yaw)
         x, y, z = dock.position
         staging = Pose((x - _STAGING * c, y - _STAGING * s, z), dock.yaw)
         if request.navigate_to_staging_pose:
             goal.feedback(DockRobot.Feedback(state=DockRobot.Feedback.NAV_TO_STAGING_POSE))
-            ended = await self._go(staging, lambda state: None)
+            ended = await self._go(staging)
             if ended.outcome is Outcome.UNREACHABLE:  # a dock in a corner: straight to it
-                ended = await self._go(dock, lambda state: None)
+                ended = await self._go(dock)
             if not ended.ok:
-                return goal.abort(_coded(result, _DOCK_FAILED_TO_STAGE, ended.reason))
+                return goal.abort(_coded(result, _DOCK_FAILED_TO_STAGE))
         goal.feedback(DockRobot.Feedback(state=DockRobot.Feedback.CONTROLLING))
-        ended = await self._go(dock, lambda state: None)
+        ended = await self._go(dock)
         if not ended.ok:
-            return goal.abort(_coded(result, 905, ended.reason))
+            return goal.abort(_coded(result, 905))
         robot.charging = True
         result.success = True
         return goal.succeed(result)
@@ -355,16 +406,18 @@ class Nav2Servers:
     async def _undock(self, goal: GoalContext) -> Any:
         robot, result = self.robot, UndockRobot.Result()
         result.success = False
+        if not robot.charging:  # "Robot is not in the dock, no need to undock"
+            return goal.abort(result)
         c, s = math.cos(robot.dock.yaw), math.sin(robot.dock.yaw)
         x, y, z = robot.dock.position
         for far in (-_STAGING, _STAGING):  # back out of it; a dock in a corner is left ahead
             away = Pose((x + far * c, y + far * s, z), robot.dock.yaw)
-            ended = await self._go(away, lambda state: None)
+            ended = await self._go(away)
             if ended.ok:
                 robot.charging = False
                 result.success = True
                 return goal.succeed(result)
-        return goal.abort(_coded(result, 905, ended.reason))
+        return goal.abort(_coded(result, 905))
 
     # -- teleoperation and RViz ------------------------------------------------------------------
 
@@ -375,27 +428,13 @@ class Nav2Servers:
             velocity = Velocity(float(speed.x), float(speed.y), float(twist.angular.z))
             self.robot.post(lambda: self.robot.plant.drive(self.robot.name, velocity))
 
-    def _limit_speed(self, message: SpeedLimit) -> None:
-        """Drive no faster from now on; 0 takes the limit away, as Nav2's controllers have it."""
-        robot, limit = self.robot, float(message.speed_limit)
-        if not math.isfinite(limit) or limit < 0.0:
-            return
-        fastest = robot.embodiment.linear_speed
-        speed = fastest * limit / 100.0 if message.percentage else limit
-        speed = min(speed, fastest) if limit > 0.0 else fastest
-
-        def apply() -> None:
-            robot.body.embodiment = robot.embodiment.model_copy(update={"linear_speed": speed})
-
-        robot.post(apply)
-
     async def _goal_pose(self, message: PoseStamped) -> None:
         try:
             target = self._target(message)
         except BadGoal as bad:
             self.robot.node.problem(f"{self.robot.name}/goal_pose: {bad}")
         else:
-            await self._go(target, lambda state: None)
+            await self.controller.follow(target)
 
     def _initial_pose(self, message: PoseWithCovarianceStamped) -> None:
         robot = self.robot
@@ -409,8 +448,9 @@ class Nav2Servers:
             robot.post(lambda: robot.localization.believe(given, robot.body.pose))
 
 
-def _coded(result: Any, code: int, message: str) -> Any:
-    result.error_code, result.error_msg = code, message
+def _coded(result: Any, code: int) -> Any:
+    """Give a result its code; Nav2's planner and controller leave `error_msg` empty."""
+    result.error_code = code
     return result
 
 

@@ -13,14 +13,16 @@ from habitat_bridge.embedded.occupancy import CELL
 # Error codes of Nav2 on Jazzy, by server.
 FAILED_TO_MAKE_PROGRESS = 105
 CONTROLLER_UNKNOWN = 100
+INVALID_PLANNER = 201
 PLANNER_TF_ERROR = 202
 START_OCCUPIED = 205
 GOAL_OUTSIDE_MAP = 204
-GOAL_OCCUPIED = 206
 NO_VALID_PATH = 208
 
 GOAL_TOLERANCE = 0.25
 """How far from its goal a robot may stand [m], and by how much it may be turned [rad]."""
+PLANNER_TOLERANCE = 0.5
+"""How far from its goal a path may end [m], as NavFn's default has it."""
 
 
 class NoPath(Exception):
@@ -43,11 +45,8 @@ def plan(body: Body, goal: Vec3) -> Route:
     inside = all(o <= g <= e for o, g, e in zip(occupancy.origin, goal, edge, strict=False))
     if not inside or occupancy.room_index(goal) < 0:
         raise NoPath(GOAL_OUTSIDE_MAP, f"the goal ({goal[0]:.2f}, {goal[1]:.2f}) is off the map")
-    spot = space.nearest_free(goal, GOAL_TOLERANCE, near=here)
-    if spot is None or math.dist(spot[:2], goal[:2]) > GOAL_TOLERANCE:
-        other = space.nearest_free(goal, GOAL_TOLERANCE)
-        if other is None or math.dist(other[:2], goal[:2]) > GOAL_TOLERANCE:
-            raise NoPath(GOAL_OCCUPIED, f"the goal ({goal[0]:.2f}, {goal[1]:.2f}) is occupied")
+    spot = space.nearest_free(goal, PLANNER_TOLERANCE, near=here)
+    if spot is None or math.dist(spot[:2], goal[:2]) > PLANNER_TOLERANCE:
         raise NoPath(NO_VALID_PATH, "failed to create a plan: no valid path")
     try:
         return space.plan(here, spot)

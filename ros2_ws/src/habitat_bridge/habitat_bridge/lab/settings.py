@@ -16,8 +16,9 @@ class LabRobot(RobotSpec):
     `tf`: `own` is Nav2's way, `/<robot>/tf` with plain frames; `shared` is one `/tf` with frames
     below the robot's name. `frames` holds other names of `map`, `odom` and `base_link`; all other
     frames then have what stands before the last / of the base's. `map_origin` is where the robot's
-    own map frame lies in the house. `names` holds topics, services and actions that have another
-    name than usual, by the usual one.
+    own map frame lies in the house. `planners` are the plugins of its planner_server: where
+    there are several, a goal has to name one. `names` holds topics, services and actions that have
+    another name than usual, by the usual one.
     """
 
     tf: Literal["own", "shared"] = "own"
@@ -29,6 +30,7 @@ class LabRobot(RobotSpec):
     moveit: bool = True
     dock: str = Field("home", max_length=60)
     stamped_velocity: bool = False
+    planners: tuple[str, ...] = ("GridBased",)
     names: dict[str, str] = Field(default_factory=dict)
     frames: dict[str, str] = Field(default_factory=dict)
 

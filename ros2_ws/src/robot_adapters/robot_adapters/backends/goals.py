@@ -8,8 +8,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from action_msgs.msg import GoalInfo, GoalStatus, GoalStatusArray
-from action_msgs.srv import CancelGoal
+from action_msgs.msg import GoalStatus, GoalStatusArray
 
 from coterie_core.geometry import Vec3
 from coterie_core.skills import Outcome, SkillResult
@@ -33,6 +32,10 @@ class Ended(Exception):
     def __init__(self, outcome: Outcome, reason: str, bears_at: Vec3 | None = None) -> None:
         super().__init__(reason)
         self.result = SkillResult(outcome, reason, bears_at=bears_at)
+
+
+class TakenOver(Ended):
+    """Another client's goal took the place of ours: what moves now is not ours to end."""
 
 
 class Stopwatch:
@@ -75,7 +78,6 @@ class RobotAction:
         self._node = node
         self._timeout = server_timeout
         self._client = ActionClient(node, action_type, name)
-        self._cancel = node.urgent.node.create_client(CancelGoal, f"{name}/_action/cancel_goal")
         self._statuses: dict[bytes, int] = {}
         node.subscribe(GoalStatusArray, f"{name}/_action/status", "latched", self._on_status)
 
@@ -87,14 +89,6 @@ class RobotAction:
     async def wait(self) -> bool:
         """Wait until a server is there; False where none came in time."""
         return await self._client.wait(self._timeout)
-
-    def halt(self) -> None:
-        """Cancel all goals of the action, whoever sent them; returns at once, from any thread."""
-        # The zero id and stamp stand for all goals (action_msgs/CancelGoal).
-        request = CancelGoal.Request(goal_info=GoalInfo())
-        self._node.urgent.post(
-            lambda: self._cancel.call_async(request) if self._cancel.service_is_ready() else None
-        )
 
     async def run(
         self,
@@ -150,7 +144,7 @@ class RobotAction:
                 f"{self.name}: somebody else cancelled the goal; a person may have taken over",
             )
         if end.status == GoalStatus.STATUS_ABORTED and await self._taken_over(goal_id):
-            raise Ended(
+            raise TakenOver(
                 Outcome.CANCELLED,
                 f"{self.name}: another client's goal took the place of ours; a person may have "
                 "taken over",

@@ -48,7 +48,11 @@ class GripperClient:
     """
 
     def __init__(
-        self, node: AgentNode, settings: GripperSettings, namespace: str, server_timeout: float
+        self,
+        node: AgentNode,
+        settings: GripperSettings,
+        namespace: str | None,
+        server_timeout: float,
     ) -> None:
         self._settings = settings
         self._parallel = settings.backend == "parallel_gripper"

@@ -5,36 +5,62 @@ from __future__ import annotations
 import asyncio
 import itertools
 import math
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from nav2_msgs.action import ComputePathToPose, DockRobot, NavigateToPose, Spin, UndockRobot
-from nav2_msgs.msg import SpeedLimit
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from coterie_core.geometry import Pose, Vec3, quaternion_to_yaw, wrap_angle
-from coterie_core.skills import NavigateTo, Outcome, SkillRefused, SkillResult
+from coterie_core.skills import (
+    POSITION_TOLERANCE,
+    NavigateTo,
+    Outcome,
+    SkillRefused,
+    SkillResult,
+)
 from coterie_ros import conversions
-from coterie_ros.clients import NoAnswer, ServiceClient
+from coterie_ros.clients import GoalEnd, NoAnswer, ServiceClient
 from robot_adapters.backends.base import AllowPath, Feedback, Progress, Whereabouts
-from robot_adapters.backends.goals import Ended, RobotAction, Stopwatch, joined
+from robot_adapters.backends.goals import Ended, RobotAction, Stopwatch, TakenOver
+from robot_adapters.backends.nav2_servers import Nav2Parameters, SpeedCap
 from robot_adapters.codes import DOCK, NAVIGATE, PLANNER, SPIN, explain
+from robot_adapters.halting import Halt
+from robot_adapters.names import drive_action, joined
+from robot_adapters.settings import AdapterSettings
+from robot_adapters.standing import come_to_rest
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
     from robot_adapters.settings_motion import NavigationSettings
 
 _WATCH_PERIOD = 0.1
-_SPEED_PERIOD = 2.0
 _MOVED = 0.05  # [m] and [rad] that count as progress
 _MOST_POINTS = 6
 """Points near a goal that a path is asked for, before the goal counts as out of reach."""
 _STOPS_OFF = 0.25
 """How far from a goal Nav2 ends a drive [m]: its goal checker's usual xy_goal_tolerance."""
+_ARRIVED = 0.1
+"""A path may end so far from its goal in any case [m]: planners go by the cells of a grid."""
 _STEPS_OF_A_TURN = 4
-_ZEROS = 5
-"""Zero velocities that a stop sends: best-effort links lose some."""
+_PATH_BEGINS = 0.5
+"""How far from the robot a path of its own begins at most [m]."""
+_CLEARED = 1.0
+"""How long servers may take to say that what moves the base is cancelled [s]."""
+_BRAKING = 3.0
+"""How long a robot may take to come to rest after a drive [s]."""
+_SAMPLE = 0.1
+"""Nav2 tells about 98 times a second how far it is; so often that is looked at [s]."""
+_SILENCE, _GAPS = 1.0, 5.0
+"""Silence of feedback after which it is asked why [s], or in mean times between two pieces."""
+_UNHEARD = 2.0
+"""Silence after which a drive is ended though nothing is known to be wrong, in those units."""
+_OLD_PATH = 0.5
+"""How long the feedback of a goal may tell what is left of the path before it [s]."""
 
 
 class Nav2Navigation:
@@ -60,9 +86,7 @@ class Nav2Navigation:
         self._must_plan = must_plan
         self._node, self._settings, self._where, self._allow = node, settings, where, allow
         space, wait = settings.namespace, settings.server_timeout
-        self._drive = RobotAction(
-            node, NavigateToPose, joined(space, settings.action or "navigate_to_pose"), wait
-        )
+        self._drive = RobotAction(node, NavigateToPose, drive_action(settings), wait)
         self._plan = RobotAction(
             node, ComputePathToPose, joined(space, "compute_path_to_pose"), wait
         )
@@ -74,10 +98,14 @@ class Nav2Navigation:
             if settings.lifecycle
             else None
         )
-        self._velocity = None
-        if settings.cmd_vel:
-            kind = TwistStamped if settings.stamped_velocity else Twist
-            self._velocity = node.publisher(kind, joined(space, settings.cmd_vel), "odometry")
+        self._parameters = Nav2Parameters(node, space)
+        self._planner = settings.planner_id
+        self._cap: SpeedCap | None = None
+        self._base = Halt(
+            node.urgent.node,
+            AdapterSettings(navigation=settings, frames={"base": where.base_frame}),
+        )
+        node.at_end(self._base.destroy)
         self._spread: tuple[float, float] | None = None
         self._paused = False
         if settings.localization:  # amcl latches it, and says it again only when the robot moves
@@ -95,33 +123,12 @@ class Nav2Navigation:
     # -- what every backend does ---------------------------------------------------------------
 
     def halt(self) -> None:
-        """Cancel all goals of the base and send zero velocities."""
-        for action in (self._drive, self._spin, self._dock, self._undock):
-            action.halt()
-        if self._velocity is not None:
-            message = Twist()
-            if self._settings.stamped_velocity:
-                # What is not stamped is too old for drivers and multiplexers that look.
-                head = conversions.header(self._node.now(), self._where.base_frame)
-                message = TwistStamped(header=head)
-            for _ in range(_ZEROS):
-                self._velocity.publish(message)
+        """Do nothing: the base's velocities are Nav2's own, which `halting.Halt` cancels."""
 
     def limit_speed(self, speed: float) -> None:
-        """Tell Nav2's controllers a speed limit [m/s], again and again: they forget it."""
-        topic = joined(self._settings.namespace, "speed_limit")
-        limits = self._node.publisher(SpeedLimit, topic, "messages")
-        self._node.every(
-            _SPEED_PERIOD,
-            lambda: limits.publish(
-                SpeedLimit(
-                    header=conversions.header(self._node.now(), ""),
-                    percentage=False,
-                    speed_limit=float(speed),
-                )
-            ),
-            "speed limit",
-        )
+        """Hold Nav2's controllers below a speed [m/s] until the node is deactivated."""
+        space = self._settings.namespace
+        self._cap = SpeedCap(self._node, space, speed, self._parameters)
 
     def ready(self) -> str:
         """Return "" where the base can drive now, else why not."""
@@ -141,6 +148,7 @@ class Nav2Navigation:
             if spread is None
             else f"{spread[0]:.2f} m, {math.degrees(spread[1]):.0f} degrees",
             "paused": self._paused,
+            **({} if self._cap is None else {"speed_limit": self._cap.figure}),
         }
 
     # -- skills --------------------------------------------------------------------------------
@@ -148,42 +156,54 @@ class Nav2Navigation:
     async def navigate(self, skill: NavigateTo, goal: Pose, feedback: Feedback) -> SkillResult:
         """Drive to a pose of the team's map, or as near to it as `skill` allows."""
         try:
-            await self._require_ready(self._drive)
-            point, length = await self._reachable(skill, goal)
-            yaw = skill.yaw if skill.yaw is not None else self._heading(point, goal)
-            await self._drive_to(Pose(point, yaw), length, feedback)
+            try:
+                await self._go(skill, goal, feedback)
+            except _WithoutCode:  # a busy computer's behavior tree gives up so, and it passes
+                await self._go(skill, goal, feedback)
         except Ended as end:
             return end.result
         except RuntimeError as error:
             return SkillResult(Outcome.FAULT, str(error))
         return SkillResult(Outcome.SUCCEEDED)
 
-    async def path(self, goal: Pose) -> tuple[SkillResult, float]:
+    async def path(self, goal: Pose, target: Vec3, within: float) -> tuple[SkillResult, float]:
         """Return whether the base can get to a pose of the team's map, and how long the way is [m].
 
-        The length is NaN where nobody can tell.
+        Args:
+            goal: The pose.
+            target: What the robot is to get near to, team's map [m].
+            within: How near [m]: planners may end a path before its goal.
+
+        Returns:
+            The length is NaN where nobody can tell.
         """
         if not self._plan.there:
             return SkillResult(Outcome.SUCCEEDED), math.nan
         try:
-            end = await self._plan.run(
-                ComputePathToPose.Goal(goal=self._stamped(goal)),
-                timeout=2.0 * self._settings.server_timeout,
-            )
+            end = await self._planned(goal)
         except Ended as ended:
             return ended.result, math.nan
-        if end.succeeded and end.result.error_code == 0:
-            points = [
-                (p.pose.position.x, p.pose.position.y, p.pose.position.z)
-                for p in end.result.path.poses
-            ]
-            length = sum(math.dist(a, b) for a, b in itertools.pairwise(points))
-            try:
-                self._allow([self._where.to_team_map(one) for one in points], goal.position)
-            except SkillRefused as refused:
-                return refused.result, length
-            return SkillResult(Outcome.SUCCEEDED), length
-        return self._explained(self._plan, PLANNER, end.result), math.nan
+        if not end.succeeded or end.result.error_code != 0:
+            return self._explained(self._plan, PLANNER, end.result), math.nan
+        points = [
+            self._where.to_team_map((p.pose.position.x, p.pose.position.y, p.pose.position.z))
+            for p in end.result.path.poses
+        ]
+        length = sum(math.dist(a, b) for a, b in itertools.pairwise(points))
+        why, outcome = "", Outcome.UNREACHABLE
+        if not points:
+            why = "it planned a path without a pose"
+        elif (off := math.dist(points[-1][:2], target[:2])) > within:
+            why = f"the path ends {off:.2f} m from the target; tolerated are {within:g} m"
+        elif (off := math.dist(points[0][:2], self._where.pose().position[:2])) > _PATH_BEGINS:
+            why, outcome = f"the path begins {off:.2f} m from where the robot is", Outcome.FAULT
+        if why:
+            return SkillResult(outcome, f"{self._plan.name}: {why}"), length
+        try:
+            self._allow(points, goal.position)
+        except SkillRefused as refused:
+            return refused.result, length
+        return SkillResult(Outcome.SUCCEEDED), length
 
     async def look_around(self, feedback: Feedback) -> SkillResult:
         """Turn once about the own axis, as the settings say."""
@@ -212,7 +232,7 @@ class Nav2Navigation:
             max_staging_time=settings.timeout,
         )  # fmt: skip
         try:
-            end = await self._dock.run(goal, timeout=settings.timeout, watch=self._watch_person)
+            end = await self._moving(self._dock, goal, settings.timeout)
         except Ended as ended:
             return ended.result
         if end.succeeded and end.result.success:
@@ -220,19 +240,24 @@ class Nav2Navigation:
         return self._explained(self._dock, DOCK, end.result)
 
     async def undock(self) -> SkillResult:
-        """Drive out of the dock; where Nav2 does not know that it is in one, nothing is to do."""
+        """Drive out of the dock; success has a reason where Nav2 says that it is in none."""
         if not self._undock.there:
             return SkillResult(Outcome.SUCCEEDED)
         try:
-            end = await self._undock.run(
+            end = await self._moving(
+                self._undock,
                 UndockRobot.Goal(max_undocking_time=self._settings.stall_timeout),
-                timeout=2.0 * self._settings.stall_timeout,
-                watch=self._watch_person,
+                2.0 * self._settings.stall_timeout,
             )
         except Ended as ended:
             return ended.result
         if end.succeeded and end.result.success:
             return SkillResult(Outcome.SUCCEEDED)
+        if not end.result.success and end.result.error_code == 0:
+            # Jazzy's docking server ends so, without a word, where the robot is in no dock.
+            if why := await self._inactive():
+                return SkillResult(Outcome.FAULT, f"{self._undock.name}: aborted; {why}")
+            return SkillResult(Outcome.SUCCEEDED, f"{self._undock.name}: it is in no dock")
         return self._explained(self._undock, DOCK, end.result)
 
     # -- inside --------------------------------------------------------------------------------
@@ -244,23 +269,101 @@ class Nav2Navigation:
             raise Ended(Outcome.FAULT, self._missing(action))
         if why := self._lost():
             raise Ended(Outcome.FAULT, why)
-        if self._active is None or not await self._active.wait(0.0):
-            return  # no lifecycle manager of this name: the action's server itself tells
+        if why := await self._inactive():
+            raise Ended(Outcome.FAULT, f"{action.name}: {why}")
+
+    async def _inactive(self, timeout: float | None = None) -> str:
+        """Return why Nav2 is not active; "": it is, or no lifecycle manager tells."""
+        if self._active is None or not self._active.there:
+            return ""  # the action's server itself tells
+        name = self._node.resolve_service_name(self._active.name)
         try:
             answer = await self._active.call(
-                Trigger.Request(), timeout=self._settings.server_timeout, attempts=1
+                Trigger.Request(), timeout=timeout or self._settings.server_timeout, attempts=1
             )
         except NoAnswer as error:
-            raise Ended(Outcome.FAULT, str(error)) from None
-        if not answer.success:
-            raise Ended(
-                Outcome.FAULT,
-                f"{self._active.name} says that Nav2 is not active; it may be paused: activate it",
-            )
+            return str(error)
+        if answer.success:
+            return ""
+        return f"{name} says that Nav2 is not active; it may be paused: activate it"
 
-    @staticmethod
-    def _missing(action: RobotAction) -> str:
-        return f"no server of {action.name}: is Nav2 running, in this ROS_DOMAIN_ID?"
+    def _missing(self, action: RobotAction) -> str:
+        name = self._node.resolve_service_name(action.name)
+        return (
+            f"no server of {name}: is Nav2 running, in this ROS_DOMAIN_ID and in "
+            "navigation.namespace?"
+        )
+
+    async def _moving(
+        self,
+        action: RobotAction,
+        goal: Any,
+        timeout: float,
+        watch: Callable[[], Awaitable[SkillResult]] | None = None,
+        on_feedback: Callable[[Any], object] | None = None,
+    ) -> GoalEnd:
+        """Run a goal that moves the base; the robot stands when this ends.
+
+        A behavior tree that gives up, or is gone, may leave what it began: all that may move the
+        base is cancelled, unless the goal succeeded, or another client's took its place.
+        """
+
+        async def watched() -> SkillResult:
+            result = await (watch or self._watch_person)()
+            self._cancel()  # before the wait for what the goal's own server says
+            return result
+
+        self._node.urgent.post(self._base.forget)
+        motion = asyncio.ensure_future(
+            action.run(goal, timeout=timeout, on_feedback=on_feedback, watch=watched)
+        )
+        try:
+            end = await asyncio.shield(motion)
+        except TakenOver:
+            raise
+        except Ended as ended:
+            if moves := await self._clear():
+                raise Ended(ended.result.outcome, f"{ended.result.reason}; {moves}") from None
+            raise
+        except asyncio.CancelledError:
+            self._cancel()
+            motion.cancel()
+            await asyncio.wait({motion})
+            await self._rests()
+            raise
+        if end.succeeded:
+            if not await self._rests():
+                return end
+            self._node.problem("Nav2 says that it has arrived, and the robot moves on")
+        if moves := await self._clear():
+            raise Ended(Outcome.FAULT, moves)
+        return end
+
+    def _cancel(self) -> None:
+        self._node.urgent.post(self._base.send)
+
+    async def _rests(self) -> float:
+        return await come_to_rest(self._pose, partial(Stopwatch, self._node), _BRAKING)
+
+    async def _clear(self) -> str:
+        """Cancel all that may move the base; return that it moves on, if it does."""
+        self._cancel()
+        watch = Stopwatch(self._node)
+        await asyncio.sleep(_WATCH_PERIOD)
+        while self._base.unanswered and watch.elapsed() < _CLEARED:
+            await asyncio.sleep(_WATCH_PERIOD)
+        speed = await self._rests()
+        if not speed:
+            return ""
+        moves = f"all is cancelled, and the robot still moves at {speed:.2f} m/s: stop it"
+        self._node.problem(moves)
+        return moves
+
+    def _pose(self) -> Pose | None:
+        try:
+            return self._where.pose()
+        except RuntimeError:
+            return None
 
     def _lost(self) -> str:
         settings = self._settings
@@ -281,6 +384,26 @@ class Nav2Navigation:
             )
         return ""
 
+    async def _go(self, skill: NavigateTo, goal: Pose, feedback: Feedback) -> None:
+        await self._require_ready(self._drive)
+        point, length = await self._reachable(skill, goal)
+        yaw = skill.yaw if skill.yaw is not None else self._heading(point, goal)
+        await self._drive_to(Pose(point, yaw), length, feedback)
+
+    async def _planned(self, goal: Pose) -> GoalEnd:
+        """Ask for a path; where there are several planners and none is named, of the first one."""
+        while True:
+            end = await self._plan.run(
+                ComputePathToPose.Goal(goal=self._stamped(goal), planner_id=self._planner),
+                timeout=2.0 * self._settings.server_timeout,
+            )
+            if end.result.error_code != ComputePathToPose.Result.INVALID_PLANNER or self._planner:
+                return end
+            names = await self._parameters.planners()
+            if not names:
+                return end
+            self._planner = names[0]
+
     async def _reachable(self, skill: NavigateTo, goal: Pose) -> tuple[Vec3, float]:
         """Return the point to drive to and the length of the path (NaN: not known)."""
         tolerance = 0.0 if skill.place else skill.tolerance
@@ -300,7 +423,9 @@ class Nav2Navigation:
             return points[0], math.nan
         first: SkillResult | None = None
         for point in points[:_MOST_POINTS]:
-            answer, length = await self.path(Pose(point, self._heading(point, goal)))
+            within = POSITION_TOLERANCE if skill.place else max(skill.tolerance, _ARRIVED)
+            pose = Pose(point, self._heading(point, goal))
+            answer, length = await self.path(pose, goal.position, within)
             if answer.ok:
                 return point, length
             first = first or answer
@@ -320,25 +445,26 @@ class Nav2Navigation:
 
     async def _drive_to(self, pose: Pose, length: float, feedback: Feedback) -> None:
         drive = _Drive(self, length, feedback)
-        end = await self._drive.run(
+        if self._cap is not None:
+            await self._cap.tell()
+        end = await self._moving(
+            self._drive,
             NavigateToPose.Goal(pose=self._stamped(pose)),
-            timeout=self._settings.timeout,
-            on_feedback=drive.on_feedback,
-            watch=drive.watch,
+            self._settings.timeout,
+            drive.watch,
+            drive.on_feedback,
         )
         if not end.succeeded:
             result = self._explained(self._drive, NAVIGATE, end.result)
-            raise Ended(result.outcome, result.reason)
+            kind = Ended if end.result.error_code else _WithoutCode
+            raise kind(result.outcome, result.reason)
 
     async def _turn(self) -> None:
-        end = await self._spin.run(
-            Spin.Goal(
-                target_yaw=2.0 * math.pi,
-                time_allowance=conversions.duration_to_msg(self._settings.stall_timeout),
-            ),
-            timeout=2.0 * self._settings.stall_timeout,
-            watch=self._watch_person,
+        goal = Spin.Goal(
+            target_yaw=2.0 * math.pi,
+            time_allowance=conversions.duration_to_msg(self._settings.stall_timeout),
         )
+        end = await self._moving(self._spin, goal, 2.0 * self._settings.stall_timeout)
         if not end.succeeded:
             result = self._explained(self._spin, SPIN, end.result)
             raise Ended(result.outcome, result.reason)
@@ -360,7 +486,10 @@ class Nav2Navigation:
     def _explained(self, action: RobotAction, codes: Any, result: Any) -> SkillResult:
         code, said = int(result.error_code), str(getattr(result, "error_msg", ""))
         if code == 0:
-            words = f": {said[:200]}" if said else "; its server's log says why"
+            words = (
+                f": {said[:200]}" if said else "; its server's log says why; on a busy computer "
+            )
+            words += "" if said else "raise default_server_timeout of Nav2's bt_navigator"
             return SkillResult(Outcome.FAULT, f"{action.name}: aborted without a code{words}")
         return explain(action.name, codes, code, said)
 
@@ -382,6 +511,10 @@ class Nav2Navigation:
         self._paused = bool(message.data)
 
 
+class _WithoutCode(Ended):
+    """Nav2 has aborted a drive and does not say why."""
+
+
 class _Drive:
     """One drive: tells how far it has come, and ends it where it must not go on."""
 
@@ -389,10 +522,22 @@ class _Drive:
         self._owner, self._feedback = owner, feedback
         self._longest = length
         self._last: tuple[float, float, float, float, int] | None = None
-        self._still = Stopwatch(owner._node)
+        self._still = self._heard = Stopwatch(owner._node)
+        self._first = self._last_heard = self._due = 0.0
+        self._count = 0
 
     def on_feedback(self, message: Any) -> None:
-        """Take Nav2's feedback."""
+        """Take Nav2's feedback, of which a part is enough."""
+        self._count += 1
+        now = self._last_heard = time.monotonic()
+        if now < self._due:
+            return
+        self._due = now + _SAMPLE
+        self._first = self._first or now
+        self._heard = Stopwatch(self._owner._node)
+        self._take(message, now - self._first < _OLD_PATH)
+
+    def _take(self, message: Any, old: bool) -> None:
         pose, left = message.current_pose.pose, float(message.distance_remaining)
         o = pose.orientation
         yaw = quaternion_to_yaw((o.x, o.y, o.z, o.w))
@@ -405,7 +550,7 @@ class _Drive:
         ):
             self._last = now
             self._still = Stopwatch(self._owner._node)
-        if math.isfinite(left) and left > 0.0:
+        if math.isfinite(left) and left > 0.0 and not old:
             self._longest = max(left, self._longest) if self._longest == self._longest else left
             self._feedback(Progress(min(max(1.0 - left / self._longest, 0.0), 1.0), left))
 
@@ -418,9 +563,31 @@ class _Drive:
                 return SkillResult(Outcome.CANCELLED, "a person drives the robot or has paused it")
             if why := owner._lost():
                 return SkillResult(Outcome.FAULT, f"the drive was ended: {why}")
+            if found := await self._silent():
+                return SkillResult(Outcome.FAULT, found)
             idle = self._still.elapsed()
             if idle > owner._settings.stall_timeout:
                 return SkillResult(
                     Outcome.TIMED_OUT,
                     f"{owner._drive.name}: no progress for {idle:.0f} s; the goal was cancelled",
                 )
+
+    async def _silent(self) -> str:
+        """Return what is wrong where feedback came and comes no more; "": it comes."""
+        owner, heard = self._owner, self._heard
+        if self._count < 2:
+            return ""
+        gap = (self._last_heard - self._first) / (self._count - 1)
+        patience = max(_SILENCE, _GAPS * gap)
+        if heard.elapsed() < patience:
+            return ""
+        found = "its server is gone" if not owner._drive.there else ""
+        found = found or await owner._inactive(_SILENCE)
+        while not found and self._heard is heard and heard.elapsed() < _UNHEARD * patience:
+            await asyncio.sleep(_WATCH_PERIOD)
+        if self._heard is not heard:
+            return ""
+        return (
+            f"the drive was ended: {owner._drive.name} has told nothing for {heard.elapsed():.1f} s"
+            f"; {found or 'its process may hang or be gone'}"
+        )
