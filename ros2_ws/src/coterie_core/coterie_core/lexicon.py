@@ -159,7 +159,7 @@ class Lexicon(BaseModel):
         own = [
             (re.compile(rf"\b{_plural(label)}\b"), _Name(label[:-2] or label, label))
             for label in map(normalized, labels)
-            if label not in _NO_NAMES and not names.keys() & {label, *singulars(label)}
+            if label not in ("", *_NO_NAMES) and not names.keys() & {label, *singulars(label)}
         ]
         if not own:
             return self
