@@ -147,7 +147,7 @@ def find_wheels(scene: Scene) -> list[Joint]:
 
 
 def _rolling(scene: Scene) -> list[tuple[Joint, float, bool]]:
-    """Return what turns freely about a horizontal axis: its lowest height, whether named a wheel."""
+    """Return what turns freely about a level axis, its lowest height, whether it is named a wheel."""
     tree, bodies = scene.tree, scene.bodies
     found: list[tuple[Joint, float, bool]] = []
     for joint in tree.joints.values():
@@ -262,7 +262,7 @@ def _belted(scene: Scene, wheels: list[Joint]) -> list[str]:
         }
         across = [scene.poses[name][1, 3] for name in row]
         raised = sum(height > 0.03 for height in row.values())
-        if not (2 <= len(row) - raised and raised and float(np.ptp(across)) < 0.1):
+        if not (len(row) - raised >= 2 and raised and float(np.ptp(across)) < 0.1):
             return []
         names += row
     return names

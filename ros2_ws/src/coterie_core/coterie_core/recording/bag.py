@@ -366,7 +366,7 @@ class BagRecording:
         return _MAPS[0]
 
     def _join_trees(self) -> None:
-        """Make one tree of all transforms, or where namespaces share names one for each of them."""
+        """Make one tree of all transforms, or one of each namespace where they share names."""
         common = self._trees.pop("", None) or TransformBuffer()
         times = Counter(frame for tree in self._trees.values() for frame in tree.parents)
         if max(times.values(), default=0) > 1:
