@@ -147,7 +147,7 @@ def find_wheels(scene: Scene) -> list[Joint]:
 
 
 def _rolling(scene: Scene) -> list[tuple[Joint, float, bool]]:
-    """Return what turns freely about a level axis, its lowest height, whether it is named a wheel."""
+    """Return what turns freely about a level axis, its lowest height, and if a name says wheel."""
     tree, bodies = scene.tree, scene.bodies
     found: list[tuple[Joint, float, bool]] = []
     for joint in tree.joints.values():

@@ -391,7 +391,7 @@ class BagRecording:
         if self._map == "odom":
             raise RecordingError(
                 self.path,
-                "each robot has an 'odom' of its own, and nothing tells how they lie to one another",
+                "each robot has an 'odom' of its own, and nothing tells how they lie",
                 f"choose a camera (--depth-topic): {', '.join(sorted(t.name for t in depths))}",
             )
         self._problems.append(
