@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import NoReturn
@@ -63,6 +64,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     `--debug` anywhere (or COTERIE_DEBUG=1) shows the traceback; `--trust` (or COTERIE_TRUST=1)
     agrees to what a team file runs, sends, reads and writes.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # not every terminal has every sign
+            stream.reconfigure(errors="replace")
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words or os.environ.get("COTERIE_DEBUG") == "1"
     if "--trust" in words:  # what a team file runs, sends, reads and writes (docs/team_file.md)

@@ -47,6 +47,7 @@ class ResumeOptions:
         model: Name of the model profile, or the path of one, that writes the summaries; none:
             the rule.
         packages: Folders of packages whose meshes the URDF names.
+        arguments: Arguments of xacro, each as NAME:=VALUE.
         compare: Folder of resumes as Habitat-MAS states them, to compare with.
     """
 
@@ -59,6 +60,7 @@ class ResumeOptions:
     picture: bool = True
     model: str | None = None
     packages: tuple[Path, ...] = ()
+    arguments: tuple[str, ...] = ()
     compare: Path | None = None
 
 
@@ -110,7 +112,12 @@ def _one(file: Path, options: ResumeOptions, decider: Decider) -> _Made:
     started = time.perf_counter()
     try:
         overrides = _overrides(file, options)
-        analysis = analyse(file, packages=options.packages, overrides=overrides)
+        analysis = analyse(
+            file,
+            packages=options.packages,
+            overrides=overrides,
+            arguments=_arguments(options.arguments),
+        )
         found = resume_from(
             analysis,
             name=options.name,
@@ -122,6 +129,14 @@ def _one(file: Path, options: ResumeOptions, decider: Decider) -> _Made:
     seconds = time.perf_counter() - started
     skeleton = skeleton_text(analysis.scene.tree)
     return _Made(asyncio.run(describe(found, skeleton, decider)), analysis, seconds)
+
+
+def _arguments(given: Sequence[str]) -> dict[str, str]:
+    parts = {text: text.partition(":=") for text in given}
+    for text, (name, sign, _) in parts.items():
+        if not (name and sign):
+            raise CommandError(f"--arg {text}: expected NAME:=VALUE, such as arm:=true")
+    return {name: value for name, _, value in parts.values()}
 
 
 def _overrides(file: Path, options: ResumeOptions) -> RobotOverrides | None:

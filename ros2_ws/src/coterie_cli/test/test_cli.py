@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -155,6 +156,18 @@ def test_the_command_line_starts_without_heavy_libraries() -> None:
         [sys.executable, "-c", path + code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_signs_that_the_terminal_cannot_show_stop_nothing(tmp_path: Path) -> None:
+    robot = tmp_path / "robot.urdf"
+    robot.write_text('<robot name="Käfer"><link name="base"/></robot>', encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "coterie_cli.cli", "resume", str(robot), "--json"],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and "K?fer" in done.stdout, done.stderr
 
 
 def test_answers_as_data_and_in_words() -> None:

@@ -12,7 +12,7 @@ import pytest
 from coterie_bench.oracle.guesses import random_answerer
 from coterie_bringup.errors import CommandError
 from coterie_cli.model.check import SOME, UNFIT, CheckOptions, check
-from coterie_core.testing.endpoint import Endpoint, Hang, Says, Status
+from coterie_core.testing.endpoint import Endpoint, Hang, Raw, Says, Status
 
 DECISIONS = ("reveca.choose_plan", "coela.act_or_speak")
 QUICK = {"seconds": 20.0, "longest": 2000}
@@ -162,6 +162,10 @@ def test_what_cannot_be_checked_is_one_line() -> None:
         assert "\n" not in str(caught.value)
     with pytest.raises(CommandError, match=r"did you mean 'mele\.answer'"):
         check("tiny", CheckOptions(decisions=("mele.anwser",)))
+    empty = b'{"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 5}}'
+    with Endpoint(lambda body: Raw(empty)) as server:
+        with pytest.raises(CommandError, match="no choice"):
+            check(server.url, CheckOptions(decisions=("none",)))
     with Endpoint(model="one") as server:
         with pytest.raises(CommandError, match="it lists one"):
             check(server.url, CheckOptions(model="two", decisions=("none",)))

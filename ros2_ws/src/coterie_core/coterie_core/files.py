@@ -1,10 +1,12 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and files that were never fetched."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from pathlib import Path
+
+LFS_REMEDY = "fetch the file: git lfs pull"
 
 
 def write_atomically(path: str | Path, content: str | bytes, *, durable: bool = False) -> None:
@@ -33,3 +35,12 @@ def write_atomically(path: str | Path, content: str | bytes, *, durable: bool = 
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def is_lfs_pointer(path: Path) -> bool:
+    """Whether a file holds only where git-lfs has the real one."""
+    try:
+        with path.open("rb") as file:
+            return file.read(23) == b"version https://git-lfs"
+    except OSError:
+        return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -73,6 +73,7 @@ class Lexicon(BaseModel):
 
     _names: dict[str, str] = PrivateAttr(default_factory=dict)
     _known: dict[str, str] = PrivateAttr(default_factory=dict)
+    _mentioned: tuple[tuple[re.Pattern[str], _Name], ...] = PrivateAttr(())
 
     def model_post_init(self, context: object, /) -> None:
         """Index the synonyms; names of the list itself win over synonyms of others."""
@@ -130,7 +131,8 @@ class Lexicon(BaseModel):
     def members(self, name: str) -> frozenset[str]:
         """Return the labels of a class, or the one label."""
         if name in self.classes:
-            labels = frozenset(self.canonical(label) for label in self.classes[name].labels)
+            found = self.classes[name]  # maps may call a thing by the word of its class
+            labels = frozenset(map(self.canonical, (*found.labels, *found.words)))
             return labels | {n for n, broad in self.kinds.items() if broad in labels}
         own = self.canonical(name)
         return frozenset((own, *(narrow for narrow, broad in self.kinds.items() if broad == own)))
@@ -151,13 +153,29 @@ class Lexicon(BaseModel):
                 grades.setdefault(narrow, round(_NARROWER * grades[broad], 3))
         return MappingProxyType(grades)
 
+    def knowing(self, labels: Iterable[str]) -> Lexicon:
+        """Return these tables with labels of a map as names of things, as far as they are none."""
+        names = _mentionable()
+        own = [
+            (re.compile(rf"\b{_plural(label)}\b"), _Name(label[:-2] or label, label))
+            for label in map(normalized, labels)
+            if label not in ("", *_NO_NAMES) and not names.keys() & {label, *singulars(label)}
+        ]
+        if not own:
+            return self
+        made = self.model_copy()
+        made._mentioned = tuple(
+            sorted((*own, *_patterns()), key=lambda one: (-len(one[1].stem), one[1].stem))
+        )
+        return made
+
     def mentions(self, text: str) -> list[tuple[int, int, str]]:
         """Return (start, end, label or class) of things named in a text, longest first in place.
 
         A class wins over a label of the same word ("bag", "table", "seat"): it contains it.
         """
         found: list[tuple[int, int, str]] = []
-        for pattern, name in _patterns():
+        for pattern, name in self._mentioned or _patterns():
             # Most names are not in a text: looking for their letters is far quicker.
             for match in pattern.finditer(text) if name.stem in text else ():
                 if not any(a < match.end() and match.start() < b for a, b, _ in found):
@@ -220,7 +238,17 @@ class _Name:
 
 @cache
 def _patterns() -> tuple[tuple[re.Pattern[str], _Name], ...]:
-    """Patterns of all names, longest first; classes before labels, ours before the house's."""
+    """Patterns of all names, longest first."""
+    ordered = sorted(_mentionable().items(), key=lambda kv: (-len(kv[0]), kv[0]))
+    return tuple(
+        (re.compile(rf"\b{_plural(word)}\b"), _Name(word[:-2] or word, name))
+        for word, name in ordered
+    )
+
+
+@cache
+def _mentionable() -> dict[str, str]:
+    """Names of things and what they mean; classes before labels, ours before the house's."""
     lexicon = load_lexicon()
     names: dict[str, str] = {}
     for name, found in lexicon.classes.items():
@@ -234,11 +262,7 @@ def _patterns() -> tuple[tuple[re.Pattern[str], _Name], ...]:
             names.setdefault(normalized(word), lexicon.canonical(word))
     for word in _NO_NAMES:
         names.pop(word, None)
-    ordered = sorted(names.items(), key=lambda kv: (-len(kv[0]), kv[0]))
-    return tuple(
-        (re.compile(rf"\b{_plural(word)}\b"), _Name(word[:-2] or word, name))
-        for word, name in ordered
-    )
+    return names
 
 
 def _plural(word: str) -> str:

@@ -105,6 +105,17 @@ class TransformBuffer:
         if old > 0:
             del link.times[:old], link.poses[:old]
 
+    @property
+    def parents(self) -> dict[str, str]:
+        """The parent of every frame that has one."""
+        with self._lock:
+            return {frame: link.parent for frame, link in self._links.items()}
+
+    def include(self, other: TransformBuffer) -> None:
+        """Know the frames of another buffer, too; of a frame that both know, the own poses hold."""
+        with self._lock:
+            self._links = other._links | self._links
+
     def lookup(self, target: str, source: str, time: float) -> Matrix:
         """Return the matrix (4, 4) that takes points of frame `source` to `target`, at `time` [s].
 

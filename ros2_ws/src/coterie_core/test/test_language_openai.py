@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from typing import Any
 
 import pytest
@@ -210,6 +211,29 @@ async def test_answers_that_are_none(payload: bytes, error: type[Exception], wor
     with Endpoint(lambda request: Raw(payload)) as endpoint:
         with pytest.raises(error, match=words):
             await OpenAIModel("m", base_url=endpoint.url).complete(WITH_FORM)
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+async def test_a_reply_where_the_thoughts_belong_is_read_or_named(field: str) -> None:
+    """What a parser of thoughts swallows: whole replies, and thoughts that hold half a one."""
+
+    def said(text: str) -> Raw:
+        message = {"role": "assistant", "content": None, field: text}
+        return Raw(json.dumps({"choices": [{"message": message}]}).encode())
+
+    with Endpoint() as endpoint:
+        endpoint.fail(said('\n{"place": "p1"}\n'), said('Perhaps {"place": "p2"}? No.'))
+        model = OpenAIModel("m", base_url=endpoint.url)
+        assert (await model.complete(WITH_FORM)).parsed == {"place": "p1"}
+        with pytest.raises(BadReply, match=rf"empty.*'{field}'.*reasoning parser"):
+            await model.complete(WITH_FORM)
+
+
+async def test_a_byte_order_mark_is_no_part_of_the_answer() -> None:
+    body = b'\xef\xbb\xbf{"choices": [{"message": {"content": "hello"}}]}'
+    with Endpoint(lambda request: Raw(body)) as endpoint:
+        reply = await OpenAIModel("m", base_url=endpoint.url).complete(asked())
+    assert reply.text == "hello"
 
 
 async def test_a_huge_reply_is_not_read() -> None:

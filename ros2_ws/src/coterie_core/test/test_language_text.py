@@ -42,7 +42,7 @@ PROSE = st.text(alphabet=st.characters(blacklist_characters="{}"), max_size=120)
 
 @STEADY
 @given(OBJECTS, PROSE, PROSE, st.sampled_from(["{}", "```json\n{}\n```", "```\n{}```", "**{}**"]))
-@example({"a": "```{}"}, "<think>{ hm", "}", "{}")
+@example({"a": "```{}"}, "so: <think>{ hm", "}", "{}")
 def test_the_object_is_found_in_any_prose(
     value: dict[str, Any], before: str, after: str, form: str
 ) -> None:
@@ -71,6 +71,8 @@ def test_reasoning_comes_first_and_the_answer_last() -> None:
     assert extract_json('{"a": "</think>"}') == {"a": "</think>"}
     with pytest.raises(BadReply):
         extract_json('<think>{"place": "p1"}</think> I do not know.')
+    with pytest.raises(BadReply, match="</think>"):
+        extract_json('<think>Perhaps {"place": "p1"}, but')
 
 
 @pytest.mark.parametrize(

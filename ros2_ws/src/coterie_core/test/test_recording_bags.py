@@ -447,3 +447,58 @@ def test_detections_are_read_whether_or_not_they_name_the_network(named):
     assert one.embedding == Embedding.of("clip" if named else "yolo", [0.6, 0.8])
     with pytest.raises(ValueError, match="no coterie_msgs/msg/ImageDetections"):
         decode(DETECTIONS, data[:-30])
+
+
+# -- several robots in one bag ------------------------------------------------------------------
+
+
+def team(robots, root="map", tf="/{}/tf", prefix=""):
+    """A camera per robot, all with the same names of frames, at x = 0, 10, 20, ... in `root`."""
+    depth = np.full((ROWS, COLS), 2000, dtype=np.uint16)
+    base, camera = f"{prefix}base", f"{prefix}camera"
+    for k, robot in enumerate(robots):
+        fixed = transform(base, "camera", (0, 0, 1.0), 0.0) | {"child_frame_id": camera}
+        yield tf.format(robot) + "_static", TF, {"transforms": [fixed]}
+        for t in (0.9 + k / 100, 1.1 + k / 100):
+            moves = transform(root, base, (10.0 * k, 0, 0), t)
+            yield tf.format(robot), TF, {"transforms": [moves]}
+        yield f"/{robot}/depth/camera_info", CAMERA_INFO, info(1.0, frame=camera)
+        yield f"/{robot}/depth/image_raw", IMAGE, image("16UC1", depth, 1.0 + k / 100, camera)
+
+
+def test_robots_that_name_their_frames_alike_have_a_tree_each(tmp_path):
+    recording = open_recording(write(tmp_path / "two.mcap", team(["r1", "r2"])))
+    assert [r.frame.camera_to_map[0, 3] for r in recording] == [0.0, 10.0]
+    assert any("read apart" in p and "'map'" in p for p in recording.problems)
+    # What /tf tells holds for all of them, and a single robot's namespace needs no such name.
+    shared = [
+        *team(["r1", "r2"], root="site"),
+        ("/tf_static", TF, {"transforms": [transform("map", "site", (0, 3.0, 0), 0.0)]}),
+    ]
+    both = open_recording(write(tmp_path / "shared.mcap", shared))
+    assert [tuple(r.frame.camera_to_map[:2, 3]) for r in both] == [(0.0, 3.0), (10.0, 3.0)]
+    alone = open_recording(write(tmp_path / "one.mcap", team(["r1"], tf="/elsewhere/tf")))
+    assert (len(alone), alone.problems) == (1, ())
+
+
+def test_robots_whose_odometry_begins_apart_are_not_one_map(tmp_path):
+    path = write(tmp_path / "odom.mcap", team(["r1", "r2"], root="odom"))
+    with pytest.raises(RecordingError, match=r"'odom' of its own.*--depth-topic"):
+        open_recording(path)
+    chosen = BagRecording(path, BagTopics(depth="/r2/depth/image_raw"))
+    assert [r.frame.camera_to_map[0, 3] for r in chosen] == [10.0]
+
+
+def test_a_bag_without_a_known_map_frame_names_those_it_has(tmp_path):
+    path = write(tmp_path / "r.mcap", team(["r1"], root="r1/map", prefix="r1/"))
+    told = " | ".join(open_recording(path).problems)
+    assert "'r1/map'" in told and "--map-frame" in told
+    assert len(BagRecording(path, BagTopics(map_frame="r1/map"))) == 1
+
+
+@pytest.mark.parametrize("ending", ["mcap", "db3"])
+def test_a_pointer_of_git_lfs_is_named_as_one(tmp_path, ending):
+    path = tmp_path / f"bag.{ending}"
+    path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    with pytest.raises(RecordingError, match="git lfs pull"):
+        open_recording(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -144,7 +145,7 @@ class Grounder:
             if score > 0.0
         }
         if not candidates:
-            findings.note = "nothing in the map fits the request"
+            findings.note = "nothing in the map fits the request" + self._numbered()
         for id_ in [i for i in candidates if self.ruled_out(i, request)]:
             del candidates[id_]
             findings.note = "all that would fit is what the request rules out"
@@ -169,6 +170,18 @@ class Grounder:
                 findings.note = f"there are {len(findings.found)} such things, and no more"
             findings.found = findings.found[request.rank - 1 : request.rank]
         return findings
+
+    def _numbered(self) -> str:
+        """That things are called by numbers, where they are."""
+        tops = [next(iter(weights), "") for weights in self._labels.values()]
+        numbers = Counter(filter(str.isdecimal, tops))
+        if not numbers:
+            return ""
+        return (
+            f": {numbers.total()} of the map's {len(tops)} things are called by numbers "
+            f"({', '.join(sorted(numbers)[:5])}) and no word finds them; make the map with the "
+            "names of the detector's classes (Hydra: a label space)"
+        )
 
     def _refused(self, request: Request) -> str:
         """Why a request cannot be answered from what is known of its words ("" if it can)."""

@@ -108,7 +108,7 @@ def parse(words: str, known: tuple[str, ...] = ()) -> Request:
         words: The request.
         known: Labels of the map, which mean something whether or not the tables have them.
     """
-    lexicon = load_lexicon()
+    lexicon = load_lexicon().knowing(known)
     wording = worded(clean(words), known)
     if wording.refusal:
         return Request(words=words, refusal=wording.refusal)
@@ -144,9 +144,6 @@ def parse(words: str, known: tuple[str, ...] = ()) -> Request:
     head = unknown_head(_OPENING.sub("", positive).strip(), lexicon)
     if head and head not in wording.strange and any(want.kind == "use" for want in wants):
         unknown, head = (*unknown, head), ""  # "a contraption to boil water": the use is known
-    # A word that the tables have no thing for may be one of the map's all the same.
-    if (named := head or ("" if wants else asked)) and named in known:
-        wants, head = (Want(kind="thing", name=named),), ""
     sizes = () if stated else _measures(whole)
     strange = tuple(word for word in (*wording.strange, *sizes) if word not in (*known, head))
     return Request(

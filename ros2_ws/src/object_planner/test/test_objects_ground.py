@@ -138,3 +138,43 @@ def test_whatever_is_on_a_table_is_no_chair_behind_it():
     ):
         graph.add_object(one)
     assert find(graph, "something on the dining table") == ["mug"]
+
+
+@pytest.fixture
+def coarse():
+    """A map whose detector tells classes of things, with words that ask for uses as well."""
+    graph = SceneGraph()
+    for k, label in enumerate(
+        ["seating", "storage", "trash", "bed", "box", "bicycle", "furniture", "bed frame", "gizmo"]
+    ):
+        graph.add_object(thing(label, label, (2.0 * k, 0.0, 0.4), (0.6, 0.6, 0.8)))
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "not_in"),
+    [
+        ("something to sit on", ["seating", "bed"], "storage"),
+        ("a place to store things", ["storage", "box"], "seating"),
+        ("the trash can nearest to the bicycle", ["trash"], "box"),
+        ("seating", ["seating"], "bed"),
+        ("furniture", ["furniture"], "gizmo"),
+        ("the storage", ["storage"], "bed"),
+        ("trash in the room", ["trash"], "bed"),
+        ("a gizmo near the bed frame", ["gizmo"], "bed"),
+        ("the bed frame", ["bed frame"], "bed"),
+        ("the bed", ["bed"], "bed frame"),
+    ],
+)
+def test_a_label_of_the_map_is_found_by_its_own_word(coarse, words, first, not_in):
+    grounder = Grounder(coarse)
+    found = grounder.find(parse(words, grounder.known)).ids
+    assert found[: len(first)] == first and not_in not in found
+
+
+def test_a_map_that_calls_things_by_numbers_says_so():
+    graph = SceneGraph()
+    for label in ("5", "11", "unknown"):
+        graph.add_object(thing(label, label, (0.0, 0.0, 0.4), (0.6, 0.6, 0.8)))
+    note = Grounder(graph).find(parse("a chair")).note
+    assert "2 of the map's 3 things are called by numbers (11, 5)" in note

@@ -83,7 +83,7 @@ def test_nonsense_is_not_understood_and_breaks_nothing(words):
 
 def test_tables_name_known_things_only():
     lexicon = load_lexicon()
-    known = set(lexicon.labels) | set(lexicon.classes)
+    known = {*lexicon.labels, *lexicon.classes, *lexicon.spellings}
     house = {lexicon.canonical(name) for name in known}
     for table in (*lexicon.uses.values(), *lexicon.qualities.values()):
         for thing, grade in table.things.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +40,7 @@ def analyse(
     *,
     packages: Sequence[Path] = (),
     overrides: RobotOverrides | None = None,
+    arguments: Mapping[str, str] | None = None,
 ) -> Analysis:
     """Read a URDF and find what its parts are.
 
@@ -47,11 +48,12 @@ def analyse(
         urdf: Path of the file, or the document itself (bytes, or a str that begins with "<").
         overrides: Which parts of it to leave out, and what carries it, where that is stated.
         packages: Folders of packages whose meshes may be read beside the URDF's own folder.
+        arguments: Name -> value of arguments of xacro.
 
     Raises:
         UrdfError: The URDF cannot be used; the message names the element and the remedy.
     """
-    description = read_description(urdf, packages)
+    description = read_description(urdf, packages, arguments)
     try:
         tree = build_tree(description)
         foreign = foreign_version(overrides, tree) if overrides is not None else ""

@@ -86,7 +86,7 @@ def find_cameras(
     evidence: dict[str, str] = {}
     cameras = []
     for device in _devices(scene.tree, description):
-        camera, why = _camera(scene, stance, device, arm_joints)
+        camera, why = _camera(scene, stance, device, arm_joints, warnings)
         cameras.append(camera)
         evidence |= {f"{camera.name}.{key}": text for key, text in why.items()}
     if not cameras:
@@ -172,11 +172,18 @@ def _frame(scene: Scene, device: _Device) -> tuple[str, Array, str]:
                 np.array([0.0, 0.0, 1.0]),
                 f"z axis of {name}, turned as optical frames are",
             )
+    x, y, z = scene.poses[frame][:3, :3].T
+    if y[2] < -0.5 and abs(x[2]) < 0.1 and z[0] > abs(x[0]):
+        return (
+            frame,
+            np.array([0.0, 0.0, 1.0]),
+            f"z axis of {frame}: upright as optical frames are, and not as bodies are",
+        )
     return frame, np.array([1.0, 0.0, 0.0]), f"x axis of {frame}: no optical frame"
 
 
 def _camera(
-    scene: Scene, stance: Stance, device: _Device, arm_joints: set[str]
+    scene: Scene, stance: Stance, device: _Device, arm_joints: set[str], warnings: list[str]
 ) -> tuple[ResumeCamera, dict[str, str]]:
     frame, ahead, why = _frame(scene, device)
     chain = Chain(scene.tree, frame, stance.base, None, stance.frozen)
@@ -203,6 +210,12 @@ def _camera(
     if rolled and (shown or OPTICAL.search(plain(frame))):
         hfov, vfov, size = vfov, hfov, (size[1], size[0])
         fov_why += "; mounted on its side, so the wide side is upright"
+    leans = abs(float(chain.directions(rest, np.array([0.0, 1.0, 0.0]))[0][2])) > 0.2
+    if why.endswith("no optical frame") and leans and mount != "arm":
+        warnings.append(
+            f"camera {device.name}: no optical frame tells which axis of {frame} it looks along; "
+            "x is assumed, by which it lies on its side"
+        )
     clip = device.sensor.clip if device.sensor is not None else None
     camera = ResumeCamera(
         name=device.name,

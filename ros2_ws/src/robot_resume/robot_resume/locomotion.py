@@ -30,6 +30,10 @@ FLYER = re.compile(
     r"|matrice|crazyflie|hummingbird|firefly|bebop|tello|(^|[_.])iris([_.]|$)|(^|[_./])dji"
     r"|x500|(^|[_.])cf2|flying"
 )
+THRUSTER = re.compile(
+    r"thruster|rudder|(^|[_./ ])(boat|ship|vessel|usv|asv|auv|rov|uuv|wam_?v|catamaran|kayak"
+    r"|submarine)s?([_.0-9/ ]|$)"
+)
 LEG = re.compile(
     r"(^|[_.])(leg|hip|knee|thigh|calf|shank|shin|foot|ankle|[ul]leg|haa|hfe|kfe|coxa|femur|tibia)"
     r"|_(leg|hip|knee|foot|haa|hfe|kfe)([_.]|$)|ankle|knee"
@@ -111,6 +115,7 @@ def find_drive(tree: Tree, bodies: Bodies, base: Base, description: Description)
     wheels = find_wheels(scene)
     drive = (
         _on_tracks(scene, wheels)
+        or _in_water(scene, wheels)
         or _on_wheels(scene, wheels)
         or _on_legs(scene)
         or _in_air(scene)
@@ -123,6 +128,26 @@ def find_drive(tree: Tree, bodies: Bodies, base: Base, description: Description)
 
 def find_wheels(scene: Scene) -> list[Joint]:
     """Return the joints of wheels: free, about a horizontal axis, at the lowest place."""
+    found = _rolling(scene)
+    if not found:
+        return []
+    floor = min(bottom for _, bottom, _ in found)
+    low = [each for each in found if each[1] - floor < 0.15]
+    if not any(named for _, _, named in low):
+        without = {name for joint, _, _ in low for name in scene.tree.subtree(joint.child)}
+        limbs = {n for limb in scene.limbs for n in scene.tree.subtree(limb.joints[0].child)}
+        lowest = scene.trunk_lowest(without | limbs)
+        if len(low) < 2 or floor > lowest + 0.05:
+            return []
+        places = [(scene.axis(joint), scene.poses[joint.child][:3, 3]) for joint, _, _ in low]
+        apart = max(abs(float(axis @ (a - b))) for axis, a in places for _, b in places)
+        if apart < 0.02 and lowest > floor + 0.05:
+            return []  # in one plane, and nothing else holds the robot up: propellers
+    return [joint for joint, _, _ in low]
+
+
+def _rolling(scene: Scene) -> list[tuple[Joint, float, bool]]:
+    """Return what turns freely about a level axis, its lowest height, and if a name says wheel."""
     tree, bodies = scene.tree, scene.bodies
     found: list[tuple[Joint, float, bool]] = []
     for joint in tree.joints.values():
@@ -136,7 +161,9 @@ def find_wheels(scene: Scene) -> list[Joint]:
         # Legs turn without end too, on paper; what hangs below a wheel are many rollers.
         if not named and (LEG.search(names) or 0 < len(below) < 4):
             continue
-        if (ROLLER.search(names) and not named) or "steering_wheel" in names:
+        if (ROLLER.search(names) or ROTOR.search(names)) and not named:
+            continue
+        if "steering_wheel" in names:
             continue
         hinges = sum(each.turns for each in tree.chain(joint.parent))
         if not named and (hinges > 2 or not _round(bodies, joint)):
@@ -144,17 +171,7 @@ def find_wheels(scene: Scene) -> list[Joint]:
         radius = bodies.radius_about(joint.child, joint.axis)
         found.append((joint, float(scene.poses[joint.child][2, 3]) - (radius or 0.0), named))
     rollers = {each.name for joint, _, _ in found for each in moving_below(tree, joint.child)}
-    found = [each for each in found if each[0].name not in rollers]
-    if not found:
-        return []
-    floor = min(bottom for _, bottom, _ in found)
-    low = [each for each in found if each[1] - floor < 0.15]
-    if not any(named for _, _, named in low):
-        without = {name for joint, _, _ in low for name in tree.subtree(joint.child)}
-        limbs = {n for limb in scene.limbs for n in tree.subtree(limb.joints[0].child)}
-        if len(low) < 2 or floor > scene.trunk_lowest(without | limbs) + 0.05:
-            return []
-    return [joint for joint, _, _ in low]
+    return [each for each in found if each[0].name not in rollers]
 
 
 def _round(bodies: Bodies, joint: Joint) -> bool:
@@ -207,6 +224,12 @@ def _on_tracks(scene: Scene, wheels: list[Joint]) -> Drive | None:
     elif any("track" in plugin for plugin in scene.description.plugins) and wheels:
         evidence = "a gazebo plugin that drives tracks"
         names = [joint.child for joint in wheels]
+    elif belted := _belted(scene, wheels):
+        evidence = (
+            "wheels in two rows, of which some touch no floor: a belt runs about them: "
+            + ", ".join(belted[:12])
+        )
+        names = belted
     elif _closely_spaced(scene, wheels):
         evidence = (
             f"{len(wheels)} wheels in two rows, so close to one another that a belt runs about "
@@ -224,6 +247,25 @@ def _on_tracks(scene: Scene, wheels: list[Joint]) -> Drive | None:
     ]
     joints = {joint.name: joint for joint in [*moving, *wheels]}
     return Drive("tracks", evidence, tuple(joints.values()), tuple(wheels), parts=tuple(names))
+
+
+def _belted(scene: Scene, wheels: list[Joint]) -> list[str]:
+    """Return the links of two rows of wheels if in both some touch the floor and others do not."""
+    names: list[str] = []
+    rolling = _rolling(scene) if len(wheels) >= 2 else []
+    floor = min((bottom for joint, bottom, _ in rolling if joint in wheels), default=0.0)
+    for side in (-1.0, 1.0):
+        row = {
+            joint.child: bottom - floor
+            for joint, bottom, _ in rolling
+            if side * scene.poses[joint.child][1, 3] > 0.0 and abs(scene.axis(joint)[1]) > 0.9
+        }
+        across = [scene.poses[name][1, 3] for name in row]
+        raised = sum(height > 0.03 for height in row.values())
+        if not (len(row) - raised >= 2 and raised and float(np.ptp(across)) < 0.1):
+            return []
+        names += row
+    return names
 
 
 def _closely_spaced(scene: Scene, wheels: list[Joint]) -> bool:
@@ -307,7 +349,8 @@ def _hangs(scene: Scene, limb: Limb) -> bool:
     return drop > 0.6 * _lowest_reach(scene, limb)[1]
 
 
-def _in_air(scene: Scene) -> Drive | None:
+def _spinning(scene: Scene) -> list[Joint]:
+    """Return three or more joints side by side that spin about upright axes, if there are."""
     tree = scene.tree
     spinning = [
         joint
@@ -318,12 +361,28 @@ def _in_air(scene: Scene) -> Drive | None:
         and not SENSOR.search(plain(joint.child))
         and sum(each.movable for each in tree.chain(joint.parent)) <= 1 + len(scene.base.virtual)
     ]
-    if len(spinning) >= 3:
-        centres = np.array([scene.poses[joint.child][:2, 3] for joint in spinning])
-        if np.linalg.norm(centres - centres.mean(axis=0), axis=1).min() > 0.01:
-            names = ", ".join(joint.name for joint in spinning)
-            evidence = f"{len(spinning)} joints side by side spin about upright axes: {names}"
-            return Drive("air", evidence, tuple(spinning))
+    if len(spinning) < 3:
+        return []
+    centres = np.array([scene.poses[joint.child][:2, 3] for joint in spinning])
+    apart = np.linalg.norm(centres - centres.mean(axis=0), axis=1).min() > 0.01
+    return spinning if apart else []
+
+
+def _stands_on(scene: Scene, spinning: list[Joint]) -> bool:
+    """Whether all else of a robot is above what spins."""
+    turning = {name for joint in spinning for name in scene.tree.subtree(joint.child)}
+    others = [n for n, link in scene.tree.links.items() if link.shapes and n not in turning]
+    lowest = min(map(scene.lowest, others), default=0.0)
+    return max(scene.lowest(joint.child) for joint in spinning) < lowest - 0.02
+
+
+def _in_air(scene: Scene) -> Drive | None:
+    tree = scene.tree
+    spinning = _spinning(scene)
+    if spinning and not _stands_on(scene, spinning):
+        names = ", ".join(joint.name for joint in spinning)
+        evidence = f"{len(spinning)} joints side by side spin about upright axes: {names}"
+        return Drive("air", evidence, tuple(spinning))
     rotors = [name for name in tree.links if ROTOR.search(plain(name))]
     if len(rotors) >= 2:
         joints = tuple(
@@ -341,6 +400,35 @@ def _in_air(scene: Scene) -> Drive | None:
     return Drive("air", f"named as a flying robot ({named!r}) and without wheels, tracks or legs")
 
 
+def _in_water(scene: Scene, wheels: list[Joint]) -> Drive | None:
+    """What has propellers about level axes, or says that it swims: none of the kinds."""
+    tree = scene.tree
+    if any(WHEEL.search(_named(joint)) for joint in wheels):
+        return None
+    level = [
+        joint.name
+        for joint in tree.joints.values()
+        if joint.free and ROTOR.search(_named(joint)) and abs(scene.axis(joint)[2]) < 0.5
+    ]
+    texts = [tree.name, *tree.links, *tree.joints, *scene.description.plugins]
+    named = [text for text in texts if THRUSTER.search(plain(text))]
+    if not (level or named):
+        return None
+    return _none_of_the_kinds(
+        "propellers about level axes: " + ", ".join(level[:12])
+        if level
+        else f"named as a boat or a submarine ({named[0]!r})"
+    )
+
+
+def _none_of_the_kinds(evidence: str) -> Drive:
+    warning = (
+        f"{evidence}: none of the kinds that are known, so it is taken as fixed in its place; "
+        "if it drives, state mobility.kind in a file of overrides"
+    )
+    return Drive("fixed", evidence, warnings=[warning])
+
+
 def _otherwise(scene: Scene) -> Drive:
     tree = scene.tree
     wheels = tuple(
@@ -352,6 +440,15 @@ def _otherwise(scene: Scene) -> Drive:
         return Drive(
             "wheels", f"links named as wheels, without joints: {', '.join(wheels)}", parts=wheels
         )
+    if steering := _spinning(scene):
+        names = ", ".join(joint.name for joint in steering)
+        warning = (
+            f"the robot stands on parts that turn about upright axes ({names}): assumed to be "
+            "steered wheels, whose axles the URDF leaves out; else state mobility.kind in a file "
+            "of overrides"
+        )
+        below = tuple(joint.child for joint in steering)
+        return Drive("wheels", warning, tuple(steering), parts=below, warnings=[warning])
     kinds = {joint.kind for joint in scene.base.virtual}
     names = ", ".join(joint.name for joint in scene.base.virtual)
     if "floating" in kinds and not scene.limbs:

@@ -117,7 +117,7 @@ def _why_not_read(scene: Scene) -> str:
     for file, why in scene.bodies.missing.items():
         reasons.setdefault(why, []).append(file.rsplit("/", 1)[-1])
     told = [
-        f"{files[0]} {why}" + (f" (and {len(files) - 1} more)" if len(files) > 1 else "")
+        files[0] + (f" (and {len(files) - 1} more) " if len(files) > 1 else " ") + why
         for why, files in reasons.items()
     ]
     return f" ({'; '.join(told[:4])})" if told else ""

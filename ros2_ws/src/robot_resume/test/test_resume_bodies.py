@@ -214,3 +214,30 @@ def test_of_parts_that_are_equally_high_the_first_is_named():
         before = f"part_{k}"
     found = resume(urdf).mobility
     assert found.height == pytest.approx(0.6) and "top of part_0 " in found.evidence["height"]
+
+
+@pytest.mark.parametrize("pointer", [False, True])
+def test_meshes_of_the_urdfs_own_package_are_found(tmp_path, pointer):
+    """As makers lay them out: package.xml above the folder of the URDF, named otherwise."""
+    trimesh = pytest.importorskip("trimesh")
+    own = tmp_path / "R1"
+    for folder in ("urdf", "meshes"):
+        (own / folder).mkdir(parents=True)
+    (own / "package.xml").write_text("<package><name>r1_description</name></package>")
+    body = own / "meshes" / "body.stl"
+    trimesh.creation.box(extents=(0.4, 0.4, 1.2)).export(body)
+    if pointer:
+        body.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    urdf = diff_drive().link("a").joint("x", "fixed", "base_link", "a", (0, 0, 0.6))
+    urdf.add_mesh("a", "package://r1_description/meshes/body.stl")
+    urdf.link("b").joint("y", "fixed", "base_link", "b", (0, 0, 0.1))
+    urdf.add_mesh("b", "package://arm_description/meshes/body.stl", 3.0)
+    file = own / "urdf" / "r.urdf"
+    file.write_text(urdf.text())
+    found = resume_of(file, samples=500)
+    (note,) = [w for w in found.warnings if "meshes not read" in w]
+    assert "package arm_description" in note and "--package" in note
+    if pointer:
+        assert "git lfs pull" in note
+    else:
+        assert found.mobility.height == pytest.approx(1.2, abs=0.01)

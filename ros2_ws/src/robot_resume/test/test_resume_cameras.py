@@ -127,3 +127,35 @@ def test_an_optical_frame_that_is_not_turned_looks_along_x():
     perception = cameras(urdf)
     assert perception.cameras[0].pitch == 0.0
     assert "not turned like one" in perception.evidence["cam_optical.pitch"]
+
+
+def head_camera(rpy, shape="box"):
+    urdf = diff_drive().link("zed_link", shape, (0.02, 0.1, 0.02) if shape else ())
+    return urdf.joint("zed_joint", "fixed", "base_link", "zed_link", (0.2, 0, 1.2), rpy=rpy)
+
+
+@pytest.mark.parametrize("shape", ["box", ""])
+@pytest.mark.parametrize(
+    ("rpy", "pitch", "yaw"),
+    [
+        ((-math.pi / 2 - 0.349, 0, -math.pi / 2), 0.349, 0.0),
+        ((-math.pi / 2 + 0.3, 0, -math.pi / 2), -0.3, 0.0),
+        ((0, 0.349, 0), 0.349, 0.0),
+        ((0, 0.2, math.pi / 2), 0.2, math.pi / 2),
+    ],
+    ids=["optical, down", "optical, up", "body, down", "body, left"],
+)
+def test_a_frame_that_stands_upright_by_one_convention_only_follows_it(rpy, pitch, yaw, shape):
+    found = resume_of(head_camera(rpy, shape).text(), samples=200)
+    (camera,) = found.perception.cameras
+    assert camera.pitch == pytest.approx(pitch, abs=0.002)
+    assert camera.yaws == pytest.approx((yaw, yaw), abs=0.002)
+    assert camera.hfov > camera.vfov
+    assert not [told for told in found.warnings if "optical frame" in told]
+
+
+@pytest.mark.parametrize("rpy", [(0.8, 0, 0), (-math.pi / 2, 0, 0)])
+def test_axes_that_no_convention_explains_are_told(rpy):
+    found = resume_of(head_camera(rpy).text(), samples=200)
+    (told,) = [told for told in found.warnings if "optical frame" in told]
+    assert "camera zed" in told and "zed_link" in told

@@ -422,3 +422,68 @@ def test_a_flying_robot_with_an_arm_flies():
         parent = f"l{k}"
     resume = resume_of(text + "</robot>", samples=1000)
     assert resume.mobility.kind == "air" and resume.manipulation.arms
+
+
+# -- what looks like another kind ---------------------------------------------------------------
+
+
+def steered_only(lift=-0.1):
+    """Wheels whose axles the model leaves out: each part turns about its upright axis alone."""
+    urdf = Urdf("cart").link("base_link", "box", (0.7, 0.4, 0.2))
+    for name, x, y in (("fl", 1, 1), ("fr", 1, -1), ("bl", -1, 1), ("br", -1, -1)):
+        urdf.link(f"{name}_link", "sphere", (0.1,), (0, 0, lift))
+        urdf.joint(f"{name}_joint", "continuous", "base_link", f"{name}_link",
+                   (0.25 * x, 0.2 * y, lift))  # fmt: skip
+    return urdf
+
+
+@BOTH
+def test_what_turns_below_the_robot_holds_nothing_up_in_the_air(named):
+    body = resume(steered_only(), named).mobility
+    assert body.kind == "wheels" and not body.climbs_stairs
+    found = resume(steered_only(), named)
+    assert any("mobility.kind" in told for told in found.warnings)
+    assert resume(steered_only(lift=0.1), named).mobility.kind == "air", "above it, it does"
+
+
+def boat(tag, axis=(1, 0, 0), at=-0.4, hull=-0.1):
+    urdf = Urdf(tag or "r").link("base_link", "box", (2.0, 1.0, 0.3), (0, 0, hull + 0.15))
+    for side, y in (("left", 0.4), ("right", -0.4)):
+        name = f"{side}_{tag or 'part'}"
+        urdf.link(name, "cylinder", (0.1, 0.05), rpy=(0, math.pi / 2, 0))
+        urdf.joint(f"{name}_joint", "continuous", "base_link", name, (-1.0, y, at), axis=axis)
+    return urdf
+
+
+@pytest.mark.parametrize(
+    "urdf",
+    [
+        boat("propeller"),
+        boat("thruster", at=0.1),
+        boat("usv_engine"),
+        boat(""),
+        boat("rotor", at=0.0),
+        boat("thruster", axis=(0, 0, 1)),
+        Urdf("rescue_boat").link("base_link", "box", (2.0, 1.0, 0.4)),
+    ],
+)
+def test_what_is_none_of_the_kinds_is_called_none_of_them(urdf):
+    found = resume(urdf)
+    assert found.mobility.kind == "fixed" and not found.mobility.climbs_stairs
+    assert any("mobility.kind" in told for told in found.warnings)
+
+
+def belted(radius=0.07):
+    """Two rows of wheels, some in the middle above the floor, as belts run about them."""
+    urdf = Urdf("hauler").link("base_link", "box", (0.9, 0.4, 0.2), (0, 0, 0.3))
+    for side, y in (("left", 0.35), ("right", -0.35)):
+        for k, (x, z) in enumerate(((0.44, 0.2), (0.3, radius), (-0.3, radius), (-0.44, 0.2))):
+            wheel(urdf, f"{side}_{k}_wheel", "base_link", (x, y, z), radius)
+    return urdf
+
+
+@BOTH
+def test_wheels_that_touch_no_floor_carry_a_belt(named):
+    body = resume(belted(), named).mobility
+    assert body.kind == "tracks" and body.step_height > 0.1
+    assert "belt" in body.evidence["kind"]

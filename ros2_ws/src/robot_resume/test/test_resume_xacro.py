@@ -109,3 +109,37 @@ def test_xacro_by_another_prefix_is_expanded_too():
         '<link name="${s}_link"/></x:macro><x:part s="only"/></robot>'
     )
     assert set(build_tree(read_description(text)).links) == {"only_link"}
+
+
+VARIANT = f"""<robot name="r" {NS}>
+  <xacro:arg name="arm" default="false"/><xacro:arg name="size" default="0.5"/>
+  <link name="base_link"/>
+  <xacro:if value="$(arg arm)"><link name="arm_link"/></xacro:if>
+  <xacro:if value="$(arg DEBUG)"><link name="debug_link"/></xacro:if>
+</robot>"""
+
+
+def test_arguments_are_given_and_those_at_their_defaults_told(tmp_path):
+    file = tmp_path / "robot.xacro"
+    file.write_text(VARIANT)
+    with pytest.raises(UrdfError, match=r"argument.*DEBUG.*--arg DEBUG:="):
+        read_description(file)
+    file.write_text(VARIANT.replace('name="arm_link"/>', 'name="$(arg tag)arm_link"/>'))
+    given = read_description(file, arguments={"DEBUG": "false", "arm": "true"})
+    assert {link.get("name") for link in given.root.iter("link")} == {"base_link", "arm_link"}
+    told = " | ".join(given.warnings)
+    assert "size:=0.5" in told and "--arg" in told and "arm:=" not in told
+    assert "'tag'" in told and "--arg tag:=" in told, "what has no default is taken as empty"
+    with pytest.raises(UrdfError, match=r"no argument 'arms'.*arm, size"):
+        read_description(file, arguments={"DEBUG": "false", "arms": "true"})
+
+
+def test_a_plain_urdf_takes_no_arguments():
+    with pytest.raises(UrdfError, match="no argument 'arm'"):
+        read_description('<robot name="r"><link name="base"/></robot>', arguments={"arm": "true"})
+
+
+def test_a_refusal_says_it_once(cart):
+    with pytest.raises(UrdfError) as caught:
+        read_description(cart)
+    assert str(caught.value).count("cart_parts") == 1 and "NotAllowed" not in str(caught.value)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ TIDY_EVERY = 50
 """Frames after which things that have grown together are joined, at the latest."""
 _ENDINGS = {".voxeland.json": "voxeland", ".dsg.json": "spark-dsg", ".ply": "ply", ".json": "scene"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_Detection = TypeVar("_Detection", ImageDetection, BoxDetection)
 
 
 class FrameMismatch(ValueError):
@@ -58,6 +60,7 @@ class MapBuilder:
     Attributes:
         version: Changes with the map.
         frames: Frames added so far.
+        nameless: Detections without a label so far: they are no things.
         time: Stamp of the latest of them [s].
     """
 
@@ -67,6 +70,7 @@ class MapBuilder:
         self.grids = FloorGrids((), options.grid)
         self.version = 0
         self.frames = 0
+        self.nameless = 0
         self.time = 0.0
         self._prior = SceneGraph(frame=options.frame)
         self._tidied = 0
@@ -90,17 +94,19 @@ class MapBuilder:
 
     def add(self, frame: RgbdFrame, detections: Sequence[ImageDetection]) -> None:
         """Add a frame with what was found in it."""
-        things = [one for one in detections if one.label not in self.options.ignore]
-        self.mapper.update(frame, things)
+        self.mapper.update(frame, self._things(detections))
         self.grids.update(frame)
         self._count(frame)
 
     def add_boxes(self, frame: RgbdFrame, boxes: Sequence[BoxDetection]) -> None:
         """Add what a detector found in space, in the map's frame; see SemanticMapper."""
-        self.mapper.update_boxes(
-            frame, [one for one in boxes if one.label not in self.options.ignore]
-        )
+        self.mapper.update_boxes(frame, self._things(boxes))
         self._count(frame)
+
+    def _things(self, detections: Sequence[_Detection]) -> list[_Detection]:
+        named = [one for one in detections if one.label.strip()]
+        self.nameless += len(detections) - len(named)
+        return [one for one in named if one.label not in self.options.ignore]
 
     def _count(self, frame: RgbdFrame) -> None:
         self.frames += 1

@@ -32,7 +32,8 @@ from coterie_core.scene.voxeland import load_voxeland, save_voxeland
 from semantic_mapper.instances import Instance
 
 FORMATS = ("scene", "voxeland", "spark-dsg", "ply")
-_SYMBOLS = {"objects": "O", "places": "p", "rooms": "R", "buildings": "B"}
+_NO_LABEL = 2**32 - 1
+"""The semantic label of a spark-dsg node that has none."""
 
 
 def load_map(path: Path) -> SceneGraph:
@@ -56,11 +57,14 @@ def load_map(path: Path) -> SceneGraph:
     keys = set(content) if isinstance(content, Mapping) else set()
     if "instances" in keys:
         return load_voxeland(path)
-    if "nodes" in keys and ("layer_ids" in keys or "SPARK_DSG_header" in keys or "edges" in keys):
+    if "nodes" in keys and ("layer_ids" in keys or "SPARK_DSG_header" in keys):
         return load_spark(path)
-    if not keys & set(SceneGraph.__dataclass_fields__):
+    fields = keys & set(SceneGraph.__dataclass_fields__)
+    # Others have lists of rooms and objects; ours are by id.
+    if not fields or any(isinstance(content[name], list) for name in fields):
         raise SceneError(
-            f"{path}: neither a scene graph, nor a Voxeland map ('instances'), nor a spark-dsg file"
+            f"{path}: of another format; a map is a scene graph as ./coterie map and house write "
+            "it, a Voxeland map ('instances') or a spark-dsg file ('layer_ids')"
         )
     return load(path)
 
@@ -154,8 +158,9 @@ def save_spark(graph: SceneGraph, path: Path) -> None:
 def load_spark(path: Path) -> SceneGraph:
     """Read a spark-dsg file, ours or Hydra's.
 
-    Objects get their label from our metadata, their name, or the file's label space; rooms their
-    id as name; parents tell which room a place or an object lies in.
+    Objects get their label from our metadata, the label space of their layer, or their name; those
+    without any are called by the number of their label. Rooms get their name in the same way, or
+    their id. Parents tell which room a place or an object lies in.
 
     Raises:
         SceneError: spark-dsg cannot read it, or an attribute is not as it should be; names the
@@ -192,27 +197,30 @@ def _from_spark(source: Any, at: list[str]) -> SceneGraph:
     extra = source.metadata.get() or {}
     for floor in extra.get("floors", ()):
         graph.add_floor(Floor(**floor))
-    names = _label_names(source, extra)
-    ids: dict[int, str] = {}
+    own = dict(enumerate(extra.get("labels", ())))
+    rooms: dict[int, str] = {}
     for node in _nodes(source, dsg.DsgLayers.ROOMS):
         at[0] = f"room {node.id.str(True)}"
         data, id_ = _data(node), _id(node)
-        ids[node.id.value] = id_
+        rooms[node.id.value] = id_
         polygon = [(float(x), float(y)) for x, y in data.get("polygon", ())]
-        name = data.get("name") or node.attributes.name or id_
+        name = data.get("name") or _label(source, node, {}) or id_
         kind = data.get("type") or load_household().room_type(name) or "room"
         graph.add_room(Room(id_, name, kind, data.get("floor", ""), polygon))
+    ids = dict(rooms)
     for node in _nodes(source, dsg.DsgLayers.PLACES):
         at[0] = f"place {node.id.str(True)}"
         data, id_ = _data(node), _id(node)
         ids[node.id.value] = id_
-        room = data.get("room", _parent(node, ids))
+        room = data.get("room", _room(source, node, rooms))
         graph.add_place(Place(id_, _point(node.attributes.position), room, data.get("floor", "")))
     for node in _nodes(source, dsg.DsgLayers.OBJECTS):
         at[0] = f"object {node.id.str(True)}"
         data, id_ = _data(node), _id(node)
         ids[node.id.value] = id_
-        graph.add_object(_object(node, id_, data, names, ids, graph))
+        label = _label(source, node, own) or _number(node)
+        room = data.get("room", _room(source, node, rooms))
+        graph.add_object(_object(node, id_, data, label, room))
     for edge in source.edges:
         at[0] = f"edge {edge.source} to {edge.target}"
         _read_edge(graph, ids, edge)
@@ -323,28 +331,14 @@ def _read_edge(graph: SceneGraph, ids: Mapping[int, str], edge: Any) -> None:
             graph.add_connection(Connection(**way))
 
 
-def _object(
-    node: Any,
-    id_: str,
-    data: Mapping[str, Any],
-    names: Mapping[int, str],
-    ids: Mapping[int, str],
-    graph: SceneGraph,
-) -> SceneObject:
+def _object(node: Any, id_: str, data: Mapping[str, Any], label: str, room: str) -> SceneObject:
     attributes = node.attributes
     box = attributes.bounding_box
     center = _point(attributes.position)
     size = tuple(float(v) for v in box.dimensions) if box.is_valid() else (0.0, 0.0, 0.0)
     rotation = np.asarray(box.world_R_center)
     yaw = math.atan2(float(rotation[1, 0]), float(rotation[0, 0])) if box.is_valid() else 0.0
-    label = attributes.name or names.get(int(attributes.semantic_label), "unknown")
-    if int(attributes.semantic_label) in names and not data:
-        label = names[int(attributes.semantic_label)]
     weights = data.get("labels") or {label: 1.0}
-    place = _parent(node, ids)
-    room = data.get("room")
-    if room is None:
-        room = graph.places[place].room if place in graph.places else place
     belief = LabelBelief({str(k): float(v) for k, v in weights.items()})
     return SceneObject(
         id=id_,
@@ -378,14 +372,19 @@ def _nodes(source: Any, name: str) -> list[Any]:
     return sorted(source.get_layer(name).nodes, key=lambda node: node.id.value)
 
 
-def _label_names(source: Any, extra: Mapping[str, Any]) -> dict[int, str]:
-    if "labels" in extra:
-        return dict(enumerate(extra["labels"]))
-    names: dict[int, str] = {}
-    for space in (extra.get("labelspaces") or {}).values():
-        for number, label in space if isinstance(space, list) else space.items():
-            names[int(number)] = str(label)
-    return names
+def _label(source: Any, node: Any, own: Mapping[int, str]) -> str:
+    """What a node is called: by the label space of its layer, else by its name ("" if neither)."""
+    key = node.layer
+    space = own or source.get_labelspace(key.layer, key.partition).labels_to_names
+    name = str(node.attributes.name)
+    if name in (node.id.str(True), node.id.str(False)):  # Hydra's name for what it has none for
+        name = ""
+    return str(space.get(int(node.attributes.semantic_label), "")) or name
+
+
+def _number(node: Any) -> str:
+    number = int(node.attributes.semantic_label)
+    return str(number) if number != _NO_LABEL else "unknown"
 
 
 def _data(node: Any) -> dict[str, Any]:
@@ -397,8 +396,13 @@ def _id(node: Any) -> str:
     return str(_data(node).get("id") or node.id.str(True))
 
 
-def _parent(node: Any, ids: Mapping[int, str]) -> str:
-    return ids.get(int(node.get_parent()), "") if node.has_parent() else ""
+def _room(source: Any, node: Any, rooms: Mapping[int, str]) -> str:
+    """The room that a node lies in, through places of any kind ("": in none)."""
+    while node.has_parent():
+        node = source.get_node(node.get_parent())
+        if node.id.value in rooms:
+            return rooms[node.id.value]
+    return ""
 
 
 def _point(values: Any) -> Vec3:

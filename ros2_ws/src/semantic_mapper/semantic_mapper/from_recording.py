@@ -16,6 +16,10 @@ from coterie_core.scene import SceneGraph
 from semantic_mapper.builder import BuilderOptions, MapBuilder
 from semantic_mapper.options import MapperOptions
 
+NUMBERS = (
+    "class numbers of a detector, which no request in words finds; record a detector that gives "
+    "names, or give another one (--detector)"
+)
 NEED_A_DETECTOR = (
     "record with a detector, or give one: geometry alone tells where something is, not what it is"
 )
@@ -148,7 +152,12 @@ def build_map(
         problems.append(f"{unnamed} frames without detections left out")
     if blind:
         problems.append(f"{blind} frames without depth left out")
-    return RecordingMap(builder.scene(), builder, used, found, (*recording.problems, *problems))
+    if builder.nameless:
+        problems.append(f"{builder.nameless} detections without a label left out")
+    scene = builder.scene()
+    if numbers := sorted({t.label.top for t in scene.objects.values() if t.label.top.isdecimal()}):
+        problems.append(f"things are called {', '.join(numbers[:5])}: {NUMBERS}")
+    return RecordingMap(scene, builder, used, found, (*recording.problems, *problems))
 
 
 def _detections(

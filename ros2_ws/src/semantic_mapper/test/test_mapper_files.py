@@ -143,3 +143,85 @@ def test_unknown_formats_and_missing_files(home, tmp_path):
     with pytest.raises(SceneError, match="nowhere"):
         load_map(tmp_path / "nowhere.json")
     assert json.dumps(FORMATS)
+
+
+# -- what Hydra and Spark-DSG write -------------------------------------------------------------
+
+
+def spark(path, objects, rooms, spaces, place="p"):
+    """A graph as Hydra writes it: objects {semantic label: x} in rooms, which have 10 m each."""
+    import numpy as np
+    import spark_dsg as dsg
+
+    out = dsg.DynamicSceneGraph()
+    flat = place == "P"
+    layer = dsg.DsgLayers.MESH_PLACES if flat else dsg.DsgLayers.PLACES
+    if flat:
+        out.add_layer(3, 1, layer)
+    for k, room in enumerate(rooms):
+        attributes = dsg.RoomNodeAttributes()
+        attributes.position = np.array([10.0 * k, 0.0, 0.0])
+        if isinstance(room, int):
+            attributes.semantic_label = room
+        attributes.name = room if isinstance(room, str) else f"R({k})"
+        out.add_node(dsg.DsgLayers.ROOMS, dsg.NodeSymbol("R", k), attributes)
+        spot = dsg.Place2dNodeAttributes() if flat else dsg.PlaceNodeAttributes()
+        spot.position = attributes.position
+        out.add_node(layer, dsg.NodeSymbol(place, k), spot)
+        out.insert_edge(dsg.NodeSymbol("R", k), dsg.NodeSymbol(place, k))
+    for k, (label, x) in enumerate(objects.items()):
+        thing, at = dsg.ObjectNodeAttributes(), np.array([x, 0.0, 0.4])
+        thing.position, thing.semantic_label, thing.name = at, label, f"O({k})"
+        thing.bounding_box = dsg.BoundingBox(
+            np.array([0.5, 0.5, 0.8], np.float32), at.astype(np.float32)
+        )
+        out.add_node(dsg.DsgLayers.OBJECTS, dsg.NodeSymbol("O", k), thing)
+        out.insert_edge(dsg.NodeSymbol(place, int(x // 10)), dsg.NodeSymbol("O", k))
+    if spaces:
+        named = {name: [[k, v] for k, v in space.items()] for name, space in spaces.items()}
+        out.metadata.add({"labelspaces": named})
+    out.save(str(path), False)
+    return load_map(path)
+
+
+def things(graph):
+    return [
+        (one.label.top, graph.rooms[one.room].name if one.room else "")
+        for one in graph.objects.values()
+    ]
+
+
+@pytest.mark.parametrize("place", ["p", "P"], ids=["3D places", "2D places"])
+def test_each_layer_of_hydra_has_its_own_labels(tmp_path, place):
+    """Numbers of objects and of rooms overlap; objects hang on places of either kind."""
+    spaces = {
+        "_l2p0": {0: "unknown", 1: "chair", 2: "table", 40: "lamp"},
+        "_l4p0": {0: "lounge", 1: "hallway", 2: "kitchen"},
+    }
+    graph = spark(tmp_path / "dsg.json", {1: 1.0, 2: 2.0, 40: 11.0}, [0, 2], spaces, place)
+    assert things(graph) == [("chair", "lounge"), ("table", "lounge"), ("lamp", "kitchen")]
+    assert graph.rooms["R1"].type == "kitchen"
+
+
+def test_labels_without_a_label_space_are_their_numbers(tmp_path):
+    graph = spark(tmp_path / "dsg.json", {5: 1.0, 2**32 - 1: 2.0}, ["kitchen"], {})
+    assert things(graph) == [("5", "kitchen"), ("unknown", "kitchen")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"rooms": [{"id": "room|1", "roomType": "Kitchen"}], "objects": [{"id": "Mug|1"}]}',
+        '{"nodes": [{"id": 1, "class_name": "mug"}], "edges": [{"from_id": 1, "to_id": 1}]}',
+        '{"nodes": [{"id": "mug"}], "links": [{"source": "mug", "target": "mug"}]}',
+    ],
+    ids=["ProcTHOR", "VirtualHome or networkx", "networkx"],
+)
+def test_maps_of_others_are_refused_in_plain_words(tmp_path, content):
+    path = tmp_path / "map.json"
+    path.write_text(content)
+    with pytest.raises(SceneError) as error:
+        load_map(path)
+    told = str(error.value)
+    assert all(word in told for word in ("map.json", "scene graph", "Voxeland", "spark-dsg"))
+    assert "Input should" not in told and "key " not in told

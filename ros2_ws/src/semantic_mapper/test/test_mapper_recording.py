@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -125,3 +127,31 @@ def test_from_the_disk(tmp_path):
     a, b = map_recording(open_recording(tmp_path / "r")), map_recording(Shown(scene=rooms()))
     assert only(a).label.top == only(b).label.top and only(a).room == "room_1"
     np.testing.assert_allclose(only(a).box.center, only(b).box.center, atol=0.01)
+
+
+class Called(Shown):
+    """The same, whose detector calls the box by other labels."""
+
+    def __init__(self, scores):
+        super().__init__()
+        self.scores = scores
+
+    def __getitem__(self, k):
+        recorded = super().__getitem__(k)
+        (one,) = recorded.detections
+        return replace(recorded, detections=(replace(one, scores=self.scores),))
+
+
+@pytest.mark.parametrize("scores", [{}, {"": 0.9}, {" ": 0.9}])
+def test_what_a_detector_gives_no_name_is_no_thing_and_counted(scores):
+    made = build_map(Called(scores))
+    assert not made.scene.objects
+    assert "6 detections without a label left out" in made.problems
+
+
+def test_numbers_for_names_are_told_with_the_remedy():
+    made = build_map(Called({"56": 1.0}))
+    assert only(made.scene).label.top == "56"
+    (told,) = [p for p in made.problems if "56" in p]
+    assert "numbers" in told and "--detector" in told
+    assert not [p for p in build_map(Shown()).problems if "numbers" in p]

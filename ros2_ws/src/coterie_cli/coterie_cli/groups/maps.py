@@ -326,6 +326,14 @@ def resume(
             "--package", help="Folder of packages whose files the URDF names; may be given again."
         ),
     ] = None,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--arg",
+            metavar="NAME:=VALUE",
+            help="Argument of a xacro file, such as arm:=true; may be given again.",
+        ),
+    ] = None,
     compare: Annotated[
         Path | None,
         typer.Option(file_okay=False, help="Folder of Habitat-MAS resumes to compare with."),
@@ -345,6 +353,7 @@ def resume(
         picture=picture,
         model=model,
         packages=tuple(packages or ()),
+        arguments=tuple(arguments or ()),
         compare=compare,
     )
     run(files, options)

@@ -12,7 +12,6 @@ from typing import Any, Literal
 from PIL import Image as Picture
 
 from coterie_core.language import (
-    BadReply,
     CutOff,
     Image,
     LanguageError,
@@ -141,9 +140,7 @@ async def _talk(
     begun = time.perf_counter()
     try:
         return await _ask(model, text, timeout_s, max_tokens=max_tokens)
-    except BadReply as error:
-        if not error.usage.completion_tokens:
-            raise
+    except CutOff as error:
         return Reply(error.text, usage=error.usage), time.perf_counter() - begun
 
 

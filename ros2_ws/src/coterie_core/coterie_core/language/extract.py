@@ -23,11 +23,15 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 def _without_reasoning(text: str) -> str:
     """Drop a leading `<think>...</think>` that reasoning models put before their reply."""
-    if text.startswith("<think>"):
-        end = text.find("</think>")
-        if end >= 0:
-            return text[end + len("</think>") :]
-    return text
+    if not text.startswith("<think>"):
+        return text
+    _, end, reply = text.partition("</think>")
+    if not end:
+        raise BadReply(
+            "the reply ends within a thought, without </think>; think briefly, then reply",
+            text=text[:_SHOWN_CHARS],
+        )
+    return reply
 
 
 def extract_json(text: str) -> dict[str, Any]:
@@ -44,7 +48,7 @@ def extract_json(text: str) -> dict[str, Any]:
         The object. Numbers are finite.
 
     Raises:
-        BadReply: Too long, or no JSON object in it.
+        BadReply: Too long, a thought without an end, or no JSON object in it.
     """
     if len(text) > LONGEST_REPLY_CHARS:
         raise BadReply(

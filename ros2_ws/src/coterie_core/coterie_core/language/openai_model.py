@@ -225,7 +225,7 @@ class OpenAIModel(LanguageModel):
         error: LanguageError
         try:
             raw = await self._client().chat.completions.with_raw_response.create(**body)
-            return scrub(raw.http_response.content.decode("utf-8", "replace"))
+            return scrub(raw.http_response.content.decode("utf-8-sig", "replace"))
         except openai.APITimeoutError:
             error = ModelTimeout(f"{self.name} at {self._host}: connection timed out")
         except openai.APIConnectionError as failure:
@@ -330,6 +330,9 @@ class OpenAIModel(LanguageModel):
         choice = choices[0] if isinstance(choices, list) and choices else None
         message = choice.get("message") if isinstance(choice, dict) else None
         content = _content(message) if isinstance(message, dict) else ""
+        field, thoughts = _thoughts(message) if isinstance(message, dict) else ("", "")
+        if not content.strip() and _is_object(thoughts):  # all that was said, in the wrong field
+            content = thoughts
         usage = self._usage(request, payload.get("usage"), content)
         if not isinstance(choice, dict) or not isinstance(message, dict):
             raise BadReply("the endpoint returned no choice; answer the question", usage=usage)
@@ -350,6 +353,12 @@ class OpenAIModel(LanguageModel):
         parsed = None
         if request.schema is not None and not calls:
             try:
+                if thoughts and not content.strip():
+                    raise BadReply(
+                        f"the reply is empty, and all text is in {field!r}: set up the endpoint's "
+                        "reasoning parser for this model, or turn it off",
+                        text=thoughts[:2000],
+                    )
                 parsed = extract_json(content)
             except BadReply as error:
                 error.usage = usage
@@ -400,6 +409,21 @@ def _content(message: dict[str, Any]) -> str:
         texts = (part.get("text") for part in content if isinstance(part, dict))
         return "".join(text for text in texts if isinstance(text, str))
     return ""
+
+
+def _thoughts(message: dict[str, Any]) -> tuple[str, str]:
+    """The field that holds what a model thought, and its text."""
+    for field in ("reasoning_content", "reasoning"):
+        if isinstance(text := message.get(field), str) and text.strip():
+            return field, text
+    return "", ""
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _words(text: str, limit: int = 300) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,6 +17,7 @@ import yaml
 from numpy.typing import NDArray
 
 from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.files import LFS_REMEDY, is_lfs_pointer
 from coterie_core.recording.bag_images import (
     COLORS,
     DEPTHS,
@@ -126,9 +129,12 @@ class BagRecording:
         self._files: list[McapFile | Db3File] = [_open(file) for file in _files_of(path)]
         self._topics: dict[str, _Topic] = {}
         self._infos: dict[str, tuple[float, float, float, float]] = {}
-        self._tf = TransformBuffer(keep=math.inf, most=_MOST_MESSAGES)
-        self._tf_names: set[str] = set()
+        # By the namespace of their topics: robots may name their frames alike.
+        self._trees: defaultdict[str, TransformBuffer] = defaultdict(
+            partial(TransformBuffer, keep=math.inf, most=_MOST_MESSAGES)
+        )
         self._scan()
+        self._join_trees()
         self._map = self._map_frame()
         self._moments = self._pair()
 
@@ -173,7 +179,7 @@ class BagRecording:
             other = self._camera(moment.color[0], camera)
             if color.shape[:2] != depth.shape or other != camera:
                 color = resampled(color, other, depth.shape, camera)
-        pose = self._tf.lookup(self._map, topic.frame, self._tf_time(topic.frame, item.time))
+        pose = self._pose(topic, item)
         found = None
         if moment.found is not None:
             found = self._found(moment, depth, camera)
@@ -193,13 +199,11 @@ class BagRecording:
             other = self._camera(seen, camera) if seen and seen.frame == topic.frame else None
             return boxes_2d(message, source, other, camera)
         if topic.type == BOXES_3D:
-            time = self._tf_time(topic.frame, item.time)
             try:
-                to_map = self._tf.lookup(self._map, topic.frame, time)
+                to_map = self._pose(topic, item)
             except TransformError as error:
                 raise RecordingError(source, str(error), "record /tf and /tf_static") from None
-            optical = moment.depth[0].frame
-            pose = self._tf.lookup(self._map, optical, self._tf_time(optical, moment.depth[1].time))
+            pose = self._pose(*moment.depth)
             frame = RgbdFrame(depth, camera, pose)
             return boxes_3d(message, source, frame, np.linalg.inv(pose) @ to_map)
         return detections_of(message, source)
@@ -229,14 +233,14 @@ class BagRecording:
 
     def _note(self, number: int, found: Found) -> None:
         if found.type == TF:
+            tree = self._trees[found.topic.strip("/").rpartition("/")[0]]
             fixed = found.topic.endswith("tf_static")
             for one in decode(TF, found.data).transforms:
                 p, q = one.transform.translation, one.transform.rotation
                 time = one.header.stamp.sec + one.header.stamp.nanosec * 1e-9
                 parent, child = one.header.frame_id, one.child_frame_id
                 spot, turn = (p.x, p.y, p.z), (q.x, q.y, q.z, q.w)
-                self._tf.add(parent, child, spot, turn, time, fixed=fixed)
-                self._tf_names |= {parent.lstrip("/"), child.lstrip("/")}
+                tree.add(parent, child, spot, turn, time, fixed=fixed)
             return
         if found.type == CAMERA_INFO:
             if found.topic not in self._infos:  # a camera's model does not change on its way
@@ -307,6 +311,8 @@ class BagRecording:
             )
             one = colors[0]
             return [_Moment(None, (one, item), None) for item in one.items]
+        if len({id(self._tree(topic)) for topic in depths}) > 1:
+            self._check_team(depths)
         moments = []
         for topic in depths:
             if (self._wanted.camera_info or _info_name(topic.name)) not in self._infos:
@@ -318,7 +324,7 @@ class BagRecording:
             lost = 0
             for item in topic.items:
                 try:
-                    self._tf.lookup(self._map, topic.frame, self._tf_time(topic.frame, item.time))
+                    self._pose(topic, item)
                 except TransformError as error:
                     if not lost:
                         self._problems.append(
@@ -346,25 +352,63 @@ class BagRecording:
     def _map_frame(self) -> str:
         if self._wanted.map_frame:
             return self._wanted.map_frame
+        parents = {k: v for tree in self._trees.values() for k, v in tree.parents.items()}
         for name in _MAPS:
-            if name in self._tf_names:
+            if name in parents or name in parents.values():
                 if name == "odom":
                     self._problems.append("no frame 'map': poses are in 'odom', which drifts")
                 return name
+        if roots := sorted({*parents.values()} - {*parents}):
+            self._problems.append(
+                "no frame 'map', 'world' or 'odom'; the transforms begin at "
+                f"{', '.join(map(repr, roots[:8]))}: choose the frame of the map (--map-frame)"
+            )
         return _MAPS[0]
 
-    def _tf_time(self, frame: str, time: float) -> float:
-        """A time at which transforms are known: the last ones hold for TOGETHER longer."""
+    def _join_trees(self) -> None:
+        """Make one tree of all transforms, or one of each namespace where they share names."""
+        common = self._trees.pop("", None) or TransformBuffer()
+        times = Counter(frame for tree in self._trees.values() for frame in tree.parents)
+        if max(times.values(), default=0) > 1:
+            for tree in self._trees.values():
+                tree.include(common)
+        else:
+            for tree in self._trees.values():
+                common.include(tree)
+            self._trees.clear()
+        self._trees[""] = common
+
+    def _tree(self, topic: _Topic) -> TransformBuffer:
+        """The transforms of a topic's namespace, else the only ones that know its frame."""
+        space = topic.name.strip("/")
+        while space := space.rpartition("/")[0]:
+            if space in self._trees:
+                return self._trees[space]
+        knowing = [tree for tree in self._trees.values() if topic.frame in tree.parents]
+        return knowing[0] if len(knowing) == 1 else self._trees[""]
+
+    def _check_team(self, depths: list[_Topic]) -> None:
+        if self._map == "odom":
+            raise RecordingError(
+                self.path,
+                "each robot has an 'odom' of its own, and nothing tells how they lie",
+                f"choose a camera (--depth-topic): {', '.join(sorted(t.name for t in depths))}",
+            )
+        self._problems.append(
+            "robots name their frames alike: the transforms of each namespace are read apart, and "
+            f"their {self._map!r} is taken as one frame"
+        )
+
+    def _pose(self, topic: _Topic, item: _Item) -> NDArray[np.float64]:
+        """A topic's frame in the map (4, 4); first and last transforms hold for TOGETHER longer."""
+        tree = self._tree(topic)
         try:
-            self._tf.lookup(self._map, frame, time)
+            return tree.lookup(self._map, topic.frame, item.time)
         except TransformError:
             for shift in (-TOGETHER, TOGETHER):
-                try:
-                    self._tf.lookup(self._map, frame, time + shift)
-                except TransformError:
-                    continue
-                return time + shift
-        return time
+                with suppress(TransformError):
+                    return tree.lookup(self._map, topic.frame, item.time + shift)
+            raise
 
 
 def _files_of(path: Path) -> list[Path]:
@@ -394,6 +438,8 @@ def _files_of(path: Path) -> list[Path]:
 
 
 def _open(file: Path) -> McapFile | Db3File:
+    if is_lfs_pointer(file):
+        raise RecordingError(file, "a pointer of git-lfs and not the recording itself", LFS_REMEDY)
     return Db3File(file) if file.suffix == ".db3" else McapFile(file)
 
 

@@ -15,6 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial import ConvexHull, QhullError
 
+from coterie_core.files import LFS_REMEDY, is_lfs_pointer
+from coterie_core.urdf.xacro import package_of
+
 Array = npt.NDArray[np.float64]
 
 MAX_MESH_BYTES = 64 * 2**20
@@ -25,11 +28,13 @@ class Meshes:
     """Reads meshes of one URDF; each file once.
 
     Args:
-        folders: The URDF's folder and the folders of packages.
+        folders: The URDF's folder and the folders of packages. The package that such a folder lies
+            in counts, too, under the name in its package.xml.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = [folder.resolve() for folder in folders]
+        self._packages = dict(filter(None, map(package_of, folders)))
         self._cache: dict[str, Array | str] = {}
 
     def corners(self, name: str) -> Array | str:
@@ -50,6 +55,8 @@ class Meshes:
                 return f"larger than {MAX_MESH_BYTES // 2**20} MiB"
             import trimesh  # heavy, and most URDFs come without their meshes
 
+            if is_lfs_pointer(path):
+                return f"is a pointer of git-lfs: {LFS_REMEDY}"
             # From memory and without a resolver: materials and textures beside it stay unread.
             loaded = trimesh.load(io.BytesIO(path.read_bytes()), file_type=kind, process=False)
             mesh = loaded.to_mesh() if hasattr(loaded, "to_mesh") else loaded
@@ -67,8 +74,14 @@ class Meshes:
     def find(self, name: str) -> Path | str:
         """Return the file that a mesh name of the URDF means, or why there is none."""
         url = urlparse(name)
+        missing = "is missing"
+        places = list(self._folders)
         if url.scheme in ("package", "model"):
             tails = [f"{url.netloc}{url.path}", url.path.lstrip("/")]
+            if url.netloc in self._packages:
+                places.insert(0, self._packages[url.netloc])
+            else:
+                missing += f": give the folder of package {url.netloc} (--package)"
         elif url.scheme == "file":
             tails = [unquote(url.path)]
         elif "://" in name:
@@ -76,7 +89,7 @@ class Meshes:
         else:
             tails = [name]
         outside = False
-        for folder in self._folders:
+        for folder in places:
             for tail in tails:
                 try:
                     path = (folder / tail).resolve()
@@ -86,7 +99,7 @@ class Meshes:
                         return path
                 except (OSError, ValueError):
                     continue
-        return "lies outside of the URDF's folder" if outside else "is missing"
+        return "lies outside of the URDF's folder" if outside else missing
 
 
 def _unit(text: object) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
@@ -18,7 +18,7 @@ from xml.parsers import expat
 from coterie_core.urdf.errors import UrdfError
 from coterie_core.urdf.gazebo import Sensor, read_gazebo
 from coterie_core.urdf.values import joined, number, three, vector
-from coterie_core.urdf.xacro import expand, needs_expansion, unify
+from coterie_core.urdf.xacro import expand, needs_expansion, refuse_arguments, unify
 
 MAX_BYTES = 32 * 2**20
 MAX_ELEMENTS = 400_000
@@ -66,12 +66,17 @@ class Description:
         return ET.tostring(bare, encoding="unicode")
 
 
-def read_description(urdf: str | Path | bytes, packages: Sequence[Path] = ()) -> Description:
+def read_description(
+    urdf: str | Path | bytes,
+    packages: Sequence[Path] = (),
+    arguments: Mapping[str, str] | None = None,
+) -> Description:
     """Read and check a URDF; one that is written for xacro is expanded.
 
     Args:
         urdf: Path of the file, or the document itself: bytes, or a str that begins with "<".
         packages: Folders of packages that xacro may read beside the file's own.
+        arguments: Name -> value of arguments of xacro.
 
     Raises:
         UrdfError: Not a file, not XML, or not a URDF; the message says what to do.
@@ -82,8 +87,11 @@ def read_description(urdf: str | Path | bytes, packages: Sequence[Path] = ()) ->
         unify(root)
         odd: list[str] = []
         if needs_expansion(root):
-            text, odd = expand(root, folder / file if folder is not None else None, packages)
+            path = folder / file if folder is not None else None
+            text, odd = expand(root, path, packages, arguments)
             root = parse(text)
+        else:
+            refuse_arguments(arguments or ())
         return _describe(root, file, folder, odd)
     except UrdfError as error:
         raise (error if error.file or not file else error.within(file)) from error.__cause__

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from coterie_core.urdf import xacro_child
@@ -35,7 +35,10 @@ def needs_expansion(root: ET.Element) -> bool:
 
 
 def expand(
-    root: ET.Element, file: Path | None, packages: Sequence[Path] = ()
+    root: ET.Element,
+    file: Path | None,
+    packages: Sequence[Path] = (),
+    arguments: Mapping[str, str] | None = None,
 ) -> tuple[bytes, list[str]]:
     """Return the expanded document, and what was odd.
 
@@ -43,18 +46,21 @@ def expand(
         root: The document; xacro's elements have the prefix ``xacro`` (see `unify`).
         file: Where it came from, for relative includes; None: includes are refused.
         packages: Folders of packages, or of workspaces with packages, beside its own.
+        arguments: Name -> value of arguments, instead of the document's defaults.
 
     Raises:
-        UrdfError: xacro refuses it, it reads what it must not, or it takes too long.
+        UrdfError: xacro refuses it, it reads what it must not, it takes too long, or it has no
+            such argument.
     """
     if file is None:
         _refuse_includes(root)
     folders = [str(file.resolve().parent)] if file is not None else []
     known = _packages(file, packages)
+    given = dict(arguments or {})
     request = {
         "text": ET.tostring(root, encoding="unicode"),
         "file": str(file.resolve()) if file is not None else "",
-        "arguments": {},
+        "arguments": given,
         "folders": folders,
         "packages": known,
     }
@@ -87,11 +93,34 @@ def expand(
         )
         raise UrdfError(f"xacro {why}", remedy=REMEDY) from None
     if "error" in answer:
-        raise UrdfError(f"xacro refuses it: {answer['error']}", remedy=REMEDY)
-    return answer["xml"].encode(), [
-        f"variable {name!r} of xacro has no value in this file: taken as empty; {REMEDY}"
-        for name in sorted(answer["missing"])
+        unset = [f"give argument {name} a value (--arg {name}:=VALUE)" for name in answer["unset"]]
+        raise UrdfError(f"xacro refuses it: {answer['error']}", remedy=", ".join(unset) or REMEDY)
+    missing = sorted(answer["missing"])
+    defaults = {k: v for k, v in answer["arguments"].items() if k not in (*given, *missing)}
+    refuse_arguments(given, answer["asked"])
+    odd = [
+        f"variable {name!r} of xacro has no value in this file: taken as empty; "
+        + (f"give it one: --arg {name}:=VALUE" if name in answer["asked"] else REMEDY)
+        for name in missing
     ]
+    if defaults:
+        told = ", ".join(f"{name}:={value}" for name, value in defaults.items())
+        odd.append(f"arguments of xacro at their defaults: {told}; change one by --arg NAME:=VALUE")
+    return answer["xml"].encode(), odd
+
+
+def refuse_arguments(given: Iterable[str], known: Sequence[str] = ()) -> None:
+    """Refuse arguments that a document does not have.
+
+    Raises:
+        UrdfError: Names the first of them and those that there are.
+    """
+    for name in given:
+        if name not in known:
+            raise UrdfError(
+                f"has no argument {name!r}",
+                remedy=f"its arguments are {', '.join(sorted(known)) or 'none'}",
+            )
 
 
 def unify(root: ET.Element) -> None:
@@ -134,11 +163,8 @@ def _packages(file: Path | None, folders: Sequence[Path]) -> dict[str, str]:
             inside = []
         for place in [folder, *inside]:
             found.setdefault(_package_name(place) or place.name, str(place))
-    if file is not None:
-        for place in file.resolve().parents:
-            if (place / "package.xml").is_file():
-                found.setdefault(_package_name(place) or place.name, str(place))
-                break
+    if file is not None and (own := package_of(file.parent)) is not None:
+        found.setdefault(own[0], str(own[1]))
     for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(":"):
         share = Path(prefix) / "share"
         if prefix and share.is_dir():
@@ -146,6 +172,15 @@ def _packages(file: Path | None, folders: Sequence[Path]) -> dict[str, str]:
                 if (place / "package.xml").is_file():
                     found.setdefault(place.name, str(place))
     return found
+
+
+def package_of(folder: Path) -> tuple[str, Path] | None:
+    """Return name and folder of the package that a folder lies in; None: in none."""
+    own = folder.resolve()
+    for place in (own, *own.parents):
+        if (place / "package.xml").is_file():
+            return _package_name(place) or place.name, place
+    return None
 
 
 def _package_name(folder: Path) -> str:

@@ -29,6 +29,22 @@ class NotAllowed(RuntimeError):
     """The document asks for something outside of the folders that may be read."""
 
 
+class _Arguments(dict[str, str]):
+    """Arguments that note which of them the document declares or asks for."""
+
+    def __init__(self, values: dict[str, str]) -> None:
+        super().__init__(values)
+        self.asked: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self.asked.add(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> str:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+
 def main() -> None:
     """Expand the document of the request."""
     request = json.load(sys.stdin)
@@ -63,20 +79,37 @@ def expand(request: dict[str, Any]) -> dict[str, Any]:
     arguments = dict(request["arguments"])
     missing: list[str] = []
     while True:
+        given = _Arguments(arguments)
         try:
             xacro.init_stacks(request["file"] or None)
             document = xacro.parse(request["text"], request["file"] or None)
-            xacro.process_doc(document, mappings=dict(arguments))
-            return {"xml": document.toxml(), "missing": missing}
+            xacro.process_doc(document, mappings=given)
+            return {
+                "xml": document.toxml(),
+                "missing": missing,
+                "arguments": dict(given),
+                "asked": sorted(given.asked),
+            }
         except Exception as error:  # whatever an expression raises
-            text = str(error) or type(error).__name__
+            text = _words(error)
             undefined = _UNDEFINED.search(text)
             name = next((group for group in undefined.groups() if group), "") if undefined else ""
             if not name or name in missing or len(missing) >= MOST_MISSING:
-                return {"error": " ".join(text.split())[:600], "kind": type(error).__name__}
+                unset = [one for one in missing if one in given.asked]
+                return {"error": " ".join(text.split())[:600], "unset": unset}
             missing.append(name)
             arguments.setdefault(name, "")
             xacro._global_symbols[name] = ""
+
+
+def _words(error: Exception) -> str:
+    """What an error says; xacro wraps ours in words of its own, twice."""
+    inner: Any = error
+    while inner is not None:
+        if isinstance(inner, NotAllowed):
+            return str(inner)
+        inner = getattr(inner, "exc", None)
+    return str(error) or type(error).__name__
 
 
 def _confine(folders: list[str]) -> None:
