@@ -87,6 +87,9 @@ def doubt_of(
     heap = misplaced_words(question.text) or _heaped(question)
     if heap:
         return Doubt("heap", f"not understood: {shown(heap)!r} makes no sense there")
+    if question.unheard:
+        word = shown(question.unheard[0])
+        return Doubt("heap", f"the question was not understood: what {word!r} means in it")
     if question.kind == "choice":
         found = (doubt_of(option, index, vocabulary) for option in question.options)
         return next((doubt for doubt in found if doubt is not None), None)
