@@ -16,10 +16,11 @@ _NOT = re.compile(
 )
 _SAYS_NOTHING = re.compile(
     r"\b(?:or|why|if|whether or) not\b|\bnot (?:only|just|sure|remember|know)\b"
-    r"|\bnot (?:\w+ )?(?:find|locate|see)\b"
+    r"|\bnot (?:\w+ )?(?:find|locate|see|mind)\b"
+    r"|^(?:is|are|was|were|do|does|did|has|have|can|could|will|would) not\b"
     r"|\bno (?:idea|matter|longer|problem|worries|one)\b"
 )
-"""What asks for the same without it: "or not", "I can not find ..."."""
+"""What asks for the same without it: "or not", "I can not find ...", "is there not"."""
 _THAN = re.compile(r"\b(?:more|less|fewer)\b.*\bthan\b|\bthan\b")
 _IRREGULAR = frozenset(("better", "worse", "farther", "further", "less", "fewer"))
 _NO_COMPARATIVES = frozenset(("number",))
