@@ -75,6 +75,8 @@ def ask(
             _print_open(text, answer, scene, judgement)
         if judgement is not None and not judgement.goes_on:
             return UNKNOWN if judgement.kind == "not_seen_yet" else NOT_CLEAR
+        if answer.guessed and answer.confidence <= 0.0:
+            return UNKNOWN  # "cannot tell: ...", which is no guess at anything
         return GUESS if answer.guessed else 0
     if as_json:
         print(json.dumps(as_data(text, answer) | judgement_data(judgement), indent=1))

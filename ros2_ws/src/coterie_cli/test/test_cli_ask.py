@@ -58,6 +58,8 @@ class Team(AgentNode):
                 self.stopped = True
                 return goal.cancel(AskTeam.Result(message="cancelled"))
         told = OpenAnswer(goal.request.question.id, "in the study", "object_localization", 0.9)
+        if "heavier" in goal.request.question.text:
+            told = OpenAnswer(goal.request.question.id, "cannot tell", guessed=True)
         message = conversions.open_answer_to_msg(told, frame="map")
         return AskTeam.Result(success=True, is_open=True, open=message)
 
@@ -104,3 +106,11 @@ def test_an_answer_that_no_robot_has_observed_is_called_a_guess(ros):
     process = ask(ros, "Is there a chair in the kitchen?")
     ros.spin_until(lambda: process.exit_code is not None, 60.0, "the answer")
     assert process.exit_code == 3 and "A GUESS: YES" in process.output
+
+
+@pytest.mark.ros
+def test_that_nobody_can_tell_is_no_guess(ros):
+    ros.wait_active(ros.add(Team("team", context=ros.context)))
+    process = ask(ros, "Which bag is heavier?")
+    ros.spin_until(lambda: process.exit_code is not None, 60.0, "the answer")
+    assert process.exit_code == 4 and "nobody knows" in process.output

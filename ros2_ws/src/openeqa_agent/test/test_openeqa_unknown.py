@@ -246,3 +246,11 @@ async def test_questions_of_a_newcomer_are_read_as_a_person_would(flat):
     assert blue.objects == ("sofa",)
     sides = await agent.answer("Is the sofa to the right of the fridge?", flat)
     assert sides.guessed and "another room" in sides.text
+
+
+async def test_a_guess_names_no_room_that_the_house_does_not_have(flat):
+    reply = await OpenAgent(RULES).answer("Where are the keys?", flat)
+    kinds = ("kitchen", "living room", "hallway", "bedroom", "office")
+    assert reply.guessed and any(reply.text.endswith(f"in the {kind}") for kind in kinds)
+    blind = await OpenAgent(RULES, "blind").answer("Where are the keys?")
+    assert blind.text.endswith("entryway")
