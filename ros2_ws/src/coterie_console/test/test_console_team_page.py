@@ -653,11 +653,13 @@ def test_robots_in_one_place_do_not_hide_one_another(apart):
         browser.wait_for("document.querySelectorAll('#plan .robot').length === 3")
         for k, name in enumerate(names):
             call(state.move, name, Pose((3.0 + k * apart, 2.0, 0.0), 0.4))
-        browser.wait_for(f"state.poses.drone[0] === {3.0 + 2 * apart} && state.poses.rover[0] === 3")
+        browser.wait_for(
+            f"state.poses.drone[0] === {3.0 + 2 * apart} && state.poses.rover[0] === 3"
+        )
         browser.frames(2)
         boxes = browser.run(
-            "[...document.querySelectorAll('#plan .robot')].flatMap(g => ['circle', 'text'].map(s =>"
-            " { const r = g.querySelector(s).getBoundingClientRect();"
+            "[...document.querySelectorAll('#plan .robot')].flatMap(g => ['circle', 'text'].map("
+            "s => { const r = g.querySelector(s).getBoundingClientRect();"
             " return [s, r.left, r.top, r.right, r.bottom]; }))"
         )
         marks = [box[1:] for box in boxes if box[0] == "circle"]

@@ -33,6 +33,7 @@ _GAP = 3
 _STRANDED = re.compile(r" (?:from|out of|with|on)\b")
 """What makes another use of a verb."""
 
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -530,7 +530,8 @@ def test_what_follows_says_where_to(words):
          ("bring", "books", "from up", "sofa")),
         ("Collect the plates in the sink and put them on the table",
          ("bring", "all plate", "in sink", "table")),
-        ("Take the mug on the desk and leave it on the table", ("bring", "mug", "on desk", "table")),
+        ("Take the mug on the desk and leave it on the table",
+         ("bring", "mug", "on desk", "table")),
         ("Bring me the mug on the desk to the kitchen", ("bring", "mug", "on desk", "kitchen")),
     ):  # fmt: skip
         (wish,) = parse_task(text, words)

@@ -161,7 +161,9 @@ class Grounder:
                 missing = [w.name for w in relation.to if not self._anchor(w).ids]
                 why = f"nothing that fits is {relation.kind} such a thing"
                 if len(missing) == len(relation.to):
-                    why = f"the map has no {' and no '.join(missing)}, so that it does not tell what"
+                    why = (
+                        f"the map has no {' and no '.join(missing)}, so that it does not tell what"
+                    )
                     why += f" is {relation.kind} it"
                 findings.note = findings.note or why
         findings.found = self._ordered(list(candidates.values()), request)

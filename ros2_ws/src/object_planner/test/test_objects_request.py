@@ -131,3 +131,4 @@ def test_what_is_to_be_prevented_is_no_use():
     request = parse("What would you use to keep a door from closing?")
     assert not request.clear and request.unknown == ("from closing",)
     assert names(parse("something to keep my books in").wants) == ["store"]
+    assert names(parse("What will keep the milk from going sour?").wants) == ["keep cool"]

@@ -214,7 +214,10 @@ def _offered(words: str, to: str, attribute: str) -> OpenQuestion:
 
 
 def _measure(match: re.Match[str], core: str) -> OpenQuestion:
-    parts = re.split(r"\s+(?:from|to|and)\s+", re.sub(r"^(?:(?:is|are|away|it|from|between)\s+)+", "", match["rest"]))
+    parts = re.split(
+        r"\s+(?:from|to|and)\s+",
+        re.sub(r"^(?:(?:is|are|away|it|from|between)\s+)+", "", match["rest"]),
+    )
     things = [describe(p) for p in parts if p.strip()]
     return OpenQuestion(
         "", "size", target=things[0] if things else ANY, others=tuple(things[1:]),

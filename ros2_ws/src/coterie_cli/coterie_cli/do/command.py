@@ -33,6 +33,12 @@ PARTIAL_EXIT = 3
 LEADER_THERE = 180.0
 """How long a team that was started may take until its leader can be spoken to [s]."""
 
+UNCONFIRMED = (
+    "interrupted, but the leader has not confirmed that the task is over: the robots may go on "
+    "with it; stop them with ./coterie stop"
+)
+"""What is told where a task may go on."""
+
 
 @dataclass(frozen=True, slots=True)
 class DoOptions:
@@ -177,12 +183,6 @@ async def _give(
                 raise
 
 
-UNCONFIRMED = (
-    "interrupted, but the leader has not confirmed that the task is over: the robots may go on with "
-    "it; stop them with ./coterie stop"
-)
-
-
 async def _taken_back(watcher: TaskWatcher) -> str:
     """Take the task back and wait for the robots; return what became of it, in words."""
     if not await asyncio.wrap_future(watcher.run(watcher.take_back(), "task taken back")):
@@ -191,7 +191,7 @@ async def _taken_back(watcher: TaskWatcher) -> str:
     working = await asyncio.to_thread(watcher.wait_stopped)
     if working:
         return (
-            f"interrupted; the leader has ended the task, and {', '.join(working)} has not told yet "
-            "that it does nothing: look, or stop the robots with ./coterie stop"
+            f"interrupted; the leader has ended the task, and {', '.join(working)} has not told "
+            "yet that it does nothing: look, or stop the robots with ./coterie stop"
         )
     return "interrupted; the leader has ended the task, and no robot works on it"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from coterie_core.lexicon import load_lexicon
+from coterie_core.lexicon import cue_pattern, load_lexicon
 from coterie_core.understanding.english import household_words, in_dictionary
 from coterie_core.understanding.text import written_out
 
@@ -34,11 +34,28 @@ def negations(text: str) -> tuple[str, ...]:
         text: One clause or more; contractions count as written in full ("isn't").
     """
     said = _SAYS_NOTHING.sub(" ", written_out(text))
-    return tuple(dict.fromkeys(found["from"] or found[0] for found in _NOT.finditer(said)))
+    found = [one for one in _NOT.finditer(said) if not (one["from"] and _is_use(said, one))]
+    return tuple(dict.fromkeys(one["from"] or one[0] for one in found))
+
+
+def _is_use(said: str, prevented: re.Match[str]) -> bool:
+    """Whether to prevent this is a use that is known: "to keep the milk from going sour".
+
+    The use "close" is that of what closes, and prevents no closing.
+    """
+    start, end = prevented.span("from")
+    verb = prevented["from"].removeprefix("from ")[:3]
+    uses = ((name, cue) for name, use in load_lexicon().uses.items() for cue in use.cues)
+    return any(
+        start < match.end() and match.start() < end
+        for name, cue in uses
+        if not name.startswith(verb)
+        for match in cue_pattern(cue).finditer(said)
+    )
 
 
 def comparatives(text: str) -> tuple[str, ...]:
-    """Return the words of a text that compare: "heavier", "than"; no names of things ("lighter")."""
+    """Return the words of a text that compare ("heavier", "than"), without names of things."""
     said = written_out(text)
     named = [(start, end) for start, end, _ in load_lexicon().mentions(said)]
     found = [
