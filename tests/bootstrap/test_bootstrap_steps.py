@@ -307,3 +307,18 @@ def test_progress_without_a_terminal_has_no_control_characters() -> None:
     progress.done()
     assert "\x1b" not in stream.getvalue()
     assert "\r" not in stream.getvalue()
+
+
+def test_a_step_that_takes_longer_than_usual_says_so() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    stream = Terminal()
+    progress = terminal.Progress("step", stream, expected=60.0)
+    assert "(0 of about 60 s)" in stream.getvalue()
+    progress._started -= 223.0
+    progress._redraw()
+    progress.done()
+    assert "longer than the usual 60 s" in stream.getvalue()
+    assert "223 of about" not in stream.getvalue()

@@ -61,11 +61,14 @@ class Progress:
             self._stream.flush()
 
     def _state(self) -> str:
-        seconds = f"{time.monotonic() - self._started:.0f}"
-        if self.expected:
-            seconds += f" of about {self.expected:.0f}"
+        passed = time.monotonic() - self._started
+        seconds = f"{passed:.0f} s"
+        if 0.0 < self.expected < passed:
+            seconds += f", longer than the usual {self.expected:.0f} s; it goes on"
+        elif self.expected:
+            seconds = f"{passed:.0f} of about {self.expected:.0f} s"
         return " ".join(
-            part for part in (f"{self.title} ...", self._detail, f"({seconds} s)") if part
+            part for part in (f"{self.title} ...", self._detail, f"({seconds})") if part
         )
 
     def update(self, detail: str) -> None:

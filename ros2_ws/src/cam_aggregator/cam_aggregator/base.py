@@ -13,7 +13,10 @@ import numpy as np
 from coterie_core.answers import EVIDENCE_KINDS, AnswerTable, BoolArray, FloatArray
 from coterie_core.confidence import ConfidenceModel, load_confidence
 from coterie_core.parsing import said_once
-from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question, Vote
+from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question, Vote, is_guess
+
+GUESSED = "a guess, for no robot has observed it"
+"""Begins the explanation of an answer that rests on what is usual alone."""
 
 
 class AggregatorError(ValueError):
@@ -129,6 +132,8 @@ class Aggregator(abc.ABC):
             told = [a.explanation for a in kept.values() if a.evidence.kind == "nothing"]
             why = said_once(text for text in told if text)
             final = replace(final, explanation=(why or final.explanation)[:1000])
+        elif is_guess(final, kept.values()):
+            final = replace(final, explanation=f"{GUESSED}; {final.explanation}"[:1000])
         return replace(final, votes=tuple(votes), missing=missing)
 
     def aligned(self, table: AnswerTable) -> AnswerTable:

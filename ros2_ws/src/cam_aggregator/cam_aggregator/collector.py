@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 
-from coterie_core.questions import Answer, FinalAnswer, Question
+from coterie_core.questions import Answer, FinalAnswer, Question, is_guess
 from coterie_core.why import note
 
 
@@ -96,6 +96,8 @@ class Collector:
             for robot, one in said.items()
         ]
         word = {True: "yes", False: "no", None: "it cannot tell"}[final.yes]
+        if is_guess(final, said.values()):
+            word = f"a guess: {word}"
         body = {
             "words": f"{word}, {final.confidence:.2f} sure" if final.yes is not None else word,
             "method": final.method,

@@ -14,7 +14,7 @@ from cam_aggregator.registry import aggregator_names, make_aggregator, register
 from cam_aggregator.votes import ConfidenceWeightedVote, MajorityVote
 from coterie_core.answers import AnswerTable
 from coterie_core.parsing import unknown_room
-from coterie_core.questions import Answer, Evidence, LabelledQuestion, Question
+from coterie_core.questions import Answer, Evidence, LabelledQuestion, Question, is_guess
 
 ASKED = Question("q1", "mug", "kitchen")
 TEAM = ("a", "b", "c")
@@ -308,3 +308,16 @@ def test_a_class_of_the_users_own_is_named_by_its_module():
 def test_a_class_that_is_none_is_refused(name, why):
     with pytest.raises(AggregatorError, match=why):
         make_aggregator(name)
+
+
+def test_what_is_usual_alone_is_called_a_guess_and_one_look_makes_it_none():
+    guesses = [been(r, True, 0.66, "prior_only") for r in "ab"]
+    for name in ("majority_vote", "confidence_vote", "debate", "dawid_skene"):
+        final = make_aggregator(name).decide(ASKED, guesses, TEAM)
+        assert final.yes is True and final.explanation.startswith("a guess")
+        looked = [*guesses, been("c", True, 0.9, "seen")]
+        assert "guess" not in make_aggregator(name).decide(ASKED, looked, TEAM).explanation
+    half = [been("a", True, 0.6, "not_there")]  # most of the room is still to be seen
+    assert is_guess(MajorityVote().decide(ASKED, half, TEAM), half)
+    empty = [been("a", False, 0.9, "not_there")]
+    assert not is_guess(MajorityVote().decide(ASKED, empty, TEAM), empty)

@@ -46,7 +46,12 @@ def ensure_interfaces(team: Team) -> None:
     root = Path(os.environ.get("COTERIE_ROOT", ""))
     script = root / "tools" / "bootstrap"
     if "COTERIE_ROOT" in os.environ and script.is_dir() and "COTERIE_SET_UP" not in os.environ:
-        print("coterie: interfaces of real robots are not built yet", file=sys.stderr)
+        print(
+            f"coterie: this command needs {', '.join(missing())}, which are not built yet. They "
+            "are compiled now, once, which takes minutes; then the command goes on. To do this "
+            f"at another time, press Ctrl-C and run {SETUP}",
+            file=sys.stderr,
+        )
         command = [sys.executable, "-E", "-s", "-S", str(script), "setup", "--with", "robots"]
         done = subprocess.run(command, stdout=sys.stderr, check=False)
         if done.returncode == 0:

@@ -197,9 +197,7 @@ def domain(
     """
     text = environment.get("ROS_DOMAIN_ID", "").strip()
     if wanted is None and text:
-        if not text.isdecimal() or int(text) > 232:
-            raise DomainError(f"ROS_DOMAIN_ID is {text!r}: expected a number from 0 to 232")
-        wanted = int(text)
+        wanted = _domain(text)
     if wanted is None and real:
         wanted = 0
     if wanted is not None:
@@ -254,6 +252,17 @@ def team_name(text: str) -> str:
     return found[1] if found else "team"
 
 
+def _domain(text: str) -> int:
+    """Return the domain that a text names.
+
+    Raises:
+        DomainError: It names none.
+    """
+    if not text.isdecimal() or int(text) > 232:
+        raise DomainError(f"ROS_DOMAIN_ID is {text!r}: expected a number from 0 to 232")
+    return int(text)
+
+
 def choose_team(
     teams: list[RunState], domain: int | None, environment: str, namespace: str | None = None
 ) -> RunState:
@@ -267,13 +276,14 @@ def choose_team(
 
     Raises:
         CommandError: There is none, or more than one and nothing that chooses.
+        DomainError: ROS_DOMAIN_ID is no domain.
     """
     elsewhere = (namespace or "").strip("/")
     if namespace is not None:
         teams = [t for t in teams if t.namespace == elsewhere]
     wanted = domain
-    if wanted is None and environment.isdecimal() and not teams:
-        wanted = int(environment)
+    if wanted is None and environment.strip() and not teams:
+        wanted = _domain(environment.strip())
     if wanted is not None:
         here = [t for t in teams if t.domain == wanted]
         if not here:  # it may run on another machine

@@ -20,6 +20,7 @@ from coterie_bringup.team_checks import (
     check_names,
     check_real,
     check_roles,
+    check_starts,
     check_writes,
     expand_groups,
 )
@@ -266,6 +267,7 @@ def parse_team(text: str, file: str = "team.yaml", folder: Path | None = None) -
         check_names(marked, problems)
         check_models(marked, problems)
         check_map(marked, problems)
+        check_starts(marked, problems)
         check_real(marked, problems)
         check_roles(marked, problems)
         check_hosts(marked, problems)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coterie_core.household import load_household
 from coterie_core.language.profile import BUILT_IN
+from coterie_core.parsing import unknown_room
 from coterie_core.yaml_checks import shown, suggestion
 from coterie_core.yaml_marks import MarkedData, Problem
 
@@ -270,6 +272,23 @@ def check_real(marked: MarkedData, problems: list[Problem]) -> None:
         add(("mode",), "real robots do not wait for one another; remove mode, or use real_time")
     if data.get("leader") is not None and data.get("mapper") is None:
         add(("leader",), "with real robots a leader needs the mapper's map; add `mapper: {}`")
+
+
+def check_starts(marked: MarkedData, problems: list[Problem]) -> None:
+    """A generated house has rooms of the household's kinds only; another world is asked itself."""
+    data: dict[str, Any] = marked.data
+    world, robots = data.get("world"), data.get("robots")
+    if not isinstance(world, dict) or world.get("kind") != "embedded":
+        return
+    for i, robot in enumerate(robots if isinstance(robots, list) else []):
+        start = robot.get("start") if isinstance(robot, dict) else None
+        room = start.get("room") if isinstance(start, dict) else None
+        why = unknown_room(room.replace("-", " "), ()) if isinstance(room, str) else ""
+        if why:
+            path = ("robots", i, "start", "room")
+            kinds = load_household().room_types
+            hint = "" if "did you mean" in why else suggestion(room, kinds)
+            problems.append(Problem(path, marked.line(path), f"{why}{hint}"))
 
 
 def check_map(marked: MarkedData, problems: list[Problem]) -> None:

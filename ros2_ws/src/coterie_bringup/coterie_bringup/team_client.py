@@ -19,7 +19,7 @@ from coterie_bringup.spinning import spinning
 from coterie_bringup.team_sections import ExplorationSpec
 from coterie_core.ask_back import Judgement
 from coterie_core.observation import Observation
-from coterie_core.questions import Answer, FinalAnswer, OpenAnswer, Question
+from coterie_core.questions import Answer, FinalAnswer, OpenAnswer, Question, is_guess
 from coterie_core.scene import SceneGraph
 from coterie_core.waiting import in_time
 from coterie_msgs.action import AskOpen, AskTeam, ExecuteTask, Explore, NavigateTo
@@ -58,6 +58,11 @@ class TeamAnswer:
 
     final: FinalAnswer
     answers: tuple[Answer, ...]
+
+    @property
+    def guessed(self) -> bool:
+        """Whether no robot has observed what the team answers."""
+        return is_guess(self.final, self.answers)
 
 
 @dataclass(frozen=True, slots=True)

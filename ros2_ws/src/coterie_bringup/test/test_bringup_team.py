@@ -253,3 +253,27 @@ def test_an_aggregator_of_the_users_own_reaches_its_node():
     team = parse_team(GOOD.replace("method: cam_plus", "method: my_votes.any:AnyYes"), "demo.yaml")
     assert aggregator_parameters(team, None)["method"] == "my_votes.any:AnyYes"
     assert json.loads(team.model_dump_json())["aggregator"]["method"] == "my_votes.any:AnyYes"
+
+
+def test_a_room_that_no_generated_house_has_is_named() -> None:
+    wrong = GOOD.replace("room: kitchen", "room: kitchn")
+    (told,) = problems(wrong)
+    assert told.startswith("demo.yaml:17: robots[1].start.room:") and "'kitchen'?" in told
+    for room in ("hallway-1", "bedroom 2", "Living Room"):
+        assert parse_team(GOOD.replace("room: kitchen", f"room: {room}"))
+    graph = wrong.replace("kind: embedded\n  seed: 7", "kind: graph\n  file: house.json")
+    assert not [told for told in _problems_of(graph) if "start.room" in told]
+
+
+def _problems_of(text: str) -> list[str]:
+    try:
+        parse_team(text, "demo.yaml")
+    except FileProblem as error:
+        return str(error).splitlines()
+    return []
+
+
+def test_a_polygon_that_is_none_is_not_told_to_be_a_word() -> None:
+    (told,) = problems(f"{GOOD}limits: {{area: [[0, 0], [1, 1]]}}\n")
+    assert "at least 3 corners" in told
+    assert problems(f"{GOOD}limits: {{area: anywere}}\n")[0].endswith("did you mean 'anywhere'?")

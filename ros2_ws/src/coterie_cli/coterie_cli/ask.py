@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _SEEN = 5
 """Most labels that a line of progress names."""
+GUESS = 3
+"""Exit code of a question that was answered by a guess."""
 UNKNOWN = 4
 """Exit code of a question that the team cannot answer."""
 NOT_CLEAR = 5
@@ -47,7 +49,7 @@ def ask(
 ) -> int:
     """Ask and print; return the exit code.
 
-    0: answered; 3: an open question was answered by a guess; UNKNOWN (4): the team cannot tell;
+    0: answered; GUESS (3): by a guess, which no robot has observed; UNKNOWN (4): it cannot tell;
     NOT_CLEAR (5): it asked back, and nobody answered, or the question presumes what is not so;
     130: interrupted, the question was taken back.
 
@@ -73,12 +75,16 @@ def ask(
             _print_open(text, answer, scene, judgement)
         if judgement is not None and not judgement.goes_on:
             return UNKNOWN if judgement.kind == "not_seen_yet" else NOT_CLEAR
-        return 3 if answer.guessed else 0
+        if answer.guessed and answer.confidence <= 0.0:
+            return UNKNOWN  # "cannot tell: ...", which is no guess at anything
+        return GUESS if answer.guessed else 0
     if as_json:
         print(json.dumps(as_data(text, answer) | judgement_data(judgement), indent=1))
     else:
         _print(text, answer)
-    return UNKNOWN if answer.final.yes is None else 0
+    if answer.final.yes is None:
+        return UNKNOWN
+    return GUESS if answer.guessed else 0
 
 
 def as_data(question: str, answer: TeamAnswer) -> dict[str, Any]:
@@ -88,6 +94,7 @@ def as_data(question: str, answer: TeamAnswer) -> dict[str, Any]:
     return {
         "question": question,
         "answer": word,
+        "guessed": answer.guessed,
         "confidence": round(final.confidence, 4),
         "method": final.method,
         "explanation": final.explanation,
@@ -226,6 +233,8 @@ def _print(question: str, answer: TeamAnswer) -> None:
     word, colour = {True: ("YES", "green"), False: ("NO", "red"), None: ("UNKNOWN", "yellow")}[
         final.yes
     ]
+    if answer.guessed:
+        word, colour = f"A GUESS: {word}", "yellow"
     head = Text.assemble((word, f"bold {colour}"))
     if final.yes is not None:
         head.append(f"  {percent(final.confidence)} sure")

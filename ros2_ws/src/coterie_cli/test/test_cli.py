@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,9 @@ def test_answers_as_data_and_in_words() -> None:
     assert json.loads(json.dumps(data))["answer"] == "unknown"
     assert data["missing"] == ["x"] and data["answers"][0]["evidence"]["objects"] == ("mug_1",)
     assert evidence_text(seen) == "saw mug_1"
+    usual = Answer("q", "rover", True, 0.66, Evidence("prior_only"))
+    assert as_data("?", TeamAnswer(replace(final, yes=True), (usual,)))["guessed"] is True
+    assert as_data("?", TeamAnswer(replace(final, yes=True), (usual, seen)))["guessed"] is False
     not_there = Evidence("not_there", looks=3, visited_fraction=0.5, elsewhere=("kitchen",))
     text = evidence_text(Answer("q", "r", False, 0.8, not_there))
     assert "looked 3 times" in text and "kitchen" in text

@@ -12,7 +12,7 @@ pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
 from coterie_cli.ask import progress_text
-from coterie_core.questions import OpenAnswer
+from coterie_core.questions import Answer, Evidence, FinalAnswer, OpenAnswer, Vote
 from coterie_msgs.action import AskTeam
 from coterie_msgs.msg import AskProgress
 from coterie_ros import conversions
@@ -40,6 +40,15 @@ class Team(AgentNode):
 
     async def answer(self, goal):
         self.asked.append(goal.request.question.text)
+        if "chair" in goal.request.question.text:  # in a room where nobody has been
+            id_ = goal.request.question.id
+            usual = Answer(id_, "zoe", True, 0.66, Evidence("prior_only", prior=0.66))
+            final = FinalAnswer(id_, True, 0.66, "majority_vote", (Vote("zoe", True, 0.66, 1.0),))
+            return AskTeam.Result(
+                success=True,
+                answer=conversions.final_answer_to_msg(final),
+                answers=[conversions.answer_to_msg(usual)],
+            )
         goal.feedback(AskTeam.Feedback(progress=DRIVES))
         if not self.answers:
             try:
@@ -49,6 +58,8 @@ class Team(AgentNode):
                 self.stopped = True
                 return goal.cancel(AskTeam.Result(message="cancelled"))
         told = OpenAnswer(goal.request.question.id, "in the study", "object_localization", 0.9)
+        if "heavier" in goal.request.question.text:
+            told = OpenAnswer(goal.request.question.id, "cannot tell", guessed=True)
         message = conversions.open_answer_to_msg(told, frame="map")
         return AskTeam.Result(success=True, is_open=True, open=message)
 
@@ -86,3 +97,20 @@ def test_every_stage_has_its_words() -> None:
     assert "lamps stand in studies" in progress_text(DRIVES)
     hostile = AskProgress(stage=AskProgress.EXPLORING, robot="\x1b[2Jzoe")
     assert "\x1b" not in progress_text(hostile)
+
+
+@pytest.mark.ros
+def test_an_answer_that_no_robot_has_observed_is_called_a_guess(ros):
+    team = ros.add(Team("team", context=ros.context))
+    ros.wait_active(team)
+    process = ask(ros, "Is there a chair in the kitchen?")
+    ros.spin_until(lambda: process.exit_code is not None, 60.0, "the answer")
+    assert process.exit_code == 3 and "A GUESS: YES" in process.output
+
+
+@pytest.mark.ros
+def test_that_nobody_can_tell_is_no_guess(ros):
+    ros.wait_active(ros.add(Team("team", context=ros.context)))
+    process = ask(ros, "Which bag is heavier?")
+    ros.spin_until(lambda: process.exit_code is not None, 60.0, "the answer")
+    assert process.exit_code == 4 and "nobody knows" in process.output

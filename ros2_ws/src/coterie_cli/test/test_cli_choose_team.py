@@ -7,7 +7,7 @@ import os
 import pytest
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import RunState, choose_team
+from coterie_bringup.rundir import DomainError, RunState, choose_team
 
 
 def state(domain: int) -> RunState:
@@ -43,3 +43,11 @@ def test_of_two_teams_in_one_domain_the_namespace_chooses() -> None:
     assert choose_team([a, b], 40, "", "/lab") is b
     assert choose_team([a, b], None, "", "/") is a
     assert choose_team([a], 7, "", "/lab").namespace == "lab"
+
+
+@pytest.mark.parametrize("text", ["300", "-1", "lab"])
+def test_a_domain_that_is_none_is_named_before_any_node_is_made(text) -> None:
+    with pytest.raises(DomainError, match=f"'{text}': expected a number from 0 to 232"):
+        choose_team([], None, text)
+    assert choose_team([state(40)], None, text).domain == 40
+    assert choose_team([], 12, text).domain == 12

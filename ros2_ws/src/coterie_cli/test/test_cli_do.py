@@ -134,7 +134,7 @@ def team(ros, ros_domain, monkeypatch, tmp_path):
     leader = LeaderNode("leader", context=ros.context, parameters={"robots": list(names)})
     ros.add(leader)
     ros.wait_active(leader)
-    node.lazy = False
+    node.lazy, node.leader = False, leader
     node.stopped = 0
     keep = []
 
@@ -280,4 +280,18 @@ def test_ctrl_c_cancels_the_task_and_the_robots_stop(ros, team, tmp_path) -> Non
     process.send(signal.SIGINT)
     ros.spin_until(lambda: process.exit_code is not None, what="the command to end")
     assert process.wait() == 130, process.output
-    ros.spin_until(lambda: team.stopped >= 3, what="the robots to be stopped")
+    assert "the leader has ended the task, and no robot works on it" in process.output
+    assert team.stopped >= 3  # before the command ended
+
+
+@pytest.mark.ros
+def test_ctrl_c_does_not_say_that_a_task_is_over_which_goes_on(ros, team, tmp_path) -> None:
+    team.lazy = True
+    process = command(ros, "bring mug-1 to the kitchen counter", tmp_path / "out")
+    ros.spin_until(lambda: "-- execution" in process.output, what="the execution to begin")
+    ros.remove(team.leader)  # as one whose computer is gone
+    process.send(signal.SIGINT)
+    ros.spin_until(lambda: process.exit_code is not None, what="the command to end")
+    assert process.wait() == 130, process.output
+    assert "has not confirmed" in process.output and "./coterie stop" in process.output
+    assert "told to stop" not in process.output

@@ -16,12 +16,20 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.team_sections import Method
 from coterie_cli.demo.evaluation import METHODS, evaluate
 from coterie_cli.demo.referee import bank_of_file, bank_of_house, examination
-from coterie_cli.demo.results import AskedQuestion, DemoRecord, GivenAnswer, Track, TrackPoint
+from coterie_cli.demo.results import (
+    AskedQuestion,
+    DemoRecord,
+    GivenAnswer,
+    MethodScore,
+    Track,
+    TrackPoint,
+)
 from coterie_cli.figures.house_plans import TreeNode, coverage_curve, floor_plans, tree_picture
 from coterie_cli.figures.report import write_report
 from coterie_core.answers import AnswerTable
 from coterie_core.questions import Answer, Evidence, LabelledQuestion
 from coterie_core.scene import SceneGraph
+from coterie_fixtures.browser import Browser, chromium
 from habitat_bridge.factory import make_world
 
 
@@ -154,3 +162,25 @@ def test_drawings(house: SceneGraph, record: DemoRecord) -> None:
     assert coverage_curve([]).startswith("<svg")
     leaf = tree_picture(TreeNode("", 3, 1.0))
     assert leaf.count("<rect") == 1 and "YES" in leaf
+
+
+def test_the_report_is_no_wider_than_a_phone(
+    house: SceneGraph, record: DemoRecord, tmp_path: Path
+) -> None:
+    if chromium() is None:
+        pytest.skip("no Chromium on this machine (apt install chromium): the page is not tried")
+    names = [f"long_robot_{k}" for k in range(6)]
+    record.tracks = [Track(name, "wheels", steps=30, coverage=0.4) for name in names]
+    for question in record.questions:
+        for name in names:
+            question.answers[name] = GivenAnswer(True, 0.9, "seen", "saw it")
+    record.scores = [MethodScore("cam", "CAM (decision tree)", True, 0.88, 0.912, 0.021)]
+    record.usage = [
+        {"who": name, "by": "local-model", "by_model": 1200, "by_rule": 300, "tokens": 1234567}
+        for name in names
+    ]
+    write_report(record, house, tmp_path / "r.html", tree=TreeNode("", 5, 1.0))
+    with Browser(chromium(), 390, 844) as phone:
+        phone.open((tmp_path / "r.html").as_uri())
+        phone.see("Who answered what")
+        assert phone.run("document.documentElement.scrollWidth - innerWidth") <= 0

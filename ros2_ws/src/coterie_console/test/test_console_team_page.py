@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import threading
 
 import aiohttp
@@ -638,3 +639,38 @@ def test_the_map_in_space_follows_map_and_robots():
         assert "/fences/out" in walls and "/fences/in" not in walls
     finally:
         space.close()
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.02, 0.7])
+def test_robots_in_one_place_do_not_hide_one_another(apart):
+    """Story: sends a robot to another; each keeps its marker and its name on the map."""
+    if chromium() is None:
+        pytest.skip("no Chromium on this machine (apt install chromium): the page is not tried")
+    names = ("rover", "walker", "drone")
+    state = state_of(*names)
+    with live(state) as (page, _, call), Browser(chromium(), 1400, 900) as browser:
+        browser.open(page.link())
+        browser.wait_for("document.querySelectorAll('#plan .robot').length === 3")
+        for k, name in enumerate(names):
+            call(state.move, name, Pose((3.0 + k * apart, 2.0, 0.0), 0.4))
+        browser.wait_for(
+            f"state.poses.drone[0] === {3.0 + 2 * apart} && state.poses.rover[0] === 3"
+        )
+        browser.frames(2)
+        boxes = browser.run(
+            "[...document.querySelectorAll('#plan .robot')].flatMap(g => ['circle', 'text'].map("
+            "s => { const r = g.querySelector(s).getBoundingClientRect();"
+            " return [s, r.left, r.top, r.right, r.bottom]; }))"
+        )
+        marks = [box[1:] for box in boxes if box[0] == "circle"]
+        labels = [box[1:] for box in boxes if box[0] == "text"]
+        centers = [((a + c) / 2, (b + d) / 2) for a, b, c, d in marks]
+        width = marks[0][2] - marks[0][0]
+        for k, (x, y) in enumerate(centers):
+            assert all(math.dist((x, y), other) > 0.8 * width for other in centers[:k])
+        for k, (left, _, right, _) in enumerate(labels):
+            middle = [(one[1] + one[3]) / 2 for one in labels]
+            for j in range(k):  # no two names on one line where they overlap sideways
+                beside = left >= labels[j][2] - 1 or right <= labels[j][0] + 1
+                assert beside or abs(middle[k] - middle[j]) > 0.6 * (labels[k][3] - labels[k][1])
+        assert browser.console == []

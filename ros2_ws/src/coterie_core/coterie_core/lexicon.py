@@ -30,6 +30,10 @@ _GAP = 3
 """How many words may stand between the words of a cue."""
 
 
+_STRANDED = re.compile(r" (?:from|out of|with|on)\b")
+"""What makes another use of a verb."""
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -185,11 +189,34 @@ class Lexicon(BaseModel):
     def uses_in(self, text: str) -> list[tuple[int, str]]:
         """Return (number of words of all cues found, use) asked for in a text, most first."""
         found = []
+        continued = self.continued(text)
         for name, use in self.uses.items():
             weight = sum(_length(cue) for cue in use.cues if cue_pattern(cue).search(text))
-            if weight:
+            if weight and name not in continued:
                 found.append((weight, name))
         return sorted(found, key=lambda pair: -pair[0])
+
+    def continued(self, text: str) -> frozenset[str]:
+        """Return the uses of which a text says more: "drink", where it asks to drink *from*."""
+        spans = {
+            name: [m.span() for cue in use.cues for m in [cue_pattern(cue).search(text)] if m]
+            for name, use in self.uses.items()
+        }
+
+        def goes_on(name: str, end: int) -> bool:
+            after = _STRANDED.match(text, end)
+            return after is not None and any(
+                start < end and after.end() <= stop
+                for other, found in spans.items()
+                if other != name
+                for start, stop in found
+            )
+
+        return frozenset(
+            name
+            for name, found in spans.items()
+            if found and all(goes_on(name, stop) for _, stop in found)
+        )
 
     def cued(self, use: str, text: str) -> list[str]:
         """Return the parts of a text that ask for a use."""

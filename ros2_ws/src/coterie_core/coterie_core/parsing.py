@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -13,8 +13,9 @@ from pydantic import BaseModel, Field
 
 from coterie_core.household import load_household, normalized
 from coterie_core.language import CheckFailed, Decider, Decision, Message, RulesModel, as_data
+from coterie_core.lexicon import load_lexicon
 from coterie_core.questions import Question
-from coterie_core.understanding import foreign_words, language_told, nearest
+from coterie_core.understanding import foreign_words, language_told, nearest, written_out
 from coterie_core.understanding.word_order import heaped_words, misplaced_words
 from coterie_core.why.context import about
 
@@ -22,8 +23,8 @@ _MAX_TEXT = 300
 _LEAD = re.compile(
     r"^(?:please |(?:do you |can you )?(?:know|think|believe|say|tell me) |"
     r"if |whether |that )*"
-    r"(?:(?:is|are|was|were) there |there (?:is|are|was|were) |"
-    r"(?:do|did|does|can|could|will|have|has|may|would|should)(?:n't| not)? "
+    r"(?:(?:is|are|was|were)(?: not)? there |there (?:is|are|was|were) |"
+    r"(?:do|did|does|can|could|will|have|has|may|would|should)(?: not)? "
     r"(?:you|we|i|one|it|they|anyone|somebody|someone) "
     r"(?:have |has |see |seen |saw |find |found |get |got |spot |spotted |notice |noticed |ever )*|"
     r"(?:is|are|was|were|does|do|has|have|any chance of|got) )?"
@@ -49,6 +50,11 @@ _VAGUE = {
     *("big", "small", "large", "little", "tiny", "huge", "main", "nice", "new", "old", "modern"),
     *("clean", "messy", "tidy", "dirty", "whole", "entire", "only", "same", "lovely", "cozy"),
 }
+_SAYS_NOTHING = {
+    *("a", "an", "the", "any", "some", "my", "our", "your", "single", "real", "really", "actually"),
+    *("still", "already", "ever", "currently", "now", "right", "also", "maybe", "perhaps"),
+}
+"""Words about a thing that tell nothing of it."""
 _HOUSE = {
     *("house", "home", "apartment", "flat", "building", "place", "anywhere", "somewhere", "here"),
     *("whole house", "entire house", "any room", "any of the rooms", "rooms", "everywhere"),
@@ -132,10 +138,32 @@ class ParseQuestion(Decision[ParseState, ParsedQuestion]):
 
     def rule(self, state: ParseState) -> ParsedQuestion:
         """Take the sentence apart by its usual shapes; an empty object means: not understood."""
-        text = re.sub(r"[\s?!.,;:\"]+", " ", state.text[:_MAX_TEXT].lower()).strip()
-        thing, room = _split(text, state.rooms)
-        thing = _TAIL.sub("", _strip(thing))
+        thing, room = _phrases(state.text, state.rooms)
         return ParsedQuestion(object=nearest_object(thing, state.objects)[:80], room=room[:80])
+
+
+def _phrases(text: str, rooms: Sequence[str]) -> tuple[str, str]:
+    """Return a sentence's words for the thing, and the room ("": the whole house)."""
+    said = re.sub(r"[\s?!.,;:\"]+", " ", written_out(text[:_MAX_TEXT])).strip()
+    thing, room = _split(said, rooms)
+    return _TAIL.sub("", _strip(thing)), room
+
+
+def _unheard(phrase: str, labels: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the words of a phrase that say more than the name of the thing: "red", "no", "two".
+
+    Explorers look for a thing by its name alone. Of a phrase without a known name all is the name.
+    """
+    said = " ".join(phrase.lower().split())
+    named = load_lexicon().mentions(said)
+    if not named or said in labels:
+        return ()
+    start, end, _ = named[0]
+    if said[start - 1 : start] == "-":
+        return ()  # "t-shirt"
+    rest = f"{said[:start]} {said[end:]}".split()
+    rooms = load_household().room_words
+    return tuple(word for word in rest if word not in _SAYS_NOTHING and word not in rooms)
 
 
 def _several(rooms: Sequence[str]) -> list[str]:
@@ -322,6 +350,12 @@ async def understand(
     thing = " ".join(reply.object.lower().split())
     heap = ""
     if decider.rule_only:
+        unheard = _unheard(_phrases(text, state.rooms)[0], state.objects)
+        if unheard:
+            raise NotAQuestion(
+                f"{text[:80]!r}: robots that look for a thing go by its name, and {unheard[0]!r} "
+                f"says more than that; ask, for example: Is there a {thing} in the kitchen?"
+            )
         heap = misplaced_words(text[:_MAX_TEXT]) or heaped_words(thing)
     if heap:
         raise NotAQuestion(
@@ -346,7 +380,7 @@ _ASKS = re.compile(
     r"(?:if|whether)) )+"
 )
 _THERE = re.compile(
-    r"^(?:is|are|was|were|isn't|aren't) there |^there (?:is|are) |"
+    r"^(?:is|are|was|were)(?: not)? there |^there (?:is|are) |"
     r"^(?:do|did|does|can|could|have|has) (?:you|we|i|they|anyone|somebody) "
     r"(?:ever |already )?(?:have|got|get|see|seen|saw|find|found|spot|spotted|notice|noticed)\b|"
     r"^(?:any|got)\b"
@@ -372,19 +406,21 @@ def question_kind(text: str, rooms: Iterable[str] = ()) -> QuestionKind:
 
     "presence": is there such a thing (in that room); also a thing alone ("mug in the kitchen").
     "open": anything else. "either": a presence question that also says where in the room ("a cup
-    on the table"), which explorers answer without that detail.
+    on the table"), which explorers answer without that detail, or more of the thing ("a red cup"),
+    which they do not answer.
 
     Args:
         text: The sentence.
         rooms: Names of the rooms known.
     """
     said = re.sub(r"[\s?!.,;:\"]+", " ", text[:_MAX_TEXT].lower()).strip()
-    said = _ASKS.sub("", said)
+    said = _ASKS.sub("", written_out(said))
     there = _THERE.match(said)
     if there:
         if _SPACE.search(said) or _MORE.search(said) or _OPEN.search(said[there.end() :]):
             return "open"
-        return "either" if _BESIDE.search(said) else "presence"
+        more = _BESIDE.search(said) or _unheard(_phrases(said, tuple(rooms))[0])
+        return "either" if more else "presence"
     owner = _HAS.match(said)
     if owner is not None and said.split()[0] in ("does", "do", "has", "have", "did"):
         place = _ARTICLE.sub("", _strip_verb(owner["room"]))

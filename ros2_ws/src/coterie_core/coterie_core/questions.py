@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -90,6 +91,24 @@ class FinalAnswer:
     votes: tuple[Vote, ...] = ()
     missing: tuple[str, ...] = ()
     explanation: str = ""
+
+
+def is_guess(final: FinalAnswer, answers: Iterable[Answer]) -> bool:
+    """Whether a team's answer rests on no observation: on what is usual, or what a model says.
+
+    YES wants a robot that saw such a thing, NO one that looked there in vain; that the team moved
+    it counts for both. Common sense, and "not seen, but there is more to see", are guesses.
+
+    Args:
+        final: The team's answer; that it cannot tell is no guess.
+        answers: The robots' own answers.
+    """
+    if final.yes is None:
+        return False
+    grounds = ("seen", "moved") if final.yes else ("not_there", "moved")
+    unheard = {vote.robot for vote in final.votes if vote.weight == 0.0}
+    heard = [one for one in answers if one.robot not in unheard]
+    return not any(one.yes == final.yes and one.evidence.kind in grounds for one in heard)
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,11 @@ def _translate(
     for detail in details:
         if detail["type"] == "too_short" and _explained(detail, details):
             continue
+        if detail["type"] == "literal_error" and isinstance(detail["input"], (list, dict)):
+            if _explained(
+                {**detail, "loc": detail["loc"][:-1]}, [d for d in details if d is not detail]
+            ):
+                continue  # a word would do as well, but this is meant as the other kind of value
         path = _real_path(detail["loc"], marked.data, detail["type"] == "missing")
         line = marked.line(path)
         problems.append(Problem(path, line, _message(model, detail, path)))

@@ -88,6 +88,9 @@ def state(
         ("What is next to the vase in bedroom 2?", "false_premise"),
         ("How many bowls are there in the observatory?", "false_premise"),
         ("Is it heavy?", "underspecified"),
+        ("How far is it from the bowl to the desk?", "clear"),
+        ("Is it far from the bowl to the desk?", "clear"),
+        ("How heavy is it?", "underspecified"),
         ("Which of the vases is the prettiest?", "subjective"),
         ("What is the best vase for tall flowers?", "ambiguous"),
         ("Where is the yodelgrub?", "clear"),  # no word: the answerer says so

@@ -145,7 +145,11 @@ async def test_a_model_that_finds_the_room_in_no_list_says_so() -> None:
         ("mug in the kitchen", "presence"),
         ("does the kitchen have a stove?", "presence"),
         ("Could you check whether there is a bed in the bedroom?", "presence"),
-        ("do we have canned tomatoes at home?", "presence"),
+        ("do we have canned tomatoes at home?", "either"),
+        ("is there a red mug in the kitchen?", "either"),
+        ("is there no mug in the kitchen?", "either"),
+        ("is there a mug and a plate in the kitchen?", "either"),
+        ("are there any t-shirts here?", "presence"),
         ("is there a cup on the table?", "either"),
         ("What colour is the sofa?", "open"),
         ("how many chairs are there in the kitchen", "open"),
@@ -192,3 +196,20 @@ def test_no_word_that_tells_rooms_apart_is_passed_over() -> None:
     assert "no room 'garage'" in unknown_room("garage", rooms, all_known=True)
     assert "did you mean 'bathroom'" in unknown_room("bathroon", [])
     assert "its rooms: bathroom" in unknown_room("orangery", rooms)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("Is there a red mug in the kitchen?", "red"),
+        ("Is there no mug in the kitchen?", "no"),
+        ("Is there a mug and a plate in the kitchen?", "and"),
+        ("Are there two mugs in the kitchen?", "two"),
+        ("Is there a mug without a handle in the kitchen?", "without"),
+    ],
+)
+async def test_a_question_that_says_more_than_a_name_is_not_answered_for_the_name(text, word):
+    with pytest.raises(NotAQuestion, match=f"'{word}' says more"):
+        await understand(text, ["kitchen"], ["mug", "plate"])
+    asked = await understand("Isn't there a mug in the kitchen?", ["kitchen"], ["mug"])
+    assert (asked.object, asked.room) == ("mug", "kitchen")

@@ -9,13 +9,22 @@ import sys
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, Sighting
+from coterie_core.scene import (
+    Floor,
+    LabelBelief,
+    Receptacle,
+    Room,
+    SceneGraph,
+    SceneObject,
+    Sighting,
+)
 from coterie_core.tasks import Predicate, Thing
 from coterie_core.understanding import NotUnderstood
 from coterie_core.understanding.grounding import Resolver
 from coterie_core.understanding.vocabulary import Vocabulary
 from coterie_fixtures.two_floor_home import small_house
 from emos_planner.leader.commands import parse_task
+from emos_planner.leader.outcome import TaskState, outcome_of
 from emos_planner.leader.understand import (
     from_goals,
     goals_of,
@@ -492,3 +501,65 @@ def test_time_grows_with_length_and_no_faster(words, unit) -> None:
     steps(parse + unit * 9)
     assert steps(parse + unit * (900 // len(unit))) < 40 * steps(parse + unit * (90 // len(unit)))
     assert steps("a " * 5000) < 100
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "word"),
+    [
+        ("Collect the dirty plates in the kitchen sink", "target", "the kitchen sink"),
+        ("Gather the books on the sofa", "target", "the sofa"),
+        ("Bring the heavier of the two bags to the garage", "ambiguous", "heavier"),
+        ("Take the taller bottle to the kitchen", "ambiguous", "taller"),
+        ("Leave one plate on the table and take the other one to the hall", "ambiguous", "leave"),
+        ("Bring the mug that is not red to the kitchen", "negation", "not"),
+        ("Find the mug that isn't in the kitchen", "negation", "not"),
+        ("Bring me the mug on the table", "person", "me"),
+        ("Fetch me a book from upstairs", "person", "me"),
+    ],
+)
+def test_what_may_mean_two_things_or_was_not_read_is_asked_back(text, kind, word, words):
+    with pytest.raises(NotUnderstood) as told:
+        parse_task(text, words)
+    problem = told.value.problem
+    assert (problem.kind, problem.word) == (kind, word) and problem.question
+
+
+def test_what_follows_says_where_to(words):
+    for text, meant in (
+        ("walker, fetch me a book from upstairs and lay it onto the sofa in the bedroom",
+         ("bring", "books", "from up", "sofa")),
+        ("Collect the plates in the sink and put them on the table",
+         ("bring", "all plate", "in sink", "table")),
+        ("Take the mug on the desk and leave it on the table",
+         ("bring", "mug", "on desk", "table")),
+        ("Bring me the mug on the desk to the kitchen", ("bring", "mug", "on desk", "kitchen")),
+    ):  # fmt: skip
+        (wish,) = parse_task(text, words)
+        assert said(wish) == meant, text
+
+
+def test_a_word_that_no_robot_can_tell_makes_a_task_done_in_part(house):
+    for text, state in (
+        ("Bring a warm bottle to the kitchen", TaskState.PARTIAL),
+        ("Bring my own bottle to the kitchen", TaskState.DONE),
+    ):
+        task = understand(text, copy.deepcopy(house))
+        for want in task.wants:
+            want.met, want.need = {"bottle-1"}, 1
+        outcome = outcome_of(task.wants, (), {}, task.board.book)
+        assert (outcome.state, outcome.success) == (state, state is TaskState.DONE), text
+        assert ("'warm', no robot can tell" in outcome.message) is (state is TaskState.PARTIAL)
+
+
+def test_none_in_a_place_is_not_none_at_all(house):
+    scene = copy.deepcopy(house)
+    plate = SceneObject(
+        "plate-9", LabelBelief({"plate": 9.0}), Box((0.0, 0.0, 0.5), (0.2, 0.2, 0.03)), kind="item"
+    )
+    scene.add_object(plate)
+    task = understand("Find a plate in the sink", scene)
+    for want in task.wants:
+        want.given.clear()
+        want.met.clear()
+    message = outcome_of(task.wants, (), {}, task.board.book).message
+    assert "No plate in the sink was found, but plate-9" in message

@@ -159,9 +159,14 @@ class Grounder:
                 kind = f"not {relation.kind}" if relation.negated else relation.kind
                 candidates[id_].reasons.append(f"{kind} {other}")
             if not candidates:
-                findings.note = (
-                    findings.note or f"nothing that fits is {relation.kind} such a thing"
-                )
+                missing = [w.name for w in relation.to if not self._anchor(w).ids]
+                why = f"nothing that fits is {relation.kind} such a thing"
+                if len(missing) == len(relation.to):
+                    why = (
+                        f"the map has no {' and no '.join(missing)}, so that it does not tell what"
+                    )
+                    why += f" is {relation.kind} it"
+                findings.note = findings.note or why
         findings.found = self._ordered(list(candidates.values()), request)
         if findings.found:
             findings.note = ""

@@ -15,6 +15,7 @@ from coterie_core.understanding import plain_text, written_out
 from coterie_core.understanding.quantities import SUPERLATIVES, ordinal_of
 from coterie_core.understanding.relation_words import RELATIONS
 from coterie_core.understanding.text import is_measure, with_digits
+from coterie_core.understanding.turned import negations
 from object_planner.wish import Order, Relation, Request, Want
 from object_planner.wording import not_understood, unknown_head, worded
 
@@ -145,6 +146,9 @@ def parse(words: str, known: tuple[str, ...] = ()) -> Request:
     if head and head not in wording.strange and any(want.kind == "use" for want in wants):
         unknown, head = (*unknown, head), ""  # "a contraption to boil water": the use is known
     sizes = () if stated else _measures(whole)
+    prevented = tuple(word for word in negations(whole) if word.startswith("from "))
+    if prevented and not any(want.kind == "thing" for want in wants):
+        unknown, wants = (*unknown, *prevented), ()  # "to keep a door from closing" is no keeping
     strange = tuple(word for word in (*wording.strange, *sizes) if word not in (*known, head))
     return Request(
         words=words,

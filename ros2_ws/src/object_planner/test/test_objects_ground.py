@@ -67,6 +67,8 @@ def test_modes_differ_where_labels_are_unsure(home):
 def test_an_empty_answer_says_why(home):
     findings = Grounder(home).find(parse("a book on the table"))
     assert "on such a thing" in findings.note
+    hung = Grounder(home).find(parse("a thing that hangs on a wall but is not a picture"))
+    assert hung.note.startswith("the map has no wall")
     assert "'frobnicate'" in Grounder(home).find(parse("frobnicate")).note
 
 

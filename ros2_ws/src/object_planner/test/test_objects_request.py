@@ -29,6 +29,8 @@ def names(wants):
         ("Where could I throw away this wrapper?", ["throw away"]),
         ("I must warm up my lunch", ["heat food"]),
         ("something to read", ["read"]),
+        ("something to drink from", ["drink from"]),
+        ("something to drink", ["drink"]),
     ],
 )
 def test_things_and_uses(words, wants):
@@ -123,3 +125,10 @@ def test_what_is_done_with_a_thing_is_no_place():
     request = parse("something to sit on near the window")
     assert [w.kind for w in request.wants] == ["use"]
     assert [(r.kind, r.to[0].name) for r in request.relations] == [("near", "window")]
+
+
+def test_what_is_to_be_prevented_is_no_use():
+    request = parse("What would you use to keep a door from closing?")
+    assert not request.clear and request.unknown == ("from closing",)
+    assert names(parse("something to keep my books in").wants) == ["store"]
+    assert names(parse("What will keep the milk from going sour?").wants) == ["keep cool"]

@@ -171,7 +171,7 @@ class OpenAgent:
         else:
             reply = await self._ours(question, index, recording)
         if self.options.guesses != "never" and await self._abstains(question, reply):
-            guessed = await self._blind(question)
+            guessed = await self._blind(question, index)
             why = reply.explanation or _NOTHING
             if question.kind == "other" and not question.parsed and self.decider.rule_only:
                 why = _NOT_UNDERSTOOD
@@ -219,11 +219,13 @@ class OpenAgent:
 
     # -- methods ---------------------------------------------------------------------------------
 
-    async def _blind(self, question: OpenQuestion) -> OpenReply:
+    async def _blind(self, question: OpenQuestion, index: MapIndex | None = None) -> OpenReply:
+        """Return what is usual; with a map, in the kinds of rooms that the house has."""
         decided = await self.decider.decide(AnswerBlind(), Asked(question))
         reply = _open_reply(question, decided)
-        if not reply.text.strip() or abstaining(reply.text):
-            usual = guess(question)
+        rooms = index.room_types if index is not None else ()
+        if not reply.text.strip() or abstaining(reply.text) or (rooms and self.decider.rule_only):
+            usual = guess(question, rooms)
             text, confidence = usual.text or "cannot tell", usual.confidence if usual.text else 0.0
             reply = dataclasses.replace(reply, text=text, confidence=confidence, decided_by="rule")
         return dataclasses.replace(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -30,12 +30,16 @@ def _tables() -> dict[str, dict[str, Any]]:
     return {str(name): dict(table) for name, table in tables.items()}
 
 
-def guess(question: OpenQuestion) -> OpenReply:
+def guess(question: OpenQuestion, rooms: Collection[str] = ()) -> OpenReply:
     """Return the likeliest answer to a question where nothing was seen.
 
     Its text is empty where the question was not understood: there is nothing to guess then.
+
+    Args:
+        question: What is asked.
+        rooms: Types of the rooms that the house has; empty: that is not known.
     """
-    text, confidence = _guess(question)
+    text, confidence = _guess(question, rooms)
     return OpenReply(
         text,
         confidence,
@@ -46,18 +50,18 @@ def guess(question: OpenQuestion) -> OpenReply:
     )
 
 
-def _guess(question: OpenQuestion) -> tuple[str, float]:
+def _guess(question: OpenQuestion, rooms: Collection[str]) -> tuple[str, float]:
     kind, wanted = question.kind, question.target
     if kind == "color":
         return _color(question)
     if kind == "attribute":
         return _attribute(question)
     if kind == "where":
-        return usual_place(wanted), 0.2
+        return usual_place(wanted, rooms), 0.2
     if kind == "which_room":
         if question.attribute not in ("room", "this"):
             return "the first floor", 0.5
-        return f"the {usual_room(wanted)}", 0.3
+        return f"the {usual_room(wanted, rooms)}", 0.3
     if kind == "how_many":
         return _count(wanted)
     if kind == "state":
@@ -93,26 +97,27 @@ def usual_color(thing: Thing) -> str:
     return str(_tables()["colors"][""])
 
 
-def usual_room(thing: Thing) -> str:
-    """The type of room that such things are usually in."""
+def usual_room(thing: Thing, rooms: Collection[str] = ()) -> str:
+    """The type of room that such things are usually in, of those that the house has."""
     if thing.room:
         return thing.room
     house = load_household()
-    names = list(house.room_types)
+    names = [name for name in house.room_types if not rooms or name in rooms]
+    names = names or list(house.room_types)
     if thing.anchors and thing.anchors[0].name and thing.generic:
         thing = thing.anchors[0]
     if not thing.name:
-        return "living room"
+        return "living room" if "living room" in names else names[0]
     return max(names, key=lambda name: (house.likelihood(thing.name, name), -names.index(name)))
 
 
-def usual_place(thing: Thing) -> str:
+def usual_place(thing: Thing, rooms: Collection[str] = ()) -> str:
     """Where such a thing usually is: "on the counter in the kitchen"."""
     house = load_household()
     category = house.category(thing.name) if thing.name else None
-    room = usual_room(thing)
+    room = usual_room(thing, rooms)
     if thing.anchors and thing.relation:
-        room = usual_room(thing.anchors[0])
+        room = usual_room(thing.anchors[0], rooms)
     if category is None:
         return f"on the table in the {room}"
     if category.kind != "item" or not category.on:

@@ -13,8 +13,10 @@ from coterie_core.understanding import (
     language_told,
     plain_text,
     unknown_words,
+    words_of,
 )
 from coterie_core.understanding.descriptions import LONGEST, Thing
+from coterie_core.understanding.quantities import COUNTS
 from coterie_core.understanding.text import shown
 from coterie_core.understanding.word_order import heaped_words, misplaced_words
 from coterie_core.understanding.wording import article
@@ -27,6 +29,12 @@ _PEOPLE = frozenset({"people", "person", "somebody", "someone", "man", "woman", 
 _HOUSE = frozenset({"room", "floor", "story", "storey", "level", "house", "home", "apartment"})
 _SURFACES = frozenset({"wall", "ceiling"})
 _IN_ENGLISH = "ask in English, for example: What color is the sofa?"
+_ORDERED = frozenset({"large", "small", "tall"})
+"""Traits by which things are put in order; whether there is such a one, no map tells."""
+_TELL_NOTHING = frozenset(
+    words_of("main same my all both various several single unique only standing hanging")
+)
+"""Traits that ask for no other thing."""
 _NEVER_MAPPED = ("material", "brand", "style", "company", "pattern", "breed", "name")
 
 
@@ -87,6 +95,9 @@ def doubt_of(
     heap = misplaced_words(question.text) or _heaped(question)
     if heap:
         return Doubt("heap", f"not understood: {shown(heap)!r} makes no sense there")
+    if question.unheard:
+        word = shown(question.unheard[0])
+        return Doubt("heap", f"the question was not understood: what {word!r} means in it")
     if question.kind == "choice":
         found = (doubt_of(option, index, vocabulary) for option in question.options)
         return next((doubt for doubt in found if doubt is not None), None)
@@ -123,7 +134,9 @@ def left_out(question: OpenQuestion) -> str:
     things = [question.target, *question.others]
     for thing in things:
         things += thing.anchors
-    words = dict.fromkeys(word for thing in things for word in thing.unread)
+    words = dict.fromkeys(word for thing in things for word in (*thing.unread, *thing.traits))
+    heard = _ORDERED | COUNTS.keys() if question.kind != "is_there" else frozenset()
+    words = {word: None for word in words if word not in heard | _TELL_NOTHING}
     if not words:
         return ""
     return f"left out, as nothing is known of it: {', '.join(repr(shown(w)) for w in words)}"

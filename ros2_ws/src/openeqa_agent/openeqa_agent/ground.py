@@ -24,6 +24,10 @@ _RAISED = 0.45
 """Least strength of "above" for what nothing carries."""
 
 
+_SIDES = ("left of", "right of", "behind", "in front of")
+"""Relations that hold as seen from somewhere in the room."""
+
+
 def answer_from_map(question: OpenQuestion, scene: SceneGraph | MapIndex) -> OpenReply:
     """Return what the map says; an empty text where it does not tell.
 
@@ -238,6 +242,13 @@ def _relation(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
     ):
         return None
     why = f"the {index.label(alone[0].thing)} is {phrases.place(index, alone[0].thing)}"
+    if wanted.relation in _SIDES and wanted.anchors:
+        room = index.room(alone[0].thing)
+        others = [index.room(one.thing) for one in index.find(wanted.anchors[0])]
+        if room is not None and others and room not in others:
+            # No place to look from tells a side of what is in another room.
+            name = wanted.anchors[0].words
+            return OpenReply(explanation=f"{why}, and the {name} is in another room")
     return reply_on("no", 0.7 * alone[0].p, alone[:1], why)
 
 
@@ -260,8 +271,11 @@ def _what(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
     limit = 4 if many or plural else 2 if wanted.relation == "near" else 1
     if wanted.color or wanted.traits:
         limit = min(limit, 2 if plural else 1)
-    chosen = [f for f in found if f.score >= 0.6 * best][:limit]
+    fitting = [f for f in found if f.score >= 0.6 * best]
+    chosen = fitting[:limit]
     text = phrases.listed([(f.thing, index.label(f.thing)) for f in chosen])
+    if plural and len(fitting) > limit:
+        text += f", and {len(fitting) - limit} more"
     share = found[0].score * index.certainty(found[0].thing)
     confidence = share * (0.85 if len(found) <= 2 else 0.7)
     if wanted.relation in ("left of", "right of"):

@@ -26,13 +26,17 @@ def belief(thing: SceneObject) -> dict[str, float]:
     return {label: weight / total for label, weight in weights.items()} if total > 0.0 else {}
 
 
+UNKNOWN_COLOR = 0.5
+"""How well a color fits a thing of which the map knows none."""
+
+
 def color_fit(thing: SceneObject, wanted: str) -> float:
     """How well an object's color fits (0..1): 0.5 where the map does not know it."""
     if not wanted:
         return 1.0
     own = stated_color(thing.properties)
     if not own:
-        return 0.5
+        return UNKNOWN_COLOR
     if own == wanted:
         return 1.0
     return 0.6 if are_alike(own, wanted) else 0.12

@@ -214,7 +214,10 @@ def _offered(words: str, to: str, attribute: str) -> OpenQuestion:
 
 
 def _measure(match: re.Match[str], core: str) -> OpenQuestion:
-    parts = re.split(r"\s+(?:from|to|and)\s+", re.sub(r"^(?:is|are|away)\s+", "", match["rest"]))
+    parts = re.split(
+        r"\s+(?:from|to|and)\s+",
+        re.sub(r"^(?:(?:is|are|away|it|from|between)\s+)+", "", match["rest"]),
+    )
     things = [describe(p) for p in parts if p.strip()]
     return OpenQuestion(
         "", "size", target=things[0] if things else ANY, others=tuple(things[1:]),
@@ -385,8 +388,8 @@ _TABLE: tuple[tuple[str, Build], ...] = (
     ),
     (r"^(?:can|could) (?:i|we|you|the .+?) (?:fit|put|place|add|store) (?P<rest>.+)", _space),
     (
-        rf"^{AUX} there {_SOMETHING}(?: here)?(?: that| where)?(?: {WE} {CAN}(?: use| go)?)? ?"
-        rf"(?:in the \w+ )?(?:to|for|can|could)? (?P<use>(?!{_STANDS}\b).+)",
+        rf"^{AUX} there {_SOMETHING}(?: here)?(?: that| where)?(?: in the \w+| \w+)?? "
+        rf"(?:{WE} {CAN}(?: use| go)?(?: to)?|to|for|can|could) (?P<use>(?!{_STANDS}\b).+)",
         _use,
     ),
     (

@@ -9,6 +9,7 @@ from coterie_core.household import load_household
 from coterie_core.scene import Room
 from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
+from openeqa_agent.labels import UNKNOWN_COLOR
 from openeqa_agent.things import MapIndex, reply_on
 from openeqa_agent.understood import OpenQuestion
 
@@ -30,6 +31,11 @@ def answer_is_there(index: MapIndex, question: OpenQuestion) -> OpenReply | None
         rooms = index.rooms_named(wanted.words)
         return OpenReply("yes" if rooms else "no", 0.8, explanation="rooms of the map")
     found = index.find(wanted)
+    if wanted.generic and wanted.color:
+        # Of many things some would fit by chance: a color counts where the map has it.
+        if any(one.fit == UNKNOWN_COLOR for one in found) and found[0].fit <= UNKNOWN_COLOR:
+            return None
+        found = [one for one in found if one.fit > UNKNOWN_COLOR]
     none = 1.0
     for one in found:
         none *= 1.0 - one.p * min(one.fit, 1.0)

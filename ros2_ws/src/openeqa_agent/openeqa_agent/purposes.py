@@ -35,9 +35,10 @@ def uses_of(question: OpenQuestion) -> list[str]:
     for text in (question.use.partition(",")[0], question.use, question.text):
         told: dict[str, tuple[int, bool, int]] = {}
         said = clean(text)
+        continued = load_lexicon().continued(said)
         for name, use in uses.items():
             cues = [c for c in use.cues if cue_pattern(c).search(said)] if not use.modifies else []
-            if cues:
+            if cues and name not in continued:
                 told[name] = max((len(c.split()), "*" not in c, len(c)) for c in cues)
         strong = [name for name in told if not uses[name].weak] or list(told)
         if strong:

@@ -10,6 +10,7 @@ from coterie_core.colors import basic_color
 from coterie_core.lexicon import load_lexicon
 from coterie_core.understanding import plain_text, unknown_words
 from coterie_core.understanding.descriptions import ANY, LONGEST, Thing, clean, describe, room_said
+from coterie_core.understanding.turned import comparatives, negations
 from openeqa_agent.associations import things_for
 from openeqa_agent.choices import split_choice
 from openeqa_agent.narrower import narrower
@@ -43,6 +44,8 @@ _SUBJECT = re.compile(
     r"(?:is|are) there|notice|see|find|something (?:is|hangs|stands|lies|sits)) "
     r"(?P<thing>(?!to\b|it\b).+)$"
 )
+_SO = re.compile(r"^.*, so (?=what|which|where|how)")
+"""What was said before the clause that asks."""
 _LATER = re.compile(
     r" (?:yesterday|today|earlier|before|somewhere|anywhere|this morning|last (?:week|night)|"
     r"again|"
@@ -71,6 +74,7 @@ def parse_open(text: str) -> OpenQuestion:
     Of a text of more than `descriptions.LONGEST` characters the first ones are read.
     """
     core, context = _core(clean(plain_text(text[: 2 * LONGEST])))
+    asked = core
     core, context = (" ".join(_FILLER.sub(" ", part).split()) for part in (core, context))
     core, without = excluded(politely(core))
     core = _with_subject(politely(core), context)
@@ -78,17 +82,33 @@ def parse_open(text: str) -> OpenQuestion:
     choice = split_choice(core)
     if choice is not None:
         options = tuple(_understood(text, option, "") for option in choice.questions)
-        return OpenQuestion(
+        found = OpenQuestion(
             text, "choice", options[0].category, options[0].target, choices=choice.words,
             options=options,
         )  # fmt: skip
+        return replace(found, unheard=_unheard(found, asked))
     found = replace(_understood(text, core, context), opposite=opposite)
     if without:
         parts = [describe(part) for part in re.split(r" and | or ", without)]
         names = tuple(narrower(part.words) or part.name for part in parts)
         target = replace(found.target, without=tuple(name for name in names if name))
         found = replace(found, target=target)
-    return found
+    return replace(found, unheard=_unheard(found, asked))
+
+
+def _unheard(found: OpenQuestion, asked: str) -> tuple[str, ...]:
+    """Return the words of a clause that deny or compare, where a reading has nothing for them."""
+    words: tuple[str, ...] = ()
+    every = (found, *found.options)
+    things = [thing for one in every for thing in (one.target, *one.others)]
+    if not any(one.opposite or one.use == "not" for one in every):
+        if not any(thing.without for thing in things) and "not" not in found.choices:
+            words = negations(_SO.sub("", asked))
+    # "How can I make it darker?": what a thing is to do may be told by comparing.
+    if not any(one.kind == "size" or (one.kind == "used_for" and one.parsed) for one in every):
+        traits = {trait for thing in things for trait in thing.words.split() if thing.traits}
+        words += tuple(word for word in comparatives(asked) if word not in traits)
+    return words
 
 
 def _understood(text: str, core: str, context: str) -> OpenQuestion:

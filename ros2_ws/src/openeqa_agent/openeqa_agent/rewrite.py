@@ -58,7 +58,8 @@ _SHAPES: tuple[tuple[str, str], ...] = (
      r"fixed on \g<what>"),
     (r"^(?P<ask>(?:what|which) (?:\w+ )?(?:room|one)) is it (?:that|which|where) ", r"\g<ask> "),
     (rf"\b(?:{_AUX} |can be |could be |might be |may be |has been |have been )?"
-     rf"(?:currently |usually |normally |now |still )?(?:{_STAND}) (?={_PREP}\b)", "is "),
+     rf"(?:currently |usually |normally |now |still )?(?:{_STAND}) "
+     rf"(?=(?:{_PREP}|closest|nearest|farthest|furthest|closer|nearer)\b)", "is "),
     (rf"\b(?:can|could|may|might) (?P<thing>[\w ]+?) be (?:found|seen|spotted) "
      rf"(?P<at>{_PREP}\b.+)",
      r"is there \g<thing> \g<at>"),

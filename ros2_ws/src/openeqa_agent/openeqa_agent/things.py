@@ -163,6 +163,12 @@ class MapIndex:
             at = self.scene.objects.get(at.support or at.container)
         return None
 
+    @property
+    def room_types(self) -> tuple[str, ...]:
+        """Types of the rooms of the map, each once."""
+        types = (room.type or _room_type(room.name) for room in self.scene.rooms.values())
+        return tuple(dict.fromkeys(filter(None, types)))
+
     def rooms_named(self, said: str) -> list[Room]:
         """Rooms that a room's name or type means; none where the map has no such room."""
         exact = [r for r in self.scene.rooms.values() if r.name.lower() == said.lower()]

@@ -65,6 +65,7 @@ class OpenQuestion:
         rank: Which one of the largest, nearest, ... is meant: 2 for "the second largest".
         options: What is offered in a choice, as questions of yes or no; `choices` has its words.
         parsed: Whether a pattern fits; else only words were heard.
+        unheard: Words that deny or compare, for which nothing stands in this reading.
     """
 
     text: str
@@ -80,6 +81,7 @@ class OpenQuestion:
     rank: int = 1
     options: tuple[OpenQuestion, ...] = ()
     parsed: bool = True
+    unheard: tuple[str, ...] = ()
 
     @property
     def relation(self) -> RelationKind | None:

@@ -200,3 +200,57 @@ async def test_long_texts_are_refused_and_cost_little(flat):
         reply = await agent.answer(part * 400, flat)
         assert reply.refused and "characters" in reply.refused and len(reply.refused) < 200
         parse_open(part * 400)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("What is not in the kitchen but usually is?", "'not'"),
+        ("What is on the counter but not on the stove?", "'not'"),
+        ("What would you use to keep a door from closing?", "'from closing'"),
+        ("Which mug is heavier?", "'heavier'"),
+        ("Is there a mug without a handle in the kitchen?", "'without'"),
+    ],
+)
+async def test_what_denies_or_compares_is_read_or_not_understood(text, named, flat):
+    reply = await OpenAgent(RULES).answer(text, flat)
+    assert reply.text.startswith("cannot tell") and named in reply.text
+    assert reply.guessed and reply.confidence == 0.0 and reply.still and not reply.objects
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("Are there two mugs in the kitchen?", "two"),
+        ("Is there a wooden chair in the kitchen?", "wooden"),
+        ("Is there a large sofa in the living room?", "large"),
+    ],
+)
+async def test_what_a_map_does_not_tell_of_a_thing_makes_a_guess(text, word, flat):
+    reply = await OpenAgent(RULES).answer(text, flat)
+    assert reply.guessed and f"left out, as nothing is known of it: '{word}'" in reply.explanation
+
+
+async def test_questions_of_a_newcomer_are_read_as_a_person_would(flat):
+    agent = OpenAgent(RULES)
+    for text, answer in (
+        ("Is there anything blue in the living room?", "yes"),
+        ("Is there anything blue in the kitchen?", "no"),
+        ("What stands closest to the sofa?", "the floor lamp"),
+        ("How far is it from the sofa to the fridge?", "about 4.7 meters"),
+        ("Which things are in the kitchen?", "2 cabinets and 2 chairs, and 9 more"),
+    ):
+        reply = await agent.answer(text, flat)
+        assert (reply.text, reply.guessed) == (answer, False), text
+    blue = await agent.answer("Is there anything blue in the living room?", flat)
+    assert blue.objects == ("sofa",)
+    sides = await agent.answer("Is the sofa to the right of the fridge?", flat)
+    assert sides.guessed and "another room" in sides.text
+
+
+async def test_a_guess_names_no_room_that_the_house_does_not_have(flat):
+    reply = await OpenAgent(RULES).answer("Where are the keys?", flat)
+    kinds = ("kitchen", "living room", "hallway", "bedroom", "office")
+    assert reply.guessed and any(reply.text.endswith(f"in the {kind}") for kind in kinds)
+    blind = await OpenAgent(RULES, "blind").answer("Where are the keys?")
+    assert blind.text.endswith("entryway")

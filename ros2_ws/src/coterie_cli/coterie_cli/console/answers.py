@@ -41,8 +41,8 @@ def presence(answer: TeamAnswer, room: str, memories: Mapping[str, SceneGraph]) 
     rows += [[plain(robot), ["–", "soft"], "", "did not answer in time"] for robot in final.missing]
     word = {True: "yes", False: "no", None: "unknown"}[final.yes]
     return {
-        "text": word.upper(),
-        "kind": word,
+        "text": f"a guess: {word}" if answer.guessed else word.upper(),
+        "kind": "unknown" if answer.guessed else word,
         "sure": "" if final.yes is None else f"{percent(final.confidence)} sure",
         "method": plain(final.method.replace("_", " ")),
         "because": rows,

@@ -7,6 +7,7 @@ import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -23,11 +24,20 @@ from coterie_cli.figures.task import save_task
 from coterie_cli.own_team import own_team
 from coterie_cli.person import PersonAtTerminal
 
+if TYPE_CHECKING:
+    from coterie_cli.do.watch import TaskWatcher
+
 DEFAULT_TEAM = "emos"
 PARTIAL_EXIT = 3
 """Exit code of a task that was done in part."""
 LEADER_THERE = 180.0
 """How long a team that was started may take until its leader can be spoken to [s]."""
+
+UNCONFIRMED = (
+    "interrupted, but the leader has not confirmed that the task is over: the robots may go on "
+    "with it; stop them with ./coterie stop"
+)
+"""What is told where a task may go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +93,9 @@ def do(options: DoOptions) -> int:
         else:
             _with_own(options, record, console)
     except asyncio.CancelledError:
-        record.message = record.message or "interrupted"
-        console.print("do: interrupted; the robots were told to stop", highlight=False)
+        ended = record.interrupted or "interrupted before the task was given"
+        record.message = record.message or ended
+        console.print(f"do: {ended}", markup=False, highlight=False, soft_wrap=True)
         _save(record, options, console)
         return 130
     _save(record, options, console)
@@ -165,8 +176,22 @@ async def _give(
             try:
                 await asyncio.wrap_future(giving)
             except asyncio.CancelledError:
-                giving.cancel()
-                # The leader publishes an empty assignment: wait for the robots to be told.
+                record.interrupted = UNCONFIRMED
                 with contextlib.suppress(Exception):
-                    await asyncio.shield(asyncio.to_thread(watcher.wait_stopped))
+                    record.interrupted = await asyncio.shield(_taken_back(watcher))
+                giving.cancel()
                 raise
+
+
+async def _taken_back(watcher: TaskWatcher) -> str:
+    """Take the task back and wait for the robots; return what became of it, in words."""
+    if not await asyncio.wrap_future(watcher.run(watcher.take_back(), "task taken back")):
+        return UNCONFIRMED
+    # The leader publishes an empty assignment: wait for the robots to be told.
+    working = await asyncio.to_thread(watcher.wait_stopped)
+    if working:
+        return (
+            f"interrupted; the leader has ended the task, and {', '.join(working)} has not told "
+            "yet that it does nothing: look, or stop the robots with ./coterie stop"
+        )
+    return "interrupted; the leader has ended the task, and no robot works on it"

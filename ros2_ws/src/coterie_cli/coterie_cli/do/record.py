@@ -45,6 +45,8 @@ class TaskRecord:
     wanted: int = 0
     not_searched: tuple[str, ...] = ()
     message: str = ""
+    interrupted: str = ""
+    """What became of the task when the person ended the command; "": it ended by itself."""
     judgement: Judgement | None = None
     task: str = ""
     rounds: int = 0

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -62,6 +63,7 @@ async def followed(
     on_feedback: Callable[[Any], object],
     begun: Callable[[], bool],
     news: Callable[[str], object],
+    goal_id: bytes | None = None,
 ) -> GoalEnd:
     """Give a task; where the leader dies and comes back, follow what it goes on with.
 
@@ -74,6 +76,7 @@ async def followed(
         on_feedback: Gets the feedback.
         begun: Whether the leader has begun with it.
         news: Is told that the leader is back.
+        goal_id: 16 bytes by which the task can be taken back; None: random ones.
 
     Raises:
         GoalRejected, NoAnswer: As the client does.
@@ -81,7 +84,11 @@ async def followed(
     for again in range(REATTACH + 1):
         try:
             return await client.run(
-                goal, on_feedback=on_feedback, accept_timeout=10.0, lost_after=60.0
+                goal,
+                on_feedback=on_feedback,
+                accept_timeout=10.0,
+                lost_after=60.0,
+                goal_id=goal_id,
             )
         except (GoalRejected, NoAnswer):
             if again == REATTACH or not begun() or not await client.wait(LEADER_BACK):
@@ -113,6 +120,7 @@ class TaskWatcher(AgentNode):
         self.on_news: Callable[[str], object] = lambda text: None
         self._begin = time.monotonic()
         self._at_work = False
+        self._goal_id = uuid.uuid4().bytes
         super().__init__(
             f"task_watcher_{os.getpid()}",
             namespace=namespace or None,
@@ -171,13 +179,30 @@ class TaskWatcher(AgentNode):
         told = await self._cancel.call(CancelGoal.Request(), timeout=5.0, attempts=1)
         return bool(told.goals_canceling)
 
-    def wait_stopped(self) -> None:
-        """Wait until robots whose task was cancelled do nothing any more, but not for long."""
+    async def take_back(self) -> bool:
+        """Cancel the task that was given; whether the leader confirms that it is over."""
+        request = CancelGoal.Request()
+        request.goal_info.goal_id.uuid = list(self._goal_id)
+        try:
+            told = await self._cancel.call(request, timeout=5.0, attempts=2)
+        except NoAnswer:
+            return False
+        over = told.return_code == CancelGoal.Response.ERROR_GOAL_TERMINATED
+        return bool(told.goals_canceling) or over
+
+    def wait_stopped(self) -> list[str]:
+        """Wait until robots whose task was cancelled do nothing any more, but not for long.
+
+        Returns:
+            The robots that still do something, or have not told what they do.
+        """
         end = time.monotonic() + STOPPING
-        while time.monotonic() < end:
-            reports = list(self.record.reports.values())
-            if reports and all(report.waiting or not report.skill for report in reports):
-                return
+        while True:
+            reports = dict(self.record.reports)
+            idle = [name for name, one in reports.items() if one.waiting or not one.skill]
+            working = sorted({*reports, *self.robots}.difference(idle))
+            if not working or time.monotonic() >= end:
+                return working
             time.sleep(0.1)
 
     async def give(self, max_time: float, resume: bool = False) -> None:
@@ -204,6 +229,7 @@ class TaskWatcher(AgentNode):
                 self._on_feedback,
                 lambda: self.stage in STAGES[1:3],
                 self._news,
+                self._goal_id,
             )
         except (GoalRejected, NoAnswer) as error:
             raise CommandError(f"the task was not done: {error}", exit_code=1) from None

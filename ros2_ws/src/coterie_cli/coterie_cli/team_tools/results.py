@@ -234,6 +234,7 @@ def _answered(question: str, answer: TeamAnswer | OpenAnswer, scene: SceneGraph 
         question=question,
         answer={True: "yes", False: "no", None: "unknown"}[final.yes],
         confidence=final.confidence,
+        guessed=answer.guessed,
         explanation=final.explanation,
         method=final.method,
         robots=robots,

@@ -73,6 +73,7 @@ class Asked:
         else:
             final = told.final
             self.kind, self.answer, self.sure = "presence", _WORDS[final.yes], final.confidence
+            self.guessed = told.guessed
             said = [
                 f"{a.robot}: {'yes' if a.yes else 'no'}, {a.explanation or evidence_text(a)}"
                 for a in told.answers

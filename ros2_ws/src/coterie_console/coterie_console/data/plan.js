@@ -128,23 +128,57 @@ function takePoses(poses) {
   moveRobots();
 }
 
-function moveRobots() {
+function beside(x, y, least, marks, spots) { // the place nearest to one that no other marker covers, now or next
+  const free = (at, taken) => taken.every((t) => Math.hypot(t[0] - at[0], t[1] - at[1]) >= least);
+  for (let ring = 0; ring < 5; ring++) {
+    for (let k = 0; k < (ring ? 8 * ring : 1); k++) {
+      const turn = ring && k * Math.PI / (4 * ring), at = [x + 1.05 * ring * least * Math.cos(turn), y + 1.05 * ring * least * Math.sin(turn)];
+      if (free(at, ring ? [...marks, ...spots] : marks)) return at;
+    }
+  }
+  return [x, y];
+}
+
+function nameAt(at, width, size, r, taken) { // above, below or beside a marker: where no other name or marker is
+  const overlaps = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
+  const places = [[0, -1.5 * r], [0, 1.5 * r + size], [2 * r + width / 2, size / 3], [-2 * r - width / 2, size / 3]];
+  for (let far = 1; far < 9; far++) places.push([0, -1.5 * r - far * size], [0, 1.5 * r + (far + 1) * size]);
+  const boxes = places.map(([dx, dy]) => [at[0] + dx - width / 2, at[1] + dy - size, at[0] + dx + width / 2, at[1] + dy + 0.25 * size]);
+  const k = Math.max(boxes.findIndex((box) => !taken.some((t) => overlaps(t, box))), 0);
+  taken.push(boxes[k]);
+  return places[k];
+}
+
+function moveRobots() { // no robot hides another: of two in one place, one is drawn beside it and tied to where it is
   const { robots: layer, nodes, unit } = plan.layers;
   if (!layer) return;
+  const r = 9 * unit, size = 13 * unit, marks = [], here = [];
+  const spots = Object.values(plan.poses).filter(([, , z]) => onFloor(floorOf(z))).map(([x, y]) => [x, -y]);
   for (const [name, [x, y, z, yaw]] of Object.entries(plan.poses)) {
     if (!nodes[name]) {
-      const node = nodes[name] = draw(layer, "g", {}, "robot"), color = colorOf(name), r = 9 * unit;
+      const node = nodes[name] = draw(layer, "g", {}, "robot"), color = colorOf(name);
       const look = draw(node, "path", { d: `M0,0 L${6 * r},${-3.4 * r} A${6.9 * r},${6.9 * r} 0 0 1 ${6 * r},${3.4 * r} Z`, fill: color }, "view");
       draw(node, "circle", { r, fill: color });
       const nose = draw(node, "path", { d: `M${0.3 * r},${-0.6 * r} L${1.5 * r},0 L${0.3 * r},${0.6 * r} Z`, fill: color });
-      draw(node, "text", { y: -1.5 * r, "font-size": 13 * unit, "text-anchor": "middle", text: name });
+      node.label = draw(node, "text", { "font-size": size, "text-anchor": "middle", text: name });
+      node.tie = draw(node, "line", { x1: 0, y1: 0, stroke: color, "stroke-width": 2 * unit });
       node.turning = [look, nose];
     }
     const node = nodes[name], robot = (state.robots ?? []).find((r) => r.name === name);
-    node.setAttribute("transform", `translate(${x},${-y})`);
+    const shown = onFloor(floorOf(z)), at = shown ? beside(x, -y, 2 * r, marks, spots) : [x, -y];
+    if (shown) { marks.push(at); here.push(node); node.at = at; }
+    node.setAttribute("transform", `translate(${at[0]},${at[1]})`);
+    node.tie.setAttribute("x2", x - at[0]);
+    node.tie.setAttribute("y2", -y - at[1]);
     for (const part of node.turning) part.setAttribute("transform", `rotate(${-yaw * 180 / Math.PI})`);
     node.classList.toggle("stopped", robot?.stopped === true);
-    node.style.display = onFloor(floorOf(z)) ? "" : "none";
+    node.style.display = shown ? "" : "none";
+  }
+  const taken = marks.map(([x, y]) => [x - r, y - r, x + r, y + r]);
+  for (const { label, at } of here) {
+    const [dx, dy] = nameAt(at, label.textContent.length * size * 0.58, size, r, taken);
+    label.setAttribute("x", dx);
+    label.setAttribute("y", dy);
   }
 }
 

@@ -26,7 +26,11 @@ _DEMONSTRATIVES = ("that", "this", "those", "these")
 _ANAPHORS = ("it", "they", "them")
 _POINTED = re.compile(r"\b(?:that|this) one\b")
 _SOME = re.compile(r"\b(?:something|anything|somewhere|somebody|everything|what else)\b")
-_IT_SEEMS = re.compile(r"\bit (?:is|was|will be) (?:\w+ )?(?:to|that|time|raining|cold|hot|dark)\b")
+_IT_SEEMS = re.compile(
+    r"\bit (?:is|was|will be) (?:\w+ )?(?:to|that|time|raining|cold|hot|dark)\b"
+    r"|\bhow (?:far|close) (?:is|was) it from\b|\bis it (?:\w+ )?(?:far|close) from\b"
+)
+"""Where "it" stands for nothing that was said before: "how far is it from the bed?"."""
 
 
 @dataclass(frozen=True, slots=True)

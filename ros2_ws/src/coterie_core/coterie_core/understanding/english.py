@@ -57,6 +57,11 @@ def household_words() -> frozenset[str]:
     return frozenset(word.lower() for name in names for word, _ in words_in(name))
 
 
+def in_dictionary(word: str) -> bool:
+    """Whether the dictionary of English has a word in this very form; it has no compounds."""
+    return word in _dictionary()[0]
+
+
 def is_english(word: str) -> bool:
     """Whether a dictionary of English or the household knows a word (not a name), in any form."""
     text = word.lower().strip("'")

@@ -10,6 +10,7 @@ from coterie_core.household import load_household
 from coterie_core.understanding import NotUnderstood, shown
 from coterie_core.understanding.phrases import STOPS, Phrase
 from coterie_core.understanding.quantities import begins_phrase
+from coterie_core.understanding.turned import comparatives, negations
 from coterie_core.understanding.vocabulary import Vocabulary
 from emos_planner.leader.clauses import Clause, checked, clauses_of
 from emos_planner.leader.parts import Part, complete, grouped, parts_of, where_to
@@ -20,6 +21,7 @@ from emos_planner.leader.verbs import (
     CAN_DO,
     CANNOT,
     EXAMPLE,
+    GATHER,
     MEANT,
     PUT,
     SIDES,
@@ -78,6 +80,9 @@ def parse_task(words: str, names: Vocabulary) -> tuple[Wish, ...]:
     except NotUnderstood as error:
         raise _with_progress(error, reader.wishes, words) from None
     wishes = reader.wishes
+    owed = [wish.asks for wish in wishes if wish.kind == "take" and wish.asks is not None]
+    if owed:
+        raise _with_progress(owed[0], (), words)
     if not wishes:
         if reader.context:
             what = reader.context[0].object.said
@@ -121,10 +126,32 @@ class _Reader(Places):
         """Add the wishes of one clause; its verb is the next one's, where that has none.
 
         Raises:
-            NotUnderstood: The clause means nothing to robots.
+            NotUnderstood: The clause means nothing to robots, or more than was read of it.
         """
-        self._clause = clause
+        self._clause, self._asks = clause, None
         text = clause.text
+        compared = [word for word in comparatives(text) if word != "than"]
+        if compared:
+            raise NotUnderstood(
+                f"{shown(text)!r}: robots cannot tell which one is {compared[0]!r}",
+                "ambiguous",
+                compared[0],
+                question="Which one do you mean? Say where it is, or what color",
+            )
+        begun = len(self.wishes)
+        self._read(text)
+        denied = negations(text)
+        heard = [p for w in self.wishes[begun:] for p in (w.object, w.target) if p is not None]
+        if denied and heard and not any(p.excluded for h in heard for p in h.mentioned()):
+            del self.wishes[begun:]
+            raise NotUnderstood(
+                f"{shown(text)!r}: what {denied[0]!r} means there is not understood",
+                "negation",
+                denied[0],
+                question="What shall they do? Say it without a negation, or with 'except'",
+            )
+
+    def _read(self, text: str) -> None:
         if _NONE.search(text):
             raise NotUnderstood(f"{shown(text)!r} asks for none: there is nothing to do", "nothing")
         vague = _HOW_MANY.search(text)
@@ -222,7 +249,25 @@ class _Reader(Places):
         else:
             if not rest:
                 raise NotUnderstood(f"{shown(text)!r}: say what to {verb}", "object")
-            self._see(kind, self._items(" ".join(rest)))
+            things = self._items(" ".join(rest))
+            self._asks = self._gathered(text, verb, things)
+            self._see(kind, things)
+
+    def _gathered(self, text: str, verb: str, things: Sequence[Phrase]) -> NotUnderstood | None:
+        """Ask whether things that are gathered in or on furniture are there, or are to go there."""
+        if verb not in GATHER:
+            return None
+        places = [place for thing in things for place in thing.places]
+        for place in places:
+            if place.relation in ("in", "on", "near") and place.phrase.label:
+                said = place.phrase.said
+                return NotUnderstood(
+                    f"{shown(text)!r}: are they {place.relation} {said}, or shall they go there?",
+                    "target",
+                    said,
+                    question="Where shall they go? If they are there now, say 'from'",
+                )
+        return None
 
     def _state(self, text: str) -> None:
         if _STATE_ASKED.search(text):
@@ -278,6 +323,13 @@ class _Reader(Places):
             rest = rest[:-1]
         parts = parts_of(rest, self.names, clause)
         parts = self._to_persons(clause, parts)
+        if verb == "leave" and any(isinstance(p, Phrase) and not p.pronoun for p in parts[:1]):
+            raise NotUnderstood(
+                f"{shown(clause)!r}: 'leave' may mean to put it there, or not to move it",
+                "ambiguous",
+                verb,
+                question="Shall robots put it there, or let it stay? Say 'put', or leave it out",
+            )
         if implied:
             place = self._last_place()
             if place is None:
@@ -305,23 +357,27 @@ class _Reader(Places):
             return parts
         if not (first.person or first.noun in self.names.persons):
             return parts
-        if len(parts) > 1 and isinstance(parts[1], Phrase):
-            if any(isinstance(p, str) and (p in STRONG or p in WEAK) for p in parts[2:]):
-                return parts[1:]
-        self._known_place(clause, replace(first, person=True, places=()))
-        return parts
+        try:
+            self._known_place(clause, replace(first, person=True, places=()))
+        except NotUnderstood as error:
+            if len(parts) < 2 or not isinstance(parts[1], Phrase):
+                raise
+            self._asks = error  # what follows may say it: "... and lay it onto the sofa"
+        return parts[1:]
 
     def _move(self, clause: str, verb: str, parts: Sequence[Part], strong: bool) -> None:
         cut = where_to(parts, strong)
-        if cut is not None and parts[cut] in SIDES and verb not in PUT:
-            cut = None  # "get the ball from under the sofa"
+        if cut is not None and verb not in PUT:
+            is_source = not strong and (self._asks is not None or verb in TO_GET)
+            if parts[cut] in SIDES or is_source:
+                cut = None  # "get the ball from under the sofa", "bring me the mug on the table"
         if cut is None:
             things = grouped(parts, clause)
             place = self._needed_place(things)
             if place is not None:
                 self._add("bring", things, place[0], place[1])
                 return
-            if verb in TO_GET and things:
+            if things and (verb in TO_GET or self._asks is not None):
                 self._add("take", things)
                 return
             raise self._where_to(clause, things)

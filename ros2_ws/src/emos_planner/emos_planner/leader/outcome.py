@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coterie_core.language import inline_data
+from coterie_core.sightings import kind_of
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Verdict
 from coterie_core.understanding.wording import article, enumerated
 from coterie_core.why import note
@@ -22,7 +23,7 @@ class TaskState(str, enum.Enum):
     """How a task stands at its end."""
 
     DONE = "done"  # all that was asked for was seen to be so
-    PARTIAL = "partial"  # some of it was, or there may be more where nobody could look
+    PARTIAL = "partial"  # some of it was, there may be more, or nobody could tell a word ("warm")
     NOT_DONE = "not_done"
     CANCELLED = "cancelled"
 
@@ -76,7 +77,7 @@ def told_of_hands(reports: Iterable[RobotReport], holding: Iterable[RobotReport]
 
 
 def outcome_of(
-    wants: Iterable[Want],
+    wants: Sequence[Want],
     sub_tasks: Sequence[SubTask],
     given_up: Mapping[str, str],
     book: Searches | None = None,
@@ -102,16 +103,21 @@ def outcome_of(
     if not told:
         text = f"{done} of {len(sub_tasks)} sub-tasks done"
         told = [_Told(not left, text, done, len(sub_tasks))]
-    success = all(one.fine for one in told)
+    unheard = dict.fromkeys(repr(word) for want in wants for word in want.unheard)
+    success = all(one.fine for one in told) and not unheard
     text = "; ".join(dict.fromkeys(one.text for one in told))
     some = any(one.fine or one.achieved or one.partly for one in told)
     state = TaskState.DONE if success else TaskState.PARTIAL if some else TaskState.NOT_DONE
+    if unheard and any(one.achieved for one in told):
+        text += f"; whether it is {' and '.join(unheard)}, no robot can tell"
     failed = [why for id, why in left.items() if not _is_search(id, sub_tasks)]
     if failed and not success:
         text += ". Left: " + "; ".join(failed[:8])
     if hands:
         text += ". " + "; ".join(hands[:6])
+    # "Yes" for a thing of which a word was not looked at is no answer; "none at all" is one.
     answers = [one.present for one in told if one.present is not None]
+    answers = [] if unheard and True in answers else answers
     return Outcome(
         success,
         f"{text[:1].upper()}{text[1:]}",
@@ -169,7 +175,8 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
         return _Told(False, text, 0, want.need, [*unseen, *partly])
     if not known:
         more = f"; there may be more: {where}" if where else f"; {_covered(want, book)}"
-        return _Told(False, f"no {name} was found{more}", 0, want.need, [*unseen, *partly])
+        text = f"no {name}{_stands(want)} was found{_elsewhere(want, book)}{more}"
+        return _Told(False, text, 0, want.need, [*unseen, *partly])
     words = {
         "bring": "brought", "take": "picked up", "detect": "found", "go": "reached",
         "open": "opened", "close": "closed",
@@ -193,6 +200,25 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
     elif known < wanted:
         text += f"; no more were seen, and {_covered(want, book)}"
     return _Told(False, text, count, wanted, [*unseen, *partly])
+
+
+def _stands(want: Want) -> str:
+    """Return where the things of a want were said to be: " in the kitchen sink"."""
+    places = want.phrase.places if want.phrase is not None else ()
+    return "".join(f" {place.relation} {place.phrase.said}" for place in places)
+
+
+def _elsewhere(want: Want, book: Searches | None) -> str:
+    """Return which such things the map shows somewhere else than they were said to be."""
+    if book is None or not _stands(want) or not want.label:
+        return ""
+    kind = kind_of(want.label)
+    there = [one for one in book.scene.objects.values() if kind_of(one.label.top) == kind]
+    told = [
+        f"{one.id} ({one.support or one.container or one.room or 'place unknown'})"
+        for one in there[:_LISTED]
+    ]
+    return f", but {enumerated(told)} {'was' if len(told) == 1 else 'were'} seen" if told else ""
 
 
 def _any_done(want: Want, sub_tasks: Sequence[SubTask]) -> bool:

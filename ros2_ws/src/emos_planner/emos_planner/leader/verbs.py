@@ -26,6 +26,8 @@ VERBS: dict[str, WishKind] = {
     **dict.fromkeys(("close", "shut"), "close"),
 }
 PUT = frozenset(_PUT.split())
+GATHER = frozenset(("collect", "gather"))
+"""Verbs after which a place is where things are, or where they are to go."""
 TO_GET = frozenset(("get", "fetch", "take", "remove"))
 MEANT = {
     "clean": "find", "tidy": "bring", "vacuum": "go", "wash": "bring", "cook": "bring",

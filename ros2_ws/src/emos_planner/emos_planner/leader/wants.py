@@ -11,6 +11,8 @@ from coterie_core.tasks import Predicate, Thing
 from coterie_core.understanding.phrases import Phrase
 from emos_planner.leader.commands import Wish
 
+_TELL_NOTHING = frozenset(("own", "whole", "nice", "same", "favorite", "favourite"))
+"""Words before a noun after which no other thing is meant."""
 WantKind = Literal["bring", "take", "detect", "check", "go", "open", "close"]
 
 
@@ -56,6 +58,14 @@ class Want:
         if self.thing is not None:
             return self.thing.label
         return self.phrase.label or self.phrase.noun if self.phrase is not None else ""
+
+    @property
+    def unheard(self) -> tuple[str, ...]:
+        """Words that say which things are meant, and that no robot can tell ("warm")."""
+        said = [phrase for phrase in (self.phrase, self.target) if phrase is not None]
+        every = [inner for whole in said for inner in whole.mentioned()]
+        words = dict.fromkeys(word for phrase in every for word in phrase.ignored)
+        return tuple(word for word in words if word not in _TELL_NOTHING)
 
     @property
     def enough(self) -> bool:

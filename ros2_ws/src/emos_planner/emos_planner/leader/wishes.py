@@ -21,7 +21,7 @@ class Wish:
     """One thing that a person wants: verb, object, and where to (`relation`: in, on or near).
 
     `then` says that it is begun when all wishes before it are done. `notes` are said words that
-    change nothing.
+    change nothing. `asks`: why it cannot be done unless what follows says where to.
     """
 
     kind: WishKind
@@ -33,6 +33,7 @@ class Wish:
     text: str = ""
     then: bool = False
     notes: tuple[str, ...] = ()
+    asks: NotUnderstood | None = None
 
 
 class Wishes:
@@ -45,6 +46,7 @@ class Wishes:
         self.needed = False
         self.verb = ""
         self._clause = Clause("")
+        self._asks: NotUnderstood | None = None
 
     # -- what pronouns stand for ----------------------------------------------------------------
 
@@ -196,6 +198,7 @@ class Wishes:
                 wish,
                 robot=clause.robot,
                 text=wish.text or clause.text,
+                asks=self._asks if wish.kind == "take" else None,
                 then=wish.then or (clause.then and bool(self.wishes)),
                 notes=(*wish.notes, *clause.notes),
             )
