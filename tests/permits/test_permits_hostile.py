@@ -19,7 +19,7 @@ from coterie_bench.oracle.answering import Oracle  # noqa: E402
 from coterie_core.embodiment import Embodiment  # noqa: E402
 from coterie_core.geometry import Box  # noqa: E402
 from coterie_core.ledger import check, entries  # noqa: E402
-from coterie_core.permits import Decision, Permits, RobotPermits, answered, make_key  # noqa: E402
+from coterie_core.permits import Decision, Permits, RobotPermits, answered, make_key, public_half  # noqa: E402
 from coterie_core.scene import LabelBelief, SceneObject  # noqa: E402
 from coterie_core.skills import Outcome  # noqa: E402
 from coterie_core.testing.endpoint import Endpoint  # noqa: E402
@@ -129,7 +129,7 @@ def test_no_text_moves_a_robot_and_a_person_with_the_key_does(ros, tmp_path):
                 "robots": json.dumps(robots),
                 "mode": "real_time",
                 "log_directory": str(log),
-                "permit_key": str(key),
+                "permit_key": str(public_half(key)),
             },
         )
         leader = LeaderNode("leader", context=ros.context, parameters=common)

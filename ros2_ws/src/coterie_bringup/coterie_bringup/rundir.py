@@ -131,7 +131,10 @@ def state_root() -> Path:
 
 
 def key_file() -> Path:
-    """Return where the key is that this user's answers to requests for permits are signed with."""
+    """Return where the key is that this user's answers to requests for permits are signed with.
+
+    The public half, by which the team's robots go, lies beside it: `permits.pub`.
+    """
     return state_root() / "permits.key"
 
 

@@ -19,7 +19,7 @@ from coterie_bringup.team_client import FoundObjects
 from coterie_cli.console import answers
 from coterie_core.embodiment import Embodiment
 from coterie_core.ledger import check, entries
-from coterie_core.permits import Permits, RobotPermits
+from coterie_core.permits import Permits, RobotPermits, public_half
 from coterie_core.skills import Outcome
 from coterie_fixtures.browser import Browser, chromium
 from coterie_fixtures.console_stage import ConsoleStage
@@ -76,7 +76,7 @@ class Stage(ConsoleStage):
                     "assembly_timeout": 0.2,
                     "barrier_timeout": 1.0,
                     "log_directory": str(self.log),
-                    "permit_key": str(self.key),
+                    "permit_key": str(public_half(self.key)),
                     "stop_directory": str(self.folder / "stops"),
                     "prior_map": "everything",
                     "prior_topic": self.topic,

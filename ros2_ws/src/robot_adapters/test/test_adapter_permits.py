@@ -15,7 +15,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from coterie_core.ledger import check, entries
-from coterie_core.permits import Decision, make_key
+from coterie_core.permits import Decision, make_key, public_half
 from coterie_core.skills import Outcome
 from coterie_fixtures.nav2_base import Nav2Base
 from coterie_msgs.action import Manipulate, NavigateTo
@@ -50,7 +50,7 @@ class Rig:
             "permits": json.dumps({"team": team}) if team is not None else "",
             "limits": '{"team": {"area": "anywhere"}}',
             "log_directory": str(self.log),
-            "permit_key": str(key),
+            "permit_key": str(public_half(key)),
             "sensors.settle": 0.05,
             "navigation.look_on_arrival": False,
             **parameters,
