@@ -25,16 +25,15 @@ from coterie_core.permits.entries import (
 from coterie_core.permits.policy import RobotPermits, Verdict
 from coterie_core.permits.request import Permit, PermitRequest, Waiting, alike
 from coterie_core.permits.touched import (
-    PHYSICAL_SKILLS,
     TASK,
     PermitGoal,
     Surroundings,
     TeamTask,
     dense,
     digest_of,
-    skill_name,
 )
 from coterie_core.scene import SceneGraph
+from coterie_core.skill_registry import spec_of
 from coterie_core.skills import Outcome, Skill, SkillRefused, SkillResult
 from coterie_core.stop import one_line
 
@@ -474,8 +473,12 @@ def _same(answer: SignedAnswer, asked: PermitRequest | Permit, what: str) -> Non
 
 
 def needs_permit(skill: Skill | str) -> bool:
-    """Whether a skill moves something."""
-    return skill_name(skill) in PHYSICAL_SKILLS
+    """Whether a skill moves something.
+
+    Raises:
+        SkillRefused: It is not in the table of skills, or has no words there.
+    """
+    return spec_of(skill).moves
 
 
 def is_no_permit(result: SkillResult) -> bool:
