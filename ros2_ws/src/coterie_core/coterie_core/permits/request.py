@@ -49,7 +49,9 @@ class PermitRequest:
 
 
 def pace(goal: PermitGoal) -> str:
-    """Return how fast a goal's robot may go, in words."""
+    """Return how fast a goal's robot may go, in words; of a team's task nothing is known ("")."""
+    if goal.skill == TASK:
+        return ""
     if math.isinf(goal.speed):
         return "at a speed that its own node decides"
     return f"at up to {goal.speed:.2g} m/s"

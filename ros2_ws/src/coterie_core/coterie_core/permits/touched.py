@@ -43,7 +43,7 @@ class PermitGoal:
         rooms: Ids of the rooms of its target and on the way.
         strays: Whether it touches a spot of which nobody knows the room.
         objects: Labels of the things it touches: as told, and as the map has them.
-        speed: Highest speed of the robot [m/s].
+        speed: Highest speed of the robot [m/s]; infinite: its own node decides.
         digest: SHA-256 of robot, skill, target, speed, exactly.
         action: Id of the action's goal that it came as, for the log; "": it came otherwise.
     """
@@ -204,7 +204,7 @@ class Surroundings:
             robot: Who does it.
             skill: The skill, or `dock`.
             here: Where the robot is [m]; None: nobody knows.
-            speed: Its highest speed [m/s].
+            speed: Its highest speed [m/s]; infinite: its own node decides.
             spot: Position [m] of the place that a NavigateTo names.
             holding: Label of what it holds.
             why: What it is for.
