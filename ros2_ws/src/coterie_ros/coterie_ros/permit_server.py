@@ -59,6 +59,7 @@ class PermitServer:
             told = await asyncio.to_thread(self._gates[robot].answer, signed)  # it waits for the log
         except (PermitError, ConversionError) as error:
             self._node.problem(f"{robot}: an answer was not accepted: {error}")
+            self._tell(robot)  # whoever was shown something else sees what it is
             return AnswerPermit.Response(accepted=False, message=str(error))
         self._node.get_logger().info(f"{robot}: permit {told}")
         return AnswerPermit.Response(accepted=True, message=told)
