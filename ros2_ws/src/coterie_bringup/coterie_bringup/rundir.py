@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -124,9 +125,14 @@ def state_root() -> Path:
             if os.access(path, os.W_OK):
                 return path
     path = Path(tempfile.gettempdir()) / f"coterie-{os.getuid()}"
-    path.mkdir(mode=0o700, exist_ok=True)
-    if path.stat().st_uid != os.getuid():
-        raise PermissionError(f"{path} belongs to somebody else; set COTERIE_STATE to a folder")
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    told = path.lstat()  # anybody can put a link there, to any folder of this user
+    own = stat.S_ISDIR(told.st_mode) and told.st_uid == os.getuid() and not told.st_mode & 0o077
+    if not own:
+        raise PermissionError(
+            f"{path} is no folder of this user alone; set COTERIE_STATE to one that is"
+        )
     return path
 
 
