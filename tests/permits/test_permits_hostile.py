@@ -314,9 +314,7 @@ def test_what_a_person_was_not_shown_does_not_begin(ros, tmp_path):
     ]
     for lie in lies:
         shown("waiting", requests_to_msg("rover", (lie,)))
-        allowed = permits.answer(
-            permits.waiting[request.id], Decision.ALLOW, "anna", lasting=600.0
-        )
+        allowed = permits.answer(permits.waiting[request.id], Decision.ALLOW, "anna", lasting=600.0)
         accepted, told = ros.result(person.run(allowed))
         assert not accepted and "shown other words" in told and request.goal.what in told
         # Whoever was shown something else sees what it is.

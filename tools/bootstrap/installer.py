@@ -101,9 +101,7 @@ def hashes(folder: Path) -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def with_hashes(
-    lines: Sequence[str], known: Mapping[tuple[str, str], Sequence[str]]
-) -> list[str]:
+def with_hashes(lines: Sequence[str], known: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
     """Return requirement lines with the hashes of their files.
 
     Raises:

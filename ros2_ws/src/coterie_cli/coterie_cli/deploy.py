@@ -233,7 +233,7 @@ def _steps(team: Team, out: Path, kind: Kind) -> str:
             f"  its keys: ./coterie security {team.file or name} --host HOST --out FOLDER, "
             "for each host"
         )
-    lines.append(f"permits are answered here, and only here: {key_file()} signs; copy it to no robot")
+    lines.append(f"permits are answered here: {key_file()} signs; copy it to no robot")
     lines.append(f"open in a firewall between them: {discovery_port(team)}")
     lines.append(f"a person's own computer: source {out / 'operator.env'}")
     return "\n".join(lines)

@@ -148,6 +148,11 @@ def test_who_is_where_asked_allowed_refused_and_all_of_it_on_the_timeline(make_s
     browser.press("Allow once")
     assert stage.ended(first)[0] is Outcome.SUCCEEDED
     browser.wait_for("document.getElementById('permits').hidden")
+    # Why, which is still open, tells what is known now.
+    browser.wait_for(
+        "!document.getElementById('why').innerText.includes('what a person answers')"
+        " && document.getElementById('why').innerText.includes('permitted by anna@lab')"
+    )
     second = stage.send("rover", STARTS["rover"])
     browser.see("rover asks: may it?")
     browser.run("document.querySelector('.request input').value = 'the floor is wet'")

@@ -1,4 +1,4 @@
-"""Table of skills, one row each: whether it moves the robot, what it touches, how a person reads it.
+"""Table of skills, one row each: what it moves, what it touches, and how a person reads it.
 
 Guard, permits, team files and logs go by it. What is not in it is refused.
 """
@@ -93,7 +93,7 @@ def spec_of(skill: object) -> SkillSpec:
     if found is None:
         raise SkillRefused(
             Outcome.REFUSED,
-            f"{name} is not in the table of skills ({__name__}), so that nobody knows what it moves",
+            f"{name} is not in the table of skills ({__name__}): nobody knows what it moves",
         )
     if found.moves and not found.words:
         raise SkillRefused(

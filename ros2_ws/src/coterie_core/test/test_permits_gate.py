@@ -507,7 +507,7 @@ def test_what_a_person_reads_is_what_they_sign(desk, name):
         told = replace(request, goal=replace(goal, **{name: SHOWN[name]}))
     else:
         told = replace(request, **{name: other[name]})
-    with pytest.raises(PermitError, match="shown other words .*take the mug in kitchen"):
+    with pytest.raises(PermitError, match=r"shown other words .*take the mug in kitchen"):
         desk.gate.answer(desk.signed(told))
     assert desk.gate.waiting == (request,) and desk.settled == []
     desk.allow(request)
@@ -579,9 +579,16 @@ def test_texts_of_models_and_maps_give_no_permit(tmp_path, order, shape):
     with pytest.raises(PermitError):
         desk.gate.answer(
             SignedAnswer(
-                request.id, goal.digest, request.shown, Decision.ALLOW, text, text, 1060.0,
-                False, text,
-            )  # fmt: skip
+                request.id,
+                goal.digest,
+                request.shown,
+                Decision.ALLOW,
+                text,
+                text,
+                1060.0,
+                False,
+                text,
+            )
         )
     assert "never given" in desk.not_begun(Permit(text, goal, text), goal, skill)
     in_bath = Pick(Target(text, (6.0, 1.0, 0.8)))

@@ -34,7 +34,7 @@ class PermitServer:
         self, node: AgentNode, gates: Mapping[str, PermitGate], prefixes: Mapping[str, str]
     ) -> None:
         self._node, self._gates = node, gates
-        self._telling = threading.Lock()  # gates change in several threads: what is newest goes last
+        self._telling = threading.Lock()  # gates change in several threads: the newest goes last
         self._told = {
             robot: node.publisher(PermitRequests, prefixes[robot] + REQUESTS, "latched")
             for robot in gates
@@ -56,7 +56,8 @@ class PermitServer:
     ) -> AnswerPermit.Response:
         try:
             signed = answer_from_msg(request, name)
-            told = await asyncio.to_thread(self._gates[robot].answer, signed)  # it waits for the log
+            # In a thread: it may wait for the log.
+            told = await asyncio.to_thread(self._gates[robot].answer, signed)
         except (PermitError, ConversionError) as error:
             self._node.problem(f"{robot}: an answer was not accepted: {error}")
             self._tell(robot)  # whoever was shown something else sees what it is

@@ -16,8 +16,8 @@ from std_srvs.srv import Trigger
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.guard import Guard, RobotLimits
-from coterie_core.skill_registry import DOCK
 from coterie_core.permits import RobotPermits
+from coterie_core.skill_registry import DOCK
 from coterie_core.skills import (
     POSITION_TOLERANCE,
     Detect,

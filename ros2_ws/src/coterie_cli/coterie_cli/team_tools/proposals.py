@@ -79,9 +79,7 @@ class Proposals:
         log = Path(state.log) if state.log else state_root() / "log" / f"domain-{state.domain}"
         policy = Permits(otherwise="ask", wait=self._wait)
         permits = RobotPermits(team=policy, name=self.name)
-        self._state, self._gate = state, PermitGate(
-            permits, Ledger(log), public_half(key_file())
-        )
+        self._state, self._gate = state, PermitGate(permits, Ledger(log), public_half(key_file()))
 
     def serve(self, node: AgentNode) -> None:
         """Tell what waits on topics, and take answers; for a node's `on_start`."""

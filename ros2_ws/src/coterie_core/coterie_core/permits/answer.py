@@ -186,8 +186,10 @@ def _no_key(file: Path, text: bytes, half: str) -> KeyProblem:
             f"{file}: no key: a secret that people and robots shared, of an older version; "
             "`./coterie up`, or `deploy`, makes a pair of keys in its place"
         )
-    remedy = "remove the file, and ./coterie up makes a pair of keys" if half == "private" else (
-        "copy it anew from where people answer"
+    remedy = (
+        "remove the file, and ./coterie up makes a pair of keys"
+        if half == "private"
+        else ("copy it anew from where people answer")
     )
     return KeyProblem(f"{file}: no key: expected the {half} half of an Ed25519 key; {remedy}")
 
@@ -259,9 +261,7 @@ def answered(
     ).sign(key)
 
 
-def revoked(
-    permit: Permit, by: str, reason: str = "", *, key: Ed25519PrivateKey
-) -> SignedAnswer:
+def revoked(permit: Permit, by: str, reason: str = "", *, key: Ed25519PrivateKey) -> SignedAnswer:
     """Return a person's end of a standing permit, signed.
 
     Args:

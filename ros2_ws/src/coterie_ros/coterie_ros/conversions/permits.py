@@ -120,7 +120,8 @@ def _goal(
         why=checks.text("why", why, MAX_TEXT),
         rooms=texts("rooms"),
         objects=texts("objects"),
-        speed=math.inf if math.isinf(message.speed) and message.speed > 0.0
+        speed=math.inf
+        if math.isinf(message.speed) and message.speed > 0.0
         else checks.number("speed", message.speed, 0.0),
         digest=checks.text("goal", message.goal, _DIGEST, empty=False),
         strays=bool(message.strays),
