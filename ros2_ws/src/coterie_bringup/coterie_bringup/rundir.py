@@ -128,8 +128,8 @@ def state_root() -> Path:
     with contextlib.suppress(FileExistsError):
         path.mkdir(mode=0o700)
     told = path.lstat()  # anybody can put a link there, to any folder of this user
-    own = stat.S_ISDIR(told.st_mode) and told.st_uid == os.getuid() and not told.st_mode & 0o077
-    if not own:
+    private = stat.S_ISDIR(told.st_mode) and not told.st_mode & 0o077
+    if told.st_uid != os.getuid() or not private:
         raise PermissionError(
             f"{path} is no folder of this user alone; set COTERIE_STATE to one that is"
         )

@@ -257,6 +257,7 @@ class PermitGate:
         Raises:
             PermitError: It is not accepted, and nothing changes.
         """
+        self._authentic(answer)
         if answer.decision is Decision.REVOKE:
             return self._revoke(answer)
         with self._lock:
@@ -264,12 +265,12 @@ class PermitGate:
             request, now = waiting.request, self._wall()
             del self._waiting[request.id]  # nobody else answers it meanwhile
         by, why = one_line(answer.by) or "somebody", one_line(answer.reason)
+        permit: Permit | None = None
         if answer.decision is Decision.ALLOW:
-            permit: Permit | None = Permit(
-                _new_id(), request.goal, by, answer.until, answer.standing, rooms=request.rooms
-            )
+            until, rooms = answer.until, request.rooms
+            given = Permit(_new_id(), request.goal, by, until, answer.standing, rooms=rooms)
             try:
-                self._permit(permit)
+                permit = self._permit(given)
             except SkillRefused as refused:
                 with self._lock:
                     self._waiting[request.id] = waiting
@@ -281,7 +282,7 @@ class PermitGate:
         else:
             reason = f"{by} refused" + (f": {why}" if why else "")
             reason = self._turned_down(request, reason, by)
-            permit, told = None, f"refused: {request.text}"
+            told = f"refused: {request.text}"
         with self._lock:
             self._held = self._standing_ids()
         self.changed()
@@ -291,7 +292,6 @@ class PermitGate:
     def _revoke(self, answer: SignedAnswer) -> str:
         """End a standing permit, for goals that have it and have not begun, too."""
         with self._lock:
-            self._authentic(answer)
             permit = next((one for one in self.standing if one.id == answer.request), None)
             if permit is None:
                 raise PermitError("no such permit holds: it was revoked, or is over")
@@ -366,7 +366,6 @@ class PermitGate:
             )
 
     def _checked(self, answer: SignedAnswer) -> Waiting:
-        self._authentic(answer)
         waiting = self._waiting.get(answer.request)
         now = self._wall()
         if waiting is None or now >= waiting.request.until:
