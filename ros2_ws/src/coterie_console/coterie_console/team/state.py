@@ -367,6 +367,7 @@ class ConsoleState:
                 "robot": plain(one.goal.robot),
                 "what": plain(one.goal.what, 400),
                 "why": plain(one.goal.why, 200),
+                "things": [plain(label) for label in one.goal.objects],
                 "touches": plain(touched(one.goal, one.rooms), 4000),
                 "pace": pace(one.goal),
                 "rule": plain(one.rule),
