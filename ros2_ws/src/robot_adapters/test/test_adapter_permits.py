@@ -180,6 +180,7 @@ def test_who_holds_the_log_holds_neither_the_loop_nor_a_stop(make_rig, tmp_path,
             rig.ros.spin_until(lambda: "stop" in begun, what="a stop that is to be logged")
             rig.adapter.stops.latches["porter"].release()
     rig.ros.result(goal)
+    rig.adapter.stops.latches["porter"].release()  # each stop is heard more than once
     monkeypatch.setattr("coterie_core.ledger._PATIENCE", 0.05)
     with (rig.log / "lock").open("a") as held:
         fcntl.flock(held, fcntl.LOCK_SH)
