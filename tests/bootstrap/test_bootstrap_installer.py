@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from bootstrap import installer
+from bootstrap.errors import SetupError
 
 REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements"
 
@@ -145,19 +146,19 @@ def test_every_pin_has_hashes() -> None:
     for wheels in (True, False):
         asked = [group for group in groups if group != "system"]
         lines = installer.requirement_lines(REQUIREMENTS, asked, wheels=wheels)
-        checked, without = installer.with_hashes(lines, known)
-        assert not without, "run `python tools/lock_requirements.py --only-hashes`"
+        checked = installer.with_hashes(lines, known)
         assert all("--hash=sha256:" in line for line in checked)
     assert ("uv", installer.UV) in known
 
 
-def test_one_pin_without_hashes_leaves_them_out() -> None:
+def test_one_pin_without_hashes_is_not_installed_nor_are_the_others() -> None:
     known = {("a", "1"): ["sha256:00"]}
-    assert installer.with_hashes(["a==1"], known) == (["a==1 --hash=sha256:00"], [])
+    assert installer.with_hashes(["a==1"], known) == ["a==1 --hash=sha256:00"]
     marked = 'A==1 ; python_version >= "3.11"'
-    assert installer.with_hashes([marked], known) == ([f"{marked} --hash=sha256:00"], [])
-    assert installer.with_hashes(["a==1", "b==2"], known) == (["a==1", "b==2"], ["b"])
-    assert installer.with_hashes(["a==2"], known) == (["a==2"], ["a"])
+    assert installer.with_hashes([marked], known) == [f"{marked} --hash=sha256:00"]
+    for lines, name in ((["a==1", "b==2"], "b"), (["a==2"], "a")):
+        with pytest.raises(SetupError, match=f"no hashes are known of {name},"):
+            installer.with_hashes(lines, known)
 
 
 def test_a_file_that_was_changed_is_not_installed(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ pytest.importorskip("moveit_msgs")
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from std_srvs.srv import SetBool, Trigger
 
-from coterie_core.permits import make_key
+from coterie_core.permits import make_key, public_half
 from coterie_core.skills import MoveArmTo, NavigateTo, Outcome, Pick, Target
 from coterie_fixtures.lab_rig import TEAM, LabRig
 from coterie_ros.qos import profile
@@ -159,7 +159,7 @@ def test_a_stop_ends_what_waits_for_a_permit(ros, tmp_path):
         ros,
         pace=2.0,
         permits=ASKING,
-        permit_key=str(make_key(tmp_path / "permits.key")),
+        permit_key=str(public_half(make_key(tmp_path / "permits.key"))),
         log_directory=str(tmp_path / "log"),
     )
     rig.wait_ready()

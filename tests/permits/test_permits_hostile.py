@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import secrets
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 pytestmark = [pytest.mark.ros, pytest.mark.timeout(600)]
 
@@ -19,7 +20,15 @@ from coterie_bench.oracle.answering import Oracle  # noqa: E402
 from coterie_core.embodiment import Embodiment  # noqa: E402
 from coterie_core.geometry import Box  # noqa: E402
 from coterie_core.ledger import check, entries  # noqa: E402
-from coterie_core.permits import Decision, Permits, RobotPermits, answered, make_key  # noqa: E402
+from coterie_core.permits import (  # noqa: E402
+    Decision,
+    Permits,
+    RobotPermits,
+    answered,
+    load_key,
+    make_key,
+    public_half,
+)
 from coterie_core.scene import LabelBelief, SceneObject  # noqa: E402
 from coterie_core.skills import Outcome  # noqa: E402
 from coterie_core.testing.endpoint import Endpoint  # noqa: E402
@@ -30,7 +39,12 @@ from coterie_msgs.msg import DiscussionTurn, PermitRequests, SemanticMap  # noqa
 from coterie_msgs.srv import AnswerPermit, AskInWords  # noqa: E402
 from coterie_ros import conversions  # noqa: E402
 from coterie_ros.agent_node import AgentNode  # noqa: E402
-from coterie_ros.conversions.permits import answer_to_msg  # noqa: E402
+from coterie_ros.conversions.permits import (  # noqa: E402
+    answer_to_msg,
+    requests_from_msg,
+    requests_to_msg,
+    standing_from_msg,
+)
 from coterie_ros.permit_client import PermitClient  # noqa: E402
 from coterie_ros.qos import profile  # noqa: E402
 from emos_planner.leader.node import LeaderNode  # noqa: E402
@@ -49,6 +63,7 @@ POLICY = {
     "wait": 1.0,
     "ask_again": 0.0,
 }
+BODY = Embodiment(name="cart", radius=0.2, linear_speed=0.5)
 WORDS = [" ".join(text.split())[:200] or "-" for text in HOSTILE]
 
 
@@ -75,6 +90,37 @@ class Gullible:
             return {}
 
 
+def bridge_of(ros, world, folder, policy, **robot):
+    """Return a bridge with the robot rover, its log and its public key below a folder."""
+    permits = RobotPermits(team=Permits.model_validate(policy), name="rover")
+    rover = {
+        "name": "rover",
+        "embodiment": BODY.model_dump(),
+        "start": {"pose": {"x": 6.0, "y": 2.0}},
+        "permits": permits.model_dump(mode="json", exclude_defaults=True),
+        **robot,
+    }
+    Person.key = make_key(folder / "permits.key")
+    return BridgeNode(
+        context=ros.context,
+        world=world,
+        parameters={
+            "robots": json.dumps([rover]),
+            "mode": "real_time",
+            "log_directory": str(folder / "log"),
+            "permit_key": str(public_half(Person.key)),
+        },
+    )
+
+
+def near(x: float, why: str = "") -> NavigateTo.Goal:
+    """Return a drive to (x, 2)."""
+    goal = NavigateTo.Goal(why=why)
+    goal.pose.header.frame_id = "map"
+    goal.pose.pose.position = conversions.point_to_msg((x, 2.0, 0.0))
+    return goal
+
+
 def hostile_house():
     """Return the small house with rooms and things of hostile names."""
     house = tiny_house()
@@ -96,24 +142,12 @@ def hostile_urdf(body: Embodiment) -> str:
 
 
 def test_no_text_moves_a_robot_and_a_person_with_the_key_does(ros, tmp_path):
-    body = Embodiment(name="cart", radius=0.2, linear_speed=0.5)
-    permits = RobotPermits(team=Permits.model_validate(POLICY), name="rover")
     world = EmbeddedWorld(hostile_house(), seed=3, threads=1, look_on_arrival=False)
     known = prior_map(world.truth(), "everything")
     for k, text in enumerate(WORDS):
         box = Box((4.5 + 0.06 * k, 2.2, 0.5), (0.05, 0.05, 0.05))
         known.add_object(SceneObject(f"x{k}", LabelBelief.of(text), box, room="r_living"))
-    key, log = make_key(tmp_path / "permits.key"), tmp_path / "log"
-    robots = [
-        {
-            "name": "rover",
-            "embodiment": body.model_dump(),
-            "start": {"pose": {"x": 6.0, "y": 2.0}},
-            "urdf": hostile_urdf(body),
-            "permits": permits.model_dump(mode="json", exclude_defaults=True),
-        }
-    ]
-    Person.key = key
+    log = tmp_path / "log"
     model = Gullible()
     with Endpoint(model) as endpoint:
         mind = {"kind": "openai", "base_url": endpoint.url, "model": "m", "attempts": 2}
@@ -122,16 +156,7 @@ def test_no_text_moves_a_robot_and_a_person_with_the_key_does(ros, tmp_path):
             "state_directory": str(tmp_path),
             "model_profile": json.dumps(mind),
         }
-        bridge = BridgeNode(
-            context=ros.context,
-            world=world,
-            parameters={
-                "robots": json.dumps(robots),
-                "mode": "real_time",
-                "log_directory": str(log),
-                "permit_key": str(key),
-            },
-        )
+        bridge = bridge_of(ros, world, tmp_path, POLICY, urdf=hostile_urdf(BODY))
         leader = LeaderNode("leader", context=ros.context, parameters=common)
         mate = RobotNode("robot", namespace="/rover", context=ros.context, parameters=common)
         person = Person("person", context=ros.context)
@@ -159,12 +184,6 @@ def test_no_text_moves_a_robot_and_a_person_with_the_key_does(ros, tmp_path):
             assert handle.accepted
             own.add(bytes(handle.goal_id.uuid).hex())
             return handle.get_result_async()
-
-        def near(x: float, why: str = "") -> NavigateTo.Goal:
-            goal = NavigateTo.Goal(why=why)
-            goal.pose.header.frame_id = "map"
-            goal.pose.pose.position = conversions.point_to_msg((x, 2.0, 0.0))
-            return goal
 
         def waiting():
             """Send a goal; return its end and the request that waits for it, and no other."""
@@ -194,7 +213,7 @@ def test_no_text_moves_a_robot_and_a_person_with_the_key_does(ros, tmp_path):
             "anna",
             lasting=600.0,
             now=request.asked,
-            key=secrets.token_bytes(32),
+            key=Ed25519PrivateKey.generate(),
         )
         told = []
         for text in WORDS:
@@ -247,3 +266,86 @@ def test_no_text_moves_a_robot_and_a_person_with_the_key_does(ros, tmp_path):
         assert ros.result(allowed)[0]
         assert Outcome(ros.result(last).result.result.outcome) is Outcome.SUCCEEDED
         assert world.state("rover").travelled > 0.3
+
+
+def test_what_a_person_was_not_shown_does_not_begin(ros, tmp_path):
+    """A node of the graph tells people other words for what waits, and plays with what they sign.
+
+    It has the digest and the ids, hears every answer, and has all that a robot's computer has.
+    """
+    world = EmbeddedWorld(tiny_house(), seed=3, threads=1, look_on_arrival=False)
+    bridge = bridge_of(ros, world, tmp_path, {"otherwise": "ask", "wait": 600.0})
+    person = Person("person", context=ros.context)
+    for node in (bridge, person):
+        ros.add(node)
+    ros.wait_active(bridge, person, timeout=120.0)
+    node = ros.node("somebody")
+    fake = node.create_publisher(PermitRequests, "rover/permit_requests", profile("latched"))
+    go = ActionClient(node, NavigateTo, "rover/navigate_to")
+    answer = node.create_client(AnswerPermit, "rover/answer_permit")
+    ros.wait_for_matched(go, answer, fake, timeout=60.0)
+    permits = person.permits
+
+    def asked(x: float):
+        handle = ros.result(go.send_goal_async(near(x)))
+        ros.spin_until(lambda: permits.waiting, what="a request")
+        return handle.get_result_async(), next(iter(permits.waiting.values()))
+
+    def shown(name: str, told) -> None:
+        """Have the person see something else."""
+        fake.publish(told)
+        ros.spin_until(lambda: getattr(permits, name) == {told_id(told): read(told)}, what="it")
+
+    def told_id(told) -> str:
+        return (told.waiting or told.standing)[0].id
+
+    def read(told):
+        one = requests_from_msg(told, "t") or standing_from_msg(told, "t")
+        return one[0]
+
+    ended, request = asked(6.5)
+    harmless = replace(request.goal, what="turn and look around", skill="look_around")
+    lies = [
+        replace(request, goal=harmless, rooms=()),
+        replace(request, goal=replace(request.goal, speed=0.25)),
+        replace(request, rooms=("another room",)),
+        replace(request, goal=replace(request.goal, why="you said so yourself")),
+        replace(request, rule="permits.rules[0]"),
+    ]
+    for lie in lies:
+        shown("waiting", requests_to_msg("rover", (lie,)))
+        allowed = permits.answer(permits.waiting[request.id], Decision.ALLOW, "anna", lasting=600.0)
+        accepted, told = ros.result(person.run(allowed))
+        assert not accepted and "shown other words" in told and request.goal.what in told
+        # Whoever was shown something else sees what it is.
+        ros.spin_until(lambda: permits.waiting == {request.id: request}, what="the true words")
+    # What a person has signed for one request is worth nothing for another one.
+    key = load_key(Person.key)
+    refusal = answered(request, Decision.REFUSE, "anna", now=request.asked, key=key)
+    other = replace(request, id="0" * 32)
+    signed = answered(other, Decision.ALLOW, "anna", lasting=600.0, now=request.asked, key=key)
+    for forged in (
+        replace(refusal, decision=Decision.ALLOW, until=request.until),
+        replace(signed, request=request.id),
+        replace(signed, request=request.id, shown=request.shown),
+        replace(signed, signature=public_half(Person.key).read_bytes()[:64].hex()),
+    ):
+        told = ros.result(answer.call_async(answer_to_msg(forged)))
+        assert not told.accepted and "not signed" in told.message
+    assert world.state("rover").travelled == 0.0 and not permits.standing
+    # The same for a permit that holds: the person ends what they read, and nothing else.
+    accepted, _ = ros.result(
+        person.run(permits.answer(request, Decision.ALLOW, "anna", lasting=600.0))
+    )
+    assert accepted
+    assert Outcome(ros.result(ended).result.result.outcome) is Outcome.SUCCEEDED
+    ros.spin_until(lambda: permits.standing, what="a permit that holds")
+    (standing,) = permits.standing.values()
+    lie = replace(standing, goal=replace(standing.goal, what="turn and look around"))
+    shown("standing", requests_to_msg("rover", (), (lie,)))
+    accepted, told = ros.result(person.run(permits.revoke(lie, "anna")))
+    assert not accepted and standing.goal.what in told
+    ros.spin_until(lambda: permits.standing == {standing.id: standing}, what="the true words")
+    assert ros.result(person.run(permits.revoke(standing, "anna")))[0]
+    given = [entry.body for entry in entries(tmp_path / "log") if entry.kind == "permit"]
+    assert [one["by"] for one in given] == ["anna"] and check(tmp_path / "log").fault == ""

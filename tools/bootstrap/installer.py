@@ -101,12 +101,12 @@ def hashes(folder: Path) -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def with_hashes(
-    lines: Sequence[str], known: Mapping[tuple[str, str], Sequence[str]]
-) -> tuple[list[str], list[str]]:
-    """Return requirement lines with the hashes of their files, and the names of those without.
+def with_hashes(lines: Sequence[str], known: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
+    """Return requirement lines with the hashes of their files.
 
-    pip takes hashes for all lines or for none: where one is without, none has any.
+    Raises:
+        SetupError: One has none. pip takes hashes for all lines or for none, and what is not
+            checked is not installed.
     """
     checked, without = [], []
     for line in lines:
@@ -115,7 +115,13 @@ def with_hashes(
         if pin not in known:
             without.append(pin[0])
         checked.append(" ".join([line, *(f"--hash={one}" for one in known.get(pin, ()))]))
-    return (list(lines) if without else checked), without
+    if without:
+        raise SetupError(
+            f"no hashes are known of {', '.join(without[:5])}, so that nothing that is installed "
+            "could be checked",
+            "python tools/lock_requirements.py --only-hashes writes them",
+        )
+    return checked
 
 
 def index_settings(python: Path, environ: Mapping[str, str]) -> dict[str, str]:
@@ -162,7 +168,7 @@ def ensure_uv(layout: Layout, python: Path, environ: Mapping[str, str]) -> Path 
     scratch = layout.state / "uv-unfinished"
     shutil.rmtree(scratch, ignore_errors=True)
     wanted = layout.state / "requirements-uv.txt"
-    lines, _ = with_hashes([f"uv=={UV}"], hashes(layout.requirements("run").parent))
+    lines = with_hashes([f"uv=={UV}"], hashes(layout.requirements("run").parent))
     wanted.write_text("\n".join(lines) + "\n", encoding="utf-8")
     command = [
         str(python), "-m", "pip", "install", "--no-input", "--disable-pip-version-check",

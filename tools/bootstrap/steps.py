@@ -117,15 +117,7 @@ def install(
     lines = installer.requirement_lines(
         layout.requirements("run").parent, groups, wheels=plan.installation.wheels
     )
-    lines, without = installer.with_hashes(
-        lines, installer.hashes(layout.requirements("run").parent)
-    )
-    if without:
-        print(
-            f"coterie: no hashes are known of {', '.join(without[:5])}: what is installed is not "
-            "checked; python tools/lock_requirements.py writes them",
-            flush=True,
-        )
+    lines = installer.with_hashes(lines, installer.hashes(layout.requirements("run").parent))
     wanted = layout.state / f"requirements-{groups[-1]}.txt"
     wanted.write_text("\n".join(lines) + "\n", encoding="utf-8")
     uv = installer.ensure_uv(layout, layout.python, environ)

@@ -22,7 +22,7 @@ from coterie_bringup.team_sections import (
 from coterie_core.conformal import LEARNED_FROM, load_conformal
 from coterie_core.detector_vocabulary import STRUCTURE, household_vocabulary
 from coterie_core.meaning import EmbedderOptions
-from coterie_core.permits import Permits
+from coterie_core.permits import Permits, public_half
 from robot_adapters.settings import AdapterSettings
 
 
@@ -87,7 +87,7 @@ def kept_parameters(team: Team, run_directory: Path | None) -> dict[str, str]:
     return {
         "stop_directory": str(stop_folder(team, run_directory) or ""),
         "log_directory": str(ledger_folder(team, run_directory) or ""),
-        "permit_key": str(key_file()),
+        "permit_key": str(public_half(key_file())),
     }
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -124,14 +125,22 @@ def state_root() -> Path:
             if os.access(path, os.W_OK):
                 return path
     path = Path(tempfile.gettempdir()) / f"coterie-{os.getuid()}"
-    path.mkdir(mode=0o700, exist_ok=True)
-    if path.stat().st_uid != os.getuid():
-        raise PermissionError(f"{path} belongs to somebody else; set COTERIE_STATE to a folder")
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    told = path.lstat()  # anybody can put a link there, to any folder of this user
+    private = stat.S_ISDIR(told.st_mode) and not told.st_mode & 0o077
+    if told.st_uid != os.getuid() or not private:
+        raise PermissionError(
+            f"{path} is no folder of this user alone; set COTERIE_STATE to one that is"
+        )
     return path
 
 
 def key_file() -> Path:
-    """Return where the key is that this user's answers to requests for permits are signed with."""
+    """Return where the key is that this user's answers to requests for permits are signed with.
+
+    The public half, by which the team's robots go, lies beside it: `permits.pub`.
+    """
     return state_root() / "permits.key"
 
 

@@ -8,7 +8,6 @@ the folder of the team file is asked for once, and kept by a hash of what it is.
 from __future__ import annotations
 
 import hashlib
-import ipaddress
 import json
 import os
 import sys
@@ -23,6 +22,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped
 from coterie_bringup.team import Team
 from coterie_core.files import write_atomically
+from coterie_core.language.endpoint_settings import in_clear, is_local
 from coterie_core.plain_data import shorten
 
 ActKind = Literal["runs", "sends", "reads", "writes"]
@@ -165,12 +165,11 @@ def _acts(team: Team) -> Iterator[Act]:
 def _sends(url: str, variable: str | None, field: str, what: str = "prompts") -> Act:
     parts = urllib.parse.urlsplit(url)
     host = parts.hostname or ""
-    try:
-        local = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        local = host == "localhost"
+    local = is_local(host)
     port = f":{parts.port}" if parts.port else ""
     key = f" and the key in ${variable}" if variable else ""
+    if in_clear(url):
+        key += ", unencrypted: whoever reads the network reads them; https encrypts"
     return Act("sends", f"{parts.scheme}://{host}{port}", field, f"{what}{key}", inside=local)
 
 

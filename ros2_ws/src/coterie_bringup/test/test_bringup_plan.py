@@ -563,6 +563,6 @@ def test_permits_of_team_and_robot_reach_the_bridge_and_the_leader(tmp_path: Pat
     assert walker.permits.team.rules[0].skills == ("pick",) and walker.permits.wait == 30.0
     assert not walker.permits.real
     assert parameters["log_directory"] == str(tmp_path / "log")
-    assert Path(parameters["permit_key"]).name == "permits.key"
+    assert Path(parameters["permit_key"]).name == "permits.pub"
     with pytest.raises(FileProblem, match=r"permits.rules\[0\].skills\[0\]: .*did you mean 'pick'"):
         parse_team(TEAM + "permits: {rules: [{skills: [pck], answer: ask}]}\n")

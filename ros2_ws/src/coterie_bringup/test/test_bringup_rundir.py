@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,32 @@ def test_broken_state_files_do_no_harm() -> None:
     for text in ("", "[]", "{", '{"team": 1}'):
         (rundir.new_run("x") / "state.json").write_text(text)
     assert rundir.running_teams() == []
+
+
+@pytest.mark.parametrize("there", ["link", "open to others", "file", "own"])
+def test_the_last_resort_in_a_shared_folder_is_a_folder_of_this_user_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: str
+) -> None:
+    """Anybody may put something of that name there first."""
+    monkeypatch.delenv("COTERIE_STATE", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "a file"))
+    (tmp_path / "a file").touch()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    path, home = tmp_path / f"coterie-{os.getuid()}", tmp_path / "home"
+    home.mkdir(mode=0o700)
+    if there == "link":
+        path.symlink_to(home)
+    elif there == "file":
+        path.touch()
+    elif there == "open to others":
+        path.mkdir()
+        path.chmod(0o777)
+    if there == "own":
+        assert rundir.state_root() == rundir.state_root() == path
+    else:
+        with pytest.raises(PermissionError, match="no folder of this user alone"):
+            rundir.state_root()
+    assert not list(home.iterdir())
 
 
 def test_old_runs_are_tidied_away() -> None:

@@ -43,6 +43,8 @@ def model(fields: str) -> str:
         (PLAIN.replace("embedded", "habitat, habitat_python: /bin/true"), "runs", "/bin/true"),
         (model("base_url: 'https://example.org:8443/v1', api_key_env: HF_TOKEN"), "sends",
          "https://example.org:8443 (prompts and the key in $HF_TOKEN)"),
+        (model("base_url: 'http://gpu.lab:8000/v1', api_key_env: HF_TOKEN"), "sends",
+         "and the key in $HF_TOKEN, unencrypted: whoever reads the network reads them"),
         (model("temperature: 0.0"), "sends", "api.openai.com (prompts and the key in $OPENAI"),
         (PLAIN + "aggregator: {method: 'my_votes:AnyYes'}\n", "runs", "my_votes:AnyYes"),
         (PLAIN + "questions: {source: file, path: /etc/hostname}\n", "reads", "/etc/hostname"),

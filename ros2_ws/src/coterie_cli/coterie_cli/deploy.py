@@ -16,7 +16,7 @@ from coterie_bringup.rundir import key_file
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.trust import VARIABLE, Act, acts, require_trust
 from coterie_core.files import write_atomically
-from coterie_core.permits import make_key
+from coterie_core.permits import KeyProblem, load_key, make_key, public_half
 
 Kind = Literal["systemd", "compose"]
 
@@ -100,16 +100,18 @@ def deploy(file: Path, out: Path | None, kind: Kind) -> None:
         folder = out / host
         if folder.exists() and not (folder / f"{team.name}.env").is_file():
             raise CommandError(f"{folder} is there, and is not of a deploy; give another --out")
-    key = make_key(key_file()).read_bytes()
+    try:
+        load_key(make_key(key_file()))
+    except KeyProblem as problem:
+        raise CommandError(str(problem)) from None
+    public = public_half(key_file())
     for host in team.hosts:
         folder = out / host
         folder.mkdir(parents=True, exist_ok=True)
         state = STATE if kind == "systemd" else VOLUME
         _environment(team, host, state, folder / f"{team.name}.env")
-        secret = folder / "permits.key"
-        secret.unlink(missing_ok=True)
-        secret.touch(mode=0o600)
-        secret.write_bytes(key)
+        write_atomically(folder / public.name, public.read_bytes())
+        (folder / key_file().name).unlink(missing_ok=True)  # of a deploy of before
         if kind == "systemd":
             write_atomically(folder / f"coterie-{team.name}.service", UNIT.format(
                 host=host, team=team.name, clone=CLONE, files=FILES))  # fmt: skip
@@ -212,7 +214,7 @@ def _steps(team: Team, out: Path, kind: Kind) -> str:
             f"  Coterie in {CLONE}, set up: {CLONE}/coterie setup",
             f"  useradd --system --home-dir {STATE} coterie",
             f"  install -d -o coterie -m 0700 {STATE}",
-            f"  install -o coterie -m 0600 permits.key {STATE}/",
+            f"  install -m 0644 permits.pub {STATE}/",
             f"  install -d {FILES}; cp -r {name}.* {FILES}/     (and what lies beside them)",
             f"  cp coterie-{name}.service /etc/systemd/system/; systemctl daemon-reload",
             f"  systemctl enable --now coterie-{name}",
@@ -220,7 +222,7 @@ def _steps(team: Team, out: Path, kind: Kind) -> str:
     else:
         lines += [
             "  docker compose run --rm -T --entrypoint sh coterie -c "
-            f"'umask 077; cat > {VOLUME}/permits.key' < permits.key",
+            f"'cat > {VOLUME}/permits.pub' < permits.pub",
             "  docker compose up -d",
         ]
     if keys:
@@ -231,6 +233,7 @@ def _steps(team: Team, out: Path, kind: Kind) -> str:
             f"  its keys: ./coterie security {team.file or name} --host HOST --out FOLDER, "
             "for each host"
         )
+    lines.append(f"permits are answered here: {key_file()} signs; copy it to no robot")
     lines.append(f"open in a firewall between them: {discovery_port(team)}")
     lines.append(f"a person's own computer: source {out / 'operator.env'}")
     return "\n".join(lines)

@@ -35,6 +35,10 @@ _ALIKE = 600.0
 """How long the answer that allows goals alike does [s]."""
 ONCE, LONGER, REFUSE = "allow this once", "allow goals alike for 10 minutes", "refuse"
 _YES, _NO = ("y", "yes", "allow"), ("n", "no")
+_ALL = 5000
+"""Characters of a request that are shown: a person reads all that they sign."""
+_IN_QUESTION = 500
+"""Characters of it that a question to a person has room for; more is shown before."""
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?")
 _UNITS = {None: 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
@@ -76,6 +80,8 @@ class PermitsAtTerminal:
 
     async def _ask(self, request: PermitRequest) -> None:
         while (left := request.until - time.time()) > 0.0:
+            if len(request.text) > _IN_QUESTION:
+                self._say(f"  {inline_data(request.text, limit=_ALL)}")
             alike = () if request.goal.skill == TASK else (LONGER,)
             choices = (ONCE, *alike, REFUSE)
             question = WordsQuestion(
@@ -192,7 +198,7 @@ def show(domain: int | None, namespace: str | None) -> int:
     if permits.waiting:
         table = Table("id", "request", "left", "asked by", box=None)
         for request in permits.waiting.values():
-            text = _plain(inline_data(request.text, limit=400))
+            text = _plain(inline_data(request.text, limit=_ALL))
             table.add_row(request.id[:6], text, _left(request.until), _plain(request.rule))
         console.print(table)
         console.print(
@@ -204,7 +210,7 @@ def show(domain: int | None, namespace: str | None) -> int:
     if permits.standing:
         table = Table("id", "holds for", "left", "given by", box=None)
         for permit in permits.standing.values():
-            text = _plain(inline_data(permit.text, limit=400))
+            text = _plain(inline_data(permit.text, limit=_ALL))
             by = _plain(inline_data(permit.by, limit=80))
             table.add_row(permit.id[:6], text, _left(permit.until), by)
         console.print(table)

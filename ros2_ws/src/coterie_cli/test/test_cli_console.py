@@ -19,7 +19,7 @@ from coterie_bringup.team_client import FoundObjects
 from coterie_cli.console import answers
 from coterie_core.embodiment import Embodiment
 from coterie_core.ledger import check, entries
-from coterie_core.permits import Permits, RobotPermits
+from coterie_core.permits import Permits, RobotPermits, public_half
 from coterie_core.skills import Outcome
 from coterie_fixtures.browser import Browser, chromium
 from coterie_fixtures.console_stage import ConsoleStage
@@ -76,7 +76,7 @@ class Stage(ConsoleStage):
                     "assembly_timeout": 0.2,
                     "barrier_timeout": 1.0,
                     "log_directory": str(self.log),
-                    "permit_key": str(self.key),
+                    "permit_key": str(public_half(self.key)),
                     "stop_directory": str(self.folder / "stops"),
                     "prior_map": "everything",
                     "prior_topic": self.topic,
@@ -148,6 +148,11 @@ def test_who_is_where_asked_allowed_refused_and_all_of_it_on_the_timeline(make_s
     browser.press("Allow once")
     assert stage.ended(first)[0] is Outcome.SUCCEEDED
     browser.wait_for("document.getElementById('permits').hidden")
+    # Why, which is still open, tells what is known now.
+    browser.wait_for(
+        "!document.getElementById('why').innerText.includes('what a person answers')"
+        " && document.getElementById('why').innerText.includes('permitted by anna@lab')"
+    )
     second = stage.send("rover", STARTS["rover"])
     browser.see("rover asks: may it?")
     browser.run("document.querySelector('.request input').value = 'the floor is wet'")

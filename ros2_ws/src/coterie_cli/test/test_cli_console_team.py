@@ -11,7 +11,7 @@ pytest.importorskip("coterie_msgs")
 
 from cam_aggregator.node import AggregatorNode
 from coterie_core.ledger import entries
-from coterie_core.permits import Permits, RobotPermits
+from coterie_core.permits import Permits, RobotPermits, public_half
 from coterie_core.why import JournalSettings, belong, close_journal, open_journal
 from coterie_fixtures.browser import Browser, chromium
 from coterie_fixtures.console_stage import ConsoleStage
@@ -81,7 +81,7 @@ class Team(ConsoleStage):
             prior_map="everything",
             stop_directory=str(folder / "stops"),
             log_directory=str(self.log),
-            permit_key=str(self.key),
+            permit_key=str(public_half(self.key)),
         )
 
     def add(self, kind, *names, namespace=None, world=None, **parameters):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import stat
 import subprocess
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import yaml
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import key_file
 from coterie_cli.deploy import deploy
+from coterie_core.permits import load_key, load_public_key
 
 TEAM = """\
 name: split
@@ -51,9 +51,9 @@ def test_each_host_has_what_it_needs(file: Path, capsys: pytest.CaptureFixture[s
         assert environment["ROS_DISCOVERY_SERVER"] == "192.168.1.10:11811"
         assert (out / host / "split.yaml").read_text() == TEAM
         assert (out / host / "house.json").read_text() == "{}"
-        key = out / host / "permits.key"
-        assert key.read_bytes() == key_file().read_bytes()
-        assert stat.S_IMODE(key.stat().st_mode) == 0o600
+        assert not (out / host / "permits.key").exists()  # a robot that is taken signs for nobody
+        public = load_public_key(out / host / "permits.pub")
+        assert public == load_key(key_file()).public_key()
         unit = (out / host / "coterie-split.service").read_text()
         assert f"ExecStart=/opt/coterie/coterie up /etc/coterie/split.yaml --host {host}\n" in unit
     said = capsys.readouterr().out

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
@@ -84,7 +84,8 @@ async def nothing_unpermitted_begins(desk: Desk) -> None:
     await settle()
     assert desk.begun == [] and request is not None
     # An answer that somebody else signed, for other words, or with another decision.
-    forged = answered(request, Decision.ALLOW, "anna", now=desk.now, key=os.urandom(32))
+    other = Ed25519PrivateKey.generate()
+    forged = answered(request, Decision.ALLOW, "anna", now=desk.now, key=other)
     desk.answer(request, signature=forged.signature)
     desk.answer(request, decision=Decision.REFUSE, signature="0" * 64)
     other = desk.request("Open the front door")

@@ -17,7 +17,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import key_file, own_state, registered
 from coterie_cli.log import folder_of, moment, show, verify
 from coterie_core.ledger import Ledger, check, entries, file_of
-from coterie_core.permits import Decision, PermitGate, Permits, RobotPermits, make_key
+from coterie_core.permits import Decision, PermitGate, Permits, RobotPermits, make_key, public_half
 from coterie_core.skills import Outcome, Pick, SkillRefused, SkillResult, Target
 
 MUG = Pick(Target("mug", (2.0, 1.0, 0.8)))
@@ -122,7 +122,7 @@ def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd, monke
     monkeypatch.setattr("coterie_cli.permits._FOUND", 0.5)
     key = make_key(key_file())
     policy = RobotPermits(team=Permits(otherwise="ask"), name="rover")
-    gate = PermitGate(policy, Ledger(state / "log" / "lab"), key)
+    gate = PermitGate(policy, Ledger(state / "log" / "lab"), public_half(key))
     settled: list[object] = []
 
     class Driver(AgentNode):

@@ -9,13 +9,16 @@ from pathlib import Path
 LFS_REMEDY = "fetch the file: git lfs pull"
 
 
-def write_atomically(path: str | Path, content: str | bytes, *, durable: bool = False) -> None:
+def write_atomically(
+    path: str | Path, content: str | bytes, *, durable: bool = False, mode: int = 0o644
+) -> None:
     """Write a file so that a reader sees the old content or the new one, never a part.
 
     Args:
         path: The file.
         content: What it is to hold.
         durable: Whether it has to outlast a loss of power from now on.
+        mode: Who may read and write it; private only where this says so.
 
     Raises:
         OSError: The folder does not exist or cannot be written.
@@ -29,9 +32,15 @@ def write_atomically(path: str | Path, content: str | bytes, *, durable: bool = 
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        # mkstemp makes private files; these are meant for whoever may read the folder.
-        os.chmod(name, 0o644)
+        # mkstemp makes private files; most are meant for whoever may read the folder.
+        os.chmod(name, mode)
         os.replace(name, path)
+        if durable:  # the name, too: it stands in the folder
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

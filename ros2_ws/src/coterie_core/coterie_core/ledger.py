@@ -9,6 +9,7 @@ the last entry, so that a cut end is seen.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import io
@@ -21,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 KINDS = (
     "goal", "request", "permit", "refusal", "revocation", "result", "stop", "release", "healed",
@@ -31,7 +32,12 @@ FIRST = "0" * 64
 """What the first entry has as the hash of the one before."""
 _HEAD, _LOCK = "head.json", "lock"
 _FILE_BYTES = 4_000_000
-_LOCK_TRIES, _LOCK_PAUSE = 200, 0.01  # [s] for who reads while robots write
+_LOCK_PAUSE = 0.005
+"""How often it is tried to get the lock [s]."""
+_PATIENCE = 0.5
+"""How long who writes waits for the lock [s]: a goal is refused sooner than it waits for long."""
+_READERS_PATIENCE = 2.0
+"""How long who reads waits for it [s]."""
 _LINE_BYTES = 65_536
 _HEAD_BYTES = 200
 _END = re.compile(rb',"hash":"([0-9a-f]{64})"\}')
@@ -82,6 +88,18 @@ class Head:
         return head
 
 
+def _locked(lock: IO[Any], how: int, deadline: float) -> bool:
+    """Lock an open file as soon as nobody else holds it; return whether that was in time."""
+    while True:
+        try:
+            fcntl.flock(lock, how | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_LOCK_PAUSE)
+
+
 class LedgerFault(ValueError):
     """A ledger is not as it was written: names the first entry that is wrong, and how."""
 
@@ -108,21 +126,35 @@ class Ledger:
             body: Plain data.
 
         Raises:
-            OSError: It cannot be written.
+            OSError: It cannot be written, or somebody held the log for too long.
             ValueError: No such kind, or more than 64 KiB.
         """
         if kind not in KINDS:
             raise ValueError(f"no kind of entry: {kind!r}; one of {', '.join(KINDS)}")
-        with self._thread, self._alone():
-            head = self._healed()
-            return self._append(head, kind, robot, body)[1]
+        deadline = time.monotonic() + _PATIENCE
+        if not self._thread.acquire(timeout=_PATIENCE):
+            raise self._busy()
+        try:
+            with self._alone(deadline):
+                return self._append(self._healed(), kind, robot, body)[1]
+        finally:
+            self._thread.release()
 
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self, deadline: float) -> Iterator[None]:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self.folder / _LOCK).open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not _locked(lock, fcntl.LOCK_EX, deadline):
+                raise self._busy()
             yield
+
+    def _busy(self) -> OSError:
+        return OSError(
+            errno.EAGAIN,
+            f"another process holds the log, and did so for {_PATIENCE:g} s: look for a `log "
+            "verify` or a debugger that stands still",
+            str(self.folder / _LOCK),
+        )
 
     def _append(
         self, head: Head, kind: str, robot: str, body: Mapping[str, object]
@@ -293,12 +325,7 @@ def _at_one_moment(folder: Path) -> tuple[list[tuple[Path, int]], bytes | None]:
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             lock = stack.enter_context((folder / _LOCK).open("rb"))
-            for _ in range(_LOCK_TRIES):
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    time.sleep(_LOCK_PAUSE)
+            _locked(lock, fcntl.LOCK_SH, time.monotonic() + _READERS_PATIENCE)
         files = [(file, file.stat().st_size) for file in sorted(folder.glob("[0-9]*.jsonl"))]
         head = None
         with contextlib.suppress(FileNotFoundError):

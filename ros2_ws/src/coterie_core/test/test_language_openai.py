@@ -21,6 +21,7 @@ from coterie_core.language import (
     ToolSpec,
 )
 from coterie_core.language.dialect import strict_schema
+from coterie_core.language.openai_model import read_key
 from coterie_core.language.tokens import estimate_tokens, image_size, image_tokens, most_tokens
 from coterie_core.testing.endpoint import Endpoint, Raw, Says, Status, form_unsupported
 
@@ -255,3 +256,18 @@ def test_the_endpoint_serves_synchronous_clients() -> None:
     with Endpoint(model="tiny") as endpoint:
         with urllib.request.urlopen(f"{endpoint.url}/models", timeout=10) as answer:
             assert b'"tiny"' in answer.read()
+
+
+@pytest.mark.parametrize(
+    ("url", "warned"),
+    [
+        ("http://gpu.lab:8000/v1", True),
+        ("http://192.168.1.20/v1", True),
+        ("https://gpu.lab/v1", False),
+        ("http://localhost:11434/v1", False),
+        ("http://[::1]:8000/v1", False),
+    ],
+)
+def test_a_key_that_goes_to_another_machine_unencrypted_is_told(caplog, url, warned) -> None:
+    read_key("LAB_KEY", {"LAB_KEY": "abcdefgh"}, url)
+    assert ("$LAB_KEY goes to" in caplog.text) is warned and "abcdefgh" not in caplog.text

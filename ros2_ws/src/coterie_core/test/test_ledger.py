@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import json
 import shutil
 import subprocess
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie_core.ledger import KINDS, Ledger, check, entries, file_of
+from coterie_core.ledger import KINDS, Ledger, check, entries, file_of, parse_line
 
 SMALL = 900
 """Size of a file [bytes], so that a few entries fill several."""
@@ -123,6 +125,36 @@ def test_writing_on_hides_nothing(copy, what):
     Ledger(copy, file_bytes=SMALL).write("goal", "r1", {})
     Ledger(copy, file_bytes=SMALL).write("goal", "r1", {})
     assert check(copy).fault
+
+
+@pytest.mark.parametrize("number", [1, 4, 8])
+def test_an_entry_that_is_forged_with_a_hash_of_its_own_is_found(copy, number):
+    """Its line is in order, and so are all others: only the chain tells."""
+    for file in sorted(copy.glob("*.jsonl")):
+        lines = file.read_bytes().splitlines(keepends=True)
+        for k, line in enumerate(lines):
+            if parse_line(line[:-1]).seq != number:
+                continue
+            content = line[: line.rindex(b',"hash"')].replace(b'"x', b'"y')
+            assert content != line[: len(content)]
+            digest = hashlib.sha256(content).hexdigest()
+            lines[k] = content + f',"hash":"{digest}"}}\n'.encode()
+            assert parse_line(lines[k][:-1]).body["text"].endswith('"y"')
+            file.write_bytes(b"".join(lines))
+    told = check(copy)
+    assert told.entries == number and f"entry {number + 1} does not follow" in told.fault
+
+
+def test_who_holds_the_log_has_nobody_wait_for_long(tmp_path, monkeypatch):
+    """A `log verify` that was suspended, a debugger, a disk in the network."""
+    monkeypatch.setattr("coterie_core.ledger._PATIENCE", 0.05)
+    ledger = filled(tmp_path)
+    with (tmp_path / "lock").open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        with pytest.raises(OSError, match=r"another process holds the log.*lock"):
+            ledger.write("goal", "r0", {})
+    ledger.write("goal", "r0", {})
+    assert check(tmp_path).entries == 10 and check(tmp_path).fault == ""
 
 
 @pytest.mark.parametrize("file_bytes", [SMALL, 10**6])

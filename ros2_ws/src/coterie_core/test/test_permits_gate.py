@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import secrets
+import stat
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from coterie_core.ledger import Ledger, check, entries
 from coterie_core.permits import (
@@ -18,7 +21,9 @@ from coterie_core.permits import (
     RobotPermits,
     SignedAnswer,
     load_key,
+    load_public_key,
     make_key,
+    public_half,
     revoked,
 )
 from coterie_core.permits.gate import is_no_permit, needs_permit
@@ -59,7 +64,8 @@ class Desk:
         self.settled: list[tuple[Permit | None, str]] = []
         self.log = Ledger(folder / "log")
         self.key_file = make_key(folder / "permits.key")
-        self.options = {"log": self.log, "key_file": self.key_file, **options}
+        self.public = public_half(self.key_file)
+        self.options = {"log": self.log, "key_file": self.public, **options}
         self.begin(policy)
 
     def begin(self, policy="ask", real=True) -> None:
@@ -80,8 +86,9 @@ class Desk:
 
     def signed(self, request, **changes) -> SignedAnswer:
         answer = SignedAnswer(
-            request.id, request.goal.digest, Decision.ALLOW, "anna", until=self.now + 60.0
-        )
+            request.id, request.goal.digest, request.shown, Decision.ALLOW, "anna",
+            until=self.now + 60.0,
+        )  # fmt: skip
         return replace(answer, **changes).sign(load_key(self.key_file))
 
     def allow(self, request, **changes) -> Permit:
@@ -178,7 +185,9 @@ def test_a_policy_that_refuses_meanwhile_counts(desk):
     "forge",
     [
         lambda answer, key: replace(answer, signature=""),
-        lambda answer, key: replace(answer, signature="0" * 64),
+        lambda answer, key: replace(answer, signature="0" * 128),
+        lambda answer, key: replace(answer, shown="0" * 64),
+        lambda answer, key: replace(answer, shown="0" * 64).sign(key),
         lambda answer, key: replace(answer, signature="\udcff"),
         lambda answer, key: replace(answer, until=answer.until + 1.0),
         lambda answer, key: replace(answer, standing=True),
@@ -187,8 +196,7 @@ def test_a_policy_that_refuses_meanwhile_counts(desk):
         lambda answer, key: replace(answer, goal="0" * 64),
         lambda answer, key: replace(answer, goal="0" * 64).sign(key),
         lambda answer, key: replace(answer, request="0" * 32).sign(key),
-        lambda answer, key: answer.sign(b"x" * 32),
-        lambda answer, key: answer.sign(b""),
+        lambda answer, key: answer.sign(Ed25519PrivateKey.generate()),
         lambda answer, key: replace(answer, until=900.0).sign(key),
         lambda answer, key: replace(answer, until=1e9).sign(key),
         lambda answer, key: replace(answer, until=float("inf")).sign(key),
@@ -294,12 +302,13 @@ def test_a_standing_permit_is_revoked_for_goals_that_have_it_too(desk):
     forged = replace(revoked(first, "anna", key=key), reason="other")
     for answer, why in (
         (forged, "not signed"),
-        (revoked(first, "anna", key=bytes(32)), "not signed"),
+        (revoked(first, "anna", key=Ed25519PrivateKey.generate()), "not signed"),
         (revoked(replace(first, id="0" * 32), "anna", key=key), "no such permit holds"),
         (
             replace(revoked(first, "anna", key=key), goal="0" * 64).sign(key),
             "for another goal",
         ),
+        (revoked(replace(first, by="ben"), "anna", key=key), "shown other words"),
     ):
         with pytest.raises(PermitError, match=why):
             desk.gate.answer(answer)
@@ -398,20 +407,143 @@ def test_without_a_key_nobody_can_answer(tmp_path):
     assert "there is no key" in desk.refused()
 
 
-def test_a_key_is_its_owners_alone(desk):
-    assert os.stat(desk.key_file).st_mode & 0o777 == 0o600
-    first = load_key(desk.key_file)
+def test_a_private_key_is_its_owners_alone_and_robots_go_by_the_other_half(desk):
+    assert stat.S_IMODE(os.stat(desk.key_file).st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(desk.public).st_mode) == 0o644
+    before = desk.key_file.read_bytes(), desk.public.read_bytes()
+    assert load_key(desk.key_file).public_key() == load_public_key(desk.public)
     make_key(desk.key_file)
-    assert load_key(desk.key_file) == first
+    assert (desk.key_file.read_bytes(), desk.public.read_bytes()) == before
+    assert b"PRIVATE" not in desk.public.read_bytes()
+    with pytest.raises(ValueError, match="expected the private half"):
+        load_key_of(desk.public, desk.key_file.with_name("a robot's"))
     _, request = desk.apply()
     signed = desk.signed(request)
+    desk.key_file.unlink()  # a robot has none, and takes answers all the same
+    desk.public.chmod(0o666)
+    with pytest.raises(PermitError, match="chmod 644"):
+        desk.gate.answer(signed)
+    desk.public.write_text("abc")
+    desk.public.chmod(0o644)
+    with pytest.raises(PermitError, match="no key: expected the public half"):
+        desk.gate.answer(signed)
+    make_key(desk.key_file)  # a computer with only that is one of a robot
+    with pytest.raises(ValueError, match="where deploy was run"):
+        load_key(desk.key_file)
+    desk.public.unlink()
+    make_key(desk.key_file)
+    with pytest.raises(PermitError, match="not signed"):
+        desk.gate.answer(signed)
     desk.key_file.chmod(0o640)
-    with pytest.raises(PermitError, match="chmod 600"):
-        desk.gate.answer(signed)
-    desk.key_file.write_text("abc")
-    desk.key_file.chmod(0o600)
-    with pytest.raises(PermitError, match="no key"):
-        desk.gate.answer(signed)
+    with pytest.raises(ValueError, match="chmod 600"):
+        load_key(desk.key_file)
+
+
+def load_key_of(source: Path, target: Path):
+    target.write_bytes(source.read_bytes())
+    target.chmod(0o600)
+    return load_key(target)
+
+
+def test_a_lost_public_half_is_made_of_the_private_one(desk):
+    before = desk.public.read_bytes()
+    desk.public.unlink()
+    make_key(desk.key_file)
+    assert desk.public.read_bytes() == before
+
+
+@pytest.mark.parametrize("left", [b"", b"\n"])
+def test_an_empty_key_that_a_crash_left_is_made_anew(tmp_path, left):
+    file = tmp_path / "permits.key"
+    file.write_bytes(left)
+    file.chmod(0o600)
+    desk = Desk(tmp_path)
+    _, request = desk.apply()
+    assert desk.allow(request)
+
+
+def test_a_crash_in_make_key_leaves_no_key_rather_than_half_of_one(tmp_path, monkeypatch):
+    with monkeypatch.context() as crash:
+        crash.setattr(os, "replace", full)
+        with pytest.raises(OSError, match="no space"):
+            make_key(tmp_path / "permits.key")
+    assert not list(tmp_path.iterdir())
+    Desk(tmp_path)
+
+
+def test_the_shared_secret_of_before_is_renewed_and_told(tmp_path):
+    file = tmp_path / "permits.key"
+    file.write_text(secrets.token_hex(32) + "\n")
+    file.chmod(0o600)
+    with pytest.raises(ValueError, match=r"of an older version; `./coterie up`"):
+        load_key(file)
+    said: list[str] = []
+    make_key(file, said.append)
+    assert load_key(file).public_key() == load_public_key(public_half(file))
+    (told,) = said
+    assert str(public_half(file)) in told and "copy it to each robot's computer" in told
+    file.write_text(secrets.token_hex(32))  # on a robot, which has its half already
+    make_key(file, said.append)
+    assert not file.exists() and len(said) == 2
+
+
+SHOWN = {
+    "what": "turn and look around",
+    "why": "tea",
+    "objects": (),
+    "strays": True,
+    "speed": 0.1,
+    "skill": "look_around",
+    "robot": "slim",
+}
+
+
+@pytest.mark.parametrize("name", [*SHOWN, "rooms", "rule", "asked", "until"])
+def test_what_a_person_reads_is_what_they_sign(desk, name):
+    """Somebody tells the person other words for the request that waits; the digest is its own."""
+    goal, request = desk.apply()
+    other = {"rooms": ("bath",), "rule": "permits.rules[9]", "asked": 1.0, "until": 2e9}
+    if name in SHOWN:
+        told = replace(request, goal=replace(goal, **{name: SHOWN[name]}))
+    else:
+        told = replace(request, **{name: other[name]})
+    with pytest.raises(PermitError, match=r"shown other words .*take the mug in kitchen"):
+        desk.gate.answer(desk.signed(told))
+    assert desk.gate.waiting == (request,) and desk.settled == []
+    desk.allow(request)
+
+
+def test_a_clock_that_is_set_back_prolongs_no_permit(desk):
+    clock = [0.0]
+    desk.options["clock"] = lambda: clock[0]
+    desk.begin()
+    goal, request = desk.apply()
+    permit = desk.allow(request, standing=True)
+    desk.now -= 3600.0
+    clock[0] = 59.0
+    desk.gate.begin(permit, goal, MUG, None)
+    clock[0] = 61.0
+    assert "over" in desk.not_begun(permit, goal) and desk.gate.standing == ()
+
+
+def test_a_persons_permit_outlasts_any_number_of_goals_that_the_policy_allows(desk):
+    rules = [{"skills": "look_around", "answer": "allow"}]
+    desk.begin({"rules": rules, "otherwise": "ask"})
+    _, request = desk.apply()
+    standing = desk.allow(request, standing=True)
+    goal, once = desk.apply(Pick(Target("vase", (2.0, 1.0, 0.8))))
+    once = desk.allow(once)
+    for _ in range(1010):
+        desk.apply(LookAround())  # and none of them begins
+    assert desk.gate.standing == (standing,) and desk.apply()[1] is standing
+    desk.gate.begin(once, goal, Pick(Target("vase", (2.0, 1.0, 0.8))), None)
+
+
+def test_a_permit_of_a_goal_that_ended_before_it_began_is_gone(desk):
+    desk.begin("allow")
+    goal, permit = desk.apply()
+    desk.gate.ended(goal, SkillResult(Outcome.CANCELLED, "cancelled"))
+    assert "used up, or was never given" in desk.not_begun(permit, goal)
 
 
 def test_what_moves_nothing_needs_no_permit():
@@ -446,7 +578,17 @@ def test_texts_of_models_and_maps_give_no_permit(tmp_path, order, shape):
     assert shown.isprintable()
     with pytest.raises(PermitError):
         desk.gate.answer(
-            SignedAnswer(request.id, goal.digest, Decision.ALLOW, text, text, 1060.0, False, text)
+            SignedAnswer(
+                request.id,
+                goal.digest,
+                request.shown,
+                Decision.ALLOW,
+                text,
+                text,
+                1060.0,
+                False,
+                text,
+            )
         )
     assert "never given" in desk.not_begun(Permit(text, goal, text), goal, skill)
     in_bath = Pick(Target(text, (6.0, 1.0, 0.8)))

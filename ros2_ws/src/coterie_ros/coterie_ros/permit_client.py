@@ -38,7 +38,7 @@ class PermitClient:
     Args:
         node: The tool's node; make it in `on_setup` or `on_start`.
         robots: Names of the robots that are known; others that ask are found.
-        key_file: The key that answers are signed with.
+        key_file: The private key that answers are signed with.
         changed: Called in the node's loop when other requests wait, or other permits hold, than
             before.
 

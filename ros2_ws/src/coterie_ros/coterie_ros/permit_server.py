@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ class PermitServer:
         self, node: AgentNode, gates: Mapping[str, PermitGate], prefixes: Mapping[str, str]
     ) -> None:
         self._node, self._gates = node, gates
+        self._telling = threading.Lock()  # gates change in several threads: the newest goes last
         self._told = {
             robot: node.publisher(PermitRequests, prefixes[robot] + REQUESTS, "latched")
             for robot in gates
@@ -46,19 +48,19 @@ class PermitServer:
 
     def _tell(self, robot: str) -> None:
         gate = self._gates[robot]
-        standing = [
-            replace(one, goal=replace(one.goal, rooms=gate.names(one.goal)))
-            for one in gate.standing
-        ]
-        self._told[robot].publish(requests_to_msg(robot, gate.waiting, standing))
+        with self._telling:
+            self._told[robot].publish(requests_to_msg(robot, gate.waiting, gate.standing))
 
     async def _answer(
         self, robot: str, name: str, request: AnswerPermit.Request
     ) -> AnswerPermit.Response:
         try:
-            told = self._gates[robot].answer(answer_from_msg(request, name))
+            signed = answer_from_msg(request, name)
+            # In a thread: it may wait for the log.
+            told = await asyncio.to_thread(self._gates[robot].answer, signed)
         except (PermitError, ConversionError) as error:
             self._node.problem(f"{robot}: an answer was not accepted: {error}")
+            self._tell(robot)  # whoever was shown something else sees what it is
             return AnswerPermit.Response(accepted=False, message=str(error))
         self._node.get_logger().info(f"{robot}: permit {told}")
         return AnswerPermit.Response(accepted=True, message=told)

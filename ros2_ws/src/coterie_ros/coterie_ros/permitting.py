@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,8 +23,8 @@ PERMIT_PARAMETERS = (
     ParameterSpec(
         "permit_key",
         "",
-        "File of the key that people's answers to requests for permits are signed with; empty: "
-        "nobody can answer.",
+        "File of the public key that people's answers to requests for permits are checked with; "
+        "empty: nobody can answer.",
     ),
 )
 _LOOK = 0.2
@@ -66,8 +67,8 @@ def serve_permits(
 
     PermitServer(node, asking, prefixes)
 
-    def look() -> None:
+    async def look() -> None:
         for gate in asking.values():
-            gate.expire()
+            await asyncio.to_thread(gate.expire)  # it may wait for the log
 
     node.every(_LOOK, look, "permits")

@@ -81,8 +81,9 @@ class StopServer:
     ) -> None:
         self._node, self._halt, self._release, self._note = node, halt, release, note
         self._beside = node.urgent.node
-        self._disk = ThreadPoolExecutor(1, "stops")
-        node.at_end(self._disk.shutdown)
+        self._disk, self._log = (ThreadPoolExecutor(1, name) for name in ("stops", "log of stops"))
+        for thread in (self._disk, self._log):  # who holds the log keeps no stop from the disk
+            node.at_end(thread.shutdown)
         self._stops, self._seen = dict.fromkeys(robots, 0), dict.fromkeys(robots, 0)
         self._named: dict[str, tuple[str, float]] = {}
         self._obeyed: deque[tuple[tuple[str, str], float]] = deque(maxlen=100)
@@ -141,7 +142,7 @@ class StopServer:
             self._node.problem(f"{robot}: {latch.text}")
             with contextlib.suppress(RuntimeError):  # the node ended meanwhile
                 body = {"by": latch.by, "reason": latch.reason}
-                self._disk.submit(self._logged, robot, "stop", body)
+                self._log.submit(self._logged, robot, "stop", body)
 
     def _listen(self, topic: str, robots: list[str]) -> None:
         def obey(text: str) -> None:
@@ -239,7 +240,7 @@ class StopServer:
         # Whoever asked is to hear what went wrong, and a stop must not wait for the disk meanwhile.
         self._disk.submit(keep)
         if was:
-            self._disk.submit(self._logged, robot, "release", {"by": by})
+            self._log.submit(self._logged, robot, "release", {"by": by})
 
     def _logged(self, robot: str, kind: str, body: Mapping[str, object]) -> None:
         if trouble := self._note(robot, kind, {k: one_line(str(v)) for k, v in body.items()}):

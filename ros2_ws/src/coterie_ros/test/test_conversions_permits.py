@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from rclpy.serialization import deserialize_message, serialize_message
 
 from coterie_core.permits import (
@@ -33,7 +35,9 @@ from coterie_ros.conversions.permits import (
     standing_from_msg,
 )
 
-KEY = bytes(range(32))
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+PUBLIC = KEY.public_key()
+STRANGERS = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key()
 GOAL = PermitGoal(
     "rover", "pick", "take the mug in kitchen", "tea", ("r1",), False, ("mug",), 0.5, "d" * 64
 )
@@ -47,21 +51,28 @@ def wire(message):
 def test_requests_come_over_whole_with_rooms_by_name():
     (back,) = requests_from_msg(wire(requests_to_msg("rover", (REQUEST,))), "rover/permit_requests")
     assert back == replace(REQUEST, goal=replace(GOAL, rooms=("kitchen",)))
-    assert back.text == REQUEST.text
+    assert back.text == REQUEST.text and back.shown == REQUEST.shown
     assert requests_from_msg(PermitRequests(robot="rover"), "t") == ()
+
+
+@pytest.mark.parametrize("speed", [0.1, 1.0 / 3.0, math.inf])
+def test_what_is_shown_is_the_same_over_the_wire(speed):
+    request = replace(REQUEST, goal=replace(GOAL, speed=speed, action="a goal's id"))
+    (back,) = requests_from_msg(wire(requests_to_msg("rover", (request,))), "t")
+    assert back.shown == request.shown != REQUEST.shown and back.text == request.text
 
 
 def test_standing_permits_come_over_whole_and_are_revoked_over_the_wire():
     goal = replace(GOAL, rooms=("kitchen",), why="", strays=True)
-    permit = Permit("b" * 32, goal, "anna", 1.7e9 + 600.5, standing=True)
+    permit = Permit("b" * 32, goal, "anna", 1.7e9 + 600.5, standing=True, rooms=("kitchen",))
     message = wire(requests_to_msg("rover", (), (permit,)))
     (back,) = standing_from_msg(message, "rover/permit_requests")
-    assert back == permit and "a room that nobody knows" in back.text
+    assert back == permit and back.shown == permit.shown and "a room that nobody knows" in back.text
     assert requests_from_msg(message, "t") == ()
     answer = revoked(back, "anna@lab", "guests", key=KEY)
     told = answer_from_msg(wire(answer_to_msg(answer)), "rover/answer_permit")
-    assert told == answer and told.signed_with(KEY) and told.decision is Decision.REVOKE
-    assert not replace(told, decision=Decision.ALLOW).signed_with(KEY)
+    assert told == answer and told.signed_with(PUBLIC) and told.decision is Decision.REVOKE
+    assert not replace(told, decision=Decision.ALLOW).signed_with(PUBLIC)
     message.standing[0].by = "x" * 201
     with pytest.raises(ConversionError, match=r"standing\[0\].by"):
         standing_from_msg(message, "t")
@@ -73,17 +84,17 @@ def test_standing_permits_come_over_whole_and_are_revoked_over_the_wire():
 def test_a_signature_holds_over_the_wire(decision, lasting, now):
     answer = answered(REQUEST, decision, "anna@lab", "so it is", lasting=lasting, now=now, key=KEY)
     back = answer_from_msg(wire(answer_to_msg(answer)), "rover/answer_permit")
-    assert back.signed_with(KEY) and not back.signed_with(KEY[::-1])
+    assert back.signed_with(PUBLIC) and not back.signed_with(STRANGERS)
     assert back.standing is (decision is Decision.ALLOW and lasting > 0.0)
-    assert not replace(back, standing=not back.standing).signed_with(KEY)
+    assert not replace(back, standing=not back.standing).signed_with(PUBLIC)
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("decision", 0), ("decision", 7), ("by", "x" * 201), ("signature", "f" * 65)],
+    [("decision", 0), ("decision", 7), ("by", "x" * 201), ("signature", "f" * 129)],
 )
 def test_what_cannot_be_an_answer_is_refused_by_field(field, value):
-    message = answer_to_msg(SignedAnswer("a", "b", Decision.ALLOW, "anna"))
+    message = answer_to_msg(SignedAnswer("a", "b", "c", Decision.ALLOW, "anna"))
     setattr(message, field, value)
     with pytest.raises(ConversionError, match=field):
         answer_from_msg(message, "rover/answer_permit")

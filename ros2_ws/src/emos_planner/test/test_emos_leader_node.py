@@ -10,6 +10,7 @@ pytestmark = pytest.mark.ros
 
 pytest.importorskip("coterie_msgs")
 
+from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from rclpy.action import ActionClient  # noqa: E402
 from std_msgs.msg import Bool  # noqa: E402
 
@@ -39,6 +40,7 @@ from coterie_ros.conversions.tasks import (  # noqa: E402
     report_to_msg,
 )
 from coterie_ros.qos import profile  # noqa: E402
+from emos_planner.leader.changes import Change  # noqa: E402
 from emos_planner.leader.channel import TICK  # noqa: E402
 from emos_planner.leader.leader import Leader  # noqa: E402
 from emos_planner.leader.node import LeaderNode  # noqa: E402
@@ -187,6 +189,19 @@ def test_a_task_is_talked_over_done_and_told(ros, start, tmp_path) -> None:
     # What it does not understand it says, and goes on taking tasks.
     status, result = person.end(person.give("cook a dinner"))
     assert status == ABORTED and "nearest" in result.message
+
+
+@pytest.mark.parametrize(
+    ("why", "ill"),
+    [("no permit to take the mug: anna refused; permits.rules[0] asks a person", False),
+     ("out_of_reach: too high", True)],
+)  # fmt: skip
+def test_a_persons_no_is_no_ill_health(ros, start, why, ill) -> None:
+    node = start()
+    node._told([Change("failed", f"rover could not take the mug: {why}", "rover", "s1")])
+    assert node.diagnostics.status().level == (
+        DiagnosticStatus.WARN if ill else DiagnosticStatus.OK
+    )
 
 
 def test_cancel_stops_all_and_a_second_goal_is_refused_with_the_reason(ros, start) -> None:

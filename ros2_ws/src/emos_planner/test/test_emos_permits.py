@@ -16,6 +16,7 @@ from coterie_core.skills import NavigateTo, Outcome, SkillResult
 from coterie_core.tasks import SubTask, SubTaskState, Thing
 from coterie_core.team_map import TeamMap
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
+from emos_planner.leader.outcome import outcome_of
 from emos_planner.leader.permits import no_better
 from emos_planner.robot.agent import RobotAgent
 
@@ -122,3 +123,10 @@ def test_a_robot_gives_back_at_once_what_it_gets_no_permit_for(refused):
     assert tried.count(refused) == 1 and tried[-1] == refused
     (one,) = agent.report().sub_tasks
     assert one.state is SubTaskState.FAILED and "no permit to take the knife" in one.reason
+
+
+def test_the_message_of_a_task_tells_one_reason_once():
+    subs = [failed(), failed().model_copy(update={"id": "s2", "description": "put the knife away"})]
+    subs[0] = subs[0].model_copy(update={"description": "take the knife"})
+    told = outcome_of((), subs, {}).message
+    assert told == f"0 of 2 sub-tasks done. Left: take the knife, put the knife away: {NO}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import threading
 
 import pytest
 
@@ -140,6 +141,28 @@ def test_sleep_does_not_outlive_the_limit(tools, monkeypatch):
     monkeypatch.setattr(sandbox, "trouble_with", lambda *_: "")
     result = run(tools, "import time\ntime.sleep(30)", SHORT)
     assert result.failure is Failure.TIME
+
+
+def test_a_tool_that_takes_long_holds_neither_the_loop_nor_the_next_call(tools, monkeypatch):
+    """It ends when the loop that waits for it says so: in the loop, that would never be."""
+    ends, told, calls = threading.Event(), [], []
+
+    def slow(*_, **__):
+        calls.append(1)
+        told.append(ends.wait(60.0))
+        raise OSError("it was slow")
+
+    async def scenario() -> CodeResult:
+        again = "    try:\n        reach(1.0, 1.0, 1.0)\n    except ValueError:\n        pass"
+        code = f"for _ in range(9):\n{again}"
+        result = await run_code(code, {}, tools, "w", SHORT, start=START)
+        ends.set()
+        return result
+
+    monkeypatch.setattr(Toolbox, "reach", slow)
+    result = asyncio.run(scenario())  # its thread has ended with the loop
+    assert result.failure is Failure.TIME
+    assert told == [True] and calls == [1]
 
 
 def test_errors_of_tools_stay_outside(tools, monkeypatch):

@@ -15,7 +15,7 @@ from std_msgs.msg import String
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.ledger import Ledger, check, entries
-from coterie_core.permits import Decision, Permits, RobotPermits, make_key
+from coterie_core.permits import Decision, Permits, RobotPermits, make_key, public_half
 from coterie_core.skills import Outcome
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_msgs.action import NavigateTo
@@ -73,7 +73,7 @@ class Lab:
                 "assembly_timeout": 0.2,
                 "barrier_timeout": 1.0,
                 "log_directory": str(self.log),
-                "permit_key": str(self.key),
+                "permit_key": str(public_half(self.key)),
             },
         )
         ros.add(self.bridge)

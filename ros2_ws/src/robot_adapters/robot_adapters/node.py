@@ -16,8 +16,8 @@ from std_srvs.srv import Trigger
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.guard import Guard, RobotLimits
-from coterie_core.guard.limits import DOCK
 from coterie_core.permits import RobotPermits
+from coterie_core.skill_registry import DOCK
 from coterie_core.skills import (
     POSITION_TOLERANCE,
     Detect,
@@ -149,7 +149,7 @@ class AdapterNode(AgentNode):
             settings.navigation.dock,
             self.navigation,
             allow=self._allow_docking,
-            permit=lambda: self.permission.get(DOCK, self._position(), self.body.linear_speed),
+            permit=lambda: self.permission.get(DOCK, self._position(), self._speed),
             run=self._run,
             problem=self.problem,
             now=self.now,
@@ -268,7 +268,7 @@ class AdapterNode(AgentNode):
             permitted = await self.permission.get(
                 skill,
                 self._position(),
-                self.body.linear_speed,
+                self._speed,
                 spot=spot,
                 holding=self.arm.holding if self.arm is not None else "",
                 why=conversions.why_from_msg(goal.request),
@@ -282,6 +282,12 @@ class AdapterNode(AgentNode):
 
     def _mark(self) -> int:
         return self.stops.mark(self.robot) if self.active else -1
+
+    @property
+    def _speed(self) -> float:
+        """Highest speed of the robot [m/s]; infinite where its own node decides."""
+        limited = self.navigation is None or self.navigation.limits_speed
+        return self.body.linear_speed if limited else math.inf
 
     def _refuse(self, skill: Skill, mark: int) -> None:
         """Let a skill pass.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from coterie_core.geometry import Vec3
@@ -30,6 +31,8 @@ class Permitted:
 class Permission:
     """Gets permits for a robot's goals, one after the other; use it in the node's loop.
 
+    What is logged is logged in a thread: whoever holds the log must not hold the loop.
+
     Args:
         gate: The robot's gate.
         robot: Its name.
@@ -50,6 +53,8 @@ class Permission:
         self._gate, self._robot, self._call, self._problem = gate, robot, call, problem
         self.begins_to_wait: Callable[[str], object] = self.end
         self._asked: asyncio.Future[Permit | SkillResult] | None = None
+        self._turn = asyncio.Lock()
+        self._writer = ThreadPoolExecutor(1, "log of goals")
         self._runs: PermitGoal | None = None
 
     async def get(
@@ -68,7 +73,7 @@ class Permission:
         Args:
             skill: The skill, or `dock`.
             here: Where the robot is [m], team's map; None: nobody knows.
-            speed: Its highest speed [m/s].
+            speed: Its highest speed [m/s]; infinite: its own node decides.
             spot: Position [m] of the place that a NavigateTo names.
             holding: Label of what it holds.
             why: What it is for.
@@ -96,15 +101,41 @@ class Permission:
                 asked.set_result(permit or SkillResult(Outcome.REFUSED, reason))
 
         try:
-            answer = self._gate.apply(goal, lambda *told: self._call(settle, *told))
+            async with self._turn:  # goals come out in the order in which they came
+                answer = await self._applied(goal, lambda *told: self._call(settle, *told))
+                if isinstance(answer, PermitRequest):
+                    self.begins_to_wait("a newer goal took its place")
+                    self._asked = asked
             if isinstance(answer, PermitRequest):
-                self.begins_to_wait("a newer goal took its place")
-                self._asked = asked
                 answer = await self._answered(answer, asked, waits)
+        except asyncio.CancelledError:
+            self._log(goal, SkillResult(Outcome.CANCELLED, "cancelled"))
+            raise SkillRefused(Outcome.CANCELLED, "cancelled") from None
         except SkillRefused as refused:
             self._log(goal, refused.result)
             raise
         return Permitted(goal, answer, skill, spot)
+
+    async def _applied(
+        self, goal: PermitGoal, settled: Callable[[Permit | None, str], object]
+    ) -> Permit | PermitRequest:
+        """Apply for a permit; a goal that is cancelled meanwhile has asked nobody.
+
+        Raises:
+            SkillRefused: There is none.
+        """
+        applied = self._writer.submit(self._gate.apply, goal, settled)
+        try:
+            return await asyncio.wrap_future(applied)
+        except asyncio.CancelledError:
+            self._writer.submit(self._take_back, applied)
+            raise
+
+    def _take_back(self, applied: Future[Permit | PermitRequest]) -> None:
+        if not applied.cancelled() and applied.exception() is None:
+            answer = applied.result()
+            if isinstance(answer, PermitRequest):
+                self._gate.drop(answer.id, "the goal was taken back")
 
     async def _answered(
         self,
@@ -117,10 +148,8 @@ class Permission:
                 waits(f"{request.rule} asks a person (./coterie permits)")
                 await asyncio.wait([asked], timeout=_AGAIN)
             answer = asked.result()
-        except asyncio.CancelledError:
-            raise SkillRefused(Outcome.CANCELLED, "cancelled") from None
         finally:
-            self._gate.drop(request.id, "the goal was taken back")
+            self._writer.submit(self._gate.drop, request.id, "the goal was taken back")
             if self._asked is asked:
                 self._asked = None
         if isinstance(answer, SkillResult):
@@ -153,8 +182,11 @@ class Permission:
         self._log(permitted.goal, result)
 
     def _log(self, goal: PermitGoal, result: SkillResult) -> None:
-        if trouble := self._gate.ended(goal, result):
-            self._problem(trouble)
+        def write() -> None:
+            if trouble := self._gate.ended(goal, result):
+                self._call(self._problem, trouble)
+
+        self._writer.submit(write)
 
     def check_path(self, points: Sequence[Vec3]) -> None:
         """Let the path [m] of the goal that runs pass.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 
 import pytest
@@ -14,9 +15,10 @@ from rclpy.action import ActionClient
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from coterie_core.ledger import check, entries
-from coterie_core.permits import Decision, make_key
+from coterie_core.ledger import Ledger, check, entries
+from coterie_core.permits import Decision, make_key, public_half
 from coterie_core.skills import Outcome
+from coterie_core.stop import latch_file
 from coterie_fixtures.nav2_base import Nav2Base
 from coterie_msgs.action import Manipulate, NavigateTo
 from coterie_ros import conversions
@@ -50,7 +52,7 @@ class Rig:
             "permits": json.dumps({"team": team}) if team is not None else "",
             "limits": '{"team": {"area": "anywhere"}}',
             "log_directory": str(self.log),
-            "permit_key": str(key),
+            "permit_key": str(public_half(key)),
             "sensors.settle": 0.05,
             "navigation.look_on_arrival": False,
             **parameters,
@@ -117,7 +119,8 @@ def test_asked_allowed_and_driven_and_a_standing_permit_asks_no_more(make_rig):
     assert accepted and "goals alike for 60 s" in told
     assert rig.end(goal)[0] is Outcome.SUCCEEDED
     assert rig.end(rig.send(1.5, 1.5))[0] is Outcome.SUCCEEDED
-    assert rig.kinds == ["goal", "request", "permit", "result", "goal", "permit", "result"]
+    done = ["goal", "request", "permit", "result", "goal", "permit", "result"]
+    rig.ros.spin_until(lambda: rig.kinds == done, what="the log of both goals")
 
 
 def test_refused_and_unanswered_it_stays(make_rig):
@@ -149,7 +152,40 @@ def test_a_newer_goal_a_cancel_and_a_stop_end_what_waits(make_rig):
     outcome, reason = rig.end(third)
     assert outcome is Outcome.CANCELLED and reason.startswith("stopped by anna: smoke")
     assert rig.base.pose.position[:2] == (1.0, 1.0)
-    assert rig.kinds.count("result") == 3
+    rig.ros.spin_until(lambda: rig.kinds.count("result") == 3, what="the log of the results")
+
+
+def test_who_holds_the_log_holds_neither_the_loop_nor_a_stop(make_rig, tmp_path, monkeypatch):
+    monkeypatch.setattr("coterie_core.ledger._PATIENCE", 600.0)
+    begun, write = [], Ledger.write
+    monkeypatch.setattr(
+        Ledger, "write", lambda self, kind, *more: begun.append(kind) or write(self, kind, *more)
+    )
+    latch = latch_file(tmp_path, "porter")
+    rig = make_rig("allow", stop_directory=str(tmp_path))
+    rig.log.mkdir()
+    with (rig.log / "lock").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        goal = rig.send(2.0, 1.5).get_result_async()
+        wait = Manipulate.Goal(skill=Manipulate.Goal.WAIT)
+        for _ in range(2):  # what needs no permit is done meanwhile
+            assert rig.end(rig.ros.result(rig.act.send_goal_async(wait)))[0] is Outcome.SUCCEEDED
+        assert not goal.done()
+        for by in ("anna", "ben"):
+            rig.stop.publish(String(data=f"{by}: smoke"))
+            rig.ros.spin_until(
+                lambda by=by: latch.exists() and by in latch.read_text(),
+                what="the stop on the disk",
+            )
+            rig.ros.spin_until(lambda: "stop" in begun, what="a stop that is to be logged")
+            rig.adapter.stops.latches["porter"].release()
+    rig.ros.result(goal)
+    rig.adapter.stops.latches["porter"].release()  # each stop is heard more than once
+    monkeypatch.setattr("coterie_core.ledger._PATIENCE", 0.05)
+    with (rig.log / "lock").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        outcome, reason = rig.end(rig.send(2.0, 1.5))
+    assert outcome is Outcome.REFUSED and "cannot be logged" in reason and "holds the log" in reason
 
 
 def test_a_real_robot_that_nothing_is_said_about_refuses_also_to_dock(make_rig):

@@ -15,6 +15,7 @@ from rclpy.action import ActionClient
 
 from coterie_core.embodiment import Arm, Embodiment
 from coterie_core.geometry import Pose
+from coterie_core.permits import make_key, public_half
 from coterie_core.skills import NavigateTo, Open, Outcome, Place, SkillResult, Target
 from coterie_fixtures.nav2_base import Nav2Base
 from coterie_msgs.action import Manipulate
@@ -111,6 +112,33 @@ def test_its_own_node_does_the_skills_in_its_own_map(ros):
     assert outcome is Outcome.CLOSED and reason == "driver/manipulate: it is locked"
     outcome, reason, _ = run(drive, goal)
     assert outcome is Outcome.CLOSED and "driver/navigate_to: it is locked" in reason
+
+
+def test_a_person_reads_that_its_own_node_decides_how_fast_it_drives(ros, tmp_path):
+    """coterie_msgs' actions carry no speed: `limits.speed` holds for no such robot."""
+    base = ros.add(Nav2Base(namespace="/porter", context=ros.context))
+    ros.add(Driver(base, namespace="/porter", context=ros.context))
+    asks = {"skills": "navigate_to", "not_faster_than": 0.3, "answer": "allow"}
+    adapter = ros.add(
+        AdapterNode(
+            namespace="/porter",
+            context=ros.context,
+            parameters={
+                "permits": json.dumps({"team": {"rules": [asks], "otherwise": "ask"}}),
+                "permit_key": str(public_half(make_key(tmp_path / "permits.key"))),
+                "limits": '{"team": {"area": "anywhere", "speed": 0.3}}',
+                "navigation.backend": "skills",
+                "sensors.settle": 0.0,
+            },
+        )
+    )
+    drive = ActionClient(ros.node(), NavigateToAction, "/porter/navigate_to")
+    ros.spin_until(lambda: drive.server_is_ready() and adapter._step)
+    goal = conversions.navigate_to_msg(NavigateTo(position=(2.0, 1.5, 0.0)))
+    ros.result(drive.send_goal_async(goal))
+    ros.spin_until(lambda: adapter.gate.waiting, what="a request")
+    (request,) = adapter.gate.waiting
+    assert "at a speed that its own node decides" in request.text and "m/s" not in request.text
 
 
 @pytest.mark.parametrize("map_topic", ["map", ""], ids=["with a map", "without"])

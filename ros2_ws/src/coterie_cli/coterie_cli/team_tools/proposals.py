@@ -18,7 +18,14 @@ from coterie_cli.do.watch import watching
 from coterie_cli.team_tools.results import Proposed, State
 from coterie_core.language import inline_data
 from coterie_core.ledger import Ledger
-from coterie_core.permits import PermitGate, PermitRequest, Permits, RobotPermits, TeamTask
+from coterie_core.permits import (
+    PermitGate,
+    PermitRequest,
+    Permits,
+    RobotPermits,
+    TeamTask,
+    public_half,
+)
 from coterie_core.permits.request import Permit
 from coterie_core.skills import SkillRefused
 from coterie_core.stop import one_line
@@ -51,7 +58,7 @@ class Proposals:
     """Asks a person for a permit for each task, and has exactly that task done with it.
 
     Nothing here can permit: the gate's policy is to ask, and takes answers that are signed with the
-    key of whoever runs the team.
+    private key of a person.
 
     Args:
         wait: How long a person is waited for [s].
@@ -72,7 +79,7 @@ class Proposals:
         log = Path(state.log) if state.log else state_root() / "log" / f"domain-{state.domain}"
         policy = Permits(otherwise="ask", wait=self._wait)
         permits = RobotPermits(team=policy, name=self.name)
-        self._state, self._gate = state, PermitGate(permits, Ledger(log), key_file())
+        self._state, self._gate = state, PermitGate(permits, Ledger(log), public_half(key_file()))
 
     def serve(self, node: AgentNode) -> None:
         """Tell what waits on topics, and take answers; for a node's `on_start`."""

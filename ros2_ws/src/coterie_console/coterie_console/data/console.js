@@ -229,6 +229,7 @@ function showHealth(health) {
 }
 
 function showTimeline(moments) {
+  freshenWhy();
   $("timeline").replaceChildren(...[...moments].reverse().map((one) => {
     const line = make("li");
     line.append(make("time", clock(one.at)), make("span", [one.kind, one.robot, one.text].filter(Boolean).join(" · ")));

@@ -15,14 +15,13 @@ function showPermits(permits) {
         for (const b of node.querySelectorAll("button")) b.disabled = false;
       });
     };
-    const touches = [...one.rooms, ...one.things, ...(one.strays ? ["a room that nobody knows"] : [])].join(", ");
     const time = make("span", "", "left");
     time.dataset.until = one.until;
     const title = make("h2", "");
     title.append(`${one.robot} asks: may it? `, time);
     node.append(title, make("p", one.what, "words"));
     if (one.why) node.append(make("p", `for: ${one.why}`));
-    node.append(make("p", `${touches ? `touches ${touches}; ` : ""}at up to ${one.speed} m/s; ${one.rule} asks a person`, "soft"));
+    node.append(make("p", [one.touches && `touches ${one.touches}`, one.pace, `${one.rule} asks a person`].filter(Boolean).join("; "), "soft"));
     const line = buttons(button("Allow once", answer("allow", 0), "main"), button("Allow alike for 10 min", answer("allow", 600)), reason, button("Refuse", answer("refuse", 0), "stop"));
     line.classList.add("operator");
     node.append(line, buttons(whyOf(one.id))); // who looks on may ask it, too

@@ -1,7 +1,8 @@
 // Why: the chain from words to motor. Part of console.js; texts are data.
 "use strict";
 
-let whyAsked = "";
+let whyAsked = "", whyShown = "", whySoon = 0;
+let whyOpen = false; // what is shown names something that was not known yet
 const whyBefore = []; // what was looked at on the way here
 
 function whyButton(what, text = "Why?") { // works for viewers, too: nothing is changed
@@ -17,6 +18,8 @@ function whyOf(id) { // where nothing is kept on this computer: the command for 
 function askWhy(what, beside) {
   const place = $("why");
   whyAsked = what;
+  whyShown = "";
+  whyOpen = false;
   if (beside && beside !== place) beside.after(place);
   place.hidden = false;
   place.replaceChildren(make("h2", "Why"), make("p", "reading what is kept …", "working"), whyEnd());
@@ -24,6 +27,14 @@ function askWhy(what, beside) {
   command("why", { what }, (told) => {
     if (!told.done && whyAsked === what) place.replaceChildren(make("h2", "Why"), make("p", told.text, "failed"), whyEnd());
   });
+}
+
+function freshenWhy() { // something was logged: what was not known may be now
+  if (!whyAsked || !whyOpen || whySoon) return;
+  whySoon = setTimeout(() => {
+    whySoon = 0;
+    if (whyAsked && whyOpen) command("why", { what: whyAsked }, () => {});
+  }, 1500);
 }
 
 function whyEnd() {
@@ -45,5 +56,7 @@ function takeWhy(told) {
     return line;
   }));
   $("why").replaceChildren(make("h2", "Why"), make("p", told.title, "words"), chain, ...told.gaps.map((text) => make("p", `not known: ${text}`, "unknown")), whyEnd());
-  $("why").scrollIntoView({ block: "nearest" });
+  whyOpen = told.gaps.length > 0;
+  if (whyShown !== told.asked) $("why").scrollIntoView({ block: "nearest" });
+  whyShown = told.asked;
 }

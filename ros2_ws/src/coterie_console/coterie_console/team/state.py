@@ -17,6 +17,7 @@ from coterie_console.text import plain
 from coterie_core.geometry import Pose
 from coterie_core.guard import Fences
 from coterie_core.permits import Permit, PermitRequest
+from coterie_core.permits.request import pace, touched
 from coterie_core.scene import SceneGraph
 from coterie_core.scene.corrections import Correction
 from coterie_core.scene.regions import Regions
@@ -364,12 +365,11 @@ class ConsoleState:
             {
                 "id": one.id,
                 "robot": plain(one.goal.robot),
-                "what": plain(one.goal.what, 200),
+                "what": plain(one.goal.what, 400),
                 "why": plain(one.goal.why, 200),
-                "rooms": [plain(name) for name in one.rooms[:20]],
-                "things": [plain(label) for label in one.goal.objects[:20]],
-                "strays": one.goal.strays,
-                "speed": round(one.goal.speed, 2),
+                "things": [plain(label) for label in one.goal.objects],
+                "touches": plain(touched(one.goal, one.rooms), 4000),
+                "pace": pace(one.goal),
                 "rule": plain(one.rule),
                 "until": round(one.until, 1),
             }
@@ -380,7 +380,7 @@ class ConsoleState:
         return [
             {
                 "id": one.id,
-                "text": plain(one.text, 400),
+                "text": plain(one.text, 4000),
                 "by": plain(one.by),
                 "until": round(one.until, 1),
             }

@@ -12,28 +12,23 @@ from coterie_core.geometry import Vec3
 from coterie_core.guard.area import AllowedArea, Zones, ends_trouble
 from coterie_core.guard.fences import Fences
 from coterie_core.guard.leaving import Breach
-from coterie_core.guard.limits import DOCK, SKILL_TYPES, Limits, RobotLimits
+from coterie_core.guard.limits import Limits, RobotLimits
 from coterie_core.guard.mass import masses_of_target
 from coterie_core.guard.windows import TimeWindow
 from coterie_core.scene import SceneGraph
+from coterie_core.skill_registry import DOCK, spec_of
 from coterie_core.skills import (
     Ask,
-    Close,
-    Detect,
     LookAround,
     MoveArmTo,
     NavigateTo,
-    Open,
     Outcome,
     Pick,
-    Place,
-    Skill,
     SkillRefused,
     Target,
     Wait,
 )
 
-_NAMES = {kind: name for name, kind in SKILL_TYPES.items()}
 _LONGEST_WAIT = 3600.0  # [s]
 _LONGEST_TEXT = 500  # characters
 NO_AREA = (
@@ -111,15 +106,16 @@ class Guard:
             SkillRefused: It must not run: REFUSED (not allowed, or numbers that are none),
                 UNKNOWN_TARGET (no such place), UNSUPPORTED (not with this body).
         """
-        self._allowed_now(_NAMES.get(type(skill), ""), type(skill).__name__)
+        spec = spec_of(skill)
+        self._allowed_now(spec.name, type(skill).__name__)
+        if spec.arm and embodiment.arm is None:
+            self._unable(type(skill).__name__, embodiment, "it has no arm")
         if isinstance(skill, NavigateTo):
             self._navigate(skill, embodiment)
         elif isinstance(skill, MoveArmTo):
-            self._arm(skill, embodiment)
             self._point(skill.position, "position")
-        elif isinstance(skill, (Pick, Place, Open, Close)):
-            self._arm(skill, embodiment)
-            self._target(skill.receptacle if isinstance(skill, Place) else skill.target)
+        elif (target := spec.target(skill)) is not None:
+            self._target(target)
             if isinstance(skill, Pick):
                 self._payload(skill.target)
         elif isinstance(skill, Wait):
@@ -134,7 +130,7 @@ class Guard:
             if embodiment.mobility == "fixed":
                 self._unable("LookAround", embodiment, "it cannot turn")
             self._somewhere("LookAround")
-        elif not isinstance(skill, Detect):
+        elif spec.moves:
             self._refuse(f"{type(skill).__name__} is not a skill this guard knows")
 
     def check_docking(self, embodiment: Embodiment) -> None:
@@ -281,10 +277,6 @@ class Guard:
             )
         else:
             self._point(skill.position, "position")
-
-    def _arm(self, skill: Skill, embodiment: Embodiment) -> None:
-        if embodiment.arm is None:
-            self._unable(type(skill).__name__, embodiment, "it has no arm")
 
     def _target(self, target: Target) -> None:
         if not target.label:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Annotated, Any, Literal
 
 import shapely
@@ -17,19 +16,12 @@ from pydantic import (
     model_validator,
 )
 
-from coterie_core import skills
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Vec2
 from coterie_core.guard.windows import TimeWindow
 from coterie_core.plain_data import schema_problems
+from coterie_core.skill_registry import SKILLS
 from coterie_core.yaml_checks import suggestion
-
-SKILL_TYPES: dict[str, type] = {
-    re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in skills.Skill.__args__
-}
-"""Skills by the names that team files have for them, such as `navigate_to`."""
-DOCK = "dock"
-"""What real robots do beside skills, by its name in team files: drive to the dock."""
 
 
 def _polygon(points: tuple[Vec2, ...]) -> tuple[Vec2, ...]:
@@ -62,9 +54,8 @@ def _height_range(value: tuple[float, float] | None) -> tuple[float, float] | No
 
 
 def _skill(value: str) -> str:
-    known = (*SKILL_TYPES, DOCK)
-    if value not in known:
-        raise ValueError(f"unknown skill {value!r}{suggestion(value, known)}")
+    if value not in SKILLS:
+        raise ValueError(f"unknown skill {value!r}{suggestion(value, tuple(SKILLS))}")
     return value
 
 

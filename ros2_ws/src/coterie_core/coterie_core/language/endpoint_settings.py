@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import urllib.parse
 from typing import Any
@@ -69,6 +70,20 @@ class EndpointSettings(BaseModel):
         if parts.scheme not in ("http", "https") or not host:
             raise ValueError("expected a URL such as http://localhost:11434/v1")
         return value.rstrip("/")
+
+
+def is_local(host: str) -> bool:
+    """Whether a host name or address is this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def in_clear(base_url: str) -> bool:
+    """Whether a key that goes to this URL can be read by who reads the network on the way."""
+    parts = urllib.parse.urlsplit(base_url)
+    return parts.scheme == "http" and not is_local(parts.hostname or "")
 
 
 def _key_problem(name: str, value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import re
 import urllib.parse
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from coterie_core.language.dialect import Dialect
+from coterie_core.language.endpoint_settings import in_clear
 from coterie_core.language.errors import (
     BadReply,
     CutOff,
@@ -34,6 +36,7 @@ from coterie_core.language.waiting import within
 if TYPE_CHECKING:
     import openai
 
+_LOG = logging.getLogger(__name__)
 DEFAULT_URL = "https://api.openai.com/v1"
 LONGEST_REPLY_BYTES: int = 2_000_000
 # A new endpoint may need this many requests until its dialect is known.
@@ -42,8 +45,8 @@ _CONNECT_TIMEOUT_S = 10.0
 _NO_IMAGES = re.compile(r"image (input )?(is |are )?not supported", re.IGNORECASE)
 
 
-def read_key(api_key_env: str, env: Mapping[str, str]) -> Secret:
-    """Read a key from the environment.
+def read_key(api_key_env: str, env: Mapping[str, str], base_url: str) -> Secret:
+    """Read a key for an endpoint from the environment; warn where it goes there unencrypted.
 
     Raises:
         MissingKey: The variable is not set or empty, or holds what cannot be a key.
@@ -54,6 +57,13 @@ def read_key(api_key_env: str, env: Mapping[str, str]) -> Secret:
             f"environment variable {api_key_env} is not set, and the model profile names it as the "
             f"place of its key; run: export {api_key_env}=... "
             "(or leave api_key_env out if the endpoint needs no key)"
+        )
+    if in_clear(base_url):
+        _LOG.warning(
+            "the key in $%s goes to %s unencrypted: whoever reads the network reads it; use https, "
+            "or a tunnel",
+            api_key_env,
+            base_url,
         )
     if not value.isascii() or not value.isprintable() or " " in value:
         raise MissingKey(
@@ -150,7 +160,7 @@ class OpenAIModel(LanguageModel):
         refuse_remote(self._host, env)
         self.name = model
         self.base_url = base_url
-        self._key = None if api_key_env is None else read_key(api_key_env, env)
+        self._key = None if api_key_env is None else read_key(api_key_env, env, base_url)
         self._key_env = api_key_env
         self._timeout_s = timeout_s
         self._prices = prices

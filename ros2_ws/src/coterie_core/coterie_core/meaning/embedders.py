@@ -224,7 +224,8 @@ class OpenAIEmbedder:
         self._url = options.base_url
         try:
             refuse_remote(urllib.parse.urlsplit(self._url).hostname or "", os.environ)
-            self._key = read_key(options.api_key_env, env) if options.api_key_env else None
+            key = options.api_key_env
+            self._key = read_key(key, env, self._url) if key else None
         except LanguageError as error:
             raise EmbedderError(str(error)) from None
 

@@ -2,10 +2,13 @@
 
 from coterie_core.permits.answer import (
     Decision,
+    KeyProblem,
     SignedAnswer,
     answered,
     load_key,
+    load_public_key,
     make_key,
+    public_half,
     revoked,
 )
 from coterie_core.permits.gate import PermitError, PermitGate
@@ -16,6 +19,7 @@ from coterie_core.permits.touched import TASK, PermitGoal, Surroundings, TeamTas
 __all__ = [
     "TASK",
     "Decision",
+    "KeyProblem",
     "Permit",
     "PermitError",
     "PermitGate",
@@ -30,6 +34,8 @@ __all__ = [
     "Waiting",
     "answered",
     "load_key",
+    "load_public_key",
     "make_key",
+    "public_half",
     "revoked",
 ]

@@ -36,6 +36,8 @@ def goal_entry(goal: PermitGoal) -> dict[str, object]:
     told = asdict(goal)
     for name in ("robot", "digest", "action"):
         del told[name]
+    if math.isinf(goal.speed):
+        told["speed"] = None  # JSON has no such number
     return told
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from coterie_core.geometry import Vec3
-from coterie_core.permits.answer import Decision, KeyProblem, SignedAnswer, load_key
+from coterie_core.permits.answer import Decision, KeyProblem, SignedAnswer, load_public_key
 from coterie_core.permits.entries import (
     Log,
     asks,
@@ -25,16 +25,15 @@ from coterie_core.permits.entries import (
 from coterie_core.permits.policy import RobotPermits, Verdict
 from coterie_core.permits.request import Permit, PermitRequest, Waiting, alike
 from coterie_core.permits.touched import (
-    PHYSICAL_SKILLS,
     TASK,
     PermitGoal,
     Surroundings,
     TeamTask,
     dense,
     digest_of,
-    skill_name,
 )
 from coterie_core.scene import SceneGraph
+from coterie_core.skill_registry import spec_of
 from coterie_core.skills import Outcome, Skill, SkillRefused, SkillResult
 from coterie_core.stop import one_line
 
@@ -59,16 +58,18 @@ class PermitGate:
     """Decides about one robot's goals by its policy, and by what a person answers.
 
     No text of a goal, a map or a model takes part in a decision, but as the data that rules
-    compare. A permit of a person takes the key. Safe to call from several threads.
+    compare. A permit of a person takes the private key. Safe to call from several threads; what
+    writes to the log may wait for it, and holds no lock of the gate meanwhile.
 
     Args:
         permits: The robot's policy.
         log: Where goals, requests, permits, refusals and results are written; None: nowhere. A goal
             that cannot be logged does not begin.
-        key_file: Key that answers are signed with; None: nobody can answer.
+        key_file: Public key that answers are checked with; None: nobody can answer.
         changed: Called when other requests wait than before.
         wall: Returns the wall time [s].
         local: Returns the local time.
+        clock: Returns a time that nobody sets back [s]: no permit lasts longer by it than was said.
     """
 
     def __init__(
@@ -80,16 +81,18 @@ class PermitGate:
         changed: Callable[[], object] = lambda: None,
         wall: Callable[[], float] = time.time,
         local: Callable[[], datetime] = datetime.now,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.permits = permits
         self.changed = changed
         self._log, self._key_file = log, key_file
-        self._wall, self._local = wall, local
+        self._wall, self._local, self._clock = wall, local, clock
         self._lock = threading.RLock()
         self._scene: SceneGraph | None = None
         self._around: Surroundings | None = None
         self._waiting: dict[str, Waiting] = {}
         self._permits: dict[str, Permit] = {}
+        self._ends: dict[str, float] = {}  # of permits, by the clock
         self._refused: dict[tuple[object, ...], _Refusal] = {}
         self._revoked: dict[str, str] = {}
         self._held: frozenset[str] = frozenset()
@@ -142,19 +145,20 @@ class PermitGate:
         Raises:
             SkillRefused: REFUSED, and why.
         """
+        self._write("goal", goal, goal_entry(goal), {"rooms": list(self.names(goal))})
         with self._lock:
-            self._write("goal", goal, goal_entry(goal), {"rooms": list(self.names(goal))})
             verdict = self.permits.decide(goal, self.around, self._local())
-            if verdict.answer == "refuse":
-                self._refuse(goal, refuses(verdict))
-            if verdict.answer == "allow":
-                by = by_policy(verdict.where)
-                return self._permit(Permit(_new_id(), goal, by, by_policy=True))
             standing = next((p for p in self.standing if p.covers(goal)), None)
-            if standing is not None:
-                self._write("permit", goal, permit_entry(standing))
-                return standing
-            request = self._request(goal, verdict)
+        if verdict.answer == "refuse":
+            self._refuse(goal, refuses(verdict))
+        if verdict.answer == "allow":
+            by = by_policy(verdict.where)
+            return self._permit(Permit(_new_id(), goal, by, by_policy=True))
+        if standing is not None:
+            self._write("permit", goal, permit_entry(standing))
+            return standing
+        request = self._request(goal, verdict)
+        with self._lock:
             self._waiting[request.id] = Waiting(request, settled)
         self.changed()
         return request
@@ -175,22 +179,24 @@ class PermitGate:
         """
         with self._lock:
             known = self._permits.get(permit.id)
+            why = ""
             if known is not permit:
                 over = "its permit is used up, or was never given"
-                self._refuse(goal, self._revoked.get(permit.id, over))
-            if digest_of(goal.robot, skill, spot, goal.speed) != goal.digest:
-                self._refuse(goal, "the goal was changed after the permit was given")
-            if not known.covers(goal):
-                self._refuse(goal, "its permit is for something else")
-            if self._wall() >= known.until:
-                del self._permits[known.id]
-                self._refuse(goal, "its permit is over")
-            if known.by_policy:
+                why = self._revoked.get(permit.id, over)
+            elif digest_of(goal.robot, skill, spot, goal.speed) != goal.digest:
+                why = "the goal was changed after the permit was given"
+            elif not known.covers(goal):
+                why = "its permit is for something else"
+            elif self._over(known):
+                self._take(known)
+                why = "its permit is over"
+            elif known.by_policy:
                 verdict = self.permits.decide(goal, self.around, self._local())
-                if verdict.answer != "allow":
-                    self._refuse(goal, refuses(verdict))
-            if not known.standing:
-                del self._permits[known.id]
+                why = "" if verdict.answer == "allow" else refuses(verdict)
+            if not why and not permit.standing:
+                self._take(permit)
+        if why:
+            self._refuse(goal, why)
 
     def check_path(self, goal: PermitGoal, points: Sequence[Vec3]) -> None:
         """Let the path [m] pass that a goal really takes.
@@ -212,14 +218,19 @@ class PermitGate:
             if verdict.answer == "allow" or (not more and verdict == before):
                 return
             names = ", ".join(one_line(self.around.name(room)) for room in more)
-            self._refuse(
-                goal,
-                f"the path leads through {names or 'a room that nobody knows'}, and "
-                + refuses(verdict),
-            )
+        through = names or "a room that nobody knows"
+        self._refuse(goal, f"the path leads through {through}, and {refuses(verdict)}")
 
     def ended(self, goal: PermitGoal, result: SkillResult) -> str:
-        """Write how a goal ended; return what went wrong with that ("": nothing)."""
+        """Write how a goal ended, whose permit, if it did not begin, is worth nothing any more.
+
+        Returns:
+            What went wrong with the log ("": nothing).
+        """
+        with self._lock:
+            unused = [p for p in self._permits.values() if p.goal is goal and not p.standing]
+            for permit in unused:
+                self._take(permit)
         body: dict[str, object] = {
             **goal_key(goal),
             "outcome": result.outcome.name,
@@ -246,27 +257,33 @@ class PermitGate:
         Raises:
             PermitError: It is not accepted, and nothing changes.
         """
+        self._authentic(answer)
         if answer.decision is Decision.REVOKE:
             return self._revoke(answer)
         with self._lock:
             waiting = self._checked(answer)
             request, now = waiting.request, self._wall()
-            by, why = one_line(answer.by) or "somebody", one_line(answer.reason)
-            if answer.decision is Decision.ALLOW:
-                permit = Permit(_new_id(), request.goal, by, answer.until, answer.standing)
-                try:
-                    self._permit(permit)
-                except SkillRefused as refused:
-                    raise PermitError(refused.result.reason) from None
-                reason = ""
-                told = f"allowed: {request.text}"
-                if answer.standing:
-                    told += f"; goals alike for {answer.until - now:.0f} s, too"
-            else:
-                reason = f"{by} refused" + (f": {why}" if why else "")
-                reason = self._turned_down(request, reason, by)
-                permit, told = None, f"refused: {request.text}"
-            del self._waiting[request.id]
+            del self._waiting[request.id]  # nobody else answers it meanwhile
+        by, why = one_line(answer.by) or "somebody", one_line(answer.reason)
+        permit: Permit | None = None
+        if answer.decision is Decision.ALLOW:
+            until, rooms = answer.until, request.rooms
+            given = Permit(_new_id(), request.goal, by, until, answer.standing, rooms=rooms)
+            try:
+                permit = self._permit(given)
+            except SkillRefused as refused:
+                with self._lock:
+                    self._waiting[request.id] = waiting
+                raise PermitError(refused.result.reason) from None
+            reason = ""
+            told = f"allowed: {request.text}"
+            if answer.standing:
+                told += f"; goals alike for {answer.until - now:.0f} s, too"
+        else:
+            reason = f"{by} refused" + (f": {why}" if why else "")
+            reason = self._turned_down(request, reason, by)
+            told = f"refused: {request.text}"
+        with self._lock:
             self._held = self._standing_ids()
         self.changed()
         waiting.settled(permit, reason)
@@ -275,22 +292,20 @@ class PermitGate:
     def _revoke(self, answer: SignedAnswer) -> str:
         """End a standing permit, for goals that have it and have not begun, too."""
         with self._lock:
-            self._authentic(answer)
             permit = next((one for one in self.standing if one.id == answer.request), None)
             if permit is None:
                 raise PermitError("no such permit holds: it was revoked, or is over")
-            if answer.goal != permit.goal.digest:
-                raise PermitError("the answer is for another goal than the permit")
+            _same(answer, permit, "permit")
             by, why = one_line(answer.by) or "somebody", one_line(answer.reason)
-            del self._permits[permit.id]
+            self._take(permit)
             self._held = self._standing_ids()
             reason = f"{by} revoked its permit" + (f": {why}" if why else "")
             self._revoked[permit.id] = reason
             while len(self._revoked) > _MOST_REMEMBERED:
                 self._revoked.pop(next(iter(self._revoked)))
-            # What cannot be logged is revoked all the same: that takes away, and gives nothing.
-            body = {"permit": permit.id, **goal_key(permit.goal), "by": by, "reason": why}
-            trouble = self.note("revocation", body)
+        # What cannot be logged is revoked all the same: that takes away, and gives nothing.
+        body = {"permit": permit.id, **goal_key(permit.goal), "by": by, "reason": why}
+        trouble = self.note("revocation", body)
         self.changed()
         told = f"revoked: {permit.text}; a goal that has begun goes on unless it is stopped"
         return f"{told}; {trouble}" if trouble else told
@@ -304,25 +319,23 @@ class PermitGate:
             now = self._wall()
             held, self._held = self._held, self._standing_ids()
             late = [one for one in self._waiting.values() if now >= one.request.until]
-            settled: list[tuple[Waiting, str]] = []
             for one in late:
-                request = one.request
-                del self._waiting[request.id]
-                waited = f"nobody answered in {round(request.until - request.asked, 1):g} s"
-                settled.append((one, self._turned_down(request, waited, "")))
-        for one, reason in settled:
-            one.settled(None, reason)
-        if settled or held != self._held:
+                del self._waiting[one.request.id]
+            others = held != self._held
+        for one in late:
+            request = one.request
+            waited = f"nobody answered in {round(request.until - request.asked, 1):g} s"
+            one.settled(None, self._turned_down(request, waited, ""))
+        if late or others:
             self.changed()
 
     def drop(self, request: str, reason: str) -> bool:
         """Take back a request whose goal is gone; return whether it still waited."""
         with self._lock:
             waiting = self._waiting.pop(request, None)
-            if waiting is not None:
-                body = {"request": request, **goal_key(waiting.request.goal), "by": ""}
-                self.note("refusal", {**body, "reason": one_line(reason)})
         if waiting is not None:
+            body = {"request": request, **goal_key(waiting.request.goal), "by": ""}
+            self.note("refusal", {**body, "reason": one_line(reason)})
             self.changed()
         return waiting is not None
 
@@ -338,14 +351,14 @@ class PermitGate:
             PermitError: Nobody has, or it cannot be one.
         """
         try:
-            key = load_key(self._key_file) if self._key_file is not None else b""
+            key = load_public_key(self._key_file) if self._key_file is not None else None
         except KeyProblem as problem:
             raise PermitError(str(problem)) from None
-        if not key or not answer.signed_with(key):
+        if key is None or not answer.signed_with(key):
             self.note("refusal", {"request": answer.request[:64], "by": "", "reason": "forged"})
             raise PermitError(
-                "not signed with the key of this team; answer with ./coterie permits, as the user "
-                "who runs the team"
+                f"not signed with the key of this team, of which {self._key_file} is the public "
+                "half; answer with ./coterie permits, as the user who has the private one"
             )
         if answer.decision not in tuple(Decision) or answer.too_long():
             raise PermitError(
@@ -353,13 +366,11 @@ class PermitGate:
             )
 
     def _checked(self, answer: SignedAnswer) -> Waiting:
-        self._authentic(answer)
         waiting = self._waiting.get(answer.request)
         now = self._wall()
         if waiting is None or now >= waiting.request.until:
             raise PermitError("no such request waits: it was answered, taken back, or is over")
-        if answer.goal != waiting.request.goal.digest:
-            raise PermitError("the answer is for another goal than the request")
+        _same(answer, waiting.request, "request")
         if answer.standing and waiting.request.goal.skill == TASK:
             raise PermitError("a task is allowed once: there are no tasks alike")
         if answer.decision is Decision.ALLOW:
@@ -371,9 +382,10 @@ class PermitGate:
         return waiting
 
     def _request(self, goal: PermitGoal, verdict: Verdict) -> PermitRequest:
-        self._forget()
-        before = self._refused.get(alike(goal))
-        now = self._wall()
+        with self._lock:
+            self._forget()
+            before = self._refused.get(alike(goal))
+        now = round(self._wall(), 3)
         if before is not None:
             held = f"{before.reason}; nobody is asked again for {before.until - now:.0f} s"
             self._refuse(goal, held, ready=True)
@@ -382,7 +394,7 @@ class PermitGate:
         if len(self._waiting) >= _MOST_WAITING:
             self._refuse(goal, f"{_MOST_WAITING} goals of this robot wait for a person already")
         names = self.names(goal)
-        until = now + self.permits.wait
+        until = round(now + self.permits.wait, 3)
         request = PermitRequest(_new_id(), goal, names, verdict.where, now, until)
         body = {"request": request.id, "rule": request.rule, "until": round(until, 3)}
         self._write("request", goal, body)
@@ -390,15 +402,25 @@ class PermitGate:
 
     def _permit(self, permit: Permit) -> Permit:
         self._write("permit", permit.goal, permit_entry(permit))
-        self._permits[permit.id] = permit
-        self._forget()
+        with self._lock:
+            self._permits[permit.id] = permit
+            self._ends[permit.id] = self._clock() + permit.until - self._wall()
+            self._forget()
         return permit
+
+    def _take(self, permit: Permit) -> None:
+        del self._permits[permit.id], self._ends[permit.id]
+
+    def _over(self, permit: Permit) -> bool:
+        """Whether a permit is over by the wall time, or by the clock, had that been set back."""
+        return self._wall() >= permit.until or self._clock() >= self._ends[permit.id]
 
     def _turned_down(self, request: PermitRequest, why: str, by: str) -> str:
         """Remember that a goal is not permitted; return the reason."""
         reason = f"{NO_PERMIT}{request.goal.what}: {why}; {asks(request.rule)}"
         until = self._wall() + self.permits.ask_again
-        self._refused[alike(request.goal)] = _Refusal(reason, until)
+        with self._lock:
+            self._refused[alike(request.goal)] = _Refusal(reason, until)
         self.note(
             "refusal",
             {"request": request.id, **goal_key(request.goal), "by": by, "reason": reason},
@@ -406,11 +428,12 @@ class PermitGate:
         return reason
 
     def _forget(self) -> None:
-        """Forget what is over, and used permits that nobody came back for."""
-        now = self._wall()
-        self._permits = {id_: permit for id_, permit in self._permits.items() if now < permit.until}
+        """Forget what is over; where there is too much, what a person gave goes last."""
+        for permit in [one for one in self._permits.values() if self._over(one)]:
+            self._take(permit)
         while len(self._permits) > _MOST_REMEMBERED:
-            self._permits.pop(next(iter(self._permits)))
+            self._take(min(self._permits.values(), key=lambda p: (p.standing, not p.by_policy)))
+        now = self._wall()
         self._refused = {key: one for key, one in self._refused.items() if now < one.until}
         while len(self._refused) > _MOST_REMEMBERED:
             self._refused.pop(next(iter(self._refused)))
@@ -433,9 +456,28 @@ class PermitGate:
             ) from None
 
 
+def _same(answer: SignedAnswer, asked: PermitRequest | Permit, what: str) -> None:
+    """Let an answer pass that is for what this gate asks, in the words of this gate.
+
+    Raises:
+        PermitError: It is for another goal, or the person was shown something else.
+    """
+    if answer.goal != asked.goal.digest:
+        raise PermitError(f"the answer is for another goal than the {what}")
+    if answer.shown != asked.shown:
+        raise PermitError(
+            f"the person was shown other words than those of this {what}, which are: "
+            f"{asked.text}; somebody else publishes on its topic"
+        )
+
+
 def needs_permit(skill: Skill | str) -> bool:
-    """Whether a skill moves something."""
-    return skill_name(skill) in PHYSICAL_SKILLS
+    """Whether a skill moves something.
+
+    Raises:
+        SkillRefused: It is not in the table of skills, or has no words there.
+    """
+    return spec_of(skill).moves
 
 
 def is_no_permit(result: SkillResult) -> bool:

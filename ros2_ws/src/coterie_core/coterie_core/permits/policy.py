@@ -18,8 +18,9 @@ from pydantic import (
 
 from coterie_core.guard.limits import Hours, OneOrMany
 from coterie_core.guard.windows import TimeWindow
-from coterie_core.permits.touched import PHYSICAL_SKILLS, PermitGoal, Surroundings, is_thing
+from coterie_core.permits.touched import PermitGoal, Surroundings, is_thing
 from coterie_core.plain_data import schema_problems
+from coterie_core.skill_registry import SKILLS
 from coterie_core.yaml_checks import suggestion
 
 Answer = Literal["allow", "ask", "refuse"]
@@ -38,10 +39,11 @@ WRITE = (
 
 
 def _skill(value: str) -> str:
-    if value in ("detect", "wait", "ask"):
+    spec, physical = SKILLS.get(value), [name for name, one in SKILLS.items() if one.moves]
+    if spec is None:
+        raise ValueError(f"unknown skill {value!r}{suggestion(value, physical)}")
+    if not spec.moves:
         raise ValueError(f"{value!r} moves nothing and needs no permit")
-    if value not in PHYSICAL_SKILLS:
-        raise ValueError(f"unknown skill {value!r}{suggestion(value, PHYSICAL_SKILLS)}")
     return value
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
-from coterie_core.permits.touched import TASK, PermitGoal
+from coterie_core.permits.touched import TASK, PermitGoal, canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,11 @@ class PermitRequest:
     until: float
 
     @property
+    def shown(self) -> str:
+        """SHA-256 of all that a person is shown of it, hexadecimal; an answer is bound to it."""
+        return _shown("request", self.id, self.goal, self.rooms, self.rule, self.asked, self.until)
+
+    @property
     def text(self) -> str:
         """It in a line: who, what, what for, what it touches."""
         goal = self.goal
@@ -38,7 +45,16 @@ class PermitRequest:
             return f"{goal.robot}: {goal.what}{why}"
         what = touched(goal, self.rooms)
         over = f"; it touches: {what}" if what else ""
-        return f"{goal.robot}: {goal.what}{why}, at up to {goal.speed:.2g} m/s{over}"
+        return f"{goal.robot}: {goal.what}{why}, {pace(goal)}{over}"
+
+
+def pace(goal: PermitGoal) -> str:
+    """Return how fast a goal's robot may go, in words; of a team's task nothing is known ("")."""
+    if goal.skill == TASK:
+        return ""
+    if math.isinf(goal.speed):
+        return "at a speed that its own node decides"
+    return f"at up to {goal.speed:.2g} m/s"
 
 
 def touched(goal: PermitGoal, rooms: Sequence[str]) -> str:
@@ -58,6 +74,7 @@ class Permit:
         until: When it ends [s, wall time].
         standing: Whether it is for all goals alike; else for that goal, once.
         by_policy: Whether no person was asked.
+        rooms: Names of the rooms of its goal, as the person was shown them.
     """
 
     id: str
@@ -66,14 +83,21 @@ class Permit:
     until: float = math.inf
     standing: bool = False
     by_policy: bool = False
+    rooms: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """SHA-256 of all that a person is shown of it, hexadecimal; its end is bound to it."""
+        goal = replace(self.goal, why="")
+        return _shown("permit", self.id, goal, self.rooms, self.by, 0.0, self.until)
 
     @property
     def text(self) -> str:
-        """What a standing permit is for in a line; the rooms of its goal are names here."""
+        """What a standing permit is for in a line."""
         goal = self.goal
-        most = touched(goal, goal.rooms)
+        most = touched(goal, self.rooms)
         over = f"; they touch at most: {most}" if most else ""
-        return f'{goal.robot}: goals like "{goal.what}", at up to {goal.speed:.2g} m/s{over}'
+        return f'{goal.robot}: goals like "{goal.what}", {pace(goal)}{over}'
 
     def covers(self, goal: PermitGoal) -> bool:
         """Whether it is for a goal: for exactly that one, or, if it is standing, for one alike."""
@@ -87,6 +111,16 @@ class Permit:
             and (own.strays or not goal.strays)
             and goal.speed <= own.speed
         )
+
+
+def _shown(
+    kind: str, id_: str, goal: PermitGoal, rooms: Sequence[str], said: str, *times: float
+) -> str:
+    told = asdict(replace(goal, rooms=tuple(rooms), action=""))
+    told["speed"] = struct.pack("<f", goal.speed).hex()  # as the message has it
+    return hashlib.sha256(
+        canonical([kind, id_, told, said, [f"{time:.3f}" for time in times]])
+    ).hexdigest()
 
 
 @dataclass(slots=True)

@@ -12,39 +12,18 @@ from dataclasses import asdict, dataclass, replace
 
 from coterie_core.geometry import Vec3
 from coterie_core.guard.area import rooms_called
-from coterie_core.guard.limits import DOCK, SKILL_TYPES
 from coterie_core.household import load_household, normalized, singulars
 from coterie_core.language.fence import inline_data
 from coterie_core.scene import SceneGraph
 from coterie_core.scene.regions import Regions
-from coterie_core.skills import (
-    Close,
-    MoveArmTo,
-    NavigateTo,
-    Open,
-    Pick,
-    Place,
-    Skill,
-    Target,
-)
+from coterie_core.skill_registry import SkillSpec, spec_of
+from coterie_core.skills import NavigateTo, Skill, Target
 from coterie_core.stop import one_line
 
 TASK = "task"
 """What stands for a skill where a whole team is to do a task."""
 MOST_WORDS = 300
 """Longest task that a person is asked for [characters]: they have to read all of it."""
-PHYSICAL_SKILLS = (
-    "navigate_to",
-    "look_around",
-    "move_arm_to",
-    "pick",
-    "place",
-    "open",
-    "close",
-    DOCK,
-)
-"""Skills that move something, and so need a permit; to dock is one that only adapters have."""
-_NAMES = {kind: name for name, kind in SKILL_TYPES.items()}
 _STEP = 0.25
 """Distance between the points of a path whose rooms are looked up [m]."""
 _SAME = 0.3
@@ -67,7 +46,7 @@ class PermitGoal:
         rooms: Ids of the rooms of its target and on the way.
         strays: Whether it touches a spot of which nobody knows the room.
         objects: Labels of the things it touches: as told, and as the map has them.
-        speed: Highest speed of the robot [m/s].
+        speed: Highest speed of the robot [m/s]; infinite: its own node decides.
         digest: SHA-256 of robot, skill, target, speed, exactly.
         action: Id of the action's goal that it came as, for the log; "": it came otherwise.
     """
@@ -213,7 +192,7 @@ class Surroundings:
                 for id_, thing in sorted(things.items(), key=lambda one: (away[one[0]], one[0]))
                 if away[id_] <= first + _AS_NEAR and only in ("", thing.kind)
             ]
-        lines = (one_line(label)[:_LONGEST_LABEL] for label in labels)
+        lines = map(_label, labels)
         return tuple(dict.fromkeys(line for line in lines if line))
 
     def goal(
@@ -234,74 +213,68 @@ class Surroundings:
             robot: Who does it.
             skill: The skill, or `dock`.
             here: Where the robot is [m]; None: nobody knows.
-            speed: Its highest speed [m/s].
+            speed: Its highest speed [m/s]; infinite: its own node decides.
             spot: Position [m] of the place that a NavigateTo names.
             holding: Label of what it holds.
             why: What it is for.
             action: Id of the action's goal that it came as.
+
+        Raises:
+            SkillRefused: The skill is not in the table of skills, or has no words there.
         """
-        name = skill_name(skill)
+        spec = spec_of(skill)
+        target, held = spec.target(skill), _label(holding) if spec.holds else ""
         points: list[Vec3] | None = [here] if here is not None else None
         objects: tuple[str, ...] = ()
-        if isinstance(skill, str):
+        end: Vec3 | None = getattr(skill, "position", None)
+        if spec.kind is None:
             points = None  # the robot's driver knows the way
         elif isinstance(skill, NavigateTo):
             end = spot if skill.place else skill.position
             known = here is not None and end is not None
             points = self.way(here, end) if known else [end] if end is not None else None  # type: ignore[arg-type]
-        elif isinstance(skill, MoveArmTo):
-            points = [skill.position]
-        elif isinstance(skill, (Pick, Open, Close)):
-            points, objects = [skill.target.position], self.labels(skill.target)
-        elif isinstance(skill, Place):
-            points = [skill.receptacle.position]
-            objects = (one_line(skill.receptacle.label)[:_LONGEST_LABEL],)
-        if holding and isinstance(skill, (Place, MoveArmTo)):
-            objects = (*objects, one_line(holding)[:_LONGEST_LABEL])
+        elif target is not None:
+            points = [target.position]
+            objects = self.labels(target) if spec.thing else (_label(target.label),)
+        elif end is not None:
+            points = [end]
         rooms, strays = self.rooms_of(points or [])
         goal = PermitGoal(
             robot,
-            name,
+            spec.name,
             "",
             one_line(why),
             rooms,
-            strays or not points or (name == "navigate_to" and here is None),
-            tuple(o for o in objects if o),
+            strays or not points or (spec.kind is NavigateTo and here is None),
+            tuple(o for o in (*objects, held) if o),
             speed,
             digest_of(robot, skill, spot, speed),
             action,
         )
-        return replace(goal, what=self._words(skill, goal, spot))
+        return replace(goal, what=self._words(spec, goal, target, end, held))
 
-    def _words(self, skill: Skill | str, goal: PermitGoal, spot: Vec3 | None) -> str:
+    def _words(
+        self, spec: SkillSpec, goal: PermitGoal, target: Target | None, end: Vec3 | None, held: str
+    ) -> str:
         """Return a goal in words."""
         there = self.name(goal.rooms[-1]) if goal.rooms else ""
-        within = f" in {one_line(there)}" if there else ""
-        if isinstance(skill, str):
-            return "drive to its dock"
-        if isinstance(skill, NavigateTo):
-            at = spot if skill.place else skill.position
-            place = f" ({at[0]:.1f}, {at[1]:.1f}, {at[2]:.1f})" if at is not None else ""
-            return f"drive to{place}{within}"
-        if isinstance(skill, (Pick, Open, Close, Place)):
-            target = skill.receptacle if isinstance(skill, Place) else skill.target
-            label = one_line(target.label)[:_LONGEST_LABEL]
-            held = f"the {goal.objects[-1]} " if len(goal.objects) > 1 else "what it holds "
-            if isinstance(skill, Place):
-                return f"put {held}on or into the {label}{within}"
-            verb = {Pick: "take", Open: "open", Close: "close"}[type(skill)]
-            return f"{verb} the {label}{within}"
-        if isinstance(skill, MoveArmTo):
-            x, y, z = skill.position
-            return f"move its hand to ({x:.2f}, {y:.2f}, {z:.2f}){within}"
-        return f"turn and look around{within}"
+        words = spec.words.format(
+            at=f"({end[0]:.2f}, {end[1]:.2f}, {end[2]:.2f})" if end is not None else "somewhere",
+            thing=f"the {_label(target.label)}" if target is not None else "something",
+            held=f"the {held}" if held else "what it holds",
+        )
+        return words + (f" in {one_line(there)}" if there else "")
+
+
+def _label(text: str) -> str:
+    return one_line(text)[:_LONGEST_LABEL]
 
 
 def skill_name(skill: Skill | TeamTask | str) -> str:
     """Return the name of a skill that team files have for it; `TASK` of a task."""
     if isinstance(skill, TeamTask):
         return TASK
-    return skill if isinstance(skill, str) else _NAMES[type(skill)]
+    return spec_of(skill).name
 
 
 def dense(points: Sequence[Vec3]) -> list[Vec3]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from coterie_core.permits import Decision, Permit, PermitGoal, PermitRequest, SignedAnswer
@@ -13,7 +14,7 @@ from coterie_msgs.srv import AnswerPermit
 from coterie_ros.conversions.basics import stamp_from_msg, time_to_msg
 from coterie_ros.conversions.checks import Checks
 
-_DIGEST = 64
+_DIGEST, _SIGNATURE = 64, 128
 _MOST = 1000
 _DECISIONS = {int(one): one for one in Decision}
 
@@ -26,7 +27,7 @@ def requests_to_msg(
     Args:
         robot: Name of the robot.
         waiting: The requests.
-        standing: The permits; the rooms of their goals are names.
+        standing: The permits.
     """
     return PermitRequests(
         robot=robot,
@@ -55,7 +56,7 @@ def requests_to_msg(
                 goal=one.goal.digest,
                 skill=one.goal.skill,
                 what=one.goal.what,
-                rooms=list(one.goal.rooms),
+                rooms=list(one.rooms),
                 objects=list(one.goal.objects),
                 strays=one.goal.strays,
                 speed=float(one.goal.speed),
@@ -94,12 +95,14 @@ def standing_from_msg(message: PermitRequests, topic: str) -> tuple[Permit, ...]
 
 
 def _standing(message: StandingPermitMsg, checks: Checks) -> Permit:
+    goal = _goal(message, checks)
     return Permit(
         checks.text("id", message.id, _DIGEST, empty=False),
-        _goal(message, checks),
+        goal,
         checks.text("by", message.by, MAX_TEXT),
         stamp_from_msg(message.until, checks, "until"),
         standing=True,
+        rooms=goal.rooms,
     )
 
 
@@ -117,7 +120,9 @@ def _goal(
         why=checks.text("why", why, MAX_TEXT),
         rooms=texts("rooms"),
         objects=texts("objects"),
-        speed=checks.number("speed", message.speed, 0.0),
+        speed=math.inf
+        if math.isinf(message.speed) and message.speed > 0.0
+        else checks.number("speed", message.speed, 0.0),
         digest=checks.text("goal", message.goal, _DIGEST, empty=False),
         strays=bool(message.strays),
     )
@@ -140,6 +145,7 @@ def answer_to_msg(answer: SignedAnswer) -> AnswerPermit.Request:
     return AnswerPermit.Request(
         request=answer.request,
         goal=answer.goal,
+        shown=answer.shown,
         decision=int(answer.decision),
         by=answer.by,
         reason=answer.reason,
@@ -159,10 +165,11 @@ def answer_from_msg(message: AnswerPermit.Request, service: str) -> SignedAnswer
     return SignedAnswer(
         request=checks.text("request", message.request, _DIGEST),
         goal=checks.text("goal", message.goal, _DIGEST),
+        shown=checks.text("shown", message.shown, _DIGEST),
         decision=checks.choice("decision", message.decision, _DECISIONS),
         by=checks.text("by", message.by, MAX_TEXT),
         reason=checks.text("reason", message.reason, MAX_TEXT),
         until=stamp_from_msg(message.until, checks, "until"),
         standing=bool(message.standing),
-        signature=checks.text("signature", message.signature, _DIGEST),
+        signature=checks.text("signature", message.signature, _SIGNATURE),
     )

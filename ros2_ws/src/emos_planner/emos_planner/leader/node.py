@@ -14,6 +14,7 @@ from coterie_core.ask_back import Judgement, settle
 from coterie_core.coverage import Coverage
 from coterie_core.geometry import Vec3
 from coterie_core.language import inline_data
+from coterie_core.permits.gate import NO_PERMIT
 from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Proposal, RobotReport, SubTask
 from coterie_core.understanding import NotUnderstood
@@ -326,7 +327,9 @@ class LeaderNode(AgentNode):
     def _told(self, changes: Sequence[Change]) -> bool:
         """Log and publish changes; return whether there were any."""
         for change in changes:
-            if change.kind in ("failed", "silent", "problem"):
+            # A rule or a person that says no is no ill health of anybody.
+            ill = change.kind in ("failed", "silent", "problem") and NO_PERMIT not in change.text
+            if ill:
                 self.problem(change.text)
             else:
                 self.get_logger().info(change.text)

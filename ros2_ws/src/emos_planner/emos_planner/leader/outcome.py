@@ -93,8 +93,7 @@ def outcome_of(
         hands: What robots have put down because nobody wanted it any more, or hold still.
     """
     left = {
-        one.id: f"{one.description or one.id}: "
-        + (given_up.get(one.id) or one.reason or f"{one.state.name.lower()} ({one.robot})")
+        one.id: f"{one.description or one.id}: {_reason(one, given_up)}"
         for one in sub_tasks
         if one.state is not _DONE
     }
@@ -110,8 +109,7 @@ def outcome_of(
     state = TaskState.DONE if success else TaskState.PARTIAL if some else TaskState.NOT_DONE
     if unheard and any(one.achieved for one in told):
         text += f"; whether it is {' and '.join(unheard)}, no robot can tell"
-    failed = [why for id, why in left.items() if not _is_search(id, sub_tasks)]
-    if failed and not success:
+    if not success and (failed := _by_reason(sub_tasks, given_up)):
         text += ". Left: " + "; ".join(failed[:8])
     if hands:
         text += ". " + "; ".join(hands[:6])
@@ -130,8 +128,17 @@ def outcome_of(
     )
 
 
-def _is_search(id: str, sub_tasks: Sequence[SubTask]) -> bool:
-    return any(one.id == id and one.kind == "search" for one in sub_tasks)
+def _reason(one: SubTask, given_up: Mapping[str, str]) -> str:
+    return given_up.get(one.id) or one.reason or f"{one.state.name.lower()} ({one.robot})"
+
+
+def _by_reason(sub_tasks: Sequence[SubTask], given_up: Mapping[str, str]) -> list[str]:
+    """Return what is left beside searches, and why: what has one reason, together."""
+    found: dict[str, list[str]] = {}
+    for one in sub_tasks:
+        if one.state is not _DONE and one.kind != "search":
+            found.setdefault(_reason(one, given_up), []).append(one.description or one.id)
+    return [f"{', '.join(what)}: {why}" for why, what in found.items()]
 
 
 def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _Told:

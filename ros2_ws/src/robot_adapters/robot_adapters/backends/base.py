@@ -157,7 +157,14 @@ class Backend(Protocol):
 
 
 class NavigationBackend(Backend, Protocol):
-    """Drives a robot's base."""
+    """Drives a robot's base.
+
+    Attributes:
+        limits_speed: Whether it has the robot keep to a highest speed; else the robot's own node
+            decides how fast it drives.
+    """
+
+    limits_speed: bool
 
     def halt(self) -> None:
         """Send no more velocities of its own; goals are cancelled by `halting.Halt`.

@@ -20,7 +20,7 @@ class CarryingNavigation:
     def __init__(self, base: NavigationBackend, arm: ArmBackend) -> None:
         self._base, self._arm = base, arm
         self.halt, self.ready, self.describe = base.halt, base.ready, base.describe
-        self.limit_speed = base.limit_speed
+        self.limit_speed, self.limits_speed = base.limit_speed, base.limits_speed
 
     async def navigate(self, skill: NavigateTo, goal: Pose, feedback: Feedback) -> SkillResult:
         """Drive to a pose."""

@@ -75,6 +75,8 @@ class Nav2Navigation:
         must_plan: Nothing may be driven of which the path is not known.
     """
 
+    limits_speed = True
+
     def __init__(
         self,
         node: AgentNode,

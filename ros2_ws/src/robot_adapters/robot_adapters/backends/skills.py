@@ -63,6 +63,8 @@ class SkillsNavigation:
             way its own node takes nobody knows; the shortest over the robot's map stands for it.
     """
 
+    limits_speed = False
+
     def __init__(
         self,
         node: AgentNode,

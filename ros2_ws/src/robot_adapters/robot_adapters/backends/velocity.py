@@ -66,6 +66,8 @@ class VelocityNavigation:
             must not be driven.
     """
 
+    limits_speed = True
+
     def __init__(
         self,
         node: AgentNode,
