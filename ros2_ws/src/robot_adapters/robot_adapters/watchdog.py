@@ -90,6 +90,7 @@ class Watchdog:
         self._halt = Halt(node, AdapterSettings.from_parameters(values))
         self._heard, self._silent = False, 0.0
         self._lost = ""  # why the robot is halted, for want of its adapter
+        self._stands = False  # it has been halted for long enough since
         self._since = self._busy = self._sent = self._told = 0.0
         self._stopped, self._pending, self._asked = False, "", 0.0
         self._stops: deque[tuple[int, str]] = deque(maxlen=50)  # when sent, and what they say
@@ -125,7 +126,7 @@ class Watchdog:
         """Begin the last halt of the robot, after which the watchdog ends."""
         if not self._closing:
             self._closing = self._since = self._busy = time.monotonic()
-            self._lost = why
+            self._lost, self._stands = why, False
             self._say(f"{why}: halting the robot, then ending")
             self._send()
 
@@ -193,21 +194,24 @@ class Watchdog:
             how = f"has been silent for {self._limit:g} s" if silent else "has ended"
             self._lost = f"the robot's adapter {how}"
             self._since = self._busy = now
+            self._stands = False
             self._say(f"{self._lost}: halting the robot")
             self._say_halted.publish(String(data=f"the watchdog halted the robot: {self._lost}"))
         if self._open():
             self._busy = now
-        if now - self._sent >= self._pause(now, alive):
+        if self._lost and not self._stands:
+            # What is begun later is a person's, who moves the robot without its adapter.
+            self._stands = now - self._since > _LEAST and now - self._busy > _QUIET
+        if now - self._sent >= self._pause(alive):
             self._send()
         if now - self._told >= _TELL:
             self._told = now
             self._tell()
 
-    def _pause(self, now: float, alive: bool) -> float:
+    def _pause(self, alive: bool) -> float:
         """Return the time between halts [s]; infinite: the robot needs none."""
-        if self._lost and (now - self._since < _LEAST or now - self._busy < _QUIET):
-            return _AGAIN
-        if self._pending or (self._stopped and not alive):
+        halting = self._lost and not self._stands
+        if halting or self._pending or (self._stopped and not alive):
             return _AGAIN
         return _BESIDE if self._stopped else float("inf")
 
