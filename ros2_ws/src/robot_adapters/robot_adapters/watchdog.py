@@ -66,7 +66,7 @@ _QUIET = 1.0
 """For so long no server has a goal before the watchdog lets go [s]."""
 _FAREWELL = (0.6, 3.0)
 """Shortest and longest time for a last halt [s]: the shortest where all servers have answered."""
-_WAITS = 4.0
+_WAITS = 5.0
 """How long the watchdog, told to end, waits for the end of its adapter [s]."""
 _TELL = 1.0
 
