@@ -171,8 +171,9 @@ class Watchdog:
     def _on_stopped(self, message: Bool, sent: int) -> None:
         if bool(message.data):
             self._stopped, self._pending = True, ""
-        elif not self._pending:
+        elif self._stopped and not self._pending:
             self._stopped = False
+            self._halt.forget()
 
     # -- what it does --------------------------------------------------------------------------
 
@@ -188,6 +189,7 @@ class Watchdog:
             pass
         elif alive and self._lost:
             self._lost = ""
+            self._halt.forget()  # what begins now was not meant
             self._say("the adapter is back")
         elif self._heard and not alive and not self._lost:
             silent = self._silent > self._limit
