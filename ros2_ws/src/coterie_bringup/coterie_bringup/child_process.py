@@ -34,7 +34,8 @@ class Program:
 
     `essential`: the team cannot go on without it. `environment` is laid over the supervisor's own.
     `deaf_at_first`: SIGINT is ignored until the program handles it itself: an interpreter that is
-    still importing would otherwise end with a page of traceback.
+    still importing would otherwise end with a page of traceback. `last`: it is ended after all
+    others, and is not killed with the supervisor; it goes by its parent, COTERIE_PARENT, itself.
     """
 
     name: str
@@ -44,13 +45,15 @@ class Program:
     restart_limit: int = 3
     essential: bool = False
     deaf_at_first: bool = False
+    last: bool = False
 
 
 class Running:
     """A program that was started: reads its output until it ends.
 
     The child leads a session and process group of its own, so that a terminal's Ctrl-C does not
-    reach it past the supervisor, and it is killed by the kernel when the supervisor dies.
+    reach it past the supervisor, and it is killed by the kernel when the supervisor dies, unless
+    it is one that ends last.
     """
 
     def __init__(self, program: Program, log: Path, on_line: Callable[[str, str], None]) -> None:
@@ -79,15 +82,16 @@ class Running:
         """
         program = self.program
         self.started = time.monotonic()
+        own = {"COTERIE_PARENT": str(os.getpid())} if program.last else {}
         self._process = await asyncio.create_subprocess_exec(
             *program.command,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            env={**os.environ, **program.environment},
+            env={**os.environ, **program.environment, **own},
             cwd=program.directory,
             start_new_session=True,
-            preexec_fn=_Leash(os.getpid(), deaf=program.deaf_at_first),
+            preexec_fn=_Leash(os.getpid(), deaf=program.deaf_at_first, last=program.last),
         )
 
     async def wait(self) -> int:
@@ -139,12 +143,13 @@ class Running:
 class _Leash:
     """Runs in the child before it becomes the program: ties its life to the supervisor's."""
 
-    def __init__(self, parent: int, *, deaf: bool = False) -> None:
-        self._parent = parent
+    def __init__(self, parent: int, *, deaf: bool = False, last: bool = False) -> None:
+        self._parent, self._last = parent, last
         self._interrupt = signal.SIG_IGN if deaf else signal.SIG_DFL
 
     def __call__(self) -> None:
-        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if not self._last:
+            _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != self._parent:  # it died before the leash was on
             os._exit(127)
         # A supervisor that runs in a shell's background ignores SIGINT, and children inherit that.

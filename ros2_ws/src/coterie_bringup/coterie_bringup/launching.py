@@ -318,7 +318,8 @@ def node_action(spec: ProcessSpec, planned: LaunchPlan, restarts: Restarts | Non
         ],
         additional_env={**planned.environment, **spec.environment},
         prefix=DEAF_AT_FIRST,
-        sigterm_timeout="2",
+        # All are told to end at once here: who ends last waits for the others first.
+        sigterm_timeout="8" if spec.last else "2",
         sigkill_timeout="2",
         output="both",
         emulate_tty=True,

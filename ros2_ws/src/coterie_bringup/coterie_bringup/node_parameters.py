@@ -112,12 +112,8 @@ def _start(start: StartSpec) -> dict[str, Any]:
     return start.model_dump(mode="json", exclude_none=True)
 
 
-def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
-    """Return the parameters of a real robot's adapter.
-
-    Raises:
-        PlanError: Its URDF cannot be used.
-    """
+def settings_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
+    """Return a real robot's `adapter:` as parameters, which its adapter and watchdog have."""
     settings = robot.adapter or AdapterSettings()
     parameters = settings.to_parameters()
     if settings.sensors.map_file:
@@ -128,10 +124,19 @@ def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
             # Below the team's namespace; the node's own names are below the robot's.
             space = (team.namespace, given) if given else ()
             parameters[f"{part}.namespace"] = "/" + "/".join(filter(None, space))
+    return parameters
+
+
+def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
+    """Return the parameters of a real robot's adapter.
+
+    Raises:
+        PlanError: Its URDF cannot be used.
+    """
     urdf = described_robot(team, robot)[0] if robot.urdf else ""
     drawn = [room.model_dump(mode="json") for room in team.world.room_outlines]
     return {
-        **parameters,
+        **settings_parameters(team, robot),
         "robot": robot.name,
         "embodiment": robot_body(team, robot).model_dump_json(),
         "limits": team.limits_of(robot).to_json(),

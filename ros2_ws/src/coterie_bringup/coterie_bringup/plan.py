@@ -21,6 +21,7 @@ from coterie_bringup.node_parameters import (
     open_parameters,
     planner_parameters,
     resume_parameters,
+    settings_parameters,
     why_folder,
     worker_parameters,
 )
@@ -46,8 +47,8 @@ ROLES: tuple[
 def plan(team: Team, *, run_directory: Path | None = None, host: str = "") -> list[ProcessSpec]:
     """Return the processes of a team in the order to start them: bridge, who leads, robots.
 
-    Real robots have adapters in place of the bridge. Robots that answer questions have an
-    aggregator, those that do tasks a leader.
+    Real robots have adapters in place of the bridge, and a watchdog beside each. Robots that
+    answer questions have an aggregator, those that do tasks a leader.
 
     Args:
         team: The team.
@@ -61,6 +62,7 @@ def plan(team: Team, *, run_directory: Path | None = None, host: str = "") -> li
     def add(
         name: str, package: str, executable: str, nodes: Mapping[str, Mapping[str, Any]],
         arguments: Sequence[str] = (), *, essential: bool = False, robots: Sequence[str] = (),
+        last: bool = False,
     ) -> None:  # fmt: skip
         if not robots and not runs_on(team, host, name):
             return
@@ -74,6 +76,7 @@ def plan(team: Team, *, run_directory: Path | None = None, host: str = "") -> li
             restart_limit=team.processes.restart_limit,
             essential=essential,
             robots=tuple(robots),
+            last=last,
         )
         specs.append(spec.with_parameters({"use_sim_time": team.simulated_time}))
 
@@ -86,6 +89,10 @@ def plan(team: Team, *, run_directory: Path | None = None, host: str = "") -> li
         nodes = {f"{robot.name}/adapter": {**adapter_parameters(team, robot), **in_charge, **link}}
         add(f"adapter.{robot.name}", "robot_adapters", "adapter_node", nodes,
             ("--robots", robot.name), robots=(robot.name,))  # fmt: skip
+    for robot in here if team.real else ():
+        nodes = {f"{robot.name}/watchdog": settings_parameters(team, robot)}
+        add(f"watchdog.{robot.name}", "robot_adapters", "watchdog_node", nodes,
+            ("--robots", robot.name), robots=(robot.name,), last=True)  # fmt: skip
     if not team.real:
         world = {**bridge_parameters(team), "state_directory": kept, **in_charge}
         nodes = {"bridge": world}

@@ -27,7 +27,7 @@ class ProcessSpec:
 
     `parameters` holds the parameters of each node in it, by the node's name below the team's
     namespace (`bridge`, `scout/explorer`). `environment` is laid over the caller's; `robots` are
-    those whose own nodes it holds.
+    those whose own nodes it holds. `last`: it ends after all others, and outlives who started it.
     """
 
     name: str
@@ -40,6 +40,7 @@ class ProcessSpec:
     restart_limit: int = 3
     essential: bool = False
     robots: tuple[str, ...] = ()
+    last: bool = False
 
     def only(self, robots: Sequence[str]) -> ProcessSpec:
         """Return the process with the nodes of these of its robots; a team's process as it is."""
@@ -142,6 +143,7 @@ def programs(
             restart_limit=spec.restart_limit,
             essential=spec.essential,
             deaf_at_first=True,
+            last=spec.last,
         )
         for spec in specs
     ]

@@ -12,7 +12,8 @@ class Patience:
 
     A program that ran for `healthy` starts with a clean slate; the n-th restart in a row waits
     `backoff * 2**(n-1)`, at most `longest_backoff`. On the way out everybody gets SIGINT, after
-    `interrupt` SIGTERM and after `terminate` SIGKILL: together well below 5 s.
+    `interrupt` SIGTERM and after `terminate` SIGKILL: together well below 5 s. Those that end last
+    get SIGINT then, and have `last` for what they do.
     """
 
     backoff: float = 0.5
@@ -20,6 +21,7 @@ class Patience:
     healthy: float = 60.0
     interrupt: float = 2.0
     terminate: float = 1.2
+    last: float = 4.0
 
 
 DEFAULT_PATIENCE = Patience()

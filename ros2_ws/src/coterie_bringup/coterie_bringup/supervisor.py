@@ -65,7 +65,7 @@ class Supervisor:
         self._started = asyncio.Event()
         self._kill_now = False
         self._failed: list[str] = []
-        self._keepers: list[asyncio.Task[None]] = []
+        self._keepers: dict[str, asyncio.Task[None]] = {}
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ class Supervisor:
         """Keep the programs running while the block runs; all are gone when it is left."""
         self.logs.mkdir(parents=True, exist_ok=True)
         self._stop = asyncio.Event()
-        self._keepers = [asyncio.create_task(self._keep(p), name=p.name) for p in self.programs]
+        self._keepers = {p.name: asyncio.create_task(self._keep(p)) for p in self.programs}
         self._started.set()
         try:
             yield self
@@ -134,27 +134,35 @@ class Supervisor:
         if self._stop is None:
             return
         self._stop.set()
-        steps = (
-            (signal.SIGINT, self._patience.interrupt),
-            (signal.SIGTERM, self._patience.terminate),
-            (signal.SIGKILL, 1.0),
-        )
-        for number, patience in steps:
-            for running in self._running.values():
-                if not running.ended:
-                    running.signal_group(number)
-            if await self._all_gone(patience, hurry=number != signal.SIGKILL):
-                break
-        for keeper in self._keepers:
+        patience = self._patience
+        await self._end(False, patience.interrupt, patience.terminate)
+        await self._end(True, patience.last, 0.0)
+        keepers, self._keepers = list(self._keepers.values()), {}
+        for keeper in keepers:
             keeper.cancel()
-        for result in await asyncio.gather(*self._keepers, return_exceptions=True):
+        for result in await asyncio.gather(*keepers, return_exceptions=True):
             if isinstance(result, Exception):
                 raise result
-        self._keepers = []
 
-    async def _all_gone(self, patience: float, *, hurry: bool) -> bool:
+    async def _end(self, last: bool, interrupt: float, terminate: float) -> None:
+        """End those programs that end last, or all others, with these times for signals [s]."""
+        names = [p.name for p in self.programs if p.last is last and p.name in self._keepers]
+        steps = ((signal.SIGINT, interrupt), (signal.SIGTERM, terminate), (signal.SIGKILL, 1.0))
+        for number, patience in steps:
+            for name in names:
+                running = self._running.get(name)
+                if running is not None and not running.ended:
+                    running.signal_group(number)
+            keepers = [self._keepers[name] for name in names]
+            # Nobody hurries who looks after what others, killed in a hurry, have left moving.
+            if await self._all_gone(keepers, patience, hurry=not last and number != signal.SIGKILL):
+                break
+
+    async def _all_gone(
+        self, keepers: Sequence[asyncio.Task[None]], patience: float, *, hurry: bool
+    ) -> bool:
         end = time.monotonic() + patience
-        pending = {k for k in self._keepers if not k.done()}
+        pending = {k for k in keepers if not k.done()}
         while pending and time.monotonic() < end and not (hurry and self._kill_now):
             _, pending = await asyncio.wait(pending, timeout=0.05)
         return not pending
@@ -196,7 +204,7 @@ class Supervisor:
             text = f"the team cannot go on without {program.name}: ending"
             self._tell("failed", program, text)
             self.stop()
-        elif len(self._failed) == len(self.programs):
+        elif all(p.name in self._failed for p in self.programs if not p.last):
             self._tell("failed", program, "nothing is left running: ending")
             self.stop()
 

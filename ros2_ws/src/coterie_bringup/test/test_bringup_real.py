@@ -45,6 +45,9 @@ def test_every_real_robot_has_an_adapter_and_nobody_simulates(tmp_path):
     specs = {spec.name: spec for spec in plan(team)}
     assert "bridge" not in specs
     assert [n for n in specs if n.startswith("adapter.")] == ["adapter.walker", "adapter.rover"]
+    assert [n for n in specs if specs[n].last] == ["watchdog.walker", "watchdog.rover"]
+    dog = specs["watchdog.walker"].parameters["walker/watchdog"]
+    assert dog["navigation.namespace"] == "/lab/nav/walker" and "limits" not in dog
     walker = specs["adapter.walker"]
     assert (walker.package, walker.executable) == ("robot_adapters", "adapter_node")
     assert walker.robots == ("walker",) and not walker.essential

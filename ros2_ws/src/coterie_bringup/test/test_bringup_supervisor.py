@@ -271,6 +271,71 @@ def test_children_die_with_a_killed_supervisor(tmp_path: Path) -> None:
         assert not any(alive(pid) for pid in children)
 
 
+LAST = """
+import os, signal, sys, time
+parent = int(os.environ["COTERIE_PARENT"])
+signal.signal(signal.SIGINT, lambda *_: (print("told", flush=True), sys.exit()))
+print("up", flush=True)
+while os.getppid() == parent:
+    time.sleep(0.02)
+open(sys.argv[1], "w").write("orphaned")
+"""
+
+
+def last_program(note: Path) -> Program:
+    return Program("dog", (sys.executable, "-c", LAST, str(note)), last=True)
+
+
+@pytest.mark.parametrize("hurry", [False, True])
+async def test_who_ends_last_is_told_when_all_others_are_gone(tmp_path: Path, hurry: bool) -> None:
+    heard = Heard()
+    slow = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('up'); "
+    slow += "time.sleep(600)"
+    supervisor = heard.supervisor([last_program(tmp_path / "x"), python("a", slow)], tmp_path)
+    async with supervisor.running():
+        await until(lambda: {("a", "up"), ("dog", "up")} <= set(heard.lines))
+        if hurry:
+            supervisor.stop()
+            supervisor.stop()
+    ended = [event.program for event in heard.events if event.kind == "ended"]
+    assert ended == ["a", "dog"]
+    assert ("dog", "told") in heard.lines, "it was killed, and not told"
+
+
+async def test_a_team_whose_others_were_given_up_ends(tmp_path: Path) -> None:
+    heard = Heard()
+    programs = [last_program(tmp_path / "x"), python("a", "", restart_limit=0)]
+    assert await asyncio.wait_for(heard.supervisor(programs, tmp_path).run(), 60.0) == 0
+    assert heard.kinds("a")[-1] == "failed" and heard.kinds("dog")[-1] == "ended"
+
+
+def test_who_ends_last_outlives_a_killed_supervisor_and_knows(tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    code = f"""
+import asyncio, pathlib, sys
+from coterie_bringup.child_process import Program
+from coterie_bringup.supervisor import Supervisor
+dog = Program("dog", (sys.executable, "-c", {LAST!r}, {str(note)!r}), last=True)
+asyncio.run(Supervisor([dog], pathlib.Path(sys.argv[1]), on_line=print).run())
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    process = subprocess.Popen(
+        [sys.executable, "-uc", code, str(tmp_path)], stdout=subprocess.PIPE, env=environment
+    )
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.kill()
+        process.wait()
+        end = time.monotonic() + 60.0
+        while not note.is_file() and time.monotonic() < end:
+            time.sleep(0.01)
+        assert note.is_file()
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_exits_in_words() -> None:
     assert describe_exit(0) == "exit code 0"
     assert describe_exit(-11) == "killed by SIGSEGV"

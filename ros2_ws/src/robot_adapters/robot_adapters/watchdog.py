@@ -66,7 +66,7 @@ _QUIET = 1.0
 """For so long no server has a goal before the watchdog lets go [s]."""
 _FAREWELL = (0.6, 3.0)
 """Shortest and longest time for a last halt [s]: the shortest where all servers have answered."""
-_WAITS = 4.0
+_WAITS = 5.0
 """How long the watchdog, told to end, waits for the end of its adapter [s]."""
 _TELL = 1.0
 
@@ -90,6 +90,7 @@ class Watchdog:
         self._halt = Halt(node, AdapterSettings.from_parameters(values))
         self._heard, self._silent = False, 0.0
         self._lost = ""  # why the robot is halted, for want of its adapter
+        self._stands = False  # it has been halted for long enough since
         self._since = self._busy = self._sent = self._told = 0.0
         self._stopped, self._pending, self._asked = False, "", 0.0
         self._stops: deque[tuple[int, str]] = deque(maxlen=50)  # when sent, and what they say
@@ -125,7 +126,7 @@ class Watchdog:
         """Begin the last halt of the robot, after which the watchdog ends."""
         if not self._closing:
             self._closing = self._since = self._busy = time.monotonic()
-            self._lost = why
+            self._lost, self._stands = why, False
             self._say(f"{why}: halting the robot, then ending")
             self._send()
 
@@ -170,8 +171,9 @@ class Watchdog:
     def _on_stopped(self, message: Bool, sent: int) -> None:
         if bool(message.data):
             self._stopped, self._pending = True, ""
-        elif not self._pending:
+        elif self._stopped and not self._pending:
             self._stopped = False
+            self._halt.forget()
 
     # -- what it does --------------------------------------------------------------------------
 
@@ -187,27 +189,31 @@ class Watchdog:
             pass
         elif alive and self._lost:
             self._lost = ""
+            self._halt.forget()  # what begins now was not meant
             self._say("the adapter is back")
         elif self._heard and not alive and not self._lost:
             silent = self._silent > self._limit
             how = f"has been silent for {self._limit:g} s" if silent else "has ended"
             self._lost = f"the robot's adapter {how}"
             self._since = self._busy = now
+            self._stands = False
             self._say(f"{self._lost}: halting the robot")
             self._say_halted.publish(String(data=f"the watchdog halted the robot: {self._lost}"))
         if self._open():
             self._busy = now
-        if now - self._sent >= self._pause(now, alive):
+        if self._lost and not self._stands:
+            # What is begun later is a person's, who moves the robot without its adapter.
+            self._stands = now - self._since > _LEAST and now - self._busy > _QUIET
+        if now - self._sent >= self._pause(alive):
             self._send()
         if now - self._told >= _TELL:
             self._told = now
             self._tell()
 
-    def _pause(self, now: float, alive: bool) -> float:
+    def _pause(self, alive: bool) -> float:
         """Return the time between halts [s]; infinite: the robot needs none."""
-        if self._lost and (now - self._since < _LEAST or now - self._busy < _QUIET):
-            return _AGAIN
-        if self._pending or (self._stopped and not alive):
+        halting = self._lost and not self._stands
+        if halting or self._pending or (self._stopped and not alive):
             return _AGAIN
         return _BESIDE if self._stopped else float("inf")
 
