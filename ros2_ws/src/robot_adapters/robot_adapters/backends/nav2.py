@@ -103,11 +103,10 @@ class Nav2Navigation:
         self._parameters = Nav2Parameters(node, space)
         self._planner = settings.planner_id
         self._cap: SpeedCap | None = None
-        self._base = Halt(
+        self._base = Halt(  # it ends with that node, in whose thread it works
             node.urgent.node,
             AdapterSettings(navigation=settings, frames={"base": where.base_frame}),
         )
-        node.at_end(self._base.destroy)
         self._spread: tuple[float, float] | None = None
         self._paused = False
         if settings.localization:  # amcl latches it, and says it again only when the robot moves
