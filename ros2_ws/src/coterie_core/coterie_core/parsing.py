@@ -350,13 +350,13 @@ async def understand(
     thing = " ".join(reply.object.lower().split())
     heap = ""
     if decider.rule_only:
+        heap = misplaced_words(text[:_MAX_TEXT]) or heaped_words(thing)
         unheard = _unheard(_phrases(text, state.rooms)[0], state.objects)
-        if unheard:
+        if unheard and not heap:
             raise NotAQuestion(
                 f"{text[:80]!r}: robots that look for a thing go by its name, and {unheard[0]!r} "
                 f"says more than that; ask, for example: Is there a {thing} in the kitchen?"
             )
-        heap = misplaced_words(text[:_MAX_TEXT]) or heaped_words(thing)
     if heap:
         raise NotAQuestion(
             f"not understood: {heap!r} makes no sense there; ask, for example: "

@@ -71,8 +71,8 @@ def test_good_skills_pass(scene: SceneGraph) -> None:
         (Wait(-1.0), Outcome.REFUSED, "Wait.duration"),
         (Wait(1e9), Outcome.REFUSED, "Wait.duration"),
         (Ask("all", "x" * 501), Outcome.REFUSED, "501 characters"),
-        ("rm -rf /", Outcome.REFUSED, "str is not a skill"),
-        (None, Outcome.REFUSED, "not a skill"),
+        ("rm -rf /", Outcome.REFUSED, "rm -rf / is not in the table of skills"),
+        (None, Outcome.REFUSED, "NoneType is not in the table of skills"),
     ],
 )
 def test_what_is_refused(scene: SceneGraph, skill: object, outcome: Outcome, reason: str) -> None:
