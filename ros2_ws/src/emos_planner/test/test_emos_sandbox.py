@@ -156,7 +156,7 @@ def test_a_tool_that_takes_long_holds_neither_the_loop_nor_the_next_call(tools, 
         again = "    try:\n        reach(1.0, 1.0, 1.0)\n    except ValueError:\n        pass"
         code = f"for _ in range(9):\n{again}"
         # Long enough for a busy machine to come to the call.
-        result = await run_code(code, {}, tools, "w", Limits(seconds=3.0), start=START)
+        result = await run_code(code, {}, tools, "w", Limits(seconds=10.0), start=START)
         ends.set()
         return result
 
