@@ -115,7 +115,7 @@ def whatif(
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have an episode of a simulated team again with one thing changed, and show what changes."""
+    """Replay an episode of a simulated team with one change; show what differs."""
     from research.whatif.command import WhatIf
     from research.whatif.command import whatif as run
 
