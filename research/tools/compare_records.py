@@ -19,7 +19,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-WALL_TIME = re.compile(r"(^|_)(seconds|wall|took|started|ended|date|rate|cpu|version|digest)(_|$)")
+WALL_TIME = re.compile(
+    r"(^|_)(seconds|timings|wall|took|started|ended|date|rate|cpu|version|digest)(_|$)"
+)
 """Keys whose values differ between two runs of one version."""
 _DIGEST = re.compile(r"[0-9a-f]{12,}")
 _MOST = 20

@@ -70,7 +70,8 @@ ASKED_FOR = {
         ("mcp.txt", SOURCES / "coterie_cli" / "coterie_cli" / "team_tools"),
     ),
     "xllamacpp": ("local-model.txt", SOURCES / "coterie_core" / "coterie_core" / "local_model"),
-    # It tells how to set them up where they are missing.
+    # Both tell how to set them up where they are missing.
+    **dict.fromkeys(("crowdkit", "pandas"), ("research.txt", SOURCES / "cam_aggregator")),
     **dict.fromkeys(("viser", "websockets"), ("research.txt", SOURCES / "coterie_console")),
 }
 # Modules of helpers for tests may import what tests do.

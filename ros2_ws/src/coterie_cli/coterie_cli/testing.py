@@ -131,8 +131,9 @@ def typed_targets(root: Path) -> list[str]:
     """Return the directories that mypy checks, relative to ``root``."""
     packages = (root / "ros2_ws" / "src").glob("*/*/__init__.py")
     targets = [str(path.parent.relative_to(root)) for path in packages]
-    studies = ["research"] if (root / "research").is_dir() else []
-    return [*sorted(targets), "tools", *studies]
+    studies = [str(path.parent.relative_to(root)) for path in root.glob("research/*/__init__.py")]
+    studies += [str(path.relative_to(root)) for path in root.glob("research/*.py")]
+    return [*sorted(targets), "tools", *sorted(studies)]
 
 
 def processes() -> int:
