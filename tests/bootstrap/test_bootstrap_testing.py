@@ -20,8 +20,30 @@ def commands(**selection: object) -> list[tuple[str, ...]]:
 
 def test_without_a_selection_everything_runs_in_order() -> None:
     names = [part.name for part in testing.parts(ROOT)]
-    assert names == ["ruff check", "ruff format", "mypy", "tests without ROS", "tests with ROS"]
-    assert [part.name for part in testing.parts(ROOT) if part.again] == names[-2:]
+    product = ["ruff check", "ruff format", "mypy", "tests without ROS", "tests with ROS"]
+    studies = [] if testing.studies_missing(ROOT) else ["tests of the studies"]
+    assert names == [*product, *studies]
+    assert [part.name for part in testing.parts(ROOT) if part.again] == names[3:]
+
+
+def test_tests_of_studies_run_where_those_are_set_up(tmp_path: Path) -> None:
+    assert testing.studies_missing(tmp_path) == "there is no research/ here"
+    (tmp_path / "research" / "tests").mkdir(parents=True)
+    (tmp_path / "requirements").mkdir()
+    file = tmp_path / "requirements" / "research.txt"
+    file.write_text('# c\npytest==8.4.2\nno-such-package==1.0 ; python_version < "4"\n')
+    assert testing.studies_missing(tmp_path) == (
+        "not installed: no-such-package; ./coterie setup --with research"
+    )
+    assert [part.name for part in testing.parts(tmp_path)][-1] == "tests with ROS"
+    file.write_text("pytest==8.4.2\n")
+    assert testing.parts(tmp_path)[-1].command[-1] == "research/tests"
+
+
+def test_a_part_that_takes_longer_than_its_budget_is_ended_and_told() -> None:
+    sleeps = testing.Part("s", (sys.executable, "-c", "import time; time.sleep(600)"), budget=0.5)
+    (outcome,) = testing.run([sleeps], ROOT, Console(file=io.StringIO()))
+    assert not outcome.passed and outcome.verdict == "failed (not done in 0 s)"
 
 
 def test_selection_runs_one_session_and_no_linters() -> None:
@@ -36,13 +58,14 @@ def test_tests_run_in_a_process_per_core_and_those_that_wait_in_one_more(
         return "-n", str(count), "--dist", "worksteal"
 
     monkeypatch.setattr(testing, "processes", lambda: 2)
+    monkeypatch.setattr(testing, "studies_missing", lambda root: "not here")
     assert commands(marker="habitat") == [(commands()[-1][0], *spread(2), "-m", "habitat")]
     for cores, words in ((1, ()), (2, spread(2)), (testing.MOST_PROCESSES, spread(4))):
         monkeypatch.setattr(testing, "processes", lambda cores=cores: cores)
         more = spread(min(cores + 1, testing.MOST_PROCESSES))
         assert [c[1:] for c in commands()[-2:]] == [
-            (*words, "-m", "not ros"),
-            (*more, "-m", "ros"),
+            (*words, "-m", "not ros", *testing.PRODUCT),
+            (*more, "-m", "ros", *testing.PRODUCT),
         ]
 
 

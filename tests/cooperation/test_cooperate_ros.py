@@ -18,7 +18,6 @@ from builtin_interfaces.msg import Duration  # noqa: E402
 from rclpy.action import ActionClient  # noqa: E402
 
 import reveca_agent.node as agent_node  # noqa: E402
-from coterie_bench.oracle import Oracle  # noqa: E402
 from coterie_cli.cooperate.record import CooperationRecord  # noqa: E402
 from coterie_cli.cooperate.watch import CooperationWatcher  # noqa: E402
 from coterie_cli.person import PersonAtTerminal  # noqa: E402
@@ -30,6 +29,7 @@ from coterie_core.language import ModelProfile  # noqa: E402
 from coterie_core.observation import Observation  # noqa: E402
 from coterie_core.scene import Room, SceneGraph  # noqa: E402
 from coterie_core.testing.endpoint import Endpoint  # noqa: E402
+from coterie_fixtures.oracle import Oracle  # noqa: E402
 from coterie_msgs.action import Cooperate  # noqa: E402
 from coterie_msgs.msg import Observation as ObservationMsg  # noqa: E402
 from coterie_msgs.msg import Relation, SemanticMap, SubGoal, TeamMessage  # noqa: E402

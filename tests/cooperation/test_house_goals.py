@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from coterie_bench.reveca.house_episodes import HouseTeam, in_place
 from coterie_core.cooperation import Facts, Goal, Note, Sighting
 from coterie_core.household import load_household
 from coterie_core.skills import NavigateTo, Open, Outcome, Pick, Place, SkillResult, Wait
 from coterie_core.waiting import in_time
+from coterie_fixtures.house_team import HouseTeam, in_place
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house

@@ -6,13 +6,13 @@ import math
 
 import pytest
 
-from coterie_bench.reveca.house_episodes import HouseTeam, in_place
 from coterie_core.cooperation import Goal
 from coterie_core.geometry import Box, Pose
 from coterie_core.making_way import TOLERANCE
 from coterie_core.scene import Receptacle
 from coterie_core.skills import NavigateTo
 from coterie_core.waiting import in_time
+from coterie_fixtures.house_team import HouseTeam, in_place
 from coterie_fixtures.tiny_house import thing, tiny_house
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld

@@ -1,46 +1,22 @@
 """Links, paths, commands and team files that the documentation shows lead to what is there."""
 
 import functools
-import importlib
 import re
-import shlex
 import shutil
-import subprocess
 from pathlib import Path
 
-import click
 import pytest
-import typer
 import yaml
 
 import docs_site
-from bootstrap.errors import SetupError
-from bootstrap.main import asked_for
-from bootstrap.plan import Layout, optional_groups
-from coterie_bench.figures.catalog import BENCHES
 from coterie_bringup.team import load_team
-from coterie_cli import cli
-from coterie_cli.lab_bench import command as lab_bench
-from coterie_console import play
+from coterie_fixtures.pages import FENCE, shown_commands, tracked, wrong
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]\[]*\]\(([^()\s]+)\)")
 #: A page named in code, configuration or a message, such as docs/team_file.md.
 MENTION = re.compile(r"\bdocs/[\w/]+\.md\b")
-
-
-def tracked(*patterns: str) -> list[Path]:
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    files = [ROOT / line for line in listed.stdout.splitlines()]
-    return [file for file in files if file.is_file()]
 
 
 def anchor(heading: str) -> str:
@@ -120,63 +96,13 @@ def test_every_package_has_a_page_with_its_picture():
 # Commands as the pages show them
 
 
-def shown_commands() -> list[tuple[str, str]]:
-    """(page, command line) of every line with ./coterie in the blocks of code of all pages."""
-    found = []
-    for file in tracked("README.md", "CONTRIBUTING.md", "docs/*.md"):
-        for match in FENCE.finditer(file.read_text("utf-8")):
-            for line in match[3].splitlines():
-                if line.strip().startswith("./coterie "):
-                    command = line.strip().partition("  ")[0]  # what it does may stand beside it
-                    found.append((str(file.relative_to(ROOT)), command))
-    return found
-
-
-@functools.cache
-def commands(app: typer.Typer) -> click.Command:
-    return typer.main.get_command(app)
-
-
-def wrong(line: str) -> str:
-    """What the command line does not know of a command; empty if it would begin to run it."""
-    words = shlex.split(line, comments=True)[1:]
-    if words[:1] == ["setup"]:  # the bootstrap's own
-        try:
-            asked_for(words, optional_groups(Layout(ROOT)))
-        except SetupError as error:
-            return str(error)
-        return ""
-    app = commands(cli.app)
-    while isinstance(app, click.Group) or hasattr(app, "commands"):
-        if not words:
-            return ""
-        if words[0] not in app.commands:
-            return f"no command {words[0]!r}"
-        name, words = words[0], words[1:]
-        app = app.commands[name]
-        if name in BENCHES and "ignore_unknown_options" in app.context_settings:
-            app = commands(importlib.import_module(BENCHES[name].module).app)
-        elif name == "lab" and "ignore_unknown_options" in app.context_settings:
-            app = commands(lab_bench.app)
-        elif name == "play":
-            app = commands(play.app)
-    words = [word for word in words if word not in ("--trust", "--debug")]
-    if any(re.search(r"[\[|]|^\.\.\.$", word) for word in words):
-        return ""  # a pattern of a command, not a command
-    known = {option for parameter in app.params for option in parameter.opts}
-    known |= {option for parameter in app.params for option in parameter.secondary_opts}
-    known |= {"--help", "-h"}
-    strange = [word for word in words if re.match(r"-+[a-z]", word) and word not in known]
-    return f"{name} has no option {', '.join(strange)}" if strange else ""
-
-
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
         ("./coterie ask 'Is there a mug?' --json   # a comment", ""),
-        ("./coterie bench map --houses 2", ""),
+        ("./coterie bench map --houses 2", ""),  # research/tests knows its options
         ("./coterie aks 'Is there a mug?'", "no command 'aks'"),
-        ("./coterie bench map --hoses 2", "map has no option --hoses"),
+        ("./coterie ask x --jsn", "ask has no option --jsn"),
         ("./coterie team chek x.yaml", "no command 'chek'"),
         ("./coterie setup --with docs", ""),
         ("./coterie setup dosc", "setup: expected --with NAME, got dosc"),

@@ -22,9 +22,6 @@ PART = "a part of another conversion, which is tried"
 WORLDS = "test_habitat_scenes_broken.py and test_graph_files.py damage such data sets by hand"
 NOT_TRIED = {
     "cam_aggregator.store.load_model": "skops checks the types of a model that Coterie wrote",
-    "coterie_bench.objects.data.load_data": "a folder of files that are tried one by one",
-    "coterie_bench.openeqa.phrases.load_phrases": OWN,
-    "coterie_console.annotate.open_page": "a map and queries, which are tried",
     "coterie_core.language.decision.read_reply": "tests of decisions give it damaged replies",
     "coterie_core.language.openai_model.read_key": "a variable of the environment",
     "coterie_core.meaning.embedders.load_embedder": "options of the team file, which is tried",

@@ -12,9 +12,9 @@ pytest.importorskip("coterie_msgs")
 
 from rclpy.action import ActionClient
 
-from coterie_bench.mapping.bench import compare
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.skills import NavigateTo as GoTo
+from coterie_fixtures.map_score import compare
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_msgs.action import NavigateTo
 from coterie_msgs.msg import SemanticMap

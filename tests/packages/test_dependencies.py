@@ -70,6 +70,9 @@ ASKED_FOR = {
         ("mcp.txt", SOURCES / "coterie_cli" / "coterie_cli" / "team_tools"),
     ),
     "xllamacpp": ("local-model.txt", SOURCES / "coterie_core" / "coterie_core" / "local_model"),
+    # Both tell how to set them up where they are missing.
+    **dict.fromkeys(("crowdkit", "pandas"), ("research.txt", SOURCES / "cam_aggregator")),
+    **dict.fromkeys(("viser", "websockets"), ("research.txt", SOURCES / "coterie_console")),
 }
 # Modules of helpers for tests may import what tests do.
 TEST_ONLY = {"pytest": "python3-pytest"}
@@ -97,7 +100,7 @@ def packages() -> dict[str, Path]:
 
 PACKAGES = packages()
 PYTHON = [name for name, folder in PACKAGES.items() if (folder / name / "__init__.py").is_file()]
-LATE = {"coterie_bench", "coterie_console", "coterie_bringup"}
+LATE = {"coterie_console", "coterie_bringup"}
 
 
 def declared(folder: Path) -> set[str]:
@@ -155,7 +158,8 @@ def test_every_import_is_declared(name):
                 problems.append(f"{file} imports {module}: only the worker may")
         elif module in ASKED_FOR:
             group, where = ASKED_FOR[module]
-            if module not in pinned(group) or where not in (ROOT / file).parents:
+            name_there = LIBRARIES.get(module, (module, None))[0]
+            if name_there not in pinned(group) or where not in (ROOT / file).parents:
                 problems.append(f"{file} imports {module}: pin it in {group}, import it in {where}")
         elif module not in LIBRARIES:
             problems.append(f"{file} imports {module}: name its distribution in LIBRARIES here")
@@ -197,7 +201,7 @@ LAYERS = (
 
 @pytest.mark.parametrize("name", PYTHON)
 def test_imports_point_one_way(name):
-    """To earlier layers only; benches, console and bringup are of one layer, features apart."""
+    """To earlier layers only; console and bringup are of one layer, features apart."""
     (layer,) = (n for n, names in enumerate(LAYERS) if name in names)
     allowed = {name}.union(*LAYERS[:layer])
     if name in LATE:
@@ -206,6 +210,41 @@ def test_imports_point_one_way(name):
     assert used <= allowed, f"{name} imports {sorted(used - allowed)}"
     if name != "coterie_cli":
         assert "coterie_cli" not in imports(PACKAGES[name]), f"a test of {name} imports coterie_cli"
+
+
+def test_the_product_and_its_tests_import_nothing_of_the_studies():
+    places = (*PACKAGES.values(), *(ROOT / name for name in ("tools", "launch", "tests")))
+    found = [imports(folder).get("research") for folder in (*places, ROOT / "benchmarks")]
+    assert not [str(file) for file in found if file]
+
+
+def test_what_the_studies_import_is_pinned():
+    studies = ROOT / "research"
+    known = set(PACKAGES) | ros_names() | {"research", "coterie_fixtures"}
+    versions = pinned("run.txt") | pinned("research.txt")
+    scripts = {
+        file.stem for folder in ("perf", "tests") for file in (studies / folder).glob("*.py")
+    }
+    scripts |= {file.stem for file in (ROOT / "benchmarks").glob("*.py")}
+    for_tests = pinned("test.txt") | {"bootstrap", "docs_site", "ray"}  # ray: where somebody has it
+    problems = [
+        f"{file} imports {module}: pin it in research.txt"
+        for module, file in imports(studies).items()
+        if module not in known | scripts
+        and LIBRARIES.get(module, (module, None))[0] not in versions
+        and module not in for_tests
+    ]
+    assert not problems, "\n".join(problems)
+
+
+def test_the_product_does_not_pin_what_only_the_studies_import():
+    product = {module for name in PYTHON for module in imports(PACKAGES[name] / name)}
+    needless = [
+        module
+        for module, (distribution, _) in LIBRARIES.items()
+        if distribution in pinned("run.txt") and module not in product
+    ]
+    assert not [one for one in needless if one in imports(ROOT / "research")]
 
 
 def test_this_test_notices_what_is_missing(tmp_path):

@@ -4,37 +4,14 @@ import importlib
 from pathlib import Path
 
 import pytest
-import typer
 from pydantic import BaseModel
 
-from coterie_bench.figures.catalog import BENCHES
 from coterie_bringup.team import Team
 from coterie_cli import cli
-from coterie_console import play
+from coterie_fixtures.descriptions import described_options, fragment, fragments
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "ros2_ws" / "src"
-
-# A phrase that begins so leaves out what it is about, or asks instead of telling.
-NO_BEGINNING = {
-    *("after", "at", "from", "for", "how", "if", "in", "of", "on", "per", "that", "to", "what"),
-    *("when", "where", "whether", "which", "who", "whom", "whose", "why", "with", "without"),
-}
-FEWEST_WORDS = 3
-
-
-def fragment(text: str) -> str:
-    """Return what keeps a description from standing alone; empty for nothing."""
-    words = text.partition(";")[0].replace(":", " ").split()
-    if not words:
-        return "says nothing"
-    if words[0].strip(".,").lower() in NO_BEGINNING:
-        return f"begins with {words[0]!r}"
-    if len(words) < FEWEST_WORDS:
-        return f"has fewer than {FEWEST_WORDS} words before the first semicolon"
-    if not text.endswith("."):
-        return "does not end with a full stop"
-    return ""
 
 
 @pytest.mark.parametrize(
@@ -83,32 +60,10 @@ def _unexplained(spec) -> str:
     return ""
 
 
-def _options(command, name):
-    """Give (name, help) of a command, of its options and of the commands below it."""
-    yield name, command.help or ""
-    for option in command.params:
-        yield f"{name} {option.opts[0]}", getattr(option, "help", None) or ""
-    for below, other in getattr(command, "commands", {}).items():
-        yield from _options(other, f"{name} {below}")
-
-
 def test_every_command_and_option_is_described_by_a_whole_phrase():
-    apps = {"coterie": cli.app, "coterie play": play.app}
-    for name, bench in BENCHES.items():
-        apps[f"coterie bench {name}"] = importlib.import_module(bench.module).app
-    described = [
-        entry
-        for name, app in apps.items()
-        for entry in _options(typer.main.get_command(app), name)
-        if not entry[0].endswith("--help")
-    ]
+    described = described_options(cli.app, "coterie")
     assert len(described) > 150
-    wrong = [
-        f"{name}: {text!r} {problem}"
-        for name, text in described
-        if (problem := fragment(text.partition("\n\n")[0]))
-    ]
-    assert not wrong, "\n".join(wrong)
+    assert not (wrong := fragments(described)), "\n".join(wrong)
 
 
 def _fields(annotation, where, around=()):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import networkx
 
 import docs_site
 
-SOURCES = Path(__file__).resolve().parents[2] / "ros2_ws" / "src"
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "ros2_ws" / "src"
 
 
 def imported(tree: ast.AST, known: set[str]) -> Iterator[str]:
@@ -30,9 +31,17 @@ def imported(tree: ast.AST, known: set[str]) -> Iterator[str]:
             yield from imported(node, known)
 
 
-def circles(sources: Path) -> list[list[str]]:
+def studies() -> dict[str, Path]:
+    """Return the modules of `research/`, by dotted name."""
+    found = {}
+    for file in (ROOT / "research").rglob("*.py"):
+        parts = file.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+def circles(known: Mapping[str, Path]) -> list[list[str]]:
     """Return the groups of modules that import one another, directly or by way of others."""
-    known = docs_site.modules(sources)
     graph = networkx.DiGraph()
     for name, file in known.items():
         tree = ast.parse(file.read_text("utf-8"))
@@ -45,7 +54,7 @@ def circles(sources: Path) -> list[list[str]]:
 
 
 def test_no_module_imports_itself_by_way_of_others():
-    assert circles(SOURCES) == []
+    assert circles({**docs_site.modules(SOURCES), **studies()}) == []
 
 
 def test_a_circle_inside_a_function_is_found_and_one_for_types_is_none(tmp_path):
@@ -60,4 +69,4 @@ def test_a_circle_inside_a_function_is_found_and_one_for_types_is_none(tmp_path)
         "e": "from one import d\n",
     }.items():
         (package / f"{name}.py").write_text(text)
-    assert circles(tmp_path) == [["one.a", "one.b", "one.c"]]
+    assert circles(docs_site.modules(tmp_path)) == [["one.a", "one.b", "one.c"]]

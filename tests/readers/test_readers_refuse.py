@@ -18,7 +18,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from coterie_bringup.team import Team, load_team, parse_team
-from coterie_console.queries import parse_queries
 from coterie_core.cooperation.goals import GoalError, SubGoal
 from coterie_core.embodiment import Arm, Embodiment
 from coterie_core.geometry import Box
@@ -146,12 +145,6 @@ def test_a_thousand_mistakes_are_counted(tmp_path: Path) -> None:
     with pytest.raises(FileProblem, match=r"and \d+ more problems") as error:
         load_team(file)
     assert len(str(error.value)) < 10_000
-
-
-@FUZZ
-@given(broken_text('queries:\n  q1: {query: "a chair", type: descriptive}\n  q2: a mug\n'))
-def test_annotated_queries(text: str) -> None:
-    refused_or_fine(lambda: parse_queries(text, "queries.yaml"), FileProblem)
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,7 @@ setup(
     zip_safe=False,
     maintainer="Coterie contributors",
     maintainer_email="coterie@example.org",
-    description=(
-        "Where people take part: the console of a running team, annotating maps,"
-        " playing one of the agents."
-    ),
+    description="The page in the browser of a running team, and maps in 3D.",
     license="Apache-2.0",
     extras_require={"test": ["pytest"]},
 )

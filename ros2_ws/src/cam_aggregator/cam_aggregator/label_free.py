@@ -1,20 +1,23 @@
-"""Aggregators that learn whom to trust from answers alone, without any label (crowd-kit)."""
+"""Aggregators that learn whom to trust from answers alone, without any label."""
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import warnings
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from cam_aggregator.base import Aggregator
+from cam_aggregator.base import Aggregator, AggregatorError
 from cam_aggregator.votes import MajorityVote
 from coterie_core.answers import AnswerTable, FloatArray
 from coterie_core.confidence import ConfidenceModel
 
 _LOG = logging.getLogger(__name__)
 _LEAST_QUESTIONS = 5
+_ROUNDS, _GAIN, _LEAST = 100, 1e-5, 1e-10
+"""Most rounds of EM, gain of likelihood per answer that ends it, least probability: crowd-kit's."""
 
 
 class LabelFree(Aggregator):
@@ -74,20 +77,6 @@ class LabelFree(Aggregator):
             questions, robots, answers: One entry per answer given; answers are 0 or 1.
             count: Number of questions.
         """
-        import pandas as pd
-
-        frame = pd.DataFrame({"task": questions, "worker": robots, "label": answers})
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # crowd-kit uses what pandas will drop one day
-            shares = self.method().fit_predict_proba(frame)
-        p = np.full(count, 0.5)
-        p[np.asarray(shares.index, dtype=int)] = (
-            shares[1].to_numpy(dtype=float) if 1 in shares.columns else 0.0
-        )
-        return p
-
-    def method(self) -> Any:
-        """Return crowd-kit's method, not yet fitted."""
         raise NotImplementedError
 
     def p_yes(self, table: AnswerTable) -> FloatArray:
@@ -127,44 +116,82 @@ class DawidSkeneAggregator(LabelFree):
 
     name: ClassVar[str] = "dawid_skene"
 
-    def method(self) -> Any:
+    def posterior(self, questions: Any, robots: Any, answers: Any, count: int) -> FloatArray:
         """See LabelFree."""
-        from crowdkit.aggregation import DawidSkene
+        said = np.zeros((count, int(np.max(robots)) + 1, 2))
+        said[questions, robots, answers] = 1.0
+        asked = said.any(axis=(1, 2))
+        said = said[asked]
+        p = np.full(count, 0.5)
+        p[asked] = _expectation_maximization(said)[:, 1]
+        return p
 
-        return DawidSkene(n_iter=100)
+
+class CrowdKit(LabelFree):
+    """A method of crowd-kit, which is installed with the studies.
+
+    Raises:
+        AggregatorError: It is not installed.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        if importlib.util.find_spec("crowdkit") is None:
+            raise AggregatorError(
+                f"aggregator {self.name} needs crowd-kit, not installed here; "
+                "./coterie setup --with research"
+            )
+        super().__init__(**options)
+
+    def posterior(self, questions: Any, robots: Any, answers: Any, count: int) -> FloatArray:
+        """See LabelFree."""
+        import pandas as pd
+
+        frame = pd.DataFrame({"task": questions, "worker": robots, "label": answers})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # crowd-kit uses what pandas will drop one day
+            shares = self.method().fit_predict_proba(frame)
+        p = np.full(count, 0.5)
+        p[np.asarray(shares.index, dtype=int)] = (
+            shares[1].to_numpy(dtype=float) if 1 in shares.columns else 0.0
+        )
+        return p
+
+    def method(self) -> Any:
+        """Return crowd-kit's method, not yet fitted."""
+        raise NotImplementedError
 
 
-class OneCoinAggregator(LabelFree):
+class OneCoinAggregator(CrowdKit):
     """Dawid and Skene's model with one number per robot: how often it is right."""
 
     name: ClassVar[str] = "one_coin"
 
     def method(self) -> Any:
-        """See LabelFree."""
+        """See CrowdKit."""
         from crowdkit.aggregation import OneCoinDawidSkene
 
         return OneCoinDawidSkene(n_iter=100)
 
 
-class GladAggregator(LabelFree):
+class GladAggregator(CrowdKit):
     """GLAD: skill of each robot and difficulty of each question; seconds for 400 questions."""
 
     name: ClassVar[str] = "glad"
 
     def method(self) -> Any:
-        """See LabelFree."""
+        """See CrowdKit."""
         from crowdkit.aggregation import GLAD
 
         return GLAD(n_iter=20)
 
 
-class MaceAggregator(LabelFree):
+class MaceAggregator(CrowdKit):
     """MACE: each robot either knows or spams; seconds for 400 questions."""
 
     name: ClassVar[str] = "mace"
 
     def method(self) -> Any:
-        """See LabelFree."""
+        """See CrowdKit."""
         from crowdkit.aggregation import MACE
 
         return MACE(n_restarts=5, n_iter=30, random_state=self.seed)
@@ -194,3 +221,41 @@ def _implied(coded: FloatArray, posterior: FloatArray) -> tuple[FloatArray, floa
     asked = (coded >= 0).any(axis=1)
     prior = float((posterior[asked].sum() + 1.0) / (asked.sum() + 2.0))
     return confusion, prior
+
+
+def _expectation_maximization(said: FloatArray) -> FloatArray:
+    """Return P(label) of each question (N, 2) by Dawid and Skene, as crowd-kit has it.
+
+    Args:
+        said: Which robot gave which answer (N, K, 2): 1 or 0; each question has an answer.
+    """
+    count, given = said.sum(), said.max(axis=0)
+    p = said.sum(axis=1) / said.sum(axis=(1, 2))[:, None]
+    prior, errors, before = p.mean(axis=0), _errors(said, given, p), -np.inf
+    for _ in range(_ROUNDS):
+        prior = np.maximum(prior, _LEAST)
+        likelihood = np.log(prior) + np.einsum("nka,kat->nt", said, _log(errors))
+        likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
+        p = likelihood / likelihood.sum(axis=1, keepdims=True)
+        prior, errors = np.maximum(p.mean(axis=0), _LEAST), _errors(said, given, p)
+        each = np.einsum("nka,kat->nt", said, _log(errors) + np.log(prior))
+        expected = (p * each).sum()
+        p = np.maximum(p, _LEAST)
+        bound = float((expected - (p * np.log(p)).sum()) / count)
+        if bound - before < _GAIN:
+            break
+        before = bound
+    return p
+
+
+def _errors(said: FloatArray, given: FloatArray, p: FloatArray) -> FloatArray:
+    """Return P(answer | truth) of each robot (K, 2 answers, 2 truths); 0: an answer never given."""
+    errors = np.where(
+        given[:, :, None] > 0.0, np.maximum(np.einsum("nka,nt->kat", said, p), _LEAST), 0.0
+    )
+    return np.asarray(errors / errors.sum(axis=1, keepdims=True))
+
+
+def _log(values: FloatArray) -> FloatArray:
+    """Return logarithms; 0 of 0, which stands for what no robot said."""
+    return np.log(np.where(values > 0.0, values, 1.0))

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import importlib.util
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from cam_aggregator.analysis import with_missing
-from cam_aggregator.base import accuracy
+from cam_aggregator.base import AggregatorError, accuracy
 from cam_aggregator.registry import make_aggregator
 from cam_aggregator.votes import MajorityVote
 from coterie_core.answers import AnswerTable
 
-FAST = ("dawid_skene", "one_coin")
-ALL = (*FAST, "glad", "mace")
+CROWD_KIT = pytest.mark.skipif(
+    importlib.util.find_spec("crowdkit") is None,
+    reason="not installed: crowd-kit; ./coterie setup --with research",
+)
+FAST = ("dawid_skene", pytest.param("one_coin", marks=CROWD_KIT))
+ALL = (*FAST, *(pytest.param(name, marks=CROWD_KIT) for name in ("glad", "mace")))
 
 
 def crowd(skills: list[float], n: int = 300, seed: int = 0) -> AnswerTable:
@@ -111,3 +117,31 @@ def test_three_robots_of_one_mind_are_no_worse_than_the_majority(house, name):
         vote = accuracy(table.truth, MajorityVote().p_yes(table))
         lost.append(vote - accuracy(table.truth, aggregator.p_yes(table)))
     assert np.mean(lost) <= 0.01
+
+
+@CROWD_KIT
+@pytest.mark.parametrize("seed", range(12))
+def test_dawid_and_skene_is_that_of_crowd_kit(seed):
+    crowdkit, pandas = pytest.importorskip("crowdkit.aggregation"), pytest.importorskip("pandas")
+    rng = np.random.default_rng(seed)
+    table = crowd(list(rng.uniform(0.05, 0.98, int(rng.integers(2, 7)))), n=60, seed=seed)
+    answers = table.answers.astype(int)
+    if seed % 4 == 1:
+        answers[:, 0] = 1  # never says no
+    questions, robots = np.nonzero(rng.random(answers.shape) < (0.6 if seed % 2 else 1.0))
+    given = answers[questions, robots]
+    p = make_aggregator("dawid_skene").posterior(questions, robots, given, len(table))
+    frame = pandas.DataFrame({"task": questions, "worker": robots, "label": given})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = crowdkit.DawidSkene(n_iter=100).fit_predict_proba(frame)
+    expected = np.full(len(table), 0.5)
+    expected[np.asarray(theirs.index, dtype=int)] = theirs[1].to_numpy(dtype=float)
+    assert p == pytest.approx(expected, abs=1e-12)
+
+
+def test_without_crowd_kit_its_methods_tell_how_to_install_it(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(AggregatorError, match=r"glad needs crowd-kit.*--with research"):
+        make_aggregator("glad")
+    assert make_aggregator("dawid_skene").name == "dawid_skene"

@@ -9,11 +9,10 @@ from typing import NoReturn
 
 import typer
 
-from coterie_bench.common.command import commands
-from coterie_bench.figures.catalog import BENCHES
 from coterie_bringup.errors import NO_WORKSPACE
+from coterie_cli.commands import commands
 from coterie_cli.groups import demos, machine, maps, models, permits, requests, robots, teams, why
-from coterie_cli.options import PASS_THROUGH
+from coterie_cli.research import add_study
 
 app = typer.Typer(
     name="coterie",
@@ -23,39 +22,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-bench_app = typer.Typer(help="Benchmarks of the papers, without ROS.", no_args_is_help=True)
-for group in (demos, teams, requests, why, maps, models, machine):
+for group in (demos, teams, requests, why, maps, machine):
     app.add_typer(group.app)
-app.add_typer(bench_app, name="bench")
 app.add_typer(teams.team_app, name="team")
 app.add_typer(models.model_app, name="model")
 app.add_typer(robots.robot_app, name="robot")
 app.add_typer(permits.permits_app, name="permits")
 app.add_typer(permits.log_app, name="log")
-
-LAB_BENCH = "Work of a team in the same houses, directly and through a lab of real interfaces."
-
-
-def _add_bench(name: str, text: str) -> None:
-    """Make `coterie bench NAME` of a bench that reads its own command line."""
-
-    @bench_app.command(name, context_settings=PASS_THROUGH, help=f"{text} See `--help`.")
-    def bench(context: typer.Context) -> None:
-        from coterie_bench.figures.catalog import run_bench
-
-        raise typer.Exit(run_bench(name, context.args))
-
-
-for _name, _bench in BENCHES.items():
-    _add_bench(_name, _bench.help)
-
-
-@bench_app.command("lab", context_settings=PASS_THROUGH, help=f"{LAB_BENCH} See `--help`.")
-def bench_lab(context: typer.Context) -> None:
-    """Run the bench of whole teams, whose commands only this package knows."""
-    from coterie_cli.lab_bench.command import main as bench
-
-    raise typer.Exit(bench(context.args))
+for _name in ("bench", "play", "annotate", "whatif", "prompt"):
+    add_study(app, _name)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -26,7 +26,6 @@ LIBRARIES = (
     "open3d-cpu",
     "pydantic",
     "openai",
-    "crowd-kit",
     "rich",
     "typer",
 )

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from coterie_cli.record_live import CASSETTE, DECISIONS_TOPIC, PARAMETERS
-from coterie_cli.whatif.kept import CannotReplay, KeptNodes, from_json, kept_nodes
-from coterie_cli.whatif.tasks import TaskAgain, TaskEnd
+from coterie_cli.rerun.kept import CannotReplay, KeptNodes, from_json, kept_nodes
+from coterie_cli.rerun.tasks import TaskAgain, TaskEnd
 from coterie_core.ask_back.decision import JudgeRequest
 from coterie_core.language import tracing
 from coterie_core.recording.mcap_file import McapFile

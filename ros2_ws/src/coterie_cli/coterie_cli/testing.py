@@ -1,5 +1,7 @@
 """``./coterie test``: lint, types, ROS-free tests, ROS tests, and a table of how they went.
 
+The tests of the studies come last, within `STUDIES_BUDGET`, where the studies are set up.
+
 Linters and type checks run in the background of the ROS-free tests; tests run in as many
 processes as there are cores, and ROS tests, which wait a lot, in one more. Up to three tests of
 either kind that failed run once more, alone: they are named, and so is what the second try showed.
@@ -7,8 +9,10 @@ either kind that failed run once more, alone: they are named, and so is what the
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -31,6 +35,12 @@ KEEPS_FAILED = ("--cache-clear", "-o", "cache_dir=.pytest_cache/again")
 FAILED_TESTS = Path(".pytest_cache/again/v/cache/lastfailed")
 #: So many failed tests of a part run again; more of them are no matter of a busy machine.
 MOST_AGAIN = 3
+#: The tests of research/ are ended after this time [s].
+STUDIES_BUDGET = 1500.0
+#: Exit code of a part that did not end in its time, as of timeout(1).
+OUT_OF_TIME = 124
+#: Folders with the product's tests.
+PRODUCT = ("tests", "ros2_ws/src")
 #: Libraries that would start a thread per core in each of the test processes.
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -46,12 +56,14 @@ class Part:
         again: Whether a few failed tests run once more, alone. It is for tests over real
             middleware, processes and browsers, whose deadlines are in seconds of a machine that
             others use as well.
+        budget: Longest time that it may take [s]; None: any.
     """
 
     name: str
     command: tuple[str, ...]
     background: bool = False
     again: bool = False
+    budget: float | None = None
 
 
 @dataclass(frozen=True)
@@ -85,6 +97,8 @@ class Outcome:
         """The word for the table."""
         if self.selected_nothing:
             return "no test matched"
+        if self.part.budget is not None and self.code == OUT_OF_TIME:
+            return f"failed (not done in {self.part.budget:.0f} s)"
         tries = f", {len(self.again)} at the second try" if self.again else ""
         return f"passed{tries}" if self.passed else f"failed (exit code {self.code})"
 
@@ -117,7 +131,9 @@ def typed_targets(root: Path) -> list[str]:
     """Return the directories that mypy checks, relative to ``root``."""
     packages = (root / "ros2_ws" / "src").glob("*/*/__init__.py")
     targets = [str(path.parent.relative_to(root)) for path in packages]
-    return [*sorted(targets), "tools"]
+    studies = [str(path.parent.relative_to(root)) for path in root.glob("research/*/__init__.py")]
+    studies += [str(path.relative_to(root)) for path in root.glob("research/*.py")]
+    return [*sorted(targets), "tools", *sorted(studies)]
 
 
 def processes() -> int:
@@ -159,10 +175,38 @@ def parts(
         Part("ruff check", (ruff, "check", "."), background=True),
         Part("ruff format", (ruff, "format", "--check", "."), background=True),
         Part("mypy", (_tool("mypy"), *typed_targets(root)), background=True),
-        Part("tests without ROS", (pytest, *_spread(), "-m", "not ros"), again=True),
+        Part("tests without ROS", (pytest, *_spread(), "-m", "not ros", *PRODUCT), again=True),
         # More than half of their time they wait: for simulated time, discovery, deadlines.
-        Part("tests with ROS", (pytest, *_spread(1), "-m", "ros"), again=True),
+        Part("tests with ROS", (pytest, *_spread(1), "-m", "ros", *PRODUCT), again=True),
+        *([] if studies_missing(root) else [_studies(pytest)]),
     ]
+
+
+def _studies(pytest: str) -> Part:
+    command = (pytest, *_spread(), "research/tests")
+    return Part("tests of the studies", command, again=True, budget=STUDIES_BUDGET)
+
+
+def studies_missing(root: Path) -> str:
+    """Return why the tests of research/ cannot run; empty where they can."""
+    if not (root / "research" / "tests").is_dir():
+        return "there is no research/ here"
+    absent = absent_studies(root)
+    return f"not installed: {', '.join(absent)}; ./coterie setup --with research" if absent else ""
+
+
+def absent_studies(root: Path) -> list[str]:
+    """Return the packages of requirements/research.txt that are not installed here."""
+    absent = []
+    for line in (root / "requirements" / "research.txt").read_text("utf-8").splitlines():
+        match = re.match(r"[A-Za-z0-9_.-]+(?===)", line)
+        if match is None or match[0] in absent:
+            continue
+        try:
+            importlib.metadata.version(match[0])
+        except importlib.metadata.PackageNotFoundError:
+            absent.append(match[0])
+    return absent
 
 
 def run(todo: Sequence[Part], root: Path, console: Console) -> list[Outcome]:
@@ -202,10 +246,18 @@ def run(todo: Sequence[Part], root: Path, console: Console) -> list[Outcome]:
 def _shown(part: Part, root: Path, console: Console) -> Outcome:
     console.rule(part.name, align="left")
     started = time.monotonic()
-    done = subprocess.run(
-        part.command, cwd=root, stdin=subprocess.DEVNULL, env=_environment(part), check=False
-    )
-    return Outcome(part, done.returncode, time.monotonic() - started)
+    try:
+        code = subprocess.run(
+            part.command,
+            cwd=root,
+            stdin=subprocess.DEVNULL,
+            env=_environment(part),
+            timeout=part.budget,
+            check=False,
+        ).returncode
+    except subprocess.TimeoutExpired:
+        code = OUT_OF_TIME
+    return Outcome(part, code, time.monotonic() - started)
 
 
 def _alone(part: Part, tests: Sequence[str]) -> Part:
@@ -265,6 +317,8 @@ def run_tests(marker: str | None, keyword: str | None, paths: Sequence[str]) -> 
         for test in outcome.again:
             passed = "passed then" if outcome.passed else "ran once more"
             console.print(f"failed at first, {passed}: {test}", markup=False, soft_wrap=True)
+    if not (marker or keyword or paths) and (why := studies_missing(root)):
+        console.print(f"The tests of the studies did not run: {why}.", soft_wrap=True)
     if any(outcome.selected_nothing for outcome in outcomes):
         console.print(
             "No test matched: check the expressions of -m and -k and the paths "

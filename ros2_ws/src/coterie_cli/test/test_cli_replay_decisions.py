@@ -15,8 +15,8 @@ pytest.importorskip("coterie_msgs")
 from coterie_cli.record_live import CASSETTE, DECISIONS_TOPIC, DECISIONS_TYPE, PARAMETERS
 from coterie_cli.replay import ReplayOptions, replay
 from coterie_cli.replay_decisions import Made, _of_cassette, decide_again, differences, show
-from coterie_cli.whatif.kept import CannotReplay, kept_nodes
-from coterie_cli.whatif.tasks import TaskAgain
+from coterie_cli.rerun.kept import CannotReplay, kept_nodes
+from coterie_cli.rerun.tasks import TaskAgain
 from coterie_core.language import ModelProfile
 from coterie_core.recording.mcap_file import McapFile
 from coterie_core.recording.mcap_log import McapLog

@@ -16,7 +16,6 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.team_client import FoundObjects, TeamAnswer
 from coterie_cli.figures.tour import cloud_points, draw, legs
-from coterie_cli.lab_bench.sessions import make_house
 from coterie_cli.tour.command import TourOptions, marked, results_table, tour_team
 from coterie_cli.tour.map_watch import MapWatch, Shown
 from coterie_cli.tour.record import Asked, TourRecord, questions_of_house
@@ -71,7 +70,8 @@ def test_questions_have_their_truth_and_go_to_different_parts_of_the_team(house)
 
 
 def test_what_may_be_understood_in_two_ways_is_not_asked() -> None:
-    truth = make_house(51044, 4, look=False).truth()
+    house = {"kind": "embedded", "seed": 51044, "floors": 1, "rooms": 4}
+    truth = make_world(house).truth()
     asked = {one.text for seed in range(100) for one in questions_of_house(truth, seed)}
     labels = {thing.label.top for thing in truth.objects.values()}
     assert {"bed", "cabinet", "wall cabinet", "table", "coffee table"} <= labels

@@ -35,7 +35,7 @@ class Site:
 
     Args:
         handlers: What answers which path.
-        files: Path -> name of a file in `data`.
+        files: Path -> name of a file in `data`, or the absolute path of another one.
         host: Address to serve at; the loopback address: this machine alone.
         port: Where; None: the first free one from 8080 on; 0: any.
         frames: Where a frame in the page may come from, as a Content-Security-Policy says it.

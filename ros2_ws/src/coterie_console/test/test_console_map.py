@@ -1,11 +1,9 @@
-"""What is drawn of a map, which box a click means, and how objects are searched."""
+"""What is drawn of a map, and which box a click means."""
 
 import numpy as np
 import pytest
 
 from coterie_console.map_shapes import load_cloud, map_shapes
-from coterie_console.objects import NO_LABEL, NO_ROOM, ObjectIndex
-from coterie_console.suggest import suggest
 from coterie_console.text import escaped, natural, plain
 from coterie_core.geometry import Box
 from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
@@ -99,36 +97,8 @@ def test_clouds_are_read_thinned_and_refused(tmp_path):
         load_cloud(tmp_path / "bad.ply", np.zeros(3))
 
 
-def test_search_by_words_label_and_room():
-    graph = house()
-    graph.rooms["r1"].name = "study"  # two rooms of one name stay apart
-    graph.add_object(thing("", "", (0, 0, 0)))
-    index = ObjectIndex(graph)
-    assert index.find() == ["desk-2", "desk-10", "lamp", ""]
-    assert index.find("DESK 10") == ["desk-10"] and index.find("desk study lamp") == []
-    assert index.find(label="lamp") == ["lamp"] and index.find(room="r0") == ["desk-2", "desk-10"]
-    assert [c.text for c in index.labels] == [f"{NO_LABEL} (1)", "desk (2)", "lamp (1)"]
-    assert index.rooms[0].text == f"{NO_ROOM} (2)"
-    assert index.name("desk-2") == "desk-2" and index.name("lamp") == "lamp"
-    assert "not in the map" in index.name("x") and index.details("x") == []
-
-
-def test_choices_never_look_the_same():
-    graph = SceneGraph()
-    for k, label in enumerate(["a\n", "a ", "a", "\u202ea", "x" * 500, "x" * 501]):
-        graph.add_object(thing(str(k), label, (0, 0, 0)))
-    texts = [choice.text for choice in ObjectIndex(graph).labels]
-    assert len(set(texts)) == 6 and max(map(len, texts)) < 60
-
-
 def test_text_of_others_is_only_text():
     odd = '<img src=x onerror="alert(1)">\n\x1b[2J\u202e 🪑 &amp;'
     assert escaped(odd) == "&lt;img src=x onerror=&quot;alert(1)&quot;&gt; ·[2J· 🪑 &amp;amp;"
     assert plain("a" * 10_000, 8) == "a" * 7 + "…" and plain("") == ""
     assert sorted(["obj10", "obj9", "a", "9" * 5000], key=natural)[1:3] == ["a", "obj9"]
-
-
-def test_a_suggestion_is_what_the_rules_find():
-    found = suggest(house(), "q1", "a desk")
-    assert set(found.ids) == {"desk-2", "desk-10"} and found.explanation
-    assert suggest(house(), "q1", "a bicycle").ids == ()

@@ -616,6 +616,7 @@ def test_the_map_in_space_follows_map_and_robots():
     import time
     import urllib.request
 
+    pytest.importorskip("viser")
     from coterie_console.team.space import SpacePage
 
     state = state_of()

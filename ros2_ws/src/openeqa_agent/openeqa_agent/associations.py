@@ -26,7 +26,7 @@ class Associated:
 
 @cache
 def load_associations() -> dict[str, Associated]:
-    """Return word -> labels, as `tools/derive_object_uses.py` wrote them.
+    """Return word -> labels, as `research/tools/derive_object_uses.py` wrote them.
 
     Raises:
         ValueError: A line of the data file is broken.

@@ -18,11 +18,11 @@ from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TransformS
 from nav_msgs.msg import OccupancyGrid, Odometry
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
-from coterie_bench.sensing.sensed_house import CAMERA, OPTICAL, SensedHouse
 from coterie_core.geometry import Pose, yaw_to_quaternion
 from coterie_core.observation import Observation
 from coterie_core.recording.images import encode_depth
 from coterie_core.scene import SceneGraph
+from coterie_fixtures.sensed_house import CAMERA, OPTICAL, SensedHouse
 from coterie_msgs.msg import ImageDetections, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from coterie_cli.options import PASS_THROUGH, TEAM, Domain, Model, Out
+from coterie_cli.options import TEAM, Domain, Model, Out
 
 app = typer.Typer()
 
@@ -102,11 +102,3 @@ def tour(
         find=tuple(find or ()),
     )
     raise typer.Exit(run(options))
-
-
-@app.command("play", context_settings=PASS_THROUGH)
-def play(context: typer.Context) -> None:
-    """Be one of the agents, in the terminal or the browser; `--help` shows its options."""
-    from coterie_console.play import main as run
-
-    raise typer.Exit(run(context.args))

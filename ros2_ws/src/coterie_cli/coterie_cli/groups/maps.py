@@ -256,36 +256,6 @@ def map_command(
 
 
 @app.command()
-def annotate(
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="MAP", help="Path of the map: our JSON, Voxeland's, or spark-dsg."),
-    ],
-    queries: Annotated[
-        Path | None,
-        typer.Option(
-            help="Path of the queries (YAML); default: those of the map's data set, or "
-            "beside the map."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Path of the answers (JSON); default: those of the data set, or beside the map."
-        ),
-    ] = None,
-    port: Port = None,
-    show: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
-    ] = True,
-) -> None:
-    """Write down, in the browser, which objects of a map answer which queries."""
-    from coterie_console.annotate import annotate as run
-
-    run(file, queries=queries, out=out, port=port, show=show)
-
-
-@app.command()
 def resume(
     files: Annotated[
         list[Path],

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from coterie_console.map_view import MapView
 from coterie_console.team.fences import walls
+from coterie_console.team.page import Refused
 from coterie_console.team.state import ConsoleState
 from coterie_console.text import plain
-from coterie_console.web import WebPage
+
+if TYPE_CHECKING:
+    from coterie_console.map_view import MapView
 
 _PERIOD = 0.2
 """How often robots are moved [s]."""
@@ -26,9 +28,19 @@ class SpacePage:
 
     Raises:
         PageError: No port is free.
+        Refused: What draws it is not installed.
     """
 
     def __init__(self, state: ConsoleState) -> None:
+        try:
+            from coterie_console.map_view import MapView
+            from coterie_console.web import WebPage
+        except ModuleNotFoundError as missing:
+            raise Refused(
+                f"the map in 3D needs {missing.name}, not installed here; "
+                "./coterie setup --with research"
+            ) from None
+        self._draw = MapView
         self._state = state
         self.page = WebPage(f"{plain(state.team)} in 3D")
         self._drawn = 0
@@ -52,7 +64,7 @@ class SpacePage:
             self._drawn, self._due = version, now + _REDRAW
             self.page.server.scene.reset()
             self._robots = {}
-            self._view = MapView(self.page.server, self._state.scene)
+            self._view = self._draw(self.page.server, self._state.scene)
             self._fence(self._view)
         if self._view is None:
             return

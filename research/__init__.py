@@ -1,0 +1,1 @@
+"""Studies with Coterie: benches of the papers, play, annotation, what-if."""

@@ -1,0 +1,1 @@
+"""`./coterie annotate`: which objects of a map answer which queries."""

@@ -1,0 +1,1 @@
+"""`./coterie play`: a person is one of the agents."""

@@ -1,0 +1,1 @@
+"""Programs that derive the tables of the product and measure what they are worth."""
