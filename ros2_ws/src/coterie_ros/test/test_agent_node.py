@@ -260,6 +260,10 @@ def test_without_autostart_it_waits_for_the_lifecycle_services(ros):
         request = ChangeState.Request(transition=Transition(id=number))
         assert ros.result(change.call_async(request)).success
         assert node.state_label == label
+    for number in (Transition.TRANSITION_CLEANUP, Transition.TRANSITION_CONFIGURE, 77):
+        request = ChangeState.Request(transition=Transition(id=number))
+        assert not ros.result(change.call_async(request)).success
+        assert node.state_label == "active"
 
 
 @pytest.mark.parametrize(

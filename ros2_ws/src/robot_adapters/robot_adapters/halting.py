@@ -83,6 +83,10 @@ class Halt:
         for server in self._servers:
             self._safely(server.name, partial(server.ask, self._last))
 
+    def remind(self) -> None:
+        """Go on asking who has not answered: it may have been started again; from any thread."""
+        self._until = time.monotonic() + _REMEMBER
+
     def forget(self) -> None:
         """Ask no server any more that comes into sight later; from any thread."""
         self._until = 0.0
