@@ -19,13 +19,14 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 
 from coterie_core.plain_data import MAX_ERROR_CHARS, shorten
+from coterie_core.stop import one_line
 from coterie_ros import serving
 from coterie_ros.diagnostics import Diagnostics
 from coterie_ros.loop import LoopThread
 from coterie_ros.parameters import Parameters, ParameterSpec, declare
 from coterie_ros.private_rclpy import require_private_rclpy
 from coterie_ros.qos import profile
-from coterie_ros.safe_publisher import SafePublisher
+from coterie_ros.safe_publisher import RCLError, SafePublisher
 from coterie_ros.subscribing import subscribe
 from coterie_ros.urgent import Urgent
 from coterie_ros.waitables import Survivor
@@ -243,7 +244,12 @@ class AgentNode(LifecycleNode):
         leaves = number in _LEAVES_ACTIVE if not label else label in ("deactivate", "shutdown")
 
         def change() -> None:
-            response = self._change_state(request, ChangeState.Response())
+            try:
+                response = self._change_state(request, ChangeState.Response())
+            except RCLError as error:  # from this state nothing leads there; the node goes on
+                why = f"transition {label or number} from {self.state_label}"
+                self.problem(f"change_state: {why}: {one_line(str(error))}")
+                response = ChangeState.Response(success=False)
             serving.send_response(self, "change_state", self._send_change, response, header)
 
         if self._wound_down_by is not None:  # it leaves the state already

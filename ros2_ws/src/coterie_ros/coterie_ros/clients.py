@@ -275,13 +275,14 @@ class ActionClient:
 
         A server that has not got to the goal yet does not know it either, and begins it later.
         """
+        known = attempt.accepted  # what it accepts after the cancel is not gone
         answer = await _sent(self._node, attempt.handle.cancel_goal_async)
         try:
             response = await in_time(answer.wait(), timeout)
         except asyncio.TimeoutError:
             return False
         if response.return_code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID:
-            return attempt.accepted
+            return known
         return response.return_code != CancelGoal.Response.ERROR_REJECTED
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from rclpy.clock import Clock, ClockType
+from rclpy.timer import Timer
 from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool
 
@@ -33,8 +36,9 @@ _NAMED = 5.0
 """How long before its call somebody may have been named [s]."""
 _BEHIND = 30.0
 """How long after the thread of stops the node's own executor may hear the same stop [s]."""
-_TWICE = 0.5
-"""Within so long the same stop comes by a subscription of each reliability [s]."""
+_ANSWERS = 0.5
+"""How long the thread of stops may take to answer before the node's executor obeys a stop [s]."""
+_LOOK = 0.02  # [s]
 STOPPED = "stopped"
 """Topic, latched, that tells whether a robot is stopped (std_msgs/Bool)."""
 _DURABLE = 1.0
@@ -86,7 +90,7 @@ class StopServer:
             node.at_end(thread.shutdown)
         self._stops, self._seen = dict.fromkeys(robots, 0), dict.fromkeys(robots, 0)
         self._named: dict[str, tuple[str, float]] = {}
-        self._obeyed: deque[tuple[tuple[str, str], float]] = deque(maxlen=100)
+        self._obeyed: deque[tuple[tuple[str, str], float]] = deque(maxlen=1000)
         self._told = {
             robot: node.publisher(Bool, prefix + STOPPED, "latched")
             for robot, prefix in robots.items()
@@ -150,19 +154,28 @@ class StopServer:
             self._stop(robots, by, reason)
 
         def heard(message: String) -> None:
-            key, now = (topic, str(message.data)), monotonic()
-            if not any(k == key and now - at < _TWICE for k, at in tuple(self._obeyed)):
-                self._obeyed.append((key, now))
-            obey(key[1])
+            self._obeyed.append(((topic, str(message.data)), monotonic()))
+            obey(str(message.data))
+
+        pending: list[Timer] = []  # one look at most: what comes meanwhile stops the same robots
 
         def heard_beside(message: String) -> None:
-            key, now = (topic, str(message.data)), monotonic()
-            for one in tuple(self._obeyed):
-                if one[0] == key and now - one[1] < _BEHIND and self._node.urgent.alive:
-                    with contextlib.suppress(ValueError):
-                        self._obeyed.remove(one)
+            key, came, answered = (topic, str(message.data)), monotonic(), threading.Event()
+
+            def look() -> None:
+                alive = self._node.urgent.alive
+                obeyed = any(k == key and came - at < _BEHIND for k, at in tuple(self._obeyed))
+                missed = not (alive and answered.is_set() and obeyed)
+                if alive and missed and monotonic() - came < _ANSWERS:
                     return
-            obey(key[1])
+                self._node.destroy_timer(pending.pop())
+                if missed:
+                    obey(key[1])
+
+            if not pending:
+                self._node.urgent.post(answered.set)
+                steady = Clock(clock_type=ClockType.STEADY_TIME)
+                pending.append(self._node.create_timer(_LOOK, look, clock=steady))
 
         # A reliable subscription does not hear a button that sends best effort; one of best effort
         # may miss what a reliable publisher would have sent again.
@@ -170,6 +183,7 @@ class StopServer:
             self._beside.create_subscription(String, topic, heard, profile(qos))
         second = self._node.create_subscription(String, topic, heard_beside, profile("sensor_data"))
         self._node.at_end(lambda: self._node.destroy_subscription(second))
+        self._node.at_end(lambda: pending and self._node.destroy_timer(pending.pop()))
 
     def _stop(self, robots: Sequence[str], by: str, reason: str) -> None:
         fresh = [robot for robot in robots if self.latches[robot].stop(by or "somebody", reason)]
@@ -234,8 +248,10 @@ class StopServer:
         self._node.get_logger().info(f"{robot}: {message} by {by}")
 
         def keep() -> None:
-            self._keep(robot)
-            answer(latch.trouble or message)
+            try:
+                self._keep(robot)
+            finally:
+                answer(latch.trouble or message)
 
         # Whoever asked is to hear what went wrong, and a stop must not wait for the disk meanwhile.
         self._disk.submit(keep)

@@ -14,7 +14,8 @@ import pytest
 pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
-from action_msgs.msg import GoalStatus
+from action_msgs.msg import GoalStatus, GoalStatusArray
+from action_msgs.srv import CancelGoal
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import MultiThreadedExecutor
@@ -260,6 +261,10 @@ def test_without_autostart_it_waits_for_the_lifecycle_services(ros):
         request = ChangeState.Request(transition=Transition(id=number))
         assert ros.result(change.call_async(request)).success
         assert node.state_label == label
+    for number in (Transition.TRANSITION_CLEANUP, Transition.TRANSITION_CONFIGURE, 77):
+        request = ChangeState.Request(transition=Transition(id=number))
+        assert not ros.result(change.call_async(request)).success
+        assert node.state_label == "active"
 
 
 @pytest.mark.parametrize(
@@ -431,6 +436,42 @@ def test_a_goal_that_begins_after_it_was_given_up_is_cancelled(ros, client, give
         ros.spin_until(lambda: client.loop.running <= 1)  # and then it is left alone
     finally:
         late.close()
+
+
+def test_a_goal_that_is_accepted_between_a_cancel_and_its_answer_is_cancelled_again(ros, client):
+    """Only then does the server know it; its earlier answer, read later, tells nothing of it."""
+    server = ros.node("server")
+    impl, goals, cancels = Explore.Impl, [], []
+    qos = profile("latched")
+    ends = [
+        server.create_publisher(impl.FeedbackMessage, "explore/_action/feedback", 10),
+        server.create_publisher(GoalStatusArray, "explore/_action/status", qos),
+        server.create_service(
+            impl.GetResultService, "explore/_action/get_result", lambda _, answer: answer
+        ),
+    ]
+
+    def later(kind, name, take):
+        service = server.create_service(kind, f"explore/_action/{name}", lambda request, _: request)
+        send = service.send_response
+        service.send_response = lambda request, header: take(send, header)
+
+    def cancelled(send, header):
+        if not cancels:
+            goals[0][0](impl.SendGoalService.Response(accepted=True), goals[0][1])
+        unknown, none = CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID, CancelGoal.Response.ERROR_NONE
+        send(CancelGoal.Response(return_code=none if cancels else unknown), header)
+        cancels.append(header)
+
+    later(impl.SendGoalService, "send_goal", lambda send, header: goals.append((send, header)))
+    later(CancelGoal, "cancel_goal", cancelled)
+    action = ActionClient(client, Explore, "explore")
+    run = client.run(action.run(Explore.Goal(), accept_timeout=0.5, attempts=1))
+    with pytest.raises(NoAnswer, match="no server accepted"):
+        ros.result(run)
+    ros.spin_until(lambda: len(cancels) == 2, what="a cancel of what was accepted")
+    ros.spin_until(lambda: client.loop.running <= 1, what="the end of it")
+    assert ends
 
 
 def test_clients_outlive_deactivations_amid_their_goals(ros, worker):

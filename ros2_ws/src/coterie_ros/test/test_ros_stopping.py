@@ -16,6 +16,7 @@ from std_srvs.srv import SetBool
 
 from coterie_core.skills import Outcome, SkillResult
 from coterie_ros.agent_node import AgentNode
+from coterie_ros.executors import make_executor, spin, wind_down
 from coterie_ros.qos import profile
 from coterie_ros.stopping import RobotStopped, StopServer, StopWatch
 
@@ -173,3 +174,43 @@ def test_a_stop_does_not_wait_while_a_release_waits_for_the_disk(ros):
     finally:
         node.free.set()
     assert ros.result(answer).message == "released"
+
+
+def test_a_stop_that_was_said_again_and_again_does_not_come_back_after_its_release(ros):
+    """The node's own executor is busy meanwhile, and hears of all of it when that is over."""
+    person, node = ros.node("person"), Mover("mover", context=ros.context)
+    executor = make_executor(ros.context)
+    executor.add_node(node)
+    busy, over = threading.Event(), threading.Event()
+
+    def run():
+        spin(executor, ros.context, until=lambda: node.state_label == "active")
+        node.free.set()
+        spin(executor, ros.context, until=busy.is_set)
+        over.wait(60.0)  # what runs in the executor takes long
+        over.clear()
+        spin(executor, ros.context, until=over.is_set)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        stop = person.create_publisher(String, "ada/stop", profile("messages"))
+        call = person.create_client(SetBool, "ada/stop")
+        ros.wait_for_matched(call)
+        ros.wait_for_matched(stop, count=3)
+        busy.set()
+        for _ in range(3):
+            stop.publish(String(data="anna"))
+        ros.spin_until(lambda: len(node.halted) == 6, what="the stops, by both subscriptions")
+        answer = ros.result(call.call_async(SetBool.Request(data=False)))
+        assert answer.message == "released"
+        over.set()
+        ros.spin_until(lambda: not over.is_set())
+        ros.spin(1.5)
+        assert not node.stops.refusal("ada") and len(node.halted) == 6
+    finally:
+        over.set()
+        thread.join()
+        wind_down([node], executor, ros.context)
+        node.destroy_node()
+        executor.shutdown()

@@ -77,11 +77,19 @@ class Halt:
         """
         self._last += 1
         self._until = time.monotonic() + _REMEMBER
-        self._safely("zero velocities", self._zero)
+        self.zero()
         if self._event is not None:
             self._safely("MoveIt's stop", partial(self._event.publish, String(data="stop")))
         for server in self._servers:
             self._safely(server.name, partial(server.ask, self._last))
+
+    def zero(self) -> None:
+        """Command zero velocity and cancel nothing; never raises."""
+        self._safely("zero velocities", self._zero)
+
+    def remind(self) -> None:
+        """Go on asking who has not answered: it may have been started again; from any thread."""
+        self._until = time.monotonic() + _REMEMBER
 
     def forget(self) -> None:
         """Ask no server any more that comes into sight later; from any thread."""

@@ -310,6 +310,9 @@ class AdapterNode(AgentNode):
             SkillRefused: A server does not say that it has ended what was cancelled.
         """
         end = time.monotonic() + _SETTLE
+        for one in self._halts:
+            if one.unanswered:
+                one.remind()
         while open_ := {name for one in self._halts for name in one.unanswered}:
             if time.monotonic() > end:
                 raise SkillRefused(

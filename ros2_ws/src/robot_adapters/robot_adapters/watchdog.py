@@ -60,6 +60,11 @@ _AGAIN = 0.2
 """Time between halts of a robot whose adapter does not answer for it [s]."""
 _BESIDE = 1.0
 """Time between halts of a stopped robot whose adapter holds the stop as well [s]."""
+_UNREAD = 0.5
+"""How long such a robot has a goal before that is cancelled [s]: word of a release may wait to be
+read, and the goal be what came after it."""
+_AT_ONCE = 100_000_000
+"""So long before a stop an answer to it may come in [ns]: threads take turns."""
 _LEAST = 5.0
 """How long a robot is halted at least after its adapter went silent [s]."""
 _QUIET = 1.0
@@ -91,14 +96,17 @@ class Watchdog:
         self._heard, self._silent = False, 0.0
         self._lost = ""  # why the robot is halted, for want of its adapter
         self._stands = False  # it has been halted for long enough since
-        self._since = self._busy = self._sent = self._told = 0.0
+        self._since = self._busy = self._open_for = self._sent = self._told = 0.0
         self._stopped, self._pending, self._asked = False, "", 0.0
+        self._answered = 0  # when word came last that the robot is stopped [ns]
         self._stops: deque[tuple[int, str]] = deque(maxlen=50)  # when sent, and what they say
         self._looked, self._said = time.monotonic(), ""
         self._closing = 0.0
         team = node.get_namespace().rpartition("/")[0]
         self._on(Header, HEARTBEAT, self._on_beat, profile(BEATS))
-        self._on(Bool, STOPPED, self._on_stopped, profile("latched"))
+        qos = profile("latched")
+        qos.depth = 100  # a release soon after a stop must not hide that the stop was answered
+        self._on(Bool, STOPPED, self._on_stopped, qos)
         for topic in (f"{team}/{STOP}", STOP):
             # Best effort fits every publisher; what is reliable comes again where it got lost.
             for reliability in (ReliabilityPolicy.BEST_EFFORT, ReliabilityPolicy.RELIABLE):
@@ -147,30 +155,33 @@ class Watchdog:
     # -- what it hears -------------------------------------------------------------------------
 
     def _on(
-        self, kind: Any, topic: str, hear: Callable[[Any, int], object], qos: QoSProfile
+        self, kind: Any, topic: str, hear: Callable[[Any, int, int], object], qos: QoSProfile
     ) -> None:
         def guarded(message: Any, info: Any) -> None:
-            self._safely(topic, partial(hear, message, int(info["source_timestamp"])))
+            times = (int(info["source_timestamp"]), int(info["received_timestamp"]))
+            self._safely(topic, partial(hear, message, *times))
 
         # A publisher that fits the other one of two subscriptions is no trouble to tell.
         events = SubscriptionEventCallbacks(use_default_callbacks=False)
         self.node.create_subscription(kind, topic, guarded, qos, event_callbacks=events)
 
-    def _on_beat(self, message: Header, sent: int) -> None:
+    def _on_beat(self, message: Header, sent: int, came: int) -> None:
         self._heard, self._silent = True, 0.0
 
-    def _on_stop(self, message: String, sent: int) -> None:
+    def _on_stop(self, message: String, sent: int, came: int) -> None:
         stop = (sent, str(message.data))
         if stop in self._stops:
             return  # by the other subscription; its robot may have been released since
         self._stops.append(stop)
+        if self._answered and came < self._answered + _AT_ONCE:
+            return  # the adapter has obeyed it, and may have been released since
         self._send()
         if not self._stopped and not self._pending:
             self._pending, self._asked = stop[1] or "somebody", time.monotonic()
 
-    def _on_stopped(self, message: Bool, sent: int) -> None:
+    def _on_stopped(self, message: Bool, sent: int, came: int) -> None:
         if bool(message.data):
-            self._stopped, self._pending = True, ""
+            self._stopped, self._pending, self._answered = True, "", came
         elif self._stopped and not self._pending:
             self._stopped = False
             self._halt.forget()
@@ -200,11 +211,19 @@ class Watchdog:
             self._say(f"{self._lost}: halting the robot")
             self._say_halted.publish(String(data=f"the watchdog halted the robot: {self._lost}"))
         if self._open():
-            self._busy = now
+            self._busy, self._open_for = now, self._open_for + min(passed, _LATE)
+        else:
+            self._open_for = 0.0
         if self._lost and not self._stands:
             # What is begun later is a person's, who moves the robot without its adapter.
             self._stands = now - self._since > _LEAST and now - self._busy > _QUIET
-        if now - self._sent >= self._pause(alive):
+        pause = self._pause(alive)
+        if now - self._sent < pause:
+            pass
+        elif pause == _BESIDE and self._open_for < _UNREAD:
+            self._sent = now
+            self._halt.zero()
+        else:
             self._send()
         if now - self._told >= _TELL:
             self._told = now

@@ -10,6 +10,7 @@ pytest.importorskip("rclpy")
 pytest.importorskip("nav2_msgs")
 pytest.importorskip("coterie_msgs")
 
+from action_msgs.srv import CancelGoal
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from nav2_msgs.action import NavigateToPose
@@ -160,6 +161,26 @@ def test_a_goal_from_before_a_stop_does_not_begin_after_its_release(ros):
     assert not rig.base.goals.get("navigate_to_pose")
     assert ros.result(call).message == "released"
     drive(rig)  # what is sent after the release begins
+
+
+def test_a_server_that_was_started_again_is_asked_again(ros):
+    rig = rig_of(ros)
+    name = "wait/_action/cancel_goal"
+    hung = ros.node("hung", "/porter")
+    hung.create_service(CancelGoal, name, lambda _, answer: answer).send_response = lambda *_: None
+    halts = rig.adapter._halts
+    ros.spin_until(lambda: all(s.there for h in halts for s in h._servers if s.name == "wait"))
+    rig.stop.publish(String(data="anna"))
+    ros.spin_until(lambda: rig.stopped[-1:] == [True])
+    ros.result(rig.call.call_async(SetBool.Request(data=False)))
+    assert outcome(rig.finish(rig.send(rig.drive, FAR))[1])[0] is Outcome.FAULT
+    ros.remove(hung)
+    ros.spin_until(lambda: not any(h.unanswered for h in halts), what="the server to be gone")
+    ros.spin_until(lambda: all(time.monotonic() > one._until for one in halts))
+    again = ros.node("again", "/porter")
+    again.create_service(CancelGoal, name, lambda _, answer: answer)
+    ros.spin_until(lambda: all(h.unanswered == ("wait",) for h in halts), what="the server")
+    drive(rig)
 
 
 def test_a_goal_is_checked_again_when_its_turn_comes(ros):

@@ -17,6 +17,7 @@ pytest.importorskip("nav2_msgs")
 from action_msgs.msg import GoalStatus
 from nav2_msgs.action import NavigateToPose
 from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Bool, Header, String
 from std_srvs.srv import SetBool
@@ -173,6 +174,61 @@ def test_a_stop_halts_and_is_passed_on_until_the_adapter_answers(ros, inside, re
     robot.stopped.publish(Bool(data=False))
     assert robot.beat(lambda: not dog._stopped, timeout=30.0)
     assert not robot.beat(robot.drive().done, timeout=2.0), "it was released"
+
+
+@pytest.fixture
+def late(ros):
+    """A robot and a watchdog that a busy machine lets read what came when `catch_up` is called."""
+    robot = Robot(ros)
+    given = {"silence": 60.0}  # looks come thick and fast here
+    dog = make_watchdog(namespace="/porter", context=ros.context, parameters=given)
+    executor = SingleThreadedExecutor(context=ros.context)
+    executor.add_node(dog.node)
+
+    def catch_up(over=lambda: False):
+        ros.spin(0.3)  # all is there to be read
+        for _ in range(60):
+            executor.spin_once(timeout_sec=0.01)
+            dog._looked = time.monotonic() - 0.2  # a look is due
+            dog.look()
+            if over():
+                return
+
+    robot.wait_for_watchdog()
+    robot.beats.publish(Header())
+    catch_up(lambda: dog.alive)
+    yield robot, dog, catch_up
+    executor.shutdown()
+    dog.node.destroy_node()
+
+
+def test_a_stop_that_was_released_before_it_is_read_is_not_passed_on(ros, late):
+    robot, dog, catch_up = late
+    button = ros.node("button").create_publisher(String, "/stop", profile("messages"))
+    ros.wait_for_matched(button, count=2)
+    button.publish(String(data="anna"))
+    for value in (True, False):
+        robot.stopped.publish(Bool(data=value))
+    catch_up(lambda: dog._stops and dog._answered and not dog._stopped)
+    catch_up()
+    assert not dog._pending and not dog._stopped
+    button.publish(String(data="anna"))  # the next one is one
+    catch_up(lambda: dog._pending)
+    assert dog._pending == "anna"
+
+
+def test_what_begins_after_a_release_is_not_halted_by_who_has_not_read_of_it(ros, late):
+    robot, dog, catch_up = late
+    robot.stopped.publish(Bool(data=True))
+    catch_up(lambda: dog._stopped)
+    catch_up()
+    robot.stopped.publish(Bool(data=False))
+    end = robot.drive()
+    robot.beats.publish(Header())
+    dog._sent = 0.0  # a halt is due
+    catch_up(lambda: not dog._stopped)
+    ros.spin(1.0)
+    assert not dog._stopped and not end.done()
 
 
 def test_an_executor_that_fails_is_replaced(ros, inside):
