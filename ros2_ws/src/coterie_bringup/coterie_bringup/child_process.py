@@ -35,7 +35,8 @@ class Program:
     `essential`: the team cannot go on without it. `environment` is laid over the supervisor's own.
     `deaf_at_first`: SIGINT is ignored until the program handles it itself: an interpreter that is
     still importing would otherwise end with a page of traceback. `last`: it is ended after all
-    others, and is not killed with the supervisor; it goes by its parent, COTERIE_PARENT, itself.
+    others, and is not killed with the supervisor; it goes by its parent, COTERIE_PARENT, itself,
+    and knows by COTERIE_RESTARTED that it was started before.
     """
 
     name: str
@@ -56,8 +57,16 @@ class Running:
     it is one that ends last.
     """
 
-    def __init__(self, program: Program, log: Path, on_line: Callable[[str, str], None]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        log: Path,
+        on_line: Callable[[str, str], None],
+        *,
+        again: bool = False,
+    ) -> None:
         self.program = program
+        self._again = again
         self.last_lines: deque[str] = deque(maxlen=LAST_LINES)
         self.started = 0.0
         self._log = log
@@ -83,6 +92,8 @@ class Running:
         program = self.program
         self.started = time.monotonic()
         own = {"COTERIE_PARENT": str(os.getpid())} if program.last else {}
+        if program.last and self._again:
+            own["COTERIE_RESTARTED"] = "1"
         self._process = await asyncio.create_subprocess_exec(
             *program.command,
             stdin=asyncio.subprocess.DEVNULL,

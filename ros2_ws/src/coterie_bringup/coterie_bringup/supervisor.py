@@ -173,7 +173,7 @@ class Supervisor:
         restarts = Restarts(program.restart_limit, self._patience)
         while not self._stop.is_set():
             log = self.logs / f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', program.name)}.log"
-            running = Running(program, log, self._on_line)
+            running = Running(program, log, self._on_line, again=self.restarts[program.name] > 0)
             self._running[program.name] = running
             try:
                 await running.start()

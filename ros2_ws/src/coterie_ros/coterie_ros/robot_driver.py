@@ -444,6 +444,8 @@ class RobotDriver(Node):
             told.outcome = SkillResult.SUCCEEDED
             try:
                 goal.work(goal.handle.request, goal.result)
+                if goal.ended.is_set():  # the robot was stopped meanwhile: it has not done it
+                    raise Cancelled
             except Failed as failed:
                 told.outcome, told.reason = failed.outcome, failed.reason
                 if isinstance(failed, Cancelled):

@@ -173,6 +173,8 @@ def test_a_cancel_is_answered_while_drive_blocks_and_only_the_newest_goal_is_nex
     _, newest = base.send(5.0)
     assert not first_ended.done()
     driver.may_return.set()
+    # It returned as if all were well; the robot was stopped long before.
+    assert base.end(first_ended) == (SkillResult.CANCELLED, "cancelled")
     assert base.end(newest)[0] == SkillResult.SUCCEEDED
     assert driver.began == [1.0, 5.0]
 

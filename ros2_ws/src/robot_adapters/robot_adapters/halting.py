@@ -207,7 +207,9 @@ class _Server:
         self._node.destroy_subscription(self._status)
 
     def _on_answer(self, number: int, future: Any) -> None:
-        self.answered = max(self.answered, number)
+        response = future.result()
+        if response is None or response.return_code != CancelGoal.Response.ERROR_REJECTED:
+            self.answered = max(self.answered, number)  # one that refuses to cancel is asked again
         self._pending = [one for one in self._pending if one is not future]
 
     def _on_status(self, message: GoalStatusArray) -> None:

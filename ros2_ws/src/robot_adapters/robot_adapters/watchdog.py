@@ -52,6 +52,8 @@ WATCHDOG_PARAMETERS = (
     *SETTINGS_PARAMETERS,
 )
 
+RESTARTED = "COTERIE_RESTARTED"
+"""Variable by which a supervisor tells a program that it was started before."""
 _LOOK = 0.1
 """Time between looks at the adapter [s]."""
 _LATE = 0.2
@@ -93,7 +95,8 @@ class Watchdog:
         values = declare(node, WATCHDOG_PARAMETERS)
         self._limit = float(values["silence"])
         self._halt = Halt(node, AdapterSettings.from_parameters(values))
-        self._heard, self._silent = False, 0.0
+        # One that was started again has watched before: silence is what it may have died in.
+        self._heard, self._silent = bool(os.environ.get(RESTARTED)), 0.0
         self._lost = ""  # why the robot is halted, for want of its adapter
         self._stands = False  # it has been halted for long enough since
         self._since = self._busy = self._open_for = self._sent = self._told = 0.0

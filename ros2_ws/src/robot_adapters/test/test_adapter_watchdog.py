@@ -29,7 +29,7 @@ from coterie_ros import conversions
 from coterie_ros.qos import profile
 from robot_adapters.heartbeat import BEATS, HALTED, HEARTBEAT
 from robot_adapters.node import AdapterNode
-from robot_adapters.watchdog import Watch, make_watchdog
+from robot_adapters.watchdog import RESTARTED, Watch, make_watchdog
 
 pytestmark = pytest.mark.ros
 
@@ -133,6 +133,15 @@ def inside_alive(robot):
     before = len(robot.base.velocities)
     robot.beat(timeout=0.6)
     return len(robot.base.velocities) == before
+
+
+def test_one_that_was_started_again_halts_a_robot_whose_adapter_is_silent(ros, inside, monkeypatch):
+    """Both died within seconds of each other, and the robot drives on."""
+    robot = Robot(ros)
+    end = robot.drive()
+    monkeypatch.setenv(RESTARTED, "1")
+    inside()
+    assert ros.result(end).status == GoalStatus.STATUS_CANCELED
 
 
 def test_it_lets_go_of_a_robot_that_has_no_goal_and_stands(ros, inside):

@@ -49,7 +49,7 @@ _ARRIVED = 0.1
 _STEPS_OF_A_TURN = 4
 _PATH_BEGINS = 0.5
 """How far from the robot a path of its own begins at most [m]."""
-_CLEARED = 1.0
+_CLEARED = 5.0
 """How long servers may take to say that what moves the base is cancelled [s]."""
 _BRAKING = 3.0
 """How long a robot may take to come to rest after a drive [s]."""
@@ -314,6 +314,8 @@ class Nav2Navigation:
             self._cancel()  # before the wait for what the goal's own server says
             return result
 
+        if open_ := await self._unanswered():
+            raise Ended(Outcome.FAULT, f"{open_}: no answer to a cancel; look at Nav2's log")
         self._node.urgent.post(self._base.forget)
         motion = asyncio.ensure_future(
             action.run(goal, timeout=timeout, on_feedback=on_feedback, watch=watched)
@@ -346,13 +348,18 @@ class Nav2Navigation:
     async def _rests(self) -> float:
         return await come_to_rest(self._pose, partial(Stopwatch, self._node), _BRAKING)
 
+    async def _unanswered(self) -> str:
+        """Wait for the answers to cancels, which would end what begins now; return who owes one."""
+        watch = Stopwatch(self._node)
+        while (open_ := self._base.unanswered) and watch.elapsed() < _CLEARED:
+            await asyncio.sleep(_WATCH_PERIOD)
+        return ", ".join(open_)
+
     async def _clear(self) -> str:
         """Cancel all that may move the base; return that it moves on, if it does."""
         self._cancel()
-        watch = Stopwatch(self._node)
         await asyncio.sleep(_WATCH_PERIOD)
-        while self._base.unanswered and watch.elapsed() < _CLEARED:
-            await asyncio.sleep(_WATCH_PERIOD)
+        await self._unanswered()
         speed = await self._rests()
         if not speed:
             return ""
