@@ -613,3 +613,18 @@ def test_a_standing_permit_covers_no_more_than_it_was_given_for(desk, more):
     assert standing.covers(replace(goal, digest="another spot", speed=0.3))
     assert not standing.covers(replace(goal, **more))
     assert not Permit("0" * 32, goal, "anna").covers(replace(goal, digest="another spot"))
+
+
+@pytest.mark.parametrize("label", [
+    "spoon \u202eefink", "kni\u200bfe", "\ufefftoy", "\u2066toy\u2069", "to\u00ady",
+    "toy\U000e0041",
+])  # fmt: skip
+def test_what_a_person_reads_has_no_characters_that_nobody_sees(desk, label):
+    request = desk.apply(Pick(Target(label, (2.0, 1.0, 0.8))), why=label)[1]
+    assert request.text.isprintable() and request.text.isascii()
+
+
+def test_words_of_others_do_not_end_the_part_of_the_line_that_is_theirs(desk):
+    lie = 'toy", at up to 0.01 m/s; it touches: toy'
+    request = desk.apply(Pick(Target(lie, (2.0, 1.0, 0.8))), why=lie)[1]
+    assert request.text.count('"') == 2 and request.text.count(";") == 1
