@@ -513,6 +513,19 @@ def test_what_a_person_reads_is_what_they_sign(desk, name):
     desk.allow(request)
 
 
+def test_a_clock_that_is_set_back_prolongs_no_wait_for_an_answer(desk):
+    clock = [0.0]
+    desk.options["clock"] = lambda: clock[0]
+    desk.begin({"otherwise": "ask", "wait": 60.0})
+    _, request = desk.apply()
+    answer = desk.signed(request)
+    desk.now, clock[0] = desk.now - 3600.0, 61.0
+    with pytest.raises(PermitError, match="no such request waits"):
+        desk.gate.answer(answer)
+    desk.gate.expire()
+    assert desk.gate.waiting == () and desk.settled[0][0] is None
+
+
 def test_a_clock_that_is_set_back_prolongs_no_permit(desk):
     clock = [0.0]
     desk.options["clock"] = lambda: clock[0]
