@@ -28,6 +28,7 @@ from coterie_core.permits import (
 )
 from coterie_core.permits.gate import is_no_permit, needs_permit
 from coterie_core.permits.request import Permit
+from coterie_core.permits.touched import TeamTask
 from coterie_core.scene import Floor, Room, SceneGraph
 from coterie_core.skills import (
     Ask,
@@ -641,3 +642,17 @@ def test_words_of_others_do_not_end_the_part_of_the_line_that_is_theirs(desk):
     lie = 'toy", at up to 0.01 m/s; it touches: toy'
     request = desk.apply(Pick(Target(lie, (2.0, 1.0, 0.8))), why=lie)[1]
     assert request.text.count('"') == 2 and request.text.count(";") == 1
+
+
+def test_a_permit_for_one_goal_is_used_up_when_that_begins_and_not_only_when_it_ends(desk):
+    goal, request = desk.apply()
+    permit = desk.allow(request)
+    desk.gate.begin(permit, goal, MUG, None)
+    assert "used up" in desk.not_begun(permit, goal)
+
+
+def test_a_task_is_allowed_once(desk):
+    goal = TeamTask("Tidy up").goal("assistant")
+    request = desk.gate.apply(goal, lambda *told: desk.settled.append(told))
+    with pytest.raises(PermitError, match="a task is allowed once"):
+        desk.gate.answer(desk.signed(request, standing=True))
