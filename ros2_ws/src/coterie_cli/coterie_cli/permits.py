@@ -31,6 +31,8 @@ _SETTLE = 6.0
 """How long the robots' lists of requests are waited for [s]; a robot that asks nobody has none."""
 _FOUND = 2.5
 """How long who asks and is no robot of the team, an assistant, may take to be found [s]."""
+_ID = 12
+"""Digits of the hash of what is shown that stand for it: an answer by them is to these words."""
 _ALIKE = 600.0
 """How long the answer that allows goals alike does [s]."""
 ONCE, LONGER, REFUSE = "allow this once", "allow goals alike for 10 minutes", "refuse"
@@ -199,7 +201,7 @@ def show(domain: int | None, namespace: str | None) -> int:
         table = Table("id", "request", "left", "asked by", box=None)
         for request in permits.waiting.values():
             text = _plain(inline_data(request.text, limit=_ALL))
-            table.add_row(request.id[:6], text, _left(request.until), _plain(request.rule))
+            table.add_row(request.shown[:_ID], text, _left(request.until), _plain(request.rule))
         console.print(table)
         console.print(
             "answer with ./coterie permits allow ID, or refuse ID --reason ...", style="dim"
@@ -212,7 +214,7 @@ def show(domain: int | None, namespace: str | None) -> int:
         for permit in permits.standing.values():
             text = _plain(inline_data(permit.text, limit=_ALL))
             by = _plain(inline_data(permit.by, limit=80))
-            table.add_row(permit.id[:6], text, _left(permit.until), by)
+            table.add_row(permit.shown[:_ID], text, _left(permit.until), by)
         console.print(table)
         console.print("take back with ./coterie permits revoke ID", style="dim")
     return 0
@@ -242,7 +244,8 @@ def decide(
 
     Args:
         decision: What the person decides.
-        id_: Beginning of the request's id, or name of a robot with one request.
+        id_: Beginning of the hash of what was shown, as `show` has it, or name of a robot with one
+            request.
         by: Who says so; "": the login.
         reason: Why.
         lasting: How long goals alike are allowed, such as `10m`; "": this one is, once.
@@ -266,7 +269,8 @@ def revoke(id_: str, by: str, reason: str, domain: int | None, namespace: str | 
     """End a permit for goals alike; return 0 if that was accepted, else 1.
 
     Args:
-        id_: Beginning of the permit's id, or name of a robot with one permit.
+        id_: Beginning of the hash of what was shown, as `show` has it, or name of a robot with one
+            permit.
         by: Who says so; "": the login.
         reason: Why.
         domain: The team's ROS domain; None: the team that runs here.
@@ -308,7 +312,7 @@ def _meant(among: Mapping[str, _Named], id_: str) -> list[_Named]:
     return [
         one
         for one in among.values()
-        if id_ and (one.id.startswith(id_.lower()) or one.goal.robot == id_)
+        if id_ and (one.shown.startswith(id_.lower()) or one.goal.robot == id_)
     ]
 
 
@@ -321,7 +325,7 @@ def chosen(among: Mapping[str, _Named], id_: str, kind: str = "request that wait
     meant = _meant(among, id_)
     if len(meant) == 1:
         return meant[0]
-    ids = ", ".join(f"{one.id[:6]} ({one.goal.robot})" for one in meant or among.values())
+    ids = ", ".join(f"{one.shown[:_ID]} ({one.goal.robot})" for one in meant or among.values())
     noun = kind.split()[0]
     what = f"several {noun}s are" if meant else f"no {kind} is"
     raise CommandError(f"{what} called {inline_data(id_)}; {noun}s: {ids or 'there is none'}")

@@ -182,6 +182,10 @@ def test_goals_alike_are_allowed_for_ten_minutes_and_that_is_revoked(make_stage,
     stage.open(browser)
     browser.wait_for("state.permits?.length === 1")
     late = browser.run("state.permits[0].id")
+    browser.run(
+        f"command('permit', {{ request: '{late}', shown: 'other words', decision: 'allow' }})"
+    )
+    browser.see("it has come in other words")  # the page showed them, and then did not any more
     allow = "document.querySelectorAll('.request .operator button')[1].click();"
     # A double click is one answer; asked in one go, before the answer is through.
     assert browser.run(f"{allow}{allow} waiting.size") == 1

@@ -7,6 +7,7 @@ import json
 import os
 import threading
 import time
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -17,7 +18,16 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import key_file, own_state, registered
 from coterie_cli.log import folder_of, moment, show, verify
 from coterie_core.ledger import Ledger, check, entries, file_of
-from coterie_core.permits import Decision, PermitGate, Permits, RobotPermits, make_key, public_half
+from coterie_core.permits import (
+    Decision,
+    PermitGate,
+    PermitGoal,
+    PermitRequest,
+    Permits,
+    RobotPermits,
+    make_key,
+    public_half,
+)
 from coterie_core.skills import Outcome, Pick, SkillRefused, SkillResult, Target
 
 MUG = Pick(Target("mug", (2.0, 1.0, 0.8)))
@@ -107,6 +117,18 @@ def test_moments(text, ago):
         moment("yesterday")
 
 
+def test_an_id_of_the_list_stands_for_the_words_beside_it():
+    from coterie_cli.permits import chosen
+
+    goal = PermitGoal("rover", "pick", "take the knife", digest="ab" * 32)
+    true = PermitRequest("12" * 16, goal, (), "permits.otherwise", 1.0, 2.0)
+    lie = replace(true, goal=replace(goal, what="turn and look around"))
+    assert chosen({true.id: true}, true.shown[:12]) is true
+    for said in (lie.shown[:12], true.id[:12]):
+        with pytest.raises(CommandError, match="no request that waits"):
+            chosen({true.id: true}, said)
+
+
 @pytest.mark.ros
 def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd, monkeypatch):
     """Requests are listed, allowed by id in another process, and asked beside a task."""
@@ -132,7 +154,7 @@ def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd, monke
     def put(label: str) -> str:
         skill = Pick(Target(label, (2.0, 1.0, 0.8)))
         goal = gate.around.goal("rover", skill, None, 0.4)
-        return gate.apply(goal, lambda permit, _: settled.append(permit)).id
+        return gate.apply(goal, lambda permit, _: settled.append(permit)).shown[:12]
 
     driver = ros.add(Driver("driver", context=ros.context))
     ros.wait_active(driver)
@@ -161,19 +183,19 @@ def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd, monke
         first, second = put("mug"), put("vase")
         assert run(lambda: show_waiting(None, None)) == 0
         listed = " ".join(capfd.readouterr().out.split())
-        assert first[:6] in listed and "take the vase" in listed and "no word" not in listed
+        assert first in listed and "take the vase" in listed and "no word" not in listed
         assert "several requests" in str(answer(Decision.ALLOW, "rover"))
-        assert answer(Decision.ALLOW, first[:6], by="anna", lasting="5m") == 0
+        assert answer(Decision.ALLOW, first, by="anna", lasting="5m") == 0
         assert settled[0].standing and settled[0].by == "anna"
         assert settled[0].until - time.time() == pytest.approx(300.0, abs=100.0)
-        assert answer(Decision.REFUSE, second[:6], reason="it is dear") == 0
+        assert answer(Decision.REFUSE, second, reason="it is dear") == 0
         assert settled[1] is None
         with monkeypatch.context() as patience:
             patience.setattr("coterie_cli.permits._SETTLE", 2.0)
-            assert "no request" in str(answer(Decision.ALLOW, first[:6]))
+            assert "no request" in str(answer(Decision.ALLOW, first))
         assert run(lambda: show_waiting(None, None)) == 0
         listed = " ".join(capfd.readouterr().out.split())
-        held = settled[0].id[:6]
+        held = settled[0].shown[:12]
         assert held in listed and "goals like" in listed and "anna" in listed
         with monkeypatch.context() as patience:
             patience.setattr("coterie_cli.permits._SETTLE", 2.0)

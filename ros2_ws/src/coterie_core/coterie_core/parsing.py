@@ -16,6 +16,7 @@ from coterie_core.language import CheckFailed, Decider, Decision, Message, Rules
 from coterie_core.lexicon import load_lexicon
 from coterie_core.questions import Question
 from coterie_core.understanding import foreign_words, language_told, nearest, written_out
+from coterie_core.understanding.turned import negations
 from coterie_core.understanding.word_order import heaped_words, misplaced_words
 from coterie_core.why.context import about
 
@@ -164,6 +165,11 @@ def _unheard(phrase: str, labels: Collection[str] = ()) -> tuple[str, ...]:
     rest = f"{said[:start]} {said[end:]}".split()
     rooms = load_household().room_words
     return tuple(word for word in rest if word not in _SAYS_NOTHING and word not in rooms)
+
+
+def _around(text: str) -> tuple[str, ...]:
+    """Return the words of a question that no thing in one room, now, has a place for."""
+    return negations(text) + tuple(_NOT_ONE_ROOM.findall(text.lower()))
 
 
 def _several(rooms: Sequence[str]) -> list[str]:
@@ -350,13 +356,14 @@ async def understand(
     thing = " ".join(reply.object.lower().split())
     heap = ""
     if decider.rule_only:
-        heap = misplaced_words(text[:_MAX_TEXT]) or heaped_words(thing)
-        unheard = _unheard(_phrases(text, state.rooms)[0], state.objects)
+        heap = misplaced_words(text[:_MAX_TEXT])
+        unheard = _unheard(_phrases(text, state.rooms)[0], state.objects) + _around(text)
         if unheard and not heap:
             raise NotAQuestion(
                 f"{text[:80]!r}: robots that look for a thing go by its name, and {unheard[0]!r} "
                 f"says more than that; ask, for example: Is there a {thing} in the kitchen?"
             )
+        heap = heap or heaped_words(thing)
     if heap:
         raise NotAQuestion(
             f"not understood: {heap!r} makes no sense there; ask, for example: "
@@ -372,6 +379,9 @@ async def understand(
     return Question(id, thing, room if found is None else found, text[:_MAX_TEXT])
 
 
+_NOT_ONE_ROOM = re.compile(
+    r"\b(?:another|every|each|outside|or(?! not\b)|yesterday|tomorrow|earlier|later)\b"
+)
 QuestionKind = Literal["presence", "open", "either"]
 """Whether explorers can answer (is such a thing in that room?), or the agent for open questions."""
 
@@ -419,7 +429,7 @@ def question_kind(text: str, rooms: Iterable[str] = ()) -> QuestionKind:
     if there:
         if _SPACE.search(said) or _MORE.search(said) or _OPEN.search(said[there.end() :]):
             return "open"
-        more = _BESIDE.search(said) or _unheard(_phrases(said, tuple(rooms))[0])
+        more = _BESIDE.search(said) or _unheard(_phrases(said, tuple(rooms))[0]) or _around(said)
         return "either" if more else "presence"
     owner = _HAS.match(said)
     if owner is not None and said.split()[0] in ("does", "do", "has", "have", "did"):

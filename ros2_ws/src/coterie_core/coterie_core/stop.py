@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,8 +35,14 @@ def stopped_by(by: str, reason: str, robot: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text that somebody sent as one line of at most `MAX_TEXT` characters."""
-    return " ".join(_UNPRINTABLE.sub(" ", text[: 4 * MAX_TEXT]).split())[:MAX_TEXT]
+    """Return a text that somebody sent as one line of at most `MAX_TEXT` characters.
+
+    It has no characters that nobody sees, or that turn the order round in which others are seen.
+    """
+    text = _UNPRINTABLE.sub(" ", text[: 4 * MAX_TEXT])
+    if not text.isascii():
+        text = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Co", "Cn"))
+    return " ".join(text.split())[:MAX_TEXT]
 
 
 class StopLatch:

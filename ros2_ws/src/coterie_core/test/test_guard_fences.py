@@ -184,6 +184,43 @@ class TestStoreys:
         high = [z for z in (-9.0, -0.4, 0.0, 2.4, 2.65, 2.75, 3.0, 9.0) if fenced.strays((1, 1, z))]
         assert low == [-9.0, -0.4, 0.0, 2.5, 2.65] and high == [2.75, 3.0, 9.0]
 
+    def test_another_room_of_the_id_of_one_that_is_lost_does_not_open_that(self):
+        a, b = (room(id_, square(x, 0, 2), kind="study") for id_, x in (("a", 0), ("b", 4)))
+        fenced = guard(house(a, b), keep_out=["study"])
+        fenced.know(house(b, room("a", square(9, 0, 2), kind="hall")))
+        assert fenced.strays((1, 1, 0)) and not fenced.strays((10, 1, 0))
+
+
+class TestEdges:
+    @pytest.mark.parametrize("zones", [
+        [square(0, 0, 2), square(2, 0, 2)],  # the way leads along where they touch
+        [[[2, 0], [2.02, 0], [2.02, 2], [2, 2]]],
+    ], ids=["that touch", "that is narrow"])  # fmt: skip
+    def test_nothing_leads_between_zones_that_touch_or_along_one(self, zones):
+        along = [(2, -1, 0), (2, 3, 0)]
+        assert "keep_out" in guard(keep_out=zones).path_trouble(along)
+        rooms = [room(f"r{k}", zone, kind="study") for k, zone in enumerate(zones)]
+        assert "study" in guard(house(*rooms), keep_out=["study"]).path_trouble(along)
+
+    @pytest.mark.parametrize("begin", [-1.0 - 0.002 * k for k in range(25)])
+    def test_no_step_of_a_path_passes_over_a_narrow_zone(self, begin):
+        narrow = guard(keep_out=[[[0, 0], [9, 0], [9, 0.01], [0, 0.01]]])
+        assert narrow.path_trouble([(5, begin, 0), (5, 1, 0)])
+
+    @pytest.mark.parametrize("height", [-0.2, -0.001, 0.0, 2.4])
+    def test_a_height_that_is_a_little_off_is_on_the_zones_floor(self, height):
+        zone = guard(keep_out=[{"polygon": square(0, 0, 2), "z": [0, 2.5]}])
+        assert zone.strays((1, 1, height))
+        assert zone.path_trouble([(-1, 1, height), (3, 1, height)])
+
+    @pytest.mark.parametrize("place", [
+        (math.nan, math.nan, 0.0), (1.0, 1.0, math.nan), (math.inf, 0.0, 0.0),
+    ])  # fmt: skip
+    def test_a_position_that_is_none_is_not_known(self, place):
+        fenced = guard(keep_out=[STRIP])
+        assert "nobody knows where" in fenced.strays(place)
+        assert "a point that is none" in fenced.path_trouble([(1, 1, 0), place, (2, 1, 0)])
+
 
 class TestWhatIsNoPath:
     HERE, THERE = (1.0, 1.0, 0.0), (9.0, 1.0, 0.0)
@@ -214,3 +251,12 @@ class TestWhatIsNoPath:
     def test_a_robot_of_which_nobody_knows_where_it_is_breaks_fences_only_where_there_are_any(self):
         assert "nobody knows where the robot is" in guard(keep_out=[STRIP]).strays(None)
         assert guard().strays(None) == ""
+
+
+@pytest.mark.parametrize("name", ["bedroom 1", "bedroom"])
+def test_a_room_that_gets_the_name_of_its_kind_does_not_open_the_others(name):
+    first = Room("r1", name, "bedroom", "", [(0, 0), (4, 0), (4, 4), (0, 4)])
+    other = Room("r2", "bedroom 2", "bedroom", "", [(5, 0), (9, 0), (9, 4), (5, 4)])
+    fences = guard(house(first, other), keep_out=["bedroom"])
+    assert fences.strays((2.0, 2.0, 0.0)) and fences.strays((6.0, 2.0, 0.0))
+    assert not fences.strays((4.5, 2.0, 0.0))

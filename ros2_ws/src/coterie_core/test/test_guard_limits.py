@@ -173,8 +173,9 @@ class TestWhat:
         assert "'kettle' weighs 1.40 kg, and limits.payload allows 1 kg" in refusal(
             checked, Pick(Target("kettle", here))
         )
-        checked.check(Pick(Target("mug", here)), BODY)
-        unknown = refusal(checked, Pick(Target("crate", here)))
+        beside = (2.0, 1.1, 0.9)
+        checked.check(Pick(Target("mug", beside)), BODY)
+        unknown = refusal(checked, Pick(Target("crate", beside)))
         assert "the mass of 'crate' is not known" in unknown and "unknown_mass: allow" in unknown
         # A kettle elsewhere is another one.
         assert "not known" in refusal(checked, Pick(Target("kettle", (8.0, 1.0, 0.9))))
@@ -194,6 +195,24 @@ class TestWhat:
             kettle = Pick(Target("kettle", (1.6, 1.0, 0.9), instance))
             assert "'kettle' weighs 1.40 kg" in refusal(checked, kettle), instance
         checked.check(Pick(Target("kettle", (1.6, 1.0, 0.9), "small")), BODY)
+
+    @pytest.mark.parametrize("instance", ["", "o1", "o2", "none"])
+    def test_what_lies_there_counts_under_whatever_label_it_is_asked_for(self, instance):
+        scene = house()
+        box = Box((1.6, 1.0, 0.9), (0.2, 0.02, 0.02))
+        scene.add_object(SceneObject("o2", LabelBelief.of("spoon"), box, "r1"))
+        limits = {"area": "anywhere", "payload": 1.0, "masses": {"spoon": 0.05}}
+        checked = guard(limits, scene=scene)
+        why = refusal(checked, Pick(Target("spoon", (1.0, 1.0, 0.9), instance)))
+        assert "'kettle' weighs 1.40 kg" in why
+        checked.check(Pick(Target("spoon", (1.6, 1.0, 0.9), instance)), BODY)
+
+    def test_what_lies_in_a_heavy_thing_is_not_as_heavy(self):
+        scene = house()
+        box = Box((1.0, 1.0, 0.9), (0.1, 0.02, 0.02))
+        scene.add_object(SceneObject("o2", LabelBelief.of("spoon"), box, "r1"))
+        limits = {"area": "anywhere", "payload": 1.0, "masses": {"spoon": 0.05}}
+        guard(limits, scene=scene).check(Pick(Target("spoon", (1.0, 1.0, 0.9))), BODY)
 
     def test_a_mass_that_is_unknown_hides_none_that_is_too_large(self):
         scene = house()

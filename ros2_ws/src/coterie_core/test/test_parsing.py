@@ -206,10 +206,17 @@ def test_no_word_that_tells_rooms_apart_is_passed_over() -> None:
         ("Is there a mug and a plate in the kitchen?", "and"),
         ("Are there two mugs in the kitchen?", "two"),
         ("Is there a mug without a handle in the kitchen?", "without"),
+        ("Is there a mug in neither the kitchen nor the bath?", "neither"),
+        ("Is there a mug in every room?", "every"),
+        ("Is there another mug in the kitchen?", "another"),
+        ("Was there a mug in the kitchen yesterday?", "yesterday"),
+        ("Is there a mug outside the kitchen?", "outside"),
+        ("Is there a mug in the kitchen or the bath?", "or"),
     ],
 )
 async def test_a_question_that_says_more_than_a_name_is_not_answered_for_the_name(text, word):
     with pytest.raises(NotAQuestion, match=f"'{word}' says more"):
-        await understand(text, ["kitchen"], ["mug", "plate"])
+        await understand(text, ["kitchen", "bath"], ["mug", "plate"])
+    assert question_kind(text, ["kitchen", "bath"]) != "presence"
     asked = await understand("Isn't there a mug in the kitchen?", ["kitchen"], ["mug"])
     assert (asked.object, asked.room) == ("mug", "kitchen")

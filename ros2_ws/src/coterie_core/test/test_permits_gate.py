@@ -28,6 +28,7 @@ from coterie_core.permits import (
 )
 from coterie_core.permits.gate import is_no_permit, needs_permit
 from coterie_core.permits.request import Permit
+from coterie_core.permits.touched import TeamTask
 from coterie_core.scene import Floor, Room, SceneGraph
 from coterie_core.skills import (
     Ask,
@@ -513,6 +514,19 @@ def test_what_a_person_reads_is_what_they_sign(desk, name):
     desk.allow(request)
 
 
+def test_a_clock_that_is_set_back_prolongs_no_wait_for_an_answer(desk):
+    clock = [0.0]
+    desk.options["clock"] = lambda: clock[0]
+    desk.begin({"otherwise": "ask", "wait": 60.0})
+    _, request = desk.apply()
+    answer = desk.signed(request)
+    desk.now, clock[0] = desk.now - 3600.0, 61.0
+    with pytest.raises(PermitError, match="no such request waits"):
+        desk.gate.answer(answer)
+    desk.gate.expire()
+    assert desk.gate.waiting == () and desk.settled[0][0] is None
+
+
 def test_a_clock_that_is_set_back_prolongs_no_permit(desk):
     clock = [0.0]
     desk.options["clock"] = lambda: clock[0]
@@ -613,3 +627,32 @@ def test_a_standing_permit_covers_no_more_than_it_was_given_for(desk, more):
     assert standing.covers(replace(goal, digest="another spot", speed=0.3))
     assert not standing.covers(replace(goal, **more))
     assert not Permit("0" * 32, goal, "anna").covers(replace(goal, digest="another spot"))
+
+
+@pytest.mark.parametrize("label", [
+    "spoon \u202eefink", "kni\u200bfe", "\ufefftoy", "\u2066toy\u2069", "to\u00ady",
+    "toy\U000e0041",
+])  # fmt: skip
+def test_what_a_person_reads_has_no_characters_that_nobody_sees(desk, label):
+    request = desk.apply(Pick(Target(label, (2.0, 1.0, 0.8))), why=label)[1]
+    assert request.text.isprintable() and request.text.isascii()
+
+
+def test_words_of_others_do_not_end_the_part_of_the_line_that_is_theirs(desk):
+    lie = 'toy", at up to 0.01 m/s; it touches: toy'
+    request = desk.apply(Pick(Target(lie, (2.0, 1.0, 0.8))), why=lie)[1]
+    assert request.text.count('"') == 2 and request.text.count(";") == 1
+
+
+def test_a_permit_for_one_goal_is_used_up_when_that_begins_and_not_only_when_it_ends(desk):
+    goal, request = desk.apply()
+    permit = desk.allow(request)
+    desk.gate.begin(permit, goal, MUG, None)
+    assert "used up" in desk.not_begun(permit, goal)
+
+
+def test_a_task_is_allowed_once(desk):
+    goal = TeamTask("Tidy up").goal("assistant")
+    request = desk.gate.apply(goal, lambda *told: desk.settled.append(told))
+    with pytest.raises(PermitError, match="a task is allowed once"):
+        desk.gate.answer(desk.signed(request, standing=True))

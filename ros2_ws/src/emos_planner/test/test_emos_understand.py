@@ -515,6 +515,12 @@ def test_time_grows_with_length_and_no_faster(words, unit) -> None:
         ("Find the mug that isn't in the kitchen", "negation", "not"),
         ("Bring me the mug on the table", "person", "me"),
         ("Fetch me a book from upstairs", "person", "me"),
+        ("Bring a red mug to the kitchen and leave the blue one on the sofa", "ambiguous", "leave"),
+        ("Collect the books from the kitchen in the bedroom", "target", "the bedroom"),
+        ("Bring as many mugs as there are books to the sofa", "ambiguous", "as many"),
+        ("Bring hers to the bedroom", "word", "hers"),
+        ("Bring the mug farthest from the sofa to the bed", "word", "farthest"),
+        ("Check whether the mug should be on the sofa", "word", "should"),
     ],
 )
 def test_what_may_mean_two_things_or_was_not_read_is_asked_back(text, kind, word, words):
@@ -522,6 +528,15 @@ def test_what_may_mean_two_things_or_was_not_read_is_asked_back(text, kind, word
         parse_task(text, words)
     problem = told.value.problem
     assert (problem.kind, problem.word) == (kind, word) and problem.question
+
+
+@pytest.mark.parametrize("text", [
+    "Take the book from the sofa to the bed and to the desk",
+    "Bring a mug to the kitchen or to the bedroom",
+])  # fmt: skip
+def test_a_thing_goes_to_one_place(text, words):
+    with pytest.raises(NotUnderstood, match="name one place"):
+        parse_task(text, words)
 
 
 def test_what_follows_says_where_to(words):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,6 +36,11 @@ _TELL_NOTHING = frozenset(
     words_of("main same my all both various several single unique only standing hanging")
 )
 """Traits that ask for no other thing."""
+_HOW_MANY = re.compile(
+    r"\b(?<!at )(?<!in )"
+    r"(?:all(?! right)|every|each|both|most|half|exactly|only|zero|none|another)\b"
+)
+"""Words that make a yes or no one of how many; answers look for one thing."""
 _NEVER_MAPPED = ("material", "brand", "style", "company", "pattern", "breed", "name")
 
 
@@ -137,6 +143,8 @@ def left_out(question: OpenQuestion) -> str:
     words = dict.fromkeys(word for thing in things for word in (*thing.unread, *thing.traits))
     heard = _ORDERED | COUNTS.keys() if question.kind != "is_there" else frozenset()
     words = {word: None for word in words if word not in heard | _TELL_NOTHING}
+    if question.polar:
+        words |= dict.fromkeys(_HOW_MANY.findall(question.text.lower()))
     if not words:
         return ""
     return f"left out, as nothing is known of it: {', '.join(repr(shown(w)) for w in words)}"

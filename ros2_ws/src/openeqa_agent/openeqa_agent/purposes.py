@@ -107,7 +107,7 @@ def answer_use(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
         ranked.append((-grade, -thing.observations, thing.id))
     if not ranked:
         if question.polar:
-            return OpenReply("no", 0.5, explanation="nothing in the map serves")
+            return OpenReply("no", 0.5, guessed=True, explanation="nothing in the map serves")
         return None
     ranked.sort()
     best = index.scene.objects[ranked[0][2]]
@@ -124,7 +124,8 @@ def answer_use(index: MapIndex, question: OpenQuestion) -> OpenReply | None:
     why = f"{label} {phrases.place(index, best)}"
     chance = max(things_for(question.use).values(), default=0.0) < _CHANCE
     # What words alone go with is no more than a guess at whether there is such a thing.
-    weak = (question.polar and not question.parsed) or (chance and not uses_of(question))
+    known = bool(uses_of(question))
+    weak = (question.polar and not (question.parsed and known)) or (chance and not known)
     confidence = 0.55 * min(grade, 1.0) + 0.15
     return OpenReply(
         text,

@@ -209,6 +209,7 @@ async def test_long_texts_are_refused_and_cost_little(flat):
         ("What is on the counter but not on the stove?", "'not'"),
         ("What would you use to keep a door from closing?", "'from closing'"),
         ("Which mug is heavier?", "'heavier'"),
+        ("Are there as many mugs as chairs?", "'as many'"),
         ("Is there a mug without a handle in the kitchen?", "'without'"),
     ],
 )
@@ -224,11 +225,20 @@ async def test_what_denies_or_compares_is_read_or_not_understood(text, named, fl
         ("Are there two mugs in the kitchen?", "two"),
         ("Is there a wooden chair in the kitchen?", "wooden"),
         ("Is there a large sofa in the living room?", "large"),
+        ("Is there exactly one chair in the kitchen?", "exactly"),
+        ("Are all mugs red?", "all"),
+        ("Do all rooms have a chair?", "all"),
+        ("Are half of the chairs brown?", "half"),
+        ("Is there another mug in the kitchen?", "another"),
     ],
 )
 async def test_what_a_map_does_not_tell_of_a_thing_makes_a_guess(text, word, flat):
     reply = await OpenAgent(RULES).answer(text, flat)
     assert reply.guessed and f"left out, as nothing is known of it: '{word}'" in reply.explanation
+
+
+async def test_that_nothing_serves_a_use_that_no_table_knows_is_a_guess(flat):
+    assert (await OpenAgent(RULES).answer("Could you bring me the mug?", flat)).guessed
 
 
 async def test_questions_of_a_newcomer_are_read_as_a_person_would(flat):

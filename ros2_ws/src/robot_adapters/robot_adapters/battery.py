@@ -90,7 +90,7 @@ class Battery:
         """Why new work is refused; "" where it is not."""
         if self.low:
             return (
-                f"the battery is low: {100.0 * self.charge:.0f} %, work is taken again from "
+                f"the battery is low: {self.told}, work is taken again from "
                 f"{100.0 * self.settings.enough:.0f} % on"
             )
         if self._unclear:

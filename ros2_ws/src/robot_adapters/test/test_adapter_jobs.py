@@ -121,6 +121,21 @@ def test_a_stop_ends_what_waits_though_a_release_follows_before_its_turn():
     asyncio.run(scenario())
 
 
+def test_a_stop_while_a_goal_of_the_driver_is_taken_back_ends_what_waits_for_that():
+    async def scenario():
+        stand, taken_back = Stand(), asyncio.Event()
+        stand.jobs._settled = taken_back.wait
+        waits = stand.start("a")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        stand.jobs.end("stopped by anna")
+        taken_back.set()
+        assert await waits == (Outcome.CANCELLED, "stopped by anna")
+        assert stand.log == []
+
+    asyncio.run(scenario())
+
+
 def test_a_cancel_while_a_goal_of_the_driver_is_taken_back_is_not_lost():
     goals = pytest.importorskip("robot_adapters.backends.goals")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from coterie_console.team.page import Refused, Said, Tab
 from coterie_console.team.state import ConsoleState
-from coterie_core.permits import Decision
+from coterie_core.permits import Decision, Permit, PermitRequest
 from coterie_core.stop import one_line
 from coterie_ros.permit_client import PermitClient
 
@@ -47,6 +47,7 @@ class PermitDesk:
             raise Refused("'lasting' is a number of seconds, at most an hour")
         if request is None:
             raise Refused("this request does not wait any more")
+        _as_read(said, request)
         by = one_line(tab.who)
         answered = self.permits.answer(request, decision, by, reason, lasting=float(lasting))
         return await _told(answered)
@@ -57,7 +58,14 @@ class PermitDesk:
         reason = _reason(said)
         if permit is None:
             raise Refused("this permit does not hold any more")
+        _as_read(said, permit)
         return await _told(self.permits.revoke(permit, one_line(tab.who), reason))
+
+
+def _as_read(said: Said, one: PermitRequest | Permit) -> None:
+    """Let an answer pass that is to the words that are known here now."""
+    if said.get("shown") != one.shown:
+        raise Refused("it has come in other words since the page showed it: read it again")
 
 
 def _reason(said: Said) -> str:

@@ -10,7 +10,7 @@ function showPermits(permits) {
     reason.setAttribute("aria-label", "Reason");
     const answer = (decision, lasting) => () => {
       for (const b of node.querySelectorAll("button")) b.disabled = true;
-      command("permit", { request: one.id, decision, lasting, reason: reason.value }, (told) => {
+      command("permit", { request: one.id, shown: one.shown, decision, lasting, reason: reason.value }, (told) => {
         note(told.text, !told.done);
         for (const b of node.querySelectorAll("button")) b.disabled = false;
       });
@@ -39,7 +39,7 @@ function showStanding(permits) {
     line.append(" ", time);
     const revoke = button("Revoke", () => {
       revoke.disabled = true;
-      command("revoke", { permit: one.id }, (told) => { note(told.text, !told.done); revoke.disabled = false; });
+      command("revoke", { permit: one.id, shown: one.shown }, (told) => { note(told.text, !told.done); revoke.disabled = false; });
     }, "operator");
     node.append(line, make("p", `allowed by ${one.by}`, "soft"), revoke);
     return node;

@@ -364,6 +364,7 @@ class ConsoleState:
         return [
             {
                 "id": one.id,
+                "shown": one.shown,
                 "robot": plain(one.goal.robot),
                 "what": plain(one.goal.what, 400),
                 "why": plain(one.goal.why, 200),
@@ -380,6 +381,7 @@ class ConsoleState:
         return [
             {
                 "id": one.id,
+                "shown": one.shown,
                 "text": plain(one.text, 4000),
                 "by": plain(one.by),
                 "until": round(one.until, 1),

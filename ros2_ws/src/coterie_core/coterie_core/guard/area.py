@@ -27,7 +27,8 @@ _BELOW = 0.3
 _FAR = 1e5
 """Heights beyond this are no house's [m]."""
 _STEP = 0.05
-"""Distance between the points of a path that are checked [m]."""
+"""Distance between the points of a path that are checked [m]. Kept-out zones reach half of it
+farther than they are drawn: no step passes over a narrow one, or between two that touch."""
 _NEAR = 0.5
 """So near to the robot a path begins, and so near to the goal it ends [m]."""
 
@@ -197,12 +198,13 @@ class Zones:
 
     def _kept_out(self, one: KeepOut, where: str) -> tuple[_Zone, ...]:
         if one.polygon:
-            return (_Zone(_prepared([enclosed(one.polygon)]), one.z),)
+            z = None if one.z is None else (one.z[0] - _BELOW, one.z[1])
+            return (_Zone(_grown(enclosed(one.polygon)), z),)
         drawn = {id_: shape for id_, room in self._scene.rooms.items()
                  if (shape := enclosed(room.polygon))}  # fmt: skip
         zones = [
-            _Zone(_prepared([drawn[room.id]]), _storey(self._scene, room.floor), room.id)
-            for room in rooms_called(self._scene, one.room)
+            _Zone(_grown(drawn[room.id]), _storey(self._scene, room.floor), room.id)
+            for room in _rooms_meant(self._scene, one.room)
             if room.id in drawn
         ]
         if not zones:
@@ -211,7 +213,12 @@ class Zones:
                 f"{where}: the map has no outline of a room {one.room!r} (rooms: "
                 f"{names or 'none yet'}); give a polygon, or a room of the map"
             )
-        lost = [zone for zone in self._last.get(where, ()) if zone.room not in drawn]
+        found = {zone.room for zone in zones}
+        lost = [
+            zone
+            for zone in self._last.get(where, ())
+            if zone.room not in found and not _meets(drawn.get(zone.room), zone)
+        ]
         return (*zones, *lost)
 
     def fences(self) -> tuple[Fence, ...]:
@@ -295,6 +302,8 @@ def ends_trouble(points: Sequence[Vec3], start: Vec3 | None, goal: Vec3 | None) 
                 f"the path {verb} at {at(end)}, {off:.2f} m from the {name} at {at(one)} (at most "
                 f"{_NEAR:g} m), so that nobody knows which way the robot would take"
             )
+    if not np.isfinite(points).all():
+        return "the path has a point that is none, so that nobody knows which way it leads"
     return ""
 
 
@@ -303,6 +312,17 @@ def rooms_called(scene: SceneGraph, name: str) -> list[Room]:
     said = name.strip().lower()
     exact = [r for r in scene.rooms.values() if said in (r.name.lower(), r.id.lower())]
     return exact or [r for r in scene.rooms.values() if r.type.lower() == said]
+
+
+def _rooms_meant(scene: SceneGraph, name: str) -> list[Room]:
+    """Return all rooms that a name may mean, by name, id and kind.
+
+    A room that somebody calls "bedroom" must not open the other bedrooms.
+    """
+    said = name.strip().lower()
+    return [
+        r for r in scene.rooms.values() if said in (r.name.lower(), r.id.lower(), r.type.lower())
+    ]
 
 
 def _heights(scene: SceneGraph, floor: str) -> tuple[float, float]:
@@ -328,6 +348,15 @@ def _prepared(shapes: Sequence[shapely.Geometry]) -> shapely.Geometry:
     shape = shapely.union_all(shapes)
     shapely.prepare(shape)
     return shape
+
+
+def _meets(shape: shapely.Geometry | None, zone: _Zone) -> bool:
+    """Whether a room's outline now is where its zone was; else it is another room of that id."""
+    return shape is not None and zone.shape is not None and bool(shape.intersects(zone.shape))
+
+
+def _grown(shape: shapely.Geometry) -> shapely.Geometry:
+    return _prepared([shape.buffer(_STEP / 2.0, join_style="mitre")])
 
 
 def _dense(points: Sequence[Vec3]) -> Points:

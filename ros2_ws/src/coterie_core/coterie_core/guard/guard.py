@@ -180,7 +180,7 @@ class Guard:
 
         Where it is not known, and limits say where it may be, that is what is wrong.
         """
-        if position is not None:
+        if position is not None and all(map(math.isfinite, position)):
             return self._zones.breaches(position)
         text = "nobody knows where the robot is, and limits say where it may be"
         return (Breach("limits", text),) if self._zones.fenced else ()
@@ -228,18 +228,19 @@ class Guard:
         if not bounds:
             return
         masses = masses_of_target(self._scene, target, self._masses())
-        known = [mass for mass in masses if mass is not None]
+        known = [(mass, label) for label, mass in masses if mass is not None]
         for where, section, payload in bounds:
             if len(known) < len(masses) and "refuse" in self._answers(section):
+                unknown = next(label for label, mass in masses if mass is None)
                 self._refuse(
-                    f"the mass of {target.label!r} is not known, and {where}.payload allows "
+                    f"the mass of {unknown!r} is not known, and {where}.payload allows "
                     f"{payload:g} kg; give its mass under {where}.masses, or write "
                     f"`unknown_mass: allow` there"
                 )
-            if (mass := max(known, default=0.0)) > payload:
+            mass, label = max(known, default=(0.0, ""))
+            if mass > payload:
                 self._refuse(
-                    f"{target.label!r} weighs {mass:.2f} kg, and {where}.payload allows "
-                    f"{payload:g} kg"
+                    f"{label!r} weighs {mass:.2f} kg, and {where}.payload allows {payload:g} kg"
                 )
 
     def _answers(self, section: Limits) -> set[str]:

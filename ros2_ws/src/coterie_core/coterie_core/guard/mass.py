@@ -10,6 +10,8 @@ from coterie_core.skills import Target
 
 _SAME = 1.0
 """Largest distance between a target and the object of the map that it is taken for [m]."""
+_THERE = 0.05
+"""So near to its box a target is the thing itself, whatever it is called [m]."""
 
 
 def object_mass(thing: SceneObject) -> float | None:
@@ -26,19 +28,26 @@ def object_mass(thing: SceneObject) -> float | None:
 
 def masses_of_target(
     scene: SceneGraph, target: Target, by_label: Mapping[str, float]
-) -> list[float | None]:
-    """Return the masses of all that a skill may act on [kg]; None: nobody knows one of them.
+) -> list[tuple[str, float | None]]:
+    """Return labels and masses of all that a skill may act on [kg]; None: nobody knows that mass.
 
     Args:
-        scene: The map: its object of that id if it is what the target says, else all of that label.
+        scene: The map: its object of that id if it is what the target says, else all of that label;
+            and what else lies there, nearer than those.
         target: What the skill acts on.
         by_label: Masses by label [kg], where the map tells none.
     """
-    things = [
-        thing
-        for thing in scene.objects.values()
-        if thing.label.top == target.label and thing.box.distance(target.position) <= _SAME
-    ]
-    things = [thing for thing in things if thing.id == target.instance] or things
-    known = [object_mass(thing) for thing in things] or [None]
-    return [by_label.get(target.label) if mass is None else mass for mass in known]
+    away = {id_: thing.box.distance(target.position) for id_, thing in scene.objects.items()}
+    meant = [
+        id_ for id_, one in scene.objects.items()
+        if one.label.top == target.label and away[id_] <= _SAME
+    ]  # fmt: skip
+    meant = [id_ for id_ in meant if id_ == target.instance] or meant
+    nearest = min((away[id_] for id_ in meant), default=math.inf)
+    found: list[tuple[str, float | None]] = [
+        (target.label, object_mass(scene.objects[id_])) for id_ in meant
+    ] or [(target.label, None)]
+    for id_, one in scene.objects.items():
+        if one.kind == "item" and away[id_] <= _THERE and away[id_] < nearest:
+            found.append((one.label.top, object_mass(one)))
+    return [(label, by_label.get(label) if mass is None else mass) for label, mass in found]

@@ -159,7 +159,8 @@ class PermitGate:
             return standing
         request = self._request(goal, verdict)
         with self._lock:
-            self._waiting[request.id] = Waiting(request, settled)
+            ends = self._clock() + self.permits.wait
+            self._waiting[request.id] = Waiting(request, settled, ends)
         self.changed()
         return request
 
@@ -316,9 +317,8 @@ class PermitGate:
         Standing permits that are over are told, too.
         """
         with self._lock:
-            now = self._wall()
             held, self._held = self._held, self._standing_ids()
-            late = [one for one in self._waiting.values() if now >= one.request.until]
+            late = [one for one in self._waiting.values() if self._late(one)]
             for one in late:
                 del self._waiting[one.request.id]
             others = held != self._held
@@ -368,7 +368,7 @@ class PermitGate:
     def _checked(self, answer: SignedAnswer) -> Waiting:
         waiting = self._waiting.get(answer.request)
         now = self._wall()
-        if waiting is None or now >= waiting.request.until:
+        if waiting is None or self._late(waiting):
             raise PermitError("no such request waits: it was answered, taken back, or is over")
         _same(answer, waiting.request, "request")
         if answer.standing and waiting.request.goal.skill == TASK:
@@ -414,6 +414,9 @@ class PermitGate:
     def _over(self, permit: Permit) -> bool:
         """Whether a permit is over by the wall time, or by the clock, had that been set back."""
         return self._wall() >= permit.until or self._clock() >= self._ends[permit.id]
+
+    def _late(self, waiting: Waiting) -> bool:
+        return self._wall() >= waiting.request.until or self._clock() >= waiting.ends
 
     def _turned_down(self, request: PermitRequest, why: str, by: str) -> str:
         """Remember that a goal is not permitted; return the reason."""

@@ -127,11 +127,13 @@ def _shown(
 class Waiting:
     """A goal that waits for a person.
 
-    `settled` is called once, without any lock held, with the permit, or None and the reason.
+    `settled` is called once, without any lock held, with the permit, or None and the reason. `ends`
+    is when nobody is waited for any more by a clock that nobody sets back [s].
     """
 
     request: PermitRequest
     settled: Callable[[Permit | None, str], object] = field(repr=False)
+    ends: float = math.inf
 
 
 def alike(goal: PermitGoal) -> tuple[object, ...]:

@@ -32,6 +32,7 @@ called [m]."""
 _AS_NEAR = 0.05
 """Things that are farther from a target than the nearest by no more than this may be meant [m]."""
 _LONGEST_LABEL = 60
+_ENDS = str.maketrans({'"': "'", ";": ","})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class TeamTask:
         if self.max_time:
             what += f", for at most {self.max_time:g} s"
         digest = digest_of(asker, self, None, 0.0)
-        return PermitGoal(asker, TASK, what, one_line(why), strays=True, digest=digest)
+        return PermitGoal(asker, TASK, what, _others_words(why), strays=True, digest=digest)
 
 
 class Surroundings:
@@ -243,7 +244,7 @@ class Surroundings:
             robot,
             spec.name,
             "",
-            one_line(why),
+            _others_words(why),
             rooms,
             strays or not points or (spec.kind is NavigateTo and here is None),
             tuple(o for o in (*objects, held) if o),
@@ -267,7 +268,12 @@ class Surroundings:
 
 
 def _label(text: str) -> str:
-    return one_line(text)[:_LONGEST_LABEL]
+    return _others_words(text)[:_LONGEST_LABEL]
+
+
+def _others_words(text: str) -> str:
+    """Return a text of somebody else without what ends it in a request's line."""
+    return one_line(text).translate(_ENDS)
 
 
 def skill_name(skill: Skill | TeamTask | str) -> str:

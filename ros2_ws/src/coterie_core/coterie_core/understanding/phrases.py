@@ -112,6 +112,11 @@ class Phrase:
         others = (label for other in self.alternatives for label in other.labels)
         return tuple(dict.fromkeys((*own, *others)))
 
+    @property
+    def bare(self) -> bool:
+        """Whether it is a pronoun that tells nothing more: "it", and not "the blue one"."""
+        return self.said in _PRONOUNS or self.said in ("all of them", "both of them", "both")
+
     def mentioned(self) -> Iterator[Phrase]:
         """Yield the phrase and all that stand in it: places, what is left out, alternatives."""
         yield self
@@ -129,7 +134,7 @@ class Phrase:
 
     def like(self, noun: Phrase) -> Phrase:
         """Return what "the one" or "them" stands for: this phrase with the noun of another."""
-        if self.said in _PRONOUNS or self.said in ("all of them", "both of them", "both"):
+        if self.bare:
             return replace(noun, places=self.places or noun.places)
         return replace(
             self,

@@ -22,6 +22,9 @@ _SAYS_NOTHING = re.compile(
 )
 """What asks for the same without it: "or not", "I can not find ...", "is there not"."""
 _THAN = re.compile(r"\b(?:more|less|fewer)\b.*\bthan\b|\bthan\b")
+_AS = re.compile(
+    r"\bas (?!well\b|soon\b|usual\b|far\b|possible\b)\w+ (?:[\w ]+ )?as\b(?! possible)"
+)
 _IRREGULAR = frozenset(("better", "worse", "farther", "further", "less", "fewer"))
 _NO_COMPARATIVES = frozenset(("number",))
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
@@ -63,7 +66,9 @@ def comparatives(text: str) -> tuple[str, ...]:
         for word in _WORD.finditer(said)
         if is_comparative(word[0]) and not any(a <= word.start() < b for a, b in named)
     ]
-    return tuple(dict.fromkeys([*found, *(one[0].split()[-1] for one in _THAN.finditer(said))]))
+    found += [one[0].split()[-1] for one in _THAN.finditer(said)]
+    found += [" ".join(one[0].split()[:2]) for one in _AS.finditer(said)]
+    return tuple(dict.fromkeys(found))
 
 
 @lru_cache(maxsize=1024)

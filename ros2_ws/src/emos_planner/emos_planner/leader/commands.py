@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from coterie_core.household import load_household
-from coterie_core.understanding import NotUnderstood, shown
+from coterie_core.understanding import NotUnderstood, shown, words_of
 from coterie_core.understanding.phrases import STOPS, Phrase
-from coterie_core.understanding.quantities import begins_phrase
+from coterie_core.understanding.quantities import SUPERLATIVES, begins_phrase
 from coterie_core.understanding.turned import comparatives, negations
 from coterie_core.understanding.vocabulary import Vocabulary
 from emos_planner.leader.clauses import Clause, checked, clauses_of
@@ -54,6 +54,13 @@ _STATE_ASKED = re.compile(
     r"\b(?:is|are) (?:\w+ )?(?:open|closed|shut|on|off|clean|dirty|empty|full|free|locked|"
     r"ready|ok)$"
 )
+_NAMES_NOTHING = frozenset(SUPERLATIVES) | set(
+    words_of(
+        "mine yours hers ours theirs whose be been being am was were do does did has have had can "
+        "could should would must shall may might will"
+    )
+)
+"""Words that are part of no thing's name, so that nothing of that name is looked for."""
 _THERE = frozenset(("inside", "in", "there", "on", "onto", "into"))
 
 
@@ -142,6 +149,15 @@ class _Reader(Places):
         self._read(text)
         denied = negations(text)
         heard = [p for w in self.wishes[begun:] for p in (w.object, w.target) if p is not None]
+        for phrase in heard:
+            strange = [w for w in phrase.noun.split() if not phrase.known and w in _NAMES_NOTHING]
+            if strange:
+                raise NotUnderstood(
+                    f"{shown(text)!r}: what {strange[0]!r} means there is not understood",
+                    "word",
+                    strange[0],
+                    question=f"What is {phrase.said!r}?",
+                )
         if denied and heard and not any(p.excluded for h in heard for p in h.mentioned()):
             del self.wishes[begun:]
             raise NotUnderstood(
@@ -258,8 +274,9 @@ class _Reader(Places):
         if verb not in GATHER:
             return None
         places = [place for thing in things for place in thing.places]
+        source = any(place.relation == "from" for place in places)
         for place in places:
-            if place.relation in ("in", "on", "near") and place.phrase.label:
+            if place.relation in ("in", "on", "near") and (place.phrase.label or source):
                 said = place.phrase.said
                 return NotUnderstood(
                     f"{shown(text)!r}: are they {place.relation} {said}, or shall they go there?",
@@ -323,7 +340,8 @@ class _Reader(Places):
             rest = rest[:-1]
         parts = parts_of(rest, self.names, clause)
         parts = self._to_persons(clause, parts)
-        if verb == "leave" and any(isinstance(p, Phrase) and not p.pronoun for p in parts[:1]):
+        first = parts[0] if parts else None
+        if verb == "leave" and isinstance(first, Phrase) and not first.bare:
             raise NotUnderstood(
                 f"{shown(clause)!r}: 'leave' may mean to put it there, or not to move it",
                 "ambiguous",
@@ -367,6 +385,9 @@ class _Reader(Places):
 
     def _move(self, clause: str, verb: str, parts: Sequence[Part], strong: bool) -> None:
         cut = where_to(parts, strong)
+        twice = (
+            cut is not None and parts[cut - 1] == "and" and any(p in STRONG for p in parts[:cut])
+        )
         if cut is not None and verb not in PUT:
             is_source = not strong and (self._asks is not None or verb in TO_GET)
             if parts[cut] in SIDES or is_source:
@@ -388,7 +409,7 @@ class _Reader(Places):
             raise NotUnderstood(
                 f"{shown(clause)!r}: name what to move, as in {EXAMPLE['bring']}", "object"
             )
-        if len(places) != 1 or (places[0].number == "all" and not places[0].known):
+        if twice or len(places) != 1 or (places[0].number == "all" and not places[0].known):
             raise NotUnderstood(
                 f"{shown(clause)!r}: name one place where it is to go, as in {EXAMPLE['bring']}",
                 "target",

@@ -113,7 +113,13 @@ _BETTER = (
     (re.compile(rf"\b(?:have|do|make|run) {_LIGHT}(search|check)(?: of| on)?\b"), r"\1"),
     (re.compile(rf"\bgive ((?:the|my|our) (?:\w+ ){{1,3}}?){_LIGHT}(?:look|check|search)"
                 r"(?: over)?$"), r"check \1"),
-    (re.compile(r"\bas many (\w+) as (?:you can|possible|you find|there are)\b"), r"all \1"),
+    (
+        re.compile(
+            r"\bas many (\w+) as (?:you can\b|possible\b|you find\b"
+            r"|there are(?= (?:in|on|at|to|from)\b|$))"
+        ),
+        r"all \1",
+    ),
     (re.compile(r"\b(the|my|our|an?) (upstairs|downstairs) (\w+)"), r"\1 \3 \2"),
     (re.compile(r"\b(the|my|our) ((?:first|second|third|ground|top|upper|lower) floor) (?!and\b|"
                 r"or\b|"
