@@ -159,10 +159,19 @@ class CoroutineActionServer:
         return len(self._running)
 
     def destroy(self) -> None:
-        """Take the server down; goals that run have been cancelled before."""
+        """Refuse all goals from now on; those that run have been cancelled before."""
         self._server.destroy()
 
+    def vanish(self) -> None:
+        """Take the server off the graph, as if its process had died.
+
+        An EventsExecutor that has events of it queued does not survive that: for simulators.
+        """
+        self._server.end()
+
     def _on_goal(self, request: Any) -> GoalResponse:
+        if self._server.ended:
+            return GoalResponse.REJECT
         if not self._node.active:
             self._node.problem(f"{self._name}: goal refused, the node is {self._node.state_label}")
             return GoalResponse.REJECT

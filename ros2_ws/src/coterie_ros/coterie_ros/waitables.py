@@ -16,7 +16,11 @@ from coterie_ros.host import Host
 
 
 class Survivor:
-    """Mix-in: after `destroy` there is nothing to take and nothing to do; errors are reported."""
+    """Mix-in: what is destroyed goes on taking what arrives, and is not worked on; see `end`.
+
+    What nobody takes would be taken, one piece late each, by who uses the action again. Errors are
+    reported.
+    """
 
     ended = False
     _gone = False
@@ -25,7 +29,7 @@ class Survivor:
     owner: Host
 
     def destroy(self) -> None:
-        """Drop whatever comes later; the node destroys it when its executor is over (`end`)."""
+        """Use it no more; the node destroys it when its executor is over (`end`)."""
         self.ended = True
 
     def end(self) -> None:
@@ -52,7 +56,7 @@ class Survivor:
     def is_ready(self, wait_set: Any) -> bool:
         """Note what there is to take; true in any case, since a no would raise in the executor."""
         self._ready = False
-        if not self.ended:
+        if not self._gone:
             try:
                 self._ready = bool(super().is_ready(wait_set))  # type: ignore[misc]
             except Exception as error:
@@ -61,7 +65,7 @@ class Survivor:
 
     def take_data(self) -> dict[str, Any]:
         """Take what has arrived."""
-        if self.ended or not self._ready:
+        if self._gone or not self._ready:
             return {}
         try:
             return super().take_data() or {}  # type: ignore[misc]
@@ -71,12 +75,17 @@ class Survivor:
 
     async def execute(self, taken_data: dict[str, Any]) -> None:
         """Work on what was taken."""
-        if self.ended or not taken_data:
+        if self._dropped or not taken_data:
             return
         try:
             await super().execute(taken_data)  # type: ignore[misc]
         except Exception as error:
             self._failed(error)
+
+    @property
+    def _dropped(self) -> bool:
+        """Whether nobody waits for what arrives."""
+        return self.ended
 
     def _failed(self, error: Exception) -> None:
         if not self.ended and self.owner.context.ok():
@@ -84,7 +93,11 @@ class Survivor:
 
 
 class SurvivingActionServer(Survivor, ActionServer):
-    """An action server that its executor outlives."""
+    """An action server that its executor outlives; destroyed, it refuses what comes (`serving`)."""
+
+    @property
+    def _dropped(self) -> bool:
+        return self._gone
 
     def __init__(
         self, owner: Host, node: Any, action_type: Any, name: str, *arguments: Any, **options: Any
@@ -95,7 +108,7 @@ class SurvivingActionServer(Survivor, ActionServer):
     # The executor runs these two as tasks of their own.
 
     async def _execute_goal(self, execute_callback: Any, goal_handle: Any) -> None:
-        if self.ended:
+        if self._gone:
             return
         try:
             await super()._execute_goal(execute_callback, goal_handle)
@@ -103,7 +116,7 @@ class SurvivingActionServer(Survivor, ActionServer):
             self._failed(error)
 
     def _send_result_response(self, request_header: Any, future: Any) -> None:
-        if self.ended:
+        if self._gone:
             return
         try:
             super()._send_result_response(request_header, future)

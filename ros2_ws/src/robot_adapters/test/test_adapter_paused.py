@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -34,7 +35,8 @@ class Adapter(AgentNode):
 
 
 def nav2(node):
-    return Nav2Navigation(node, NavigationSettings(paused="joy_lock"), None)
+    where = SimpleNamespace(base_frame="base_link")
+    return Nav2Navigation(node, NavigationSettings(paused="joy_lock"), where)
 
 
 def velocity(node):

@@ -69,7 +69,7 @@ class MortalServer:
         """Be gone, with all goals; for the executor's thread."""
         server, self._server = self._server, None
         if server is not None:
-            server.destroy()
+            server.vanish()
             self._node.loop.call(self._cancel)
 
     async def _run(self, goal: Any) -> Any:

@@ -533,11 +533,13 @@ class _Drive:
         self._still = self._heard = Stopwatch(owner._node)
         self._first = self._last_heard = self._due = 0.0
         self._count = 0
+        self._looked, self._quiet = time.monotonic(), 0.0
 
     def on_feedback(self, message: Any) -> None:
         """Take Nav2's feedback, of which a part is enough."""
         self._count += 1
         now = self._last_heard = time.monotonic()
+        self._quiet = 0.0
         if now < self._due:
             return
         self._due = now + _SAMPLE
@@ -566,7 +568,7 @@ class _Drive:
         """Wait until the drive must end: lost, taken over, stuck."""
         owner = self._owner
         while True:
-            await asyncio.sleep(_WATCH_PERIOD)
+            await self._pause()
             if owner._paused:
                 return SkillResult(Outcome.CANCELLED, "a person drives the robot or has paused it")
             if why := owner._lost():
@@ -580,6 +582,17 @@ class _Drive:
                     f"{owner._drive.name}: no progress for {idle:.0f} s; the goal was cancelled",
                 )
 
+    async def _pause(self) -> None:
+        """Wait a moment. One that takes long is no silence: what came may wait to be read."""
+        await asyncio.sleep(_WATCH_PERIOD)
+        now = time.monotonic()
+        self._quiet += min(now - self._looked, 2.0 * _WATCH_PERIOD)
+        self._looked = now
+
+    def _silence(self) -> float:
+        """Return how long nothing was heard [s], by the robot's clock and by its own looks."""
+        return min(self._heard.elapsed(), self._quiet)
+
     async def _silent(self) -> str:
         """Return what is wrong where feedback came and comes no more; "": it comes."""
         owner, heard = self._owner, self._heard
@@ -587,12 +600,12 @@ class _Drive:
             return ""
         gap = (self._last_heard - self._first) / (self._count - 1)
         patience = max(_SILENCE, _GAPS * gap)
-        if heard.elapsed() < patience:
+        if self._silence() < patience:
             return ""
         found = "its server is gone" if not owner._drive.there else ""
         found = found or await owner._inactive(_SILENCE)
-        while not found and self._heard is heard and heard.elapsed() < _UNHEARD * patience:
-            await asyncio.sleep(_WATCH_PERIOD)
+        while not found and self._heard is heard and self._silence() < _UNHEARD * patience:
+            await self._pause()
         if self._heard is not heard:
             return ""
         return (
