@@ -496,3 +496,24 @@ def test_clients_outlive_deactivations_amid_their_goals(ros, worker):
             if number == Transition.TRANSITION_DEACTIVATE:
                 assert not worker.server.busy
     assert len([one for one in node.waitables if isinstance(one, Survivor)]) == 1
+
+
+def test_a_server_that_was_cleaned_up_refuses_and_begins_nothing_later(ros, worker):
+    """What nobody took while it was down would be taken in the place of what comes next."""
+    from rclpy.action import ActionClient as Plain
+
+    plain = Plain(ros.node(), Explore, "explore")
+    ros.wait_for_matched(plain)
+    begun = []
+    worker.explore = lambda goal, own=worker.explore: (
+        begun.append(goal.request.max_steps) or own(goal)
+    )
+    worker.trigger_deactivate()
+    worker.trigger_cleanup()
+    for steps in (1, 2):
+        assert not ros.result(plain.send_goal_async(Explore.Goal(max_steps=steps))).accepted
+    worker.trigger_configure()
+    worker.trigger_activate()
+    handle = ros.result(plain.send_goal_async(Explore.Goal(max_steps=3)))
+    assert handle.accepted and ros.result(handle.get_result_async()).result.steps == 3
+    assert begun == [3]
