@@ -22,7 +22,7 @@ setup(
     entry_points={
         "console_scripts": [
             "adapter_node = robot_adapters.node:main",
-            "watchdog_node = robot_adapters.watchdog:main",
+            "watchdog_node = robot_adapters.watchdog_node:main",
         ]
     },
 )

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-import traceback
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
-
-if TYPE_CHECKING:
-    from coterie_ros.agent_node import AgentNode
 
 
 def make_executor(context: Context | None = None) -> Executor:
@@ -64,28 +59,6 @@ def spin(
         except (ExternalShutdownException, InvalidHandle):
             return until()
     return until()
-
-
-def wind_down(nodes: Sequence[AgentNode], executor: Executor, context: Context) -> None:
-    """Halt nodes and end their tasks while their executor spins; then deactivate them.
-
-    Where the executor cannot spin any more, what was halted by other ways is waited for all the
-    same. Call `destroy_node` of each next.
-    """
-    for node in nodes:
-        node.wind_down()
-
-    def over() -> bool:
-        return all(node.wound_down for node in nodes)
-
-    try:
-        spin(executor, context, until=over, period=0.02)
-    except Exception:
-        traceback.print_exc()
-    while not over():
-        time.sleep(0.02)
-    for node in nodes:
-        node.stop_work()
 
 
 def _lives(context: Context) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rclpy.duration import Duration
 from rclpy.exceptions import InvalidHandle
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.publisher import Publisher
@@ -27,6 +28,14 @@ class SafePublisher:
         except (InvalidHandle, RCLError):
             if self._node.context.ok() and not self._node.loop.closed:
                 raise
+
+    def publish_last(self, message: Any, timeout: float) -> None:
+        """Publish a message, and wait until it has come to all, at most so long [s]."""
+        try:
+            self._publisher.publish(message)
+            self._publisher.wait_for_all_acked(Duration(seconds=timeout))
+        except (InvalidHandle, RCLError):
+            pass  # the node has ended before it
 
     @property
     def topic(self) -> str:

@@ -182,7 +182,7 @@ class RosHarness:
 
     def remove(self, node: Any) -> None:
         """Destroy a node now."""
-        from coterie_ros.executors import wind_down
+        from coterie_ros.ending import wind_down
 
         self._nodes.remove(node)
         if hasattr(node, "stop_work"):
@@ -259,7 +259,7 @@ class RosHarness:
 
     def close(self) -> None:
         """End processes and nodes."""
-        from coterie_ros.executors import wind_down
+        from coterie_ros.ending import wind_down
 
         for process in self._processes:
             process.kill()

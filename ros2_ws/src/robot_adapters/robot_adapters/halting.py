@@ -1,216 +1,30 @@
-"""What ends every motion of a robot from outside: cancels by name, and zero velocities.
-
-It knows names only, no type of an action and no goal: it can halt what another process began.
-"""
+"""What halts a robot that is driven as its adapter's settings say."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
-from action_msgs.msg import GoalInfo, GoalStatus, GoalStatusArray
-from action_msgs.srv import CancelGoal
-from geometry_msgs.msg import Twist, TwistStamped
-from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
-from rclpy.publisher import Publisher
-from std_msgs.msg import Header, String
-
-from coterie_ros.qos import profile
+from coterie_ros.halting import Halt
 from robot_adapters.names import execution_event, moving_actions, velocity_topic
-from robot_adapters.settings import AdapterSettings
 
-__all__ = ["Halt", "moving_actions"]
+if TYPE_CHECKING:
+    from rclpy.node import Node
 
-_ZEROS = 5
-"""Zero velocities that a halt sends: best-effort links lose some."""
-_LOOK = 0.1
-"""Time between looks for servers that have not been asked or have not answered [s]."""
-_REPEAT = 0.5
-"""How long an answer may take before the server is asked again [s]: first ones may get lost."""
-_REMEMBER = 5.0
-"""How long after a halt a server that comes into sight is still asked [s]."""
-_PENDING = 10
-"""Requests to one server whose answers are waited for; older ones are forgotten."""
-_UNDER_WAY = (
-    GoalStatus.STATUS_ACCEPTED,
-    GoalStatus.STATUS_EXECUTING,
-    GoalStatus.STATUS_CANCELING,
-)
+    from robot_adapters.settings import AdapterSettings
 
 
-class Halt:
-    """Cancels every goal that may move a robot, whoever sent it, and commands zero velocity.
-
-    Use all of it in the thread that spins the node.
+def halt_of(node: Node, settings: AdapterSettings) -> Halt:
+    """Return what cancels all that may move a robot, whoever sent it.
 
     Args:
-        node: Whose clients and publishers it has; names are below its namespace.
+        node: Whose clients and publishers it has, in the robot's namespace.
         settings: How the robot is driven.
     """
-
-    def __init__(self, node: Node, settings: AdapterSettings) -> None:
-        self._node = node
-        self._base_frame = settings.frames.base
-        self._servers = [_Server(node, name, self._safely) for name in moving_actions(settings)]
-        self._velocity: Publisher | None = None
-        self._stamped = settings.navigation.stamped_velocity
-        if topic := velocity_topic(settings.navigation):
-            kind = TwistStamped if self._stamped else Twist
-            self._velocity = node.create_publisher(kind, topic, profile("odometry"))
-        self._event: Publisher | None = None
-        if topic := execution_event(settings.arm):
-            self._event = node.create_publisher(String, topic, profile("messages"))
-        self._told: dict[str, str] = {}
-        self._last = 0
-        self._until = 0.0
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(_LOOK, self._look, clock=steady)
-
-    def send(self) -> None:
-        """Halt the robot: zero velocities first, then cancels; returns at once, never raises.
-
-        A server that is not in sight yet is asked once it is, and one that does not answer is
-        asked again, for some seconds.
-        """
-        self._last += 1
-        self._until = time.monotonic() + _REMEMBER
-        self.zero()
-        if self._event is not None:
-            self._safely("MoveIt's stop", partial(self._event.publish, String(data="stop")))
-        for server in self._servers:
-            self._safely(server.name, partial(server.ask, self._last))
-
-    def zero(self) -> None:
-        """Command zero velocity and cancel nothing; never raises."""
-        self._safely("zero velocities", self._zero)
-
-    def remind(self) -> None:
-        """Go on asking who has not answered: it may have been started again; from any thread."""
-        self._until = time.monotonic() + _REMEMBER
-
-    def forget(self) -> None:
-        """Ask no server any more that comes into sight later; from any thread."""
-        self._until = 0.0
-
-    @property
-    def unanswered(self) -> tuple[str, ...]:
-        """Actions whose servers are in sight and have not answered the last `send`."""
-        remembers = time.monotonic() <= self._until
-        return tuple(
-            one.name
-            for one in self._servers
-            if one.answered < self._last and (remembers or one.asked == self._last) and one.there
-        )
-
-    @property
-    def under_way(self) -> tuple[str, ...]:
-        """Actions whose servers are in sight and say that a goal of theirs has not ended."""
-        return tuple(one.name for one in self._servers if one.goals and one.there)
-
-    def destroy(self) -> None:
-        """Take everything off the node again."""
-        self._until = 0.0
-        self._safely("its timer", partial(self._node.destroy_timer, self._timer))
-        for server in self._servers:
-            self._safely(server.name, server.destroy)
-        for publisher in (self._velocity, self._event):
-            if publisher is not None:
-                self._safely("a publisher", partial(self._node.destroy_publisher, publisher))
-        self._servers, self._velocity, self._event = [], None, None
-
-    def _zero(self) -> None:
-        if self._velocity is None:
-            return
-        message: Any = Twist()
-        if self._stamped:
-            # What is not stamped is too old for drivers and multiplexers that look.
-            stamp = self._node.get_clock().now().to_msg()
-            message = TwistStamped(header=Header(stamp=stamp, frame_id=self._base_frame))
-        for _ in range(_ZEROS):
-            self._velocity.publish(message)
-
-    def _look(self) -> None:
-        now = time.monotonic()
-        if now > self._until:
-            return
-        for server in self._servers:
-            if server.answered < self._last and now - server.asked_at > _REPEAT:
-                self._safely(server.name, partial(server.ask, self._last))
-
-    def _safely(self, what: str, function: Callable[[], object]) -> None:
-        """Do a part of a halt: what fails is logged, once for each way, and ends nothing else."""
-        try:
-            function()
-        except Exception as error:
-            text = f"halting: {what}: {type(error).__name__}: {error}"
-            if self._told.get(what) != text:
-                self._told[what] = text
-                try:
-                    self._node.get_logger().error(text)
-                except Exception:  # the context is gone, and the log with it
-                    pass
-
-
-class _Server:
-    """An action's server, as who only cancels sees it.
-
-    Attributes:
-        name: Of the action.
-        answered: Number of the newest halt that it has answered.
-        asked: Number of the newest halt that it was asked for.
-        asked_at: When it was asked last, by the monotonic clock [s].
-        goals: Number of its goals that have not ended, as it says.
-    """
-
-    def __init__(
-        self, node: Node, name: str, safely: Callable[[str, Callable[[], object]], None]
-    ) -> None:
-        self.name, self._node, self._safely = name, node, safely
-        self.answered, self.asked, self.asked_at, self.goals = 0, 0, 0.0, 0
-        self._pending: list[Any] = []
-        self._client = node.create_client(CancelGoal, f"{name}/_action/cancel_goal")
-        self._status = node.create_subscription(
-            GoalStatusArray, f"{name}/_action/status", self._on_status, profile("latched")
-        )
-
-    @property
-    def there(self) -> bool:
-        """Whether it is in sight; False where nobody can tell any more."""
-        found = False
-
-        def look() -> None:
-            nonlocal found
-            found = bool(self._client.service_is_ready())
-
-        self._safely(self.name, look)
-        return found
-
-    def ask(self, number: int) -> None:
-        """Ask it to cancel all its goals, if it is in sight; what is not matched would be lost."""
-        if not self._client.service_is_ready():
-            return
-        self.asked, self.asked_at = number, time.monotonic()
-        # The zero id and stamp stand for all goals (action_msgs/CancelGoal).
-        future = self._client.call_async(CancelGoal.Request(goal_info=GoalInfo()))
-        future.add_done_callback(partial(self._on_answer, number))
-        self._pending.append(future)
-        for old in self._pending[:-_PENDING]:
-            self._client.remove_pending_request(old)
-        del self._pending[:-_PENDING]
-
-    def destroy(self) -> None:
-        """Take it off its node."""
-        self._node.destroy_client(self._client)
-        self._node.destroy_subscription(self._status)
-
-    def _on_answer(self, number: int, future: Any) -> None:
-        response = future.result()
-        if response is None or response.return_code != CancelGoal.Response.ERROR_REJECTED:
-            self.answered = max(self.answered, number)  # one that refuses to cancel is asked again
-        self._pending = [one for one in self._pending if one is not future]
-
-    def _on_status(self, message: GoalStatusArray) -> None:
-        self.goals = sum(one.status in _UNDER_WAY for one in message.status_list)
+    return Halt(
+        node,
+        moving_actions(settings),
+        velocity=velocity_topic(settings.navigation),
+        stamped=settings.navigation.stamped_velocity,
+        frame=settings.frames.base,
+        event=execution_event(settings.arm),
+    )

@@ -34,6 +34,7 @@ from coterie_msgs.msg import SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.fencing import FenceTeller
+from coterie_ros.halting import Halt
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.parameters import Parameters
 from coterie_ros.permitting import permit_gates, serve_permits
@@ -44,7 +45,7 @@ from robot_adapters.backends import backends_of
 from robot_adapters.backends.base import Backend, Feedback, Progress, spared
 from robot_adapters.battery import Battery
 from robot_adapters.docking import Docking
-from robot_adapters.halting import Halt
+from robot_adapters.halting import halt_of
 from robot_adapters.heartbeat import beat
 from robot_adapters.job import Jobs
 from robot_adapters.parameters import ADAPTER_PARAMETERS
@@ -175,7 +176,7 @@ class AdapterNode(AgentNode):
             lambda robot, kind, body: self.gate.note(kind, body),
         )
         # Two ways that share no thread and no executor. What is found under way is cancelled.
-        self._halts = (Halt(self.urgent.node, settings), Halt(self, settings))
+        self._halts = (halt_of(self.urgent.node, settings), halt_of(self, settings))
         self.at_end(self._halts[1].destroy)
         self._send_halts()
         self.every(_HOLD_PERIOD, self._hold, "hold")

@@ -16,7 +16,8 @@ from rclpy.action import ActionClient
 from std_msgs.msg import String
 
 from coterie_ros.agent_node import AgentNode
-from robot_adapters.halting import Halt, moving_actions
+from robot_adapters.halting import halt_of
+from robot_adapters.names import moving_actions
 from robot_adapters.settings import AdapterSettings
 
 NAV2 = AdapterSettings()
@@ -62,7 +63,7 @@ def rig(ros, names, settings):
         handles.append(ros.result(one.send_goal_async(Spin.Goal())))
         assert handles[-1].accepted
     node = ros.node("halting", "/porter")
-    return servers, handles, Halt(node, settings)
+    return servers, handles, halt_of(node, settings)
 
 
 def test_the_outer_actions_are_cancelled_before_those_that_they_use():
@@ -115,7 +116,7 @@ def test_the_base_and_moveit_are_told_at_once(ros):
         update={"navigation": MOVEIT.navigation.model_copy(update={"stamped_velocity": True})}
     )
     node = ros.node("halting", "/porter")
-    halt = Halt(node, settings)
+    halt = halt_of(node, settings)
     robot, velocities, events = ros.node("base", "/porter"), [], []
     ends = [
         robot.create_subscription(TwistStamped, "base/cmd", velocities.append, 10),
@@ -140,7 +141,7 @@ def test_the_base_and_moveit_are_told_at_once(ros):
 def test_a_server_that_is_not_matched_yet_is_asked_once_it_is(ros):
     servers, _, first = rig(ros, ["follow_path"], NAV2)
     ros.spin_until(lambda: first.under_way)
-    halt = Halt(first._node, NAV2)
+    halt = halt_of(first._node, NAV2)
     halt.send()  # nothing has been discovered in between
     ros.spin_until(lambda: servers.ended == ["follow_path"], what="a late cancel")
 

@@ -29,11 +29,11 @@ from coterie_ros import conversions
 from coterie_ros.qos import profile
 from robot_adapters.heartbeat import BEATS, HALTED, HEARTBEAT
 from robot_adapters.node import AdapterNode
-from robot_adapters.watchdog import RESTARTED, Watch, make_watchdog
+from robot_adapters.watchdog_node import RESTARTED, Watch, make_watchdog
 
 pytestmark = pytest.mark.ros
 
-COMMAND = [sys.executable, "-m", "robot_adapters.watchdog", "--robots", "porter"]
+COMMAND = [sys.executable, "-m", "robot_adapters.watchdog_node", "--robots", "porter"]
 
 
 class Robot:

@@ -29,7 +29,7 @@ from robot_adapters.backends.base import AllowPath, Feedback, Progress, Whereabo
 from robot_adapters.backends.goals import Ended, RobotAction, Stopwatch, TakenOver
 from robot_adapters.backends.nav2_servers import Nav2Parameters, SpeedCap
 from robot_adapters.codes import DOCK, NAVIGATE, PLANNER, SPIN, explain
-from robot_adapters.halting import Halt
+from robot_adapters.halting import halt_of
 from robot_adapters.names import drive_action, joined
 from robot_adapters.settings import AdapterSettings
 from robot_adapters.standing import come_to_rest
@@ -103,7 +103,7 @@ class Nav2Navigation:
         self._parameters = Nav2Parameters(node, space)
         self._planner = settings.planner_id
         self._cap: SpeedCap | None = None
-        self._base = Halt(  # it ends with that node, in whose thread it works
+        self._base = halt_of(  # it ends with that node, in whose thread it works
             node.urgent.node,
             AdapterSettings(navigation=settings, frames={"base": where.base_frame}),
         )

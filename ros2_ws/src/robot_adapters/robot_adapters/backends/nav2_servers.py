@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Any
 from nav2_msgs.msg import SpeedLimit
 from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import GetParameters
-from rclpy.duration import Duration
-from rclpy.exceptions import InvalidHandle
 
 from coterie_ros import conversions
 from coterie_ros.clients import NoAnswer, ServiceClient
-from coterie_ros.qos import profile
 from robot_adapters.names import CONTROLLERS, OWN_SPEEDS, PLANNERS, joined
 
 if TYPE_CHECKING:
@@ -106,7 +103,7 @@ class SpeedCap:
         self.told: float | None = None
         self.trouble = ""
         topic = joined(namespace, "speed_limit")
-        self._limits = node.create_publisher(SpeedLimit, topic, profile("messages"))
+        self._limits = node.publisher(SpeedLimit, topic, "messages")
         node.at_end(self._lift)
         node.every(_TELL_PERIOD, self.tell, "speed limit")
 
@@ -126,18 +123,13 @@ class SpeedCap:
             )
             return
         self.told = min(self._speed, own)
-        self._publish(self.told)
+        self._limits.publish(self._limit(self.told))
 
-    def _publish(self, speed: float) -> None:
+    def _limit(self, speed: float) -> SpeedLimit:
         head = conversions.header(self._node.now(), "")
-        self._limits.publish(SpeedLimit(header=head, percentage=False, speed_limit=float(speed)))
+        return SpeedLimit(header=head, percentage=False, speed_limit=float(speed))
 
     def _lift(self) -> None:
         """Leave the controllers their own speed: 0 is no limit."""
-        try:
-            if self.told is not None:
-                self._publish(0.0)
-                self._limits.wait_for_all_acked(Duration(seconds=_LIFT))
-            self._node.destroy_publisher(self._limits)
-        except InvalidHandle:
-            pass  # the node has ended before it
+        if self.told is not None:
+            self._limits.publish_last(self._limit(0.0), _LIFT)

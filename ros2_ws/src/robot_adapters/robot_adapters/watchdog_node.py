@@ -35,7 +35,7 @@ from coterie_ros.main import MISCONFIGURED, take_namespace, team_remaps
 from coterie_ros.parameters import ParameterSpec, declare, remember_arguments
 from coterie_ros.qos import profile
 from coterie_ros.stopping import STOP, STOPPED
-from robot_adapters.halting import Halt
+from robot_adapters.halting import halt_of
 from robot_adapters.heartbeat import BEATS, HALTED, HEARTBEAT
 from robot_adapters.parameters import SETTINGS_PARAMETERS
 from robot_adapters.settings import AdapterSettings
@@ -94,7 +94,7 @@ class Watchdog:
         self.node = node
         values = declare(node, WATCHDOG_PARAMETERS)
         self._limit = float(values["silence"])
-        self._halt = Halt(node, AdapterSettings.from_parameters(values))
+        self._halt = halt_of(node, AdapterSettings.from_parameters(values))
         # One that was started again has watched before: silence is what it may have died in.
         self._heard, self._silent = bool(os.environ.get(RESTARTED)), 0.0
         self._lost = ""  # why the robot is halted, for want of its adapter
