@@ -202,13 +202,17 @@ def test_a_stop_that_was_said_again_and_again_does_not_come_back_after_its_relea
         busy.set()
         for _ in range(3):
             stop.publish(String(data="anna"))
-        ros.spin_until(lambda: len(node.halted) == 6, what="the stops, by both subscriptions")
+        ros.spin_until(
+            lambda: len(node.halted) >= 3, what="the stops, by one subscription at least"
+        )
+        ros.spin(0.5)  # by the other one, too: best effort may lose some
+        heard = len(node.halted)
         answer = ros.result(call.call_async(SetBool.Request(data=False)))
         assert answer.message == "released"
         over.set()
         ros.spin_until(lambda: not over.is_set())
         ros.spin(1.5)
-        assert not node.stops.refusal("ada") and len(node.halted) == 6
+        assert not node.stops.refusal("ada") and len(node.halted) == heard
     finally:
         over.set()
         thread.join()
