@@ -259,8 +259,13 @@ from coterie_core.language.local import ensure_served
 profile = ModelProfile(kind="local", context=512, parallel=1)
 server = ensure_served(profile)
 if sys.argv[1:] != ["child"]:
+    def words(pid):
+        try:
+            return open(f"/proc/{pid}/cmdline").read()
+        except OSError:  # it has ended meanwhile
+            return ""
     ours = [int(p) for p in os.listdir("/proc") if p.isdigit()]
-    mine = [p for p in ours if f"--port\\0{server.port}\\0" in open(f"/proc/{p}/cmdline").read()]
+    mine = [p for p in ours if f"--port\\0{server.port}\\0" in words(p)]
     print(server.port, *mine, flush=True)
     subprocess.run([sys.executable, __file__, "child"], check=True)
     os.kill(os.getpid(), 9)
