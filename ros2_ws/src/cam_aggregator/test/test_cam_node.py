@@ -289,7 +289,7 @@ def test_open_questions_go_to_who_knows_the_map(ros, start) -> None:
     future = client.send(text).get_result_async()
     ros.spin_until(lambda: len(knower.asked) == 4)
     ros.wait_active(ros.add(Knower("successor", context=ros.context)))
-    ros.remove(knower)
+    ros.lose(knower)
     response = ros.result(future, 60.0).result
     assert not response.success and response.is_open
     assert "started again" in response.message or "gone" in response.message

@@ -289,7 +289,7 @@ def test_ctrl_c_does_not_say_that_a_task_is_over_which_goes_on(ros, team, tmp_pa
     team.lazy = True
     process = command(ros, "bring mug-1 to the kitchen counter", tmp_path / "out")
     ros.spin_until(lambda: "-- execution" in process.output, what="the execution to begin")
-    ros.remove(team.leader)  # as one whose computer is gone
+    ros.lose(team.leader)
     process.send(signal.SIGINT)
     ros.spin_until(lambda: process.exit_code is not None, what="the command to end")
     assert process.wait() == 130, process.output

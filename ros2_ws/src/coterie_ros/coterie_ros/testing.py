@@ -192,6 +192,14 @@ class RosHarness:
         self.spin(0.05)  # else an EventsExecutor crashes over what it has queued of it
         node.destroy_node()
 
+    def lose(self, node: Any) -> None:
+        """Have an AgentNode vanish without a word, as with a computer that loses its power."""
+        self._nodes.remove(node)
+        self.executor.remove_node(node)
+        self.spin(0.05)
+        node.stop_work()  # nobody spins it: what it has to say does not leave
+        node.destroy_node()
+
     def spin_until(
         self, condition: Callable[[], Any], timeout: float = PATIENCE, what: str = ""
     ) -> None:

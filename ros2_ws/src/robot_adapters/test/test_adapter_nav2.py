@@ -416,7 +416,7 @@ def test_a_robot_that_strays_from_its_planned_path_is_stopped(ros):
     name, reason = outcome(rig.go(6.0, 1.0)[1])
     assert name is Outcome.REFUSED, reason
     assert reason.startswith("stopped on its way") and "limits.keep_out[0]" in reason
-    assert 3.0 <= rig.base.pose.position[0] < 4.0
+    assert 2.9 <= rig.base.pose.position[0] < 4.0  # zones reach a little farther
     stood = rig.base.pose.position
     # Somebody has put it there: it may leave.
     rig.base.detour = []
