@@ -134,13 +134,19 @@ class CrowdKit(LabelFree):
         AggregatorError: It is not installed.
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        seed: int = 0,
+        abstain_below: float = 0.0,
+        confidence: ConfidenceModel | None = None,
+    ) -> None:
         if importlib.util.find_spec("crowdkit") is None:
             raise AggregatorError(
                 f"aggregator {self.name} needs crowd-kit, not installed here; "
                 "./coterie setup --with research"
             )
-        super().__init__(**options)
+        super().__init__(seed=seed, abstain_below=abstain_below, confidence=confidence)
 
     def posterior(self, questions: Any, robots: Any, answers: Any, count: int) -> FloatArray:
         """See LabelFree."""
