@@ -356,11 +356,15 @@ class AdapterNode(AgentNode):
 
     def _halt(self, reasons: Mapping[str, str]) -> None:
         """Stop the robot; from any thread, never waits."""
-        self._send_halts()
+        self._send_halts(both=self.ending or not self.active)
         self.loop.call(self.jobs.end, reasons[self.robot])
         self.loop.call(self.docking.forget)
 
-    def _send_halts(self) -> None:
+    def _send_halts(self, *, both: bool = False) -> None:
+        """Halt by the first way; by the second as well where that has not worked, or the node ends.
+
+        Two at once would take the time in which ten robots of one computer are to stand.
+        """
         try:
             if self.navigation is not None:
                 self.navigation.halt()
@@ -372,15 +376,22 @@ class AdapterNode(AgentNode):
             one.send()
             self._asked.add(one)
 
-        if self._halts:
-            self.urgent.post(partial(send, self._halts[0]))
+        if not self._halts:
+            return
+        self.urgent.post(partial(send, self._halts[0]))
+        if both or not self.urgent.alive:
             self.post(partial(send, self._halts[1]))
 
     def _hold(self) -> None:
         """While it is stopped: cancel what was on its way, whoever sent it; tell if it moves."""
         stopped = bool(self.stops.refusal(self.robot))
-        if stopped:
-            self._send_halts()
+        if stopped and self._halts:
+            first = self._halts[0]
+            works = first in self._asked and not first.unanswered
+            if not works or first.under_way:
+                self._send_halts(both=not works)
+            else:
+                self.urgent.post(first.zero)
         if moves := self._standing.look(stopped, self._position(), time.monotonic()):
             self.problem(moves)
 
