@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from coterie_ros.halting import Halt
 from robot_adapters.names import execution_event, moving_actions, velocity_topic
 
 if TYPE_CHECKING:
-    from rclpy.node import Node
-
     from robot_adapters.settings import AdapterSettings
 
 
-def halt_of(node: Node, settings: AdapterSettings) -> Halt:
+def halt_of(node: Any, settings: AdapterSettings) -> Halt:
     """Return what cancels all that may move a robot, whoever sent it.
 
     Args:
-        node: Whose clients and publishers it has, in the robot's namespace.
+        node: The rclpy node whose clients and publishers it has, in the robot's namespace.
         settings: How the robot is driven.
     """
     return Halt(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
@@ -191,7 +192,7 @@ def test_a_goal_is_checked_again_when_its_turn_comes(ros):
     async def settled_late():
         rig.base.say_battery(0.03, 2)
         while not rig.adapter.battery.trouble:
-            await __import__("asyncio").sleep(0.01)
+            await asyncio.sleep(0.01)
         low.append(True)
         await settled()
 
