@@ -299,8 +299,10 @@ class AdapterWatcher:
         return {**times, "echo": [echo]}
 
 
-def measure_adapters(ros: RosHarness, robots: list[str], rounds: int, seed: int) -> dict[str, Any]:
-    """Return the figures of robots with adapters."""
+def measure_adapters(
+    ros: RosHarness, robots: list[str], rounds: int, seed: int, *, watchdogs: bool = False
+) -> dict[str, Any]:
+    """Return the figures of robots with adapters, each with a watchdog beside it where wanted."""
     begun = os.getloadavg()[0]
     ros.start_process([sys.executable, str(Path(__file__)), "--bases", *robots])
     ros.start_process([sys.executable, "-c", ECHO])
@@ -317,6 +319,9 @@ def measure_adapters(ros: RosHarness, robots: list[str], rounds: int, seed: int)
         }.items():
             adapter += ["-p", f"{key}:={json.dumps(value)}"]
         ros.start_process(adapter)
+        if watchdogs:
+            watchdog = [sys.executable, "-m", "robot_adapters.watchdog_node", "--robots", robot]
+            ros.start_process(watchdog)
     watcher = AdapterWatcher(ros, robots, seed)
     watcher.round()  # the first one loads what later ones have
     found: dict[str, list[float]] = {}
@@ -329,7 +334,8 @@ def measure_adapters(ros: RosHarness, robots: list[str], rounds: int, seed: int)
             name: {f"p{p}_ms": round(1e3 * float(np.percentile(v, p)), 2) for p in (50, 99)}
             for name, v in {**found, "zero_and_cancelled": stands}.items()
         },
-        "adapters": len(robots), "stops": len(stands), "rounds": rounds,
+        "adapters": len(robots), "watchdogs": len(robots) * watchdogs,
+        "stops": len(stands), "rounds": rounds,
         "load_before": round(begun, 1), "load_after": round(os.getloadavg()[0], 1),
     }  # fmt: skip
 
@@ -344,6 +350,9 @@ def main() -> int:
     parser.add_argument(
         "--adapters", action="store_true", help="measure adapters of real robots, not the bridge"
     )
+    parser.add_argument(
+        "--watchdogs", action="store_true", help="with adapters, run their watchdogs, too"
+    )
     parser.add_argument("--bases", nargs="+", default=[], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.bases:
@@ -353,7 +362,9 @@ def main() -> int:
         domain, _lock = take_domain()
         ros = RosHarness(domain)
         try:
-            figures = measure_adapters(ros, robots, options.rounds, options.seed)
+            figures = measure_adapters(
+                ros, robots, options.rounds, options.seed, watchdogs=options.watchdogs
+            )
         finally:
             ros.close()
         return report(figures, options.out)

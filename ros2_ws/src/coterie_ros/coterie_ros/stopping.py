@@ -14,7 +14,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rclpy.clock import Clock, ClockType
-from rclpy.timer import Timer
 from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool
 
@@ -36,9 +35,11 @@ _NAMED = 5.0
 """How long before its call somebody may have been named [s]."""
 _BEHIND = 30.0
 """How long after the thread of stops the node's own executor may hear the same stop [s]."""
+_TWIN = 0.5
+"""How long after one subscription the other one may bring the same message [s]."""
 _ANSWERS = 0.5
 """How long the thread of stops may take to answer before the node's executor obeys a stop [s]."""
-_LOOK = 0.02  # [s]
+_LOOK = 0.1  # [s]
 STOPPED = "stopped"
 """Topic, latched, that tells whether a robot is stopped (std_msgs/Bool)."""
 _DURABLE = 1.0
@@ -153,37 +154,58 @@ class StopServer:
             by, _, reason = text.partition(": ")
             self._stop(robots, by, reason)
 
-        def heard(message: String) -> None:
-            self._obeyed.append(((topic, str(message.data)), monotonic()))
-            obey(str(message.data))
+        qualities = ("messages", "sensor_data")
+        alone: dict[str, deque[tuple[str, float]]] = {one: deque(maxlen=100) for one in qualities}
 
-        pending: list[Timer] = []  # one look at most: what comes meanwhile stops the same robots
+        def heard(message: String, quality: str) -> None:
+            text, now = str(message.data), monotonic()
+            self._obeyed.append(((topic, text), now))
+            other = alone[next(one for one in qualities if one != quality)]
+            twin = next((one for one in other if one[0] == text and now - one[1] < _TWIN), None)
+            if twin is not None:
+                other.remove(twin)
+                if all(self.latches[robot].stopped for robot in robots):
+                    return  # the other subscription has brought it: halting twice takes longer
+            else:
+                alone[quality].append((text, now))
+            obey(text)
+
+        # One at most: what comes meanwhile stops the same robots.
+        waiting: list[tuple[str, float]] = []
+        questions: list[tuple[float, threading.Event]] = []
 
         def heard_beside(message: String) -> None:
-            key, came, answered = (topic, str(message.data)), monotonic(), threading.Event()
+            if not waiting:
+                waiting.append((str(message.data), monotonic()))
 
-            def look() -> None:
-                alive = self._node.urgent.alive
-                obeyed = any(k == key and came - at < _BEHIND for k, at in tuple(self._obeyed))
-                missed = not (alive and answered.is_set() and obeyed)
-                if alive and missed and monotonic() - came < _ANSWERS:
-                    return
-                self._node.destroy_timer(pending.pop())
-                if missed:
-                    obey(key[1])
-
-            if not pending:
-                self._node.urgent.post(answered.set)
-                steady = Clock(clock_type=ClockType.STEADY_TIME)
-                pending.append(self._node.create_timer(_LOOK, look, clock=steady))
+        def look() -> None:
+            if not waiting:
+                return
+            urgent, now = self._node.urgent, monotonic()
+            if not questions:
+                questions.append((now, threading.Event()))
+                urgent.post(questions[0][1].set)
+            (text, came), (asked, answered) = waiting[0], questions[0]
+            key = topic, text
+            obeyed = any(k == key and came - at < _BEHIND for k, at in tuple(self._obeyed))
+            missed = not (urgent.alive and answered.is_set() and obeyed)
+            if urgent.alive and missed and now - asked < _ANSWERS:
+                return
+            waiting.clear()
+            questions.clear()
+            if missed:
+                obey(text)
 
         # A reliable subscription does not hear a button that sends best effort; one of best effort
         # may miss what a reliable publisher would have sent again.
-        for qos in ("messages", "sensor_data"):
-            self._beside.create_subscription(String, topic, heard, profile(qos))
+        for one in qualities:
+            hear = partial(heard, quality=one)
+            self._beside.create_subscription(String, topic, hear, profile(one))
         second = self._node.create_subscription(String, topic, heard_beside, profile("sensor_data"))
         self._node.at_end(lambda: self._node.destroy_subscription(second))
-        self._node.at_end(lambda: pending and self._node.destroy_timer(pending.pop()))
+        # It runs all the time: to make one takes time that the halt itself needs.
+        timer = self._node.create_timer(_LOOK, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._node.at_end(lambda: self._node.destroy_timer(timer))
 
     def _stop(self, robots: Sequence[str], by: str, reason: str) -> None:
         fresh = [robot for robot in robots if self.latches[robot].stop(by or "somebody", reason)]

@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from robot_adapters.settings import AdapterSettings
 
 
-def halt_of(node: Any, settings: AdapterSettings) -> Halt:
+def halt_of(node: Any, settings: AdapterSettings, *, listens: bool = True) -> Halt:
     """Return what cancels all that may move a robot, whoever sent it.
 
     Args:
         node: The rclpy node whose clients and publishers it has, in the robot's namespace.
         settings: How the robot is driven.
+        listens: As of Halt.
     """
     return Halt(
         node,
@@ -25,4 +26,5 @@ def halt_of(node: Any, settings: AdapterSettings) -> Halt:
         stamped=settings.navigation.stamped_velocity,
         frame=settings.frames.base,
         event=execution_event(settings.arm),
+        listens=listens,
     )

@@ -75,17 +75,23 @@ def execution_event(arm: ArmSettings) -> str:
     return joined(arm.namespace, "trajectory_execution_event") if arm.backend == "moveit" else ""
 
 
+def base_actions(navigation: NavigationSettings) -> tuple[str, ...]:
+    """Return the names of all actions whose goals may move a base, ordered as below."""
+    names = [drive_action(navigation)]
+    if navigation.backend == "nav2":
+        names += [joined(navigation.namespace, name) for name in (*_NAV2_OUTER, *_NAV2_INNER)]
+    elif navigation.backend == "skills":
+        names.append(joined(navigation.namespace, LOOK))
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
 def moving_actions(settings: AdapterSettings) -> tuple[str, ...]:
     """Return the names of all actions whose goals may move a robot, whoever sends them.
 
     Those that use others come first: what is left of an inner goal does not come back then.
     """
     base, arm = settings.navigation, settings.arm
-    names = [drive_action(base), arm_action(arm)]
-    if base.backend == "nav2":
-        names += [joined(base.namespace, name) for name in (*_NAV2_OUTER, *_NAV2_INNER)]
-    elif base.backend == "skills":
-        names.append(joined(base.namespace, LOOK))
+    names = [drive_action(base), arm_action(arm), *base_actions(base)]
     if arm.backend == "moveit":
         # The last one is what MoveIt's set-up assistant calls the controller of a group.
         own = ("execute_trajectory", f"{arm.group}_controller/follow_joint_trajectory")

@@ -62,6 +62,8 @@ from robot_adapters.ticking import watch_clock
 
 _REPEAT_PERIOD = 1.0
 _HOLD_PERIOD = 0.2
+_ANSWERED = 0.5
+"""How long the servers may take to answer the first way of a halt, before the second goes [s]."""
 _SETTLE = 5.0
 """How long the robot's servers may take to answer a halt before the next goal begins [s]."""
 _REPEAT_SETTLED = 0.02  # [s]
@@ -109,6 +111,7 @@ class AdapterNode(AgentNode):
         self._trouble, self._blind, self._standing = "", False, Standing()
         self._halts: tuple[Halt, ...] = ()
         self._asked: set[Halt] = set()
+        self._halted_at = -math.inf
         self._topics = ObservationPublishers(self, self.robot, self.body, "")
         self.serve_action(NavigateTo, "navigate_to", self._navigate, mark=self._mark)
         self.serve_action(Manipulate, "manipulate", self._manipulate, mark=self._mark)
@@ -142,8 +145,11 @@ class AdapterNode(AgentNode):
         self.sensors.on_map(self._map_changed)
         matters = self.limits.keeps_out or self._policy.by_room
         urdf, folder, where = self.parameters["urdf"], self.parameters["urdf_folder"], self.sensors
+        allow = self._check_path
+        # Two ways that share no thread and no executor; the second goes where the first fails.
+        first = halt_of(self.urgent.node, settings)
         self.navigation, self.arm = backends_of(
-            self, settings, self.body, where, urdf, folder, self._check_path, matters)  # fmt: skip
+            self, settings, self.body, where, first, urdf, folder, allow, matters)  # fmt: skip
         where.observer.own_arm.arm = self.arm
         self.docking = Docking(
             self.battery,
@@ -175,10 +181,9 @@ class AdapterNode(AgentNode):
             lambda robot: None,
             lambda robot, kind, body: self.gate.note(kind, body),
         )
-        # Two ways that share no thread and no executor. What is found under way is cancelled.
-        self._halts = (halt_of(self.urgent.node, settings), halt_of(self, settings))
+        self._halts = (first, halt_of(self, settings, listens=False))
         self.at_end(self._halts[1].destroy)
-        self._send_halts()
+        self._send_halts()  # what is found under way is cancelled
         self.every(_HOLD_PERIOD, self._hold, "hold")
         beat(self, lambda why: self._halt({self.robot: why}))
         if settings.sensors.battery:
@@ -371,6 +376,7 @@ class AdapterNode(AgentNode):
         except Exception as error:
             self.report_failure("halting", error)
         self._asked.clear()
+        self._halted_at = time.monotonic()
 
         def send(one: Halt) -> None:
             one.send()
@@ -388,7 +394,9 @@ class AdapterNode(AgentNode):
         if stopped and self._halts:
             first = self._halts[0]
             works = first in self._asked and not first.unanswered
-            if not works or first.under_way:
+            if time.monotonic() - self._halted_at < _ANSWERED:
+                self.urgent.post(first.zero)  # its answers may still come
+            elif not works or first.under_way:
                 self._send_halts(both=not works)
             else:
                 self.urgent.post(first.zero)

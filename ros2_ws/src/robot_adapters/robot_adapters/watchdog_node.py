@@ -60,6 +60,8 @@ _LATE = 0.2
 """A look that comes late adds no more silence than so [s]: heartbeats may wait to be read."""
 _AGAIN = 0.2
 """Time between halts of a robot whose adapter does not answer for it [s]."""
+_FIRST = 0.2
+"""How long an adapter that beats may take to tell that it obeys a stop [s]."""
 _BESIDE = 1.0
 """Time between halts of a stopped robot whose adapter holds the stop as well [s]."""
 _UNREAD = 0.5
@@ -178,12 +180,17 @@ class Watchdog:
         self._stops.append(stop)
         if self._answered and came < self._answered + _AT_ONCE:
             return  # the adapter has obeyed it, and may have been released since
-        self._send()
+        if self._stopped or not self.alive:
+            self._send()
+        # Else the adapter may halt it first: two at once take the time in which all robots of one
+        # computer are to stand.
         if not self._stopped and not self._pending:
             self._pending, self._asked = stop[1] or "somebody", time.monotonic()
 
     def _on_stopped(self, message: Bool, sent: int, came: int) -> None:
         if bool(message.data):
+            if self._pending:
+                self._sent = time.monotonic()  # the adapter has halted it
             self._stopped, self._pending, self._answered = True, "", came
         elif self._stopped and not self._pending:
             self._stopped = False
@@ -221,7 +228,7 @@ class Watchdog:
             # What is begun later is a person's, who moves the robot without its adapter.
             self._stands = now - self._since > _LEAST and now - self._busy > _QUIET
         pause = self._pause(alive)
-        if now - self._sent < pause:
+        if now - self._sent < pause or (self._first(alive) and now - self._asked < _FIRST):
             pass
         elif pause == _BESIDE and self._open_for < _UNREAD:
             self._sent = now
@@ -239,13 +246,17 @@ class Watchdog:
             return _AGAIN
         return _BESIDE if self._stopped else float("inf")
 
+    def _first(self, alive: bool) -> bool:
+        """Whether the adapter is to obey a stop before the watchdog does."""
+        return bool(self._pending) and alive and not self._lost
+
     def _open(self) -> bool:
         """Whether a server has not answered yet, or has a goal that has not ended."""
         return bool(self._halt.unanswered or self._halt.under_way)
 
     def _send(self) -> None:
         self._sent = time.monotonic()
-        self._halt.send()
+        self._halt.send(all_at_once=True)
 
     def _tell(self) -> None:
         """Pass on a stop that the adapter does not answer; say in the diagnostics how it is."""

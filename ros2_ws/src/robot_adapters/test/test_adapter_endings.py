@@ -177,7 +177,9 @@ def test_a_server_that_was_started_again_is_asked_again(ros):
     assert outcome(rig.finish(rig.send(rig.drive, FAR))[1])[0] is Outcome.FAULT
     ros.remove(hung)
     ros.spin_until(lambda: not any(h.unanswered for h in halts), what="the server to be gone")
-    ros.spin_until(lambda: all(time.monotonic() > one._until for one in halts))
+    ros.spin_until(
+        lambda: all(time.monotonic() > server.until for one in halts for server in one._servers)
+    )
     again = ros.node("again", "/porter")
     again.create_service(CancelGoal, name, lambda _, answer: answer)
     ros.spin_until(lambda: any(h.unanswered == ("wait",) for h in halts), what="the server")

@@ -449,7 +449,7 @@ def test_the_zeros_of_a_stop_for_a_base_that_takes_stamps_are_stamped(ros):
     )
     came: list = []
     rig.node.create_subscription(TwistStamped, "/porter/cmd_vel_stamped", came.append, 10)
-    ros.spin_until(lambda: rig.adapter.navigation._base._velocity.get_subscription_count())
+    ros.spin_until(lambda: rig.adapter.navigation._halt._velocity.get_subscription_count())
     before = rig.adapter.now()
     rig.adapter._send_halts()
     ros.spin_until(lambda: len(came) >= 3)

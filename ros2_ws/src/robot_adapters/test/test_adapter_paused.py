@@ -15,6 +15,7 @@ from std_msgs.msg import Bool
 
 from coterie_core.embodiment import Embodiment
 from coterie_ros.agent_node import AgentNode
+from coterie_ros.halting import Halt
 from coterie_ros.qos import profile
 from robot_adapters.backends.nav2 import Nav2Navigation
 from robot_adapters.backends.velocity import VelocityNavigation
@@ -36,7 +37,8 @@ class Adapter(AgentNode):
 
 def nav2(node):
     where = SimpleNamespace(base_frame="base_link")
-    return Nav2Navigation(node, NavigationSettings(paused="joy_lock"), where)
+    halt = Halt(node.urgent.node, ())
+    return Nav2Navigation(node, NavigationSettings(paused="joy_lock"), where, halt)
 
 
 def velocity(node):

@@ -18,6 +18,7 @@ from robot_adapters.backends.carrying import CarryingNavigation
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
+    from coterie_ros.halting import Halt
     from robot_adapters.backends.obstacles import Ground
     from robot_adapters.settings import AdapterSettings
 
@@ -27,6 +28,7 @@ def backends_of(
     settings: AdapterSettings,
     body: Embodiment,
     where: Ground,
+    halt: Halt,
     urdf: str,
     urdf_folder: str,
     allow: AllowPath,
@@ -39,6 +41,7 @@ def backends_of(
         settings: How.
         body: The robot's size and speed, and what its arm reaches.
         where: Where the robot and things are.
+        halt: What ends every motion of the robot; of the thread of stops.
         urdf: Text of its URDF; empty: there is none.
         urdf_folder: Where the URDF's meshes may lie; empty: unknown.
         allow: Takes planned paths; raises SkillRefused where they must not be driven.
@@ -47,7 +50,7 @@ def backends_of(
     Raises:
         ValueError: The settings do not fit to the robot.
     """
-    base = _navigation_of(node, settings, body, where, allow, must_plan)
+    base = _navigation_of(node, settings, body, where, halt, allow, must_plan)
     arm = _arm_of(node, settings, body, where, urdf, urdf_folder)
     if base is not None and arm is not None and settings.arm.carry:
         base = CarryingNavigation(base, arm)
@@ -59,6 +62,7 @@ def _navigation_of(
     settings: AdapterSettings,
     body: Embodiment,
     where: Ground,
+    halt: Halt,
     allow: AllowPath,
     must_plan: bool,
 ) -> NavigationBackend | None:
@@ -66,7 +70,7 @@ def _navigation_of(
     if kind == "nav2":
         from robot_adapters.backends.nav2 import Nav2Navigation
 
-        return Nav2Navigation(node, settings.navigation, where, allow, must_plan)
+        return Nav2Navigation(node, settings.navigation, where, halt, allow, must_plan)
     if kind == "velocity":
         from robot_adapters.backends.velocity import VelocityNavigation
 

@@ -29,13 +29,12 @@ from robot_adapters.backends.base import AllowPath, Feedback, Progress, Whereabo
 from robot_adapters.backends.goals import Ended, RobotAction, Stopwatch, TakenOver
 from robot_adapters.backends.nav2_servers import Nav2Parameters, SpeedCap
 from robot_adapters.codes import DOCK, NAVIGATE, PLANNER, SPIN, explain
-from robot_adapters.halting import halt_of
-from robot_adapters.names import drive_action, joined
-from robot_adapters.settings import AdapterSettings
+from robot_adapters.names import base_actions, drive_action, joined
 from robot_adapters.standing import come_to_rest
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
+    from coterie_ros.halting import Halt
     from robot_adapters.settings_motion import NavigationSettings
 
 _WATCH_PERIOD = 0.1
@@ -82,6 +81,7 @@ class Nav2Navigation:
         node: AgentNode,
         settings: NavigationSettings,
         where: Whereabouts,
+        halt: Halt,
         allow: AllowPath = lambda points, goal: None,
         must_plan: bool = False,
     ) -> None:
@@ -103,10 +103,7 @@ class Nav2Navigation:
         self._parameters = Nav2Parameters(node, space)
         self._planner = settings.planner_id
         self._cap: SpeedCap | None = None
-        self._base = halt_of(  # it ends with that node, in whose thread it works
-            node.urgent.node,
-            AdapterSettings(navigation=settings, frames={"base": where.base_frame}),
-        )
+        self._halt, self._moving_actions = halt, base_actions(settings)
         self._spread: tuple[float, float] | None = None
         self._paused = False
         if settings.localization:  # amcl latches it, and says it again only when the robot moves
@@ -316,7 +313,7 @@ class Nav2Navigation:
 
         if open_ := await self._unanswered():
             raise Ended(Outcome.FAULT, f"{open_}: no answer to a cancel; look at Nav2's log")
-        self._node.urgent.post(self._base.forget)
+        self._node.urgent.post(partial(self._halt.forget, self._moving_actions))
         motion = asyncio.ensure_future(
             action.run(goal, timeout=timeout, on_feedback=on_feedback, watch=watched)
         )
@@ -343,7 +340,7 @@ class Nav2Navigation:
         return end
 
     def _cancel(self) -> None:
-        self._node.urgent.post(self._base.send)
+        self._node.urgent.post(partial(self._halt.send, self._moving_actions))
 
     async def _rests(self) -> float:
         return await come_to_rest(self._pose, partial(Stopwatch, self._node), _BRAKING)
@@ -351,9 +348,11 @@ class Nav2Navigation:
     async def _unanswered(self) -> str:
         """Wait for the answers to cancels, which would end what begins now; return who owes one."""
         watch = Stopwatch(self._node)
-        while (open_ := self._base.unanswered) and watch.elapsed() < _CLEARED:
+        while True:
+            open_ = [one for one in self._halt.unanswered if one in self._moving_actions]
+            if not open_ or watch.elapsed() >= _CLEARED:
+                return ", ".join(open_)
             await asyncio.sleep(_WATCH_PERIOD)
-        return ", ".join(open_)
 
     async def _clear(self) -> str:
         """Cancel all that may move the base; return that it moves on, if it does."""
