@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from coterie_bringup.rundir import RunState
-from coterie_core.stop import latch_file
+from coterie_safety.stop import latch_file
 
 _LOOK = 0.5
 _ATTEMPT = 3.0

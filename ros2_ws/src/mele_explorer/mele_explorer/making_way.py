@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from coterie_core.free_space.aside import place_aside
 from coterie_core.geometry import Vec3
-from coterie_core.language import inline_data
-from coterie_core.making_way import MakingWay, WayRequest, make_way
 from coterie_core.observation import Observation
 from coterie_core.skills import NavigateTo, Skill, SkillResult
+from coterie_llm import inline_data
+from coterie_world.free_space.aside import place_aside
+from coterie_world.making_way import MakingWay, WayRequest, make_way
 from mele_explorer.memory import Memory
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from coterie_core.meaning import EmbedderError, Meanings, Near
-from coterie_core.understanding.english import is_english
-from coterie_core.understanding.text import shown
-from coterie_core.understanding.wording import enumerated
+from coterie_core.wording import enumerated
+from coterie_requests.understanding.english import is_english
+from coterie_requests.understanding.text import shown
+from coterie_world.meaning import EmbedderError, Meanings, Near
 from object_planner.plan import MOST, Plan, PlanState, explained
 from object_planner.request import parse
 from object_planner.wish import Request

@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from coterie_core.language import Decided, Decider, Usage
-from coterie_core.meaning import Meanings, likeness_by_label
-from coterie_core.scene import SceneGraph
+from coterie_llm import Decided, Decider, Usage
+from coterie_world.meaning import Meanings, likeness_by_label
+from coterie_world.scene import SceneGraph
 from object_planner.by_meaning import by_meaning
 from object_planner.ground import Grounder, Mode
 from object_planner.map_text import MAP_TOKENS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from coterie_core.understanding.relation_words import PREPOSITION
+from coterie_requests.understanding.relation_words import PREPOSITION
 
 _THERE = re.compile(
     r"^(?P<aux>is|are) there (?P<a>(?:an?|any|some|the) [\w -]+?) or (?P<b>(?:an?|any|some|the) "

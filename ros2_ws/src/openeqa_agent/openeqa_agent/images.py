@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image as Pictures
 
-from coterie_core.language import Image
+from coterie_llm import Image
 
 SMALLEST_SIDE = 128
 """Longest side [px] below which images are left out rather than scaled down further."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coterie_core.team_memory import TeamMemory
+from coterie_world.team_memory import TeamMemory
 from openeqa_agent.understood import OpenQuestion
 
 _KINDS = ("is_there", "where", "which_room", "how_many")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from coterie_core import why
 from coterie_msgs.action import Cooperate
 from coterie_ros import conversions
+from coterie_safety import why
 from reveca_agent.working import Work
 
 

@@ -17,10 +17,10 @@ from nav_msgs.msg import OccupancyGrid
 
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.observation import Observation
-from coterie_core.scene import Room, SceneGraph
 from coterie_core.transforms import TransformBuffer, TransformError
 from coterie_msgs.msg import SemanticMap
 from coterie_ros import conversions
+from coterie_world.scene import Room, SceneGraph
 from robot_adapters.cameras import Cameras
 from robot_adapters.placing import RobotFrames
 from robot_adapters.reading import read_grid

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from coterie_core.detections import ImageDetection
-from coterie_core.scene import LabelBelief
+from coterie_world.scene import LabelBelief
 
 FADE = 0.6
 """What an earlier look at whether a thing is open still counts for."""

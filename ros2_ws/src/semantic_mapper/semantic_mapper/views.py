@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import RgbdFrame
-from coterie_core.scene import SceneGraph
-from coterie_core.sightings import carries_before, edge_of, lowest_on
+from coterie_world.scene import SceneGraph
+from coterie_world.sightings import carries_before, edge_of, lowest_on
 
 
 def seen_through(

@@ -14,8 +14,8 @@ from std_msgs.msg import String
 from coterie_console.team.page import Refused, Said, Tab
 from coterie_console.team.state import ConsoleState
 from coterie_core.plain_data import schema_problems
-from coterie_core.scene.corrections import Correction, read_corrections
 from coterie_core.waiting import in_time
+from coterie_world.scene.corrections import Correction, read_corrections
 
 if TYPE_CHECKING:
     from coterie_cli.console.node import ConsoleNode

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from coterie_cli.hand_over import WITHIN
 from coterie_console.team.page import Refused, Said, Tab, words_of
 from coterie_console.team.state import ConsoleState
-from coterie_core.stop import one_line
 from coterie_msgs.srv import HandOver
 from coterie_ros.clients import NoAnswer, ServiceClient
+from coterie_safety.stop import one_line
 from emos_planner.leader.hand_over_service import SERVICE
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from coterie_console.team.page import Refused, Said, Tab
 from coterie_console.team.state import ConsoleState
-from coterie_core.permits import Decision, Permit, PermitRequest
-from coterie_core.stop import one_line
 from coterie_ros.permit_client import PermitClient
+from coterie_safety.permits import Decision, Permit, PermitRequest
+from coterie_safety.stop import one_line
 
 if TYPE_CHECKING:
     from coterie_cli.console.node import ConsoleNode

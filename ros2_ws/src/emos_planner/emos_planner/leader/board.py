@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.sightings import as_thing, kind_of
 from coterie_core.tasks import SubTask, SubTaskKind, Thing
+from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.sightings import as_thing, kind_of
 from emos_planner.leader.searches import Searches
 from emos_planner.leader.wants import Want
 

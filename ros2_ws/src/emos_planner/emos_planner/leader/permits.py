@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 
-from coterie_core.permits import PermitGoal, RobotPermits, Surroundings
-from coterie_core.permits.gate import NO_PERMIT
-from coterie_core.permits.policy import STRICTNESS
-from coterie_core.scene import SceneGraph
 from coterie_core.tasks import SubTask
+from coterie_safety.permits import PermitGoal, RobotPermits, Surroundings
+from coterie_safety.permits.gate import NO_PERMIT
+from coterie_safety.permits.policy import STRICTNESS
+from coterie_world.scene import SceneGraph
 
 _SKILLS = {
     "pick": ("navigate_to", "pick"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coterie_core.understanding import NotUnderstood, shown
-from coterie_core.understanding.phrases import Phrase
+from coterie_requests.understanding import NotUnderstood, shown
+from coterie_requests.understanding.phrases import Phrase
 from emos_planner.leader.parts import items, located, parts_of
 from emos_planner.leader.verbs import EXAMPLE, SIDES, WEAK, WishKind
 from emos_planner.leader.wishes import Wish, Wishes

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from coterie_core.language import inline_data
-from coterie_core.scene import SceneGraph
-from coterie_core.sightings import kind_of
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
+from coterie_llm import inline_data
+from coterie_world.scene import SceneGraph
+from coterie_world.sightings import kind_of
 from emos_planner.leader.changes import Change
 from emos_planner.leader.expand import look_again, other_place, search_on, unused
 from emos_planner.leader.hands import EMPTY_HANDS, Hands

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import CheckFailed, Decision, Message, Tool, as_data, inline_data
 from coterie_core.tasks import SubTask
+from coterie_llm import CheckFailed, Decision, Message, Tool, as_data, inline_data
 from emos_planner.leader.split_state import Reply, meant_by
 from emos_planner.leader.split_task import MOST_PROBLEMS
 from emos_planner.lookups import Lookups

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from coterie_core.ask_back import Judgement
-from coterie_core.team_memory import TeamMemory
 from coterie_msgs.action import ExecuteTask
+from coterie_requests.ask_back import Judgement
 from coterie_ros.conversions.judgement import judgement_to_msg
 from coterie_ros.conversions.tasks import assignment_to_msg
+from coterie_world.team_memory import TeamMemory
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.outcome import Outcome, TaskState
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from coterie_core.language import inline_data
-from coterie_core.sightings import kind_of
 from coterie_core.tasks import SubTask
+from coterie_llm import inline_data
+from coterie_world.sightings import kind_of
 from emos_planner.allocation.checks import Trouble, check_plan
 from emos_planner.leader.split_state import (
     SplitItem,

@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from coterie_core.language.fence import prompt_share
-from coterie_core.sightings import kind_of
 from coterie_core.tasks import SubTask, SubTaskKind, Thing
+from coterie_llm.fence import prompt_share
+from coterie_world.sightings import kind_of
 from emos_planner.leader.plan_ids import with_known_ids
 from emos_planner.lookups import Lookups
 from emos_planner.map_view import MAP_CHARS, MapView, map_view, rooms_by_floor, whole_lines

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from coterie_core.language import CheckFailed, Decision, Message, Tool, as_data, prompt_share
 from coterie_core.tasks import SubTask
+from coterie_llm import CheckFailed, Decision, Message, Tool, as_data, prompt_share
 from emos_planner.leader.split_checks import mistakes
 from emos_planner.leader.split_state import SplitItem, SplitReply, SplitState
 

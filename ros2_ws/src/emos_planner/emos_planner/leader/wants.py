@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from coterie_core.sightings import kind_of
 from coterie_core.tasks import Predicate, Thing
-from coterie_core.understanding.phrases import Phrase
+from coterie_requests.understanding.phrases import Phrase
+from coterie_world.sightings import kind_of
 from emos_planner.leader.commands import Wish
 
 _TELL_NOTHING = frozenset(("own", "whole", "nice", "same", "favorite", "favourite"))

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from coterie_core.household import load_household
-from coterie_core.understanding import NotUnderstood, shown
-from coterie_core.understanding.phrases import Phrase
-from coterie_core.understanding.vocabulary import Vocabulary
+from coterie_requests.understanding import NotUnderstood, shown
+from coterie_requests.understanding.phrases import Phrase
+from coterie_requests.understanding.vocabulary import Vocabulary
 from emos_planner.leader.clauses import Clause
 from emos_planner.leader.verbs import (
     CAN_DO,

@@ -11,12 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from coterie_core.geometry import Vec3
-from coterie_core.language import Decider, inline_data
-from coterie_core.making_way import WayRequest
-from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.resume import Resume
-from coterie_core.sightings import kind_of
 from coterie_core.skills import (
     Ask,
     Close,
@@ -30,10 +26,14 @@ from coterie_core.skills import (
     SkillResult,
     Wait,
 )
-from coterie_core.stop import is_stop
 from coterie_core.tasks import Obstacle, Proposal, Reflection, RobotReport, SubTask, SubTaskState
-from coterie_core.team_map import TeamMap
-from coterie_core.why import belong, follow
+from coterie_llm import Decider, inline_data
+from coterie_safety.stop import is_stop
+from coterie_safety.why import belong, follow
+from coterie_world.making_way import WayRequest
+from coterie_world.object_events import ObjectEvent
+from coterie_world.sightings import kind_of
+from coterie_world.team_map import TeamMap
 from emos_planner.geometry.things import FLOOR
 from emos_planner.robot.choose import ChooseSkill, Option, SkillChoice, Tried, keep_option
 from emos_planner.robot.clearing import HandClearing

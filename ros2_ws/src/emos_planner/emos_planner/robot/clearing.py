@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from coterie_core.geometry import Vec3, wrap_angle
 from coterie_core.skills import NavigateTo, Place, Skill, SkillResult
-from coterie_core.team_map import TeamMap
+from coterie_world.team_map import TeamMap
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.choose import Option
 from emos_planner.robot.leftovers import WORDS, leftover

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from coterie_core.geometry import Vec3, containment
 from coterie_core.household import load_household
-from coterie_core.search_belief import (
+from coterie_world.search_belief import (
     Missed,
     Region,
     expected_in,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from coterie_core.language import inline_data
 from coterie_core.tasks import Reflection, SubTask
+from coterie_llm import inline_data
 from emos_planner.leader.transcript import answer_line
 from emos_planner.robot.messages import HelpMessage, Kind
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from coterie_core.asking import ANSWER_CHARS
-from coterie_core.language import inline_data
-from coterie_core.scene import SceneGraph
 from coterie_core.tasks import RobotReport
+from coterie_llm import inline_data
+from coterie_requests.asking import ANSWER_CHARS
+from coterie_world.scene import SceneGraph
 from emos_planner.map_view import SAID, ranks, thing_line
 
 _MOST_THINGS = 8

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from coterie_core.geometry import Vec3
-from coterie_core.sightings import as_thing
 from coterie_core.skills import NavigateTo, Place, Target
 from coterie_core.tasks import SubTask
-from coterie_core.team_map import TeamMap
+from coterie_world.sightings import as_thing
+from coterie_world.team_map import TeamMap
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.choose import Option
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from coterie_core.geometry import Vec3
-from coterie_core.sightings import kind_of
 from coterie_core.tasks import SubTask
+from coterie_world.sightings import kind_of
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.coverage import Coverage, Look
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from coterie_core.making_way import WayRequest
 from coterie_msgs.msg import TeamMessage
 from coterie_ros.conversions.basics import header
 from coterie_ros.conversions.talk import way_request_from_msg, way_request_to_msg
+from coterie_world.making_way import WayRequest
 from emos_planner.robot.messages import HelpMessage, Kind
 
 KINDS: dict[int, Kind] = {

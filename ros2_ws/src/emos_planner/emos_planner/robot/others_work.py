@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coterie_core.tasks import SubTask, SubTaskState, Thing
-from coterie_core.team_map import TeamMap
+from coterie_world.team_map import TeamMap
 from emos_planner.robot.witness import Witness
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 
-from coterie_core.asking import Asking
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
-from coterie_core.sightings import as_thing
 from coterie_core.tasks import SubTask
-from coterie_core.team_map import TeamMap
+from coterie_requests.asking import Asking
+from coterie_world.sightings import as_thing
+from coterie_world.team_map import TeamMap
 from emos_planner.geometry.floorplan import Driven
 from emos_planner.geometry.results import Estimate
 from emos_planner.geometry.toolbox import Toolbox

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 
-from coterie_core.scene import AgentState, Connection, SceneGraph, SceneObject
-from coterie_core.scene.model import ConnectionKind
+from coterie_world.scene import AgentState, Connection, SceneGraph, SceneObject
+from coterie_world.scene.model import ConnectionKind
 from habitat_bridge.embedded.places import PlaceMap
 from habitat_bridge.house.house import House
 

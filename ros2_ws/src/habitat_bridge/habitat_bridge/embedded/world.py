@@ -12,11 +12,11 @@ import numpy as np
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
-from coterie_core.guard import Guard
 from coterie_core.household import load_household
 from coterie_core.observation import Observation, PlaceView, RoomView
-from coterie_core.scene import AgentState, SceneGraph
 from coterie_core.skills import Outcome, Skill, SkillResult
+from coterie_safety.guard import Guard
+from coterie_world.scene import AgentState, SceneGraph
 from habitat_bridge.embedded.body import EPSILON, Body, Glance, Job, SkillFailed, Stage, Walk
 from habitat_bridge.embedded.body_places import BodyPlaces
 from habitat_bridge.embedded.deadlock_avoidance import advance_aside

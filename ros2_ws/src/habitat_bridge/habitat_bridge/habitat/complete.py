@@ -6,8 +6,8 @@ import copy
 
 import numpy.typing as npt
 
-from coterie_core.free_space.partition import RegionSettings
-from coterie_core.scene import SceneGraph
+from coterie_world.free_space.partition import RegionSettings
+from coterie_world.scene import SceneGraph
 from habitat_bridge.habitat.description import SceneDescription
 from habitat_bridge.habitat.regions import (
     connections_from_navmesh,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from coterie_core.household import Category, Household
-from coterie_core.scene import Room
+from coterie_world.scene import Room
 
 # Spread of the disturbance in log-odds: of a thing in this house, and in one type of room.
 HOUSE_SPREAD = 0.5

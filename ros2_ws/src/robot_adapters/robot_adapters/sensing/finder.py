@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from coterie_core.scene import SceneGraph
-from coterie_core.sightings import kind_of
+from coterie_world.scene import SceneGraph
+from coterie_world.sightings import kind_of
 from robot_adapters.sensing.alignment import (
     Alignment,
     AlignmentError,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from coterie_core.geometry import Box, distance, share_inside
 from coterie_core.observation import Detection
-from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.sightings import INSIDE, is_solid, kind_of
+from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.sightings import INSIDE, is_solid, kind_of
 
 _MARGIN = 0.2
 """A view whose middle is farther outside of a box than this does not show that thing [m]."""

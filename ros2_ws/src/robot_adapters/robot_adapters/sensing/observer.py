@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.observation import Detection, Observation, PlaceView
-from coterie_core.perception.backprojection import LiftOptions
-from coterie_core.scene import Room, SceneGraph
-from coterie_core.scene.room_overlap import is_region
 from coterie_core.transforms import TransformBuffer, TransformError
+from coterie_world.perception.backprojection import LiftOptions
+from coterie_world.scene import Room, SceneGraph
+from coterie_world.scene.room_overlap import is_region
 from robot_adapters.sensing.camera import (
     Boxes,
     CameraFeed,

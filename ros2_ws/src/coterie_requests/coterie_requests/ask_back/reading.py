@@ -1,0 +1,162 @@
+"""A request read for what it takes for granted: things and places spoken of as known."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from coterie_requests.ask_back.judgement import Command
+from coterie_requests.ask_back.taste import taste_words
+from coterie_requests.understanding.phrases import Phrase, parse_phrase
+from coterie_requests.understanding.quantities import ARTICLES
+from coterie_requests.understanding.text import plain_text, written_out
+from coterie_requests.understanding.vocabulary import Vocabulary
+
+_WORD = re.compile(r"[\w'-]+")
+_RELATIONS = {
+    "in": "in", "inside": "in", "within": "in", "on": "on", "at": "near", "near": "near",
+    "beside": "near", "by": "near", "under": "under", "below": "under", "above": "above",
+    "behind": "behind", "from": "in",
+}  # fmt: skip
+_LONG_RELATIONS = {("next", "to"): "near", ("on", "top", "of"): "on", ("close", "to"): "near"}
+_POLAR = re.compile(r"(?:is|are|was|were|does|do|did|has|have|can|could)\b")
+_BARE_COUNT = re.compile(r"\bhow many (?:are|do|can|have|of (?:them|those|these))\b")
+_DEMONSTRATIVES = ("that", "this", "those", "these")
+_ANAPHORS = ("it", "they", "them")
+_POINTED = re.compile(r"\b(?:that|this) one\b")
+_SOME = re.compile(r"\b(?:something|anything|somewhere|somebody|everything|what else)\b")
+_IT_SEEMS = re.compile(
+    r"\bit (?:is|was|will be) (?:\w+ )?(?:to|that|time|raining|cold|hot|dark)\b"
+    r"|\bhow (?:far|close) (?:is|was) it from\b|\bis it (?:\w+ )?(?:far|close) from\b"
+)
+"""Where "it" stands for nothing that was said before: "how far is it from the bed?"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """What a request speaks of as known: "the mug on the desk", "the attic".
+
+    `role`: a thing, or a place that a thing is brought to; `only`: whether one certain thing is
+    meant, so that several that fit are too many; `presumed`: whether it is taken to be there.
+    """
+
+    phrase: Phrase
+    role: Literal["thing", "target"] = "thing"
+    only: bool = True
+    presumed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a request takes for granted.
+
+    `pronoun`: a word that stands for nothing that was said, `taste`: words of taste.
+    """
+
+    text: str
+    mentions: tuple[Mention, ...] = ()
+    pronoun: str = ""
+    taste: tuple[str, ...] = ()
+
+
+def read_request(words: str, names: Vocabulary, command: Command) -> Reading:
+    """Return what a request in English takes for granted; of other languages, nothing.
+
+    Args:
+        words: The request.
+        names: Names that mean something, see `Vocabulary.of`.
+        command: What it is given to.
+    """
+    text = _POINTED.sub("it", written_out(plain_text(words[:1000])))
+    reader = _Reader(text, names, attached=not (command == "ask" and _POLAR.match(text)))
+    for clause in re.split(r"[,.;?!]+", text):
+        reader.read(_WORD.findall(clause))
+    pronoun = reader.pronoun
+    if not reader.found and _BARE_COUNT.search(text):
+        pronoun = "how many"
+    return Reading(text, tuple(reader.mentions), pronoun, taste_words(text))
+
+
+class _Reader:
+    """Collects the noun phrases of a request, clause by clause."""
+
+    def __init__(self, text: str, names: Vocabulary, *, attached: bool) -> None:
+        self.names = names
+        self.found: list[Phrase] = []
+        self.mentions: list[Mention] = []
+        self.pronoun = ""
+        self._attached = attached
+        self._loose = bool(_SOME.search(text)) or bool(_IT_SEEMS.search(text))
+
+    def read(self, tokens: list[str]) -> None:
+        """Take in a clause."""
+        i = last = 0
+        while i < len(tokens):
+            if tokens[i] in _ANAPHORS:
+                self._point(tokens[i])
+                i = last = i + 1
+                continue
+            parsed = parse_phrase(tokens, i, self.names)
+            if parsed is None or not _speaks_of(parsed[0], tokens, i):
+                i += 1
+                continue
+            phrase, end = parsed
+            if phrase.pronoun:
+                relative = tokens[i] in _DEMONSTRATIVES and i == last and i > 0
+                if not relative:
+                    self._point(phrase.said)
+                i = last = end
+                continue
+            inner: list[Phrase] = []
+            if self._attached:
+                phrase, end, inner = _with_places(phrase, tokens, end, self.names)
+            for one in (phrase, *inner):
+                if one.definite or one.floor or (one.room and not one.label):
+                    only = one.definite and one.number == "one"
+                    self.mentions.append(Mention(one, only=only))
+            self.found.append(phrase)
+            i = last = end
+
+    def _point(self, said: str) -> None:
+        """Take in a pronoun: it needs something that was said before."""
+        if not (self.found or self._loose or self.pronoun):
+            self.pronoun = said
+
+
+def _speaks_of(phrase: Phrase, tokens: list[str], start: int) -> bool:
+    """Whether what was parsed is a noun phrase: it is pointed to, or its noun is known."""
+    if phrase.person or phrase.house or phrase.robot:
+        return False
+    if phrase.pronoun:
+        return start == 0 or tokens[start - 1] != "how"  # "how many", "how large" stand for nothing
+    if phrase.anything:
+        return False
+    if tokens[start] in ARTICLES:
+        return bool(phrase.noun)
+    return phrase.known and bool(phrase.label or phrase.room or phrase.floor)
+
+
+def _with_places(
+    phrase: Phrase, tokens: list[str], end: int, names: Vocabulary
+) -> tuple[Phrase, int, list[Phrase]]:
+    """Attach what is said of where a thing is; return the phrase, its end, and those places."""
+    inner: list[Phrase] = []
+    while end < len(tokens):
+        relation, start = _relation(tokens, end)
+        parsed = parse_phrase(tokens, start, names) if relation and start < len(tokens) else None
+        if parsed is None or parsed[0].pronoun or parsed[0].person:
+            break
+        place, end = parsed
+        if place.house or place.anything:
+            continue
+        inner.append(place)
+        phrase = replace(phrase.within(relation, place), definite=phrase.definite)
+    return phrase, end, inner
+
+
+def _relation(tokens: list[str], at: int) -> tuple[str, int]:
+    for said, relation in _LONG_RELATIONS.items():
+        if tuple(tokens[at : at + len(said)]) == said:
+            return relation, at + len(said)
+    return _RELATIONS.get(tokens[at], ""), at + 1

@@ -1,0 +1,316 @@
+"""Household words: labels, classes, uses and qualities, from `data/objects.yaml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+
+from coterie_core.household import load_household, normalized, singulars
+
+Grades = dict[str, float]
+Modifier = Literal["overview", "none"]
+_NO_NAMES = ("object", "objects", "item", "thing", "misc", "unknown")
+"""Names that data sets give to things of any kind: in a request they mean any thing."""
+_QUALIFIER = re.compile(r"[\s_]*\([^()]*\)")
+"""What data sets write behind a name to tell it from others: "mouse_(computer_equipment)"."""
+_JOINED = re.compile(r" (?:of|with|for|from) ")
+_REMEMBERED = 10_000
+"""Labels whose names are remembered; maps may bring any number."""
+_NARROWER = 0.9
+"""What a narrower thing is worth beside the broader one."""
+_GAP = 3
+"""How many words may stand between the words of a cue."""
+
+
+_STRANDED = re.compile(r" (?:from|out of|with|on)\b")
+"""What makes another use of a verb."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ObjectClass(_Part):
+    """A word for several labels: "bag" for backpack, handbag, suitcase."""
+
+    words: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+class Use(_Part):
+    """What things are used for: phrases that ask for it, and how well each thing serves."""
+
+    cues: tuple[str, ...]
+    things: Grades = Field(default_factory=dict)
+    negated_cues: tuple[str, ...] = Field((), description="cues whose negation asks for the use")
+    weak: bool = Field(False, description="counts only where nothing more special is asked for")
+    modifies: Modifier | None = Field(None, description="no use by itself: changes another's order")
+
+
+class Quality(_Part):
+    """What things are like: words, and how much each thing is so."""
+
+    words: tuple[str, ...]
+    things: Grades
+
+
+class Lexicon(BaseModel):
+    """The tables, with labels brought to one name each."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    labels: dict[str, tuple[str, ...]]
+    spellings: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    classes: dict[str, ObjectClass]
+    uses: dict[str, Use]
+    qualities: dict[str, Quality]
+    kinds: dict[str, str] = Field(default_factory=dict, description="narrower thing -> broader")
+    beyond: tuple[str, ...] = Field((), description="what no home holds or serves")
+
+    _names: dict[str, str] = PrivateAttr(default_factory=dict)
+    _known: dict[str, str] = PrivateAttr(default_factory=dict)
+    _mentioned: tuple[tuple[re.Pattern[str], _Name], ...] = PrivateAttr(())
+
+    def model_post_init(self, context: object, /) -> None:
+        """Index the synonyms; names of the list itself win over synonyms of others."""
+        for name, synonyms in self.labels.items():
+            for synonym in synonyms:
+                self._names.setdefault(normalized(synonym), name)
+        for name in (*self.labels, *self.spellings):
+            self._names[normalized(name)] = name
+        for name, spellings in self.spellings.items():
+            for spelling in spellings:
+                self._names[normalized(spelling)] = name
+
+    def canonical(self, label: str) -> str:
+        """Return the one name of a label; a label that nobody knows stays as it is.
+
+        Tried in this order: the words themselves, as ours or the household's, then without a
+        qualifier ("iron_(for_clothing)"), each part of "a/b", the trailing words ("old red sofa"),
+        and what precedes "of" and "with".
+        """
+        found = self._known.get(label)
+        if found is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            found = self._known[label] = self._canonical(label)
+        return found
+
+    def _canonical(self, label: str) -> str:
+        text = normalized(label)
+        plain = normalized(_QUALIFIER.sub(" ", label)) or text
+        parts = [part.strip() for part in plain.split("/") if part.strip()]
+        for form in dict.fromkeys((text, plain, *(parts if len(parts) > 1 else ()))):
+            found = self._exact(form)
+            if found is not None:
+                return found
+        words = _JOINED.split(plain)[0].split()
+        for k in range(1, len(words)):
+            found = self._exact(" ".join(words[k:]))
+            if found is not None:
+                return found
+        known = load_household().canonical(plain)
+        return self._names.get(normalized(known), known)
+
+    def _exact(self, text: str) -> str | None:
+        """The one name of just these words, singular or plural; None if there is none."""
+        for form in (text, *singulars(text)):
+            if form in self._names:
+                return self._names[form]
+        house = load_household()
+        for form in (text, *singulars(text), text + "s"):
+            if form in house.categories or form in _synonyms():
+                known = house.canonical(form)
+                return self._names.get(normalized(known), known)
+        return None
+
+    def members(self, name: str) -> frozenset[str]:
+        """Return the labels of a class, or the one label."""
+        if name in self.classes:
+            found = self.classes[name]  # maps may call a thing by the word of its class
+            labels = frozenset(map(self.canonical, (*found.labels, *found.words)))
+            return labels | {n for n, broad in self.kinds.items() if broad in labels}
+        own = self.canonical(name)
+        return frozenset((own, *(narrow for narrow, broad in self.kinds.items() if broad == own)))
+
+    def spread(self, things: Mapping[str, float]) -> Mapping[str, float]:
+        """Return grades per label: of classes their members', a label's own grade first."""
+        grades: Grades = {}
+        for name, grade in things.items():
+            if name in self.classes and name not in self.labels:
+                for label in self.members(name):
+                    grades.setdefault(label, grade)
+        for name, grade in things.items():
+            if name in self.classes and name not in self.labels:
+                continue
+            grades[self.canonical(name)] = grade
+        for narrow, broad in self.kinds.items():
+            if broad in grades:
+                grades.setdefault(narrow, round(_NARROWER * grades[broad], 3))
+        return MappingProxyType(grades)
+
+    def knowing(self, labels: Iterable[str]) -> Lexicon:
+        """Return these tables with labels of a map as names of things, as far as they are none."""
+        names = _mentionable()
+        own = [
+            (re.compile(rf"\b{_plural(label)}\b"), _Name(label[:-2] or label, label))
+            for label in map(normalized, labels)
+            if label not in ("", *_NO_NAMES) and not names.keys() & {label, *singulars(label)}
+        ]
+        if not own:
+            return self
+        made = self.model_copy()
+        made._mentioned = tuple(
+            sorted((*own, *_patterns()), key=lambda one: (-len(one[1].stem), one[1].stem))
+        )
+        return made
+
+    def mentions(self, text: str) -> list[tuple[int, int, str]]:
+        """Return (start, end, label or class) of things named in a text, longest first in place.
+
+        A class wins over a label of the same word ("bag", "table", "seat"): it contains it.
+        """
+        found: list[tuple[int, int, str]] = []
+        for pattern, name in self._mentioned or _patterns():
+            # Most names are not in a text: looking for their letters is far quicker.
+            for match in pattern.finditer(text) if name.stem in text else ():
+                if not any(a < match.end() and match.start() < b for a, b, _ in found):
+                    found.append((match.start(), match.end(), name.means))
+        return sorted(found)
+
+    def uses_in(self, text: str) -> list[tuple[int, str]]:
+        """Return (number of words of all cues found, use) asked for in a text, most first."""
+        found = []
+        continued = self.continued(text)
+        for name, use in self.uses.items():
+            weight = sum(_length(cue) for cue in use.cues if cue_pattern(cue).search(text))
+            if weight and name not in continued:
+                found.append((weight, name))
+        return sorted(found, key=lambda pair: -pair[0])
+
+    def continued(self, text: str) -> frozenset[str]:
+        """Return the uses of which a text says more: "drink", where it asks to drink *from*."""
+        spans = {
+            name: [m.span() for cue in use.cues for m in [cue_pattern(cue).search(text)] if m]
+            for name, use in self.uses.items()
+        }
+
+        def goes_on(name: str, end: int) -> bool:
+            after = _STRANDED.match(text, end)
+            return after is not None and any(
+                start < end and after.end() <= stop
+                for other, found in spans.items()
+                if other != name
+                for start, stop in found
+            )
+
+        return frozenset(
+            name
+            for name, found in spans.items()
+            if found and all(goes_on(name, stop) for _, stop in found)
+        )
+
+    def cued(self, use: str, text: str) -> list[str]:
+        """Return the parts of a text that ask for a use."""
+        found = (cue_pattern(cue).search(text) for cue in self.uses[use].cues)
+        return [match[0] for match in found if match]
+
+    def beyond_in(self, text: str) -> str:
+        """Return the first thing named in a text that no home holds ("" if there is none)."""
+        found = (word for word in self.beyond if re.search(rf"\b{_plural(word)}\b", text))
+        return next(found, "")
+
+    def qualities_in(self, text: str) -> list[str]:
+        """Return the qualities named in a text."""
+        return [
+            name
+            for name, quality in self.qualities.items()
+            if any(cue_pattern(word).search(text) for word in quality.words)
+        ]
+
+
+@cache
+def _synonyms() -> frozenset[str]:
+    """All other names that the household's things have."""
+    things = load_household().categories.values()
+    return frozenset(normalized(word) for thing in things for word in thing.synonyms)
+
+
+@cache
+def load_lexicon() -> Lexicon:
+    """Return the tables.
+
+    Raises:
+        pydantic.ValidationError: The data file is broken.
+    """
+    text = resources.files("coterie_requests").joinpath("data/objects.yaml").read_text("utf-8")
+    return Lexicon.model_validate(yaml.safe_load(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A name: letters that every form of it has, and the label or class it means."""
+
+    stem: str
+    means: str
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], _Name], ...]:
+    """Patterns of all names, longest first."""
+    ordered = sorted(_mentionable().items(), key=lambda kv: (-len(kv[0]), kv[0]))
+    return tuple(
+        (re.compile(rf"\b{_plural(word)}\b"), _Name(word[:-2] or word, name))
+        for word, name in ordered
+    )
+
+
+@cache
+def _mentionable() -> dict[str, str]:
+    """Names of things and what they mean; classes before labels, ours before the house's."""
+    lexicon = load_lexicon()
+    names: dict[str, str] = {}
+    for name, found in lexicon.classes.items():
+        for word in found.words:
+            names.setdefault(normalized(word), name)
+    for name, synonyms in lexicon.labels.items():
+        for word in (name, *synonyms):
+            names.setdefault(normalized(word), name)
+    for category in load_household().categories.values():
+        for word in (category.label, *category.synonyms):
+            names.setdefault(normalized(word), lexicon.canonical(word))
+    for word in _NO_NAMES:
+        names.pop(word, None)
+    return names
+
+
+def _plural(word: str) -> str:
+    """Pattern of a noun in singular and plural."""
+    escaped = re.escape(word)
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return rf"(?:{escaped}|{re.escape(word[:-1])}ies)"
+    if word.endswith("fe"):
+        return rf"(?:{escaped}|{re.escape(word[:-2])}ves)"
+    if word.endswith("f"):
+        return rf"(?:{escaped}s?|{re.escape(word[:-1])}ves)"
+    return rf"{escaped}(?:s|es)?"
+
+
+@cache
+def _length(cue: str) -> int:
+    return len(cue.replace("_", " ").split())
+
+
+@cache
+def cue_pattern(cue: str) -> re.Pattern[str]:
+    """Return the pattern of a cue: "*" is letters, "_" joins, else words may come between."""
+    words = [re.escape(word).replace(r"\*", r"\w*").replace("_", r"\s+") for word in cue.split()]
+    return re.compile(r"\b" + (rf"\b(?:\s+\S+){{0,{_GAP}}}?\s+").join(words) + r"\b")

@@ -1,0 +1,45 @@
+"""English as households speak it: bounded text, words that are none, other languages, problems."""
+
+from coterie_requests.understanding.english import (
+    UnknownWord,
+    household_words,
+    is_english,
+    is_name,
+    suggested,
+    unknown_words,
+)
+from coterie_requests.understanding.languages import Foreign, foreign_words, language_told
+from coterie_requests.understanding.problems import NotUnderstood, Problem, ProblemKind
+from coterie_requests.understanding.spelling import nearest
+from coterie_requests.understanding.text import (
+    MAX_SENTENCE_CHARS,
+    code_in,
+    plain_text,
+    shown,
+    words_in,
+    words_of,
+    written_out,
+)
+
+__all__ = [
+    "MAX_SENTENCE_CHARS",
+    "Foreign",
+    "NotUnderstood",
+    "Problem",
+    "ProblemKind",
+    "UnknownWord",
+    "code_in",
+    "foreign_words",
+    "household_words",
+    "is_english",
+    "is_name",
+    "language_told",
+    "nearest",
+    "plain_text",
+    "shown",
+    "suggested",
+    "unknown_words",
+    "words_in",
+    "words_of",
+    "written_out",
+]

@@ -1,0 +1,185 @@
+"""Names that mean something: of household things and rooms, of a map, of floors and of robots."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from coterie_core.household import load_household, singulars
+from coterie_requests.lexicon import load_lexicon
+from coterie_world.scene import SceneGraph
+
+MAX_NAME_WORDS = 5
+"""Words of the longest name that is looked for."""
+_PAIRS = frozenset(
+    [
+        *("keys", "glasses", "sunglasses", "eyeglasses", "spectacles", "scissors", "clothes"),
+        *("headphones", "shoes", "dumbbells", "cards", "pants", "trousers", "stairs", "tissues"),
+        *("drawers", "weights", "boots", "slippers", "jeans", "binoculars", "tongs", "pliers"),
+    ]
+)
+"""Plurals of one thing ("my glasses")."""
+_FLOORS = {
+    "upstairs": "up", "upper floor": "up", "upper level": "up", "top floor": "top",
+    "downstairs": "down", "lower floor": "down", "ground floor": "0", "ground level": "0",
+    "basement": "down", "first floor": "1", "second floor": "2", "third floor": "3",
+    "attic": "top", "main floor": "0",
+}  # fmt: skip
+_SPECIAL_CLASSES = ("crockery", "cutlery", "toy", "clothing", "food", "fruit", "tool", "plant")
+"""Classes of the lexicon whose words mean all of their members also where a category has the name
+("dishes" are bowls as well)."""
+_NARROW = frozenset({"plate", "dish", "saucer", "fork", "knife", "spoon", "snack", "meal"})
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """What a name stands for; one name may be a thing and a room at once ("closet").
+
+    Attributes:
+        label: The household's name of a thing.
+        members: Labels that a word for several kinds of things stands for ("toys").
+        room: A room's name or type, or the kindred of one ("sauna").
+        floor: A value of the table of floors: up, down, top, 0, 1, ...
+        robot: A robot's name.
+        compound: The room that the name begins with ("kitchen counter").
+        plural: Whether the word was in the plural.
+    """
+
+    label: str = ""
+    members: tuple[str, ...] = ()
+    room: str = ""
+    floor: str = ""
+    robot: str = ""
+    compound: str = ""
+    plural: bool = False
+
+
+@dataclass(slots=True)
+class Vocabulary:
+    """All names that are understood: those of the household, of a map, and of the robots."""
+
+    names: dict[str, Name] = field(default_factory=dict)
+    robots: tuple[str, ...] = ()
+    persons: frozenset[str] = frozenset()
+    """Names of persons that the sentence at hand has, in lower case."""
+
+    @staticmethod
+    def of(scene: SceneGraph, robots: Iterable[str] = ()) -> Vocabulary:
+        """Return the names that mean something to robots with this map."""
+        household = load_household()
+        words = Vocabulary(dict(_household_names()), tuple(robots))
+        for thing in scene.objects.values():
+            label = thing.label.top
+            words._add(label, label=household.canonical(label) or label)
+            if re.search(r"\d", thing.id):
+                words._add(plain_name(thing.id), label=thing.id)
+        for place in scene.rooms.values():
+            for name in (place.name, place.id):
+                # A room of the map goes before the kind of room that bears its name.
+                known = words.names.get(plain_name(name), Name())
+                words.names[plain_name(name)] = replace(known, room=place.name)
+        for name, floor in _FLOORS.items():
+            words._add(name, floor=floor)
+        for robot in words.robots:
+            words._add(plain_name(robot), robot=robot)
+        return words
+
+    def _add(
+        self, name: str, *, label: str = "", room: str = "", floor: str = "", robot: str = ""
+    ) -> None:
+        text = plain_name(name)
+        known = self.names.get(text, Name())
+        self.names[text] = replace(
+            known,
+            label=known.label or label,
+            room=known.room or room,
+            floor=floor or known.floor,
+            robot=robot or known.robot,
+        )
+
+    def find(self, words: list[str], start: int) -> tuple[Name, int] | None:
+        """Return the longest name that begins at a word, and how many words it has."""
+        for length in range(min(MAX_NAME_WORDS, len(words) - start), 0, -1):
+            name = self.lookup(" ".join(words[start : start + length]))
+            if name is not None:
+                return name, length
+        return None
+
+    def ending(self, words: list[str], start: int, end: int) -> tuple[Name, int] | None:
+        """Return the longest name that ends before `end`, and the index where it begins."""
+        for first in range(max(start, end - MAX_NAME_WORDS), end):
+            name = self.lookup(" ".join(words[first:end]))
+            if name is not None:
+                return name, first
+        return None
+
+    def lookup(self, text: str) -> Name | None:
+        """Return what a name stands for, in the singular or the plural; None: unknown."""
+        found = self.names.get(text)
+        if found is not None:
+            # Some categories have plural names ("books", "keys"): such a word says nothing.
+            plural = text.endswith("s") and bool(singulars(text)) and text.split()[-1] not in _PAIRS
+            return replace(found, plural=plural, compound=self._compound(text, found.label))
+        for form in singulars(text):
+            if form in self.names:
+                found = self.names[form]
+                return replace(found, plural=True, compound=self._compound(form, found.label))
+        if text + "s" in self.names:
+            return self.names[text + "s"]
+        head, _, rest = text.partition(" ")
+        while rest:
+            room = self.names.get(head)
+            thing = self.lookup(rest) if room is not None and room.room else None
+            if room is not None and thing is not None and thing.label and not thing.compound:
+                return replace(thing, room="", compound=room.room)
+            word, _, rest = rest.partition(" ")
+            head = f"{head} {word}"
+        return None
+
+    def _compound(self, text: str, label: str) -> str:
+        """Return the room that a name of several words begins with ("kitchen counter")."""
+        head, _, rest = text.partition(" ")
+        thing = self.names.get(rest)
+        if not rest or thing is None or thing.label != label:
+            return ""
+        for name in (head, f"{head} room"):
+            room = self.names.get(name)
+            if room is not None and room.room:
+                return room.room
+        return ""
+
+    def words(self) -> list[str]:
+        """Return the single words of all names, singular and plural: what may be misspelled."""
+        single = {word for name in self.names for word in name.split() if not word.isdigit()}
+        return sorted(single | {f"{word}s" for word in single if not word.endswith("s")})
+
+
+@lru_cache(maxsize=1)
+def _household_names() -> dict[str, Name]:
+    household, lexicon = load_household(), load_lexicon()
+    words = Vocabulary()
+    for label, category in household.categories.items():
+        for name in (label, *category.synonyms):
+            words._add(name, label=label)
+    for name, kind in household.room_words.items():
+        if name not in ("tv", "tv room"):
+            words._add(name, room=name if name in household.kindred_rooms else kind)
+    for name in ("trash", "garbage", "rubbish", "waste"):
+        words._add(name, label=household.canonical("trash can"))
+    for kind, found in lexicon.classes.items():
+        members = tuple(dict.fromkeys(household.canonical(label) for label in found.labels))
+        for word in found.words:
+            known = words.names.get(plain_name(word))
+            if known is None:
+                words.names[plain_name(word)] = Name(members[0], members)
+            elif kind in _SPECIAL_CLASSES and word not in _NARROW and known.label:
+                all_of = tuple(dict.fromkeys((known.label, *members)))
+                words.names[plain_name(word)] = replace(known, members=all_of)
+    return words.names
+
+
+def plain_name(name: str) -> str:
+    """Return a name in lower case with single spaces for signs."""
+    return " ".join(re.sub(r"[\s_#/-]+", " ", name.lower()).split())

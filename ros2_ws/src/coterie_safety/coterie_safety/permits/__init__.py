@@ -1,0 +1,41 @@
+"""Permits: no physical goal begins without one, and no model can make one."""
+
+from coterie_safety.permits.answer import (
+    Decision,
+    KeyProblem,
+    SignedAnswer,
+    answered,
+    load_key,
+    load_public_key,
+    make_key,
+    public_half,
+    revoked,
+)
+from coterie_safety.permits.gate import PermitError, PermitGate
+from coterie_safety.permits.policy import PermitRule, Permits, RobotPermits
+from coterie_safety.permits.request import Permit, PermitRequest, Waiting
+from coterie_safety.permits.touched import TASK, PermitGoal, Surroundings, TeamTask
+
+__all__ = [
+    "TASK",
+    "Decision",
+    "KeyProblem",
+    "Permit",
+    "PermitError",
+    "PermitGate",
+    "PermitGoal",
+    "PermitRequest",
+    "PermitRule",
+    "Permits",
+    "RobotPermits",
+    "SignedAnswer",
+    "Surroundings",
+    "TeamTask",
+    "Waiting",
+    "answered",
+    "load_key",
+    "load_public_key",
+    "make_key",
+    "public_half",
+    "revoked",
+]

@@ -1,0 +1,56 @@
+"""Scene graphs: rooms, places, objects and agents of a house."""
+
+from coterie_world.scene.graph import SceneGraph
+from coterie_world.scene.merge import (
+    MergeReport,
+    MergeRule,
+    absorb,
+    associate,
+    label_agreement,
+    merge,
+    size_similarity,
+)
+from coterie_world.scene.model import (
+    AgentState,
+    Connection,
+    Floor,
+    LabelBelief,
+    Place,
+    PlaceLink,
+    Receptacle,
+    Room,
+    SceneObject,
+    Sighting,
+)
+from coterie_world.scene.serial import SceneError, checked, from_json, load, save, to_json
+from coterie_world.scene.text import objects_text, room_lists, rooms_text
+
+__all__ = [
+    "AgentState",
+    "Connection",
+    "Floor",
+    "LabelBelief",
+    "MergeReport",
+    "MergeRule",
+    "Place",
+    "PlaceLink",
+    "Receptacle",
+    "Room",
+    "SceneError",
+    "SceneGraph",
+    "SceneObject",
+    "Sighting",
+    "absorb",
+    "associate",
+    "checked",
+    "from_json",
+    "label_agreement",
+    "load",
+    "merge",
+    "objects_text",
+    "room_lists",
+    "rooms_text",
+    "save",
+    "size_similarity",
+    "to_json",
+]

@@ -1,0 +1,371 @@
+"""Merge of two robots' scene graphs: a thing that both saw becomes one thing."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from coterie_core.embedding import averaged, keep_one_dimension
+from coterie_core.geometry import Box, Vec3, distance, iou, wrap_angle
+from coterie_core.household import load_household
+from coterie_world.likeness import ALIKE, Background, likeness
+from coterie_world.scene.graph import SceneGraph
+from coterie_world.scene.model import (
+    AgentState,
+    Connection,
+    LabelBelief,
+    Room,
+    SceneObject,
+    Sighting,
+)
+from coterie_world.scene.room_overlap import joined, same_region
+
+_SIZED = 0.5
+"""Least likeness times similarity of sizes: words for what lies on another thing are alike, too."""
+_THIN = 1e-5  # [m^3], so that flat boxes have a volume
+_SAME_WAY = 1.0
+"""Ways between the same rooms that are nearer to one another are one [m]."""
+_COMPARED = 40
+"""Things of a map by which it is found how alike different things are."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRule:
+    """When two things are the same.
+
+    Boxes that overlap by at least `iou_any_label` are one thing whatever their labels: two things
+    cannot be in one spot. Otherwise the labels must agree at least by `label_agreement` (overlap
+    of the two distributions, 0..1), or their embeddings be alike at least by `likeness`
+    (`coterie_world.likeness`, 0..1) and the sizes, too, and the centres be within `distance` [m], or
+    within half the larger box's diagonal where the things are large, but never beyond
+    `distance_limit` [m].
+    """
+
+    iou_any_label: float = 0.5
+    label_agreement: float = 0.1
+    likeness: float = ALIKE
+    distance: float = 0.4
+    distance_limit: float = 1.0
+
+
+@dataclass(slots=True)
+class MergeReport:
+    """What a merge did: ids of `other` that were matched (-> id in the result) and added."""
+
+    matched: dict[str, str] = field(default_factory=dict)
+    added: dict[str, str] = field(default_factory=dict)
+    rooms: dict[str, str] = field(default_factory=dict)
+
+
+def label_agreement(a: LabelBelief, b: LabelBelief) -> float:
+    """Overlap of two label distributions: sum over kinds of the smaller probability (0..1).
+
+    Labels that the household's tables hold for one kind of thing ("couch", "sofa") count as one.
+    """
+    pa, pb = _kinds(a), _kinds(b)
+    return sum(min(p, pb[kind]) for kind, p in pa.items() if kind in pb)
+
+
+def _kinds(belief: LabelBelief) -> dict[str, float]:
+    total, household = belief.total, load_household()
+    found: dict[str, float] = {}
+    for label, weight in belief.weights.items() if total > 0.0 else ():
+        kind = household.canonical(label)
+        found[kind] = found.get(kind, 0.0) + weight / total
+    return found
+
+
+def size_similarity(volume: float, other: float) -> float:
+    """How alike two volumes above 0 are [m^3] (0..1): the fourth root of their ratio."""
+    return float((min(volume, other) / max(volume, other)) ** 0.25)
+
+
+def has_geometry(thing: SceneObject) -> bool:
+    """Whether the thing's box is known (topological worlds and plain lists have none)."""
+    return thing.box.volume > 0.0
+
+
+def same_thing(
+    a: SceneObject,
+    b: SceneObject,
+    rule: MergeRule = MergeRule(),
+    background: Background | None = None,
+) -> float:
+    """Return how surely `a` and `b` are one thing: 0 (no) .. 2; see `MergeRule`.
+
+    Args:
+        a: One.
+        b: Another.
+        rule: When they are.
+        background: How alike embeddings of different things are; None: as is usual.
+    """
+    if not (has_geometry(a) and has_geometry(b)):
+        return 2.0 if a.id == b.id and a.room == b.room else 0.0
+    overlap = iou(a.box, b.box)
+    if overlap >= rule.iou_any_label:
+        return 1.0 + overlap
+    agreement = label_agreement(a.label, b.label)
+    alike = likeness(a.embeddings, b.embeddings, background or Background())
+    if alike >= rule.likeness:
+        alike *= size_similarity(a.box.volume + _THIN, b.box.volume + _THIN)
+        agreement = max(agreement, alike if alike >= _SIZED else 0.0)
+    if agreement < rule.label_agreement:
+        return 0.0
+    size = max(math.hypot(*a.box.size), math.hypot(*b.box.size))
+    gate = min(max(rule.distance, size / 2.0), rule.distance_limit)
+    away = distance(a.box.center, b.box.center)
+    if away > gate:
+        return 0.0
+    return agreement * (1.0 - 0.5 * away / gate) + overlap
+
+
+def absorb(thing: SceneObject, other: SceneObject) -> None:
+    """Add what `other` tells to `thing`, which is the same thing.
+
+    Evidence adds up, the box is the mean weighted by observations, and what changes with time
+    (room, support, container, open or not) comes from whoever saw it last.
+    """
+    ours, theirs = max(thing.observations, 1), max(other.observations, 1)
+    newer = _time(other.last_seen) > _time(thing.last_seen)
+    moved = newer and distance(thing.box.center, other.box.center) > max(
+        math.hypot(*thing.box.size) / 2.0, 0.3
+    )
+    if has_geometry(other):
+        if not has_geometry(thing) or moved:
+            thing.box = other.box
+        else:
+            thing.box = _mean_box(thing.box, ours, other.box, theirs)
+    thing.label.add(other.label)
+    thing.embeddings = averaged(thing.embeddings, ours, other.embeddings, theirs)
+    thing.observations += other.observations
+    if newer:
+        thing.last_seen = other.last_seen
+        thing.room = other.room or thing.room
+        thing.support = other.support
+        thing.container = other.container
+        if other.is_open is not None:
+            thing.is_open = other.is_open
+    else:
+        thing.room = thing.room or other.room
+    known = {receptacle.id for receptacle in thing.receptacles}
+    thing.receptacles += [r for r in other.receptacles if r.id not in known]
+    for key, value in other.properties.items():
+        if newer or key not in thing.properties:
+            thing.properties[key] = value
+
+
+def merge(
+    ours: SceneGraph, other: SceneGraph, rule: MergeRule = MergeRule()
+) -> tuple[SceneGraph, MergeReport]:
+    """Return the union of two graphs in the same map frame; neither is changed.
+
+    Rooms are matched by id, then by unique name on the same floor; regions that robots parted the
+    floor into by overlap, too, and get the outline of both. Places are matched by id, connections
+    by the rooms they join and where.
+    Objects are matched one to one so that the sum of `same_thing` is largest; what has no partner
+    is added, under a new id where the old one is taken. Agents: who was seen last counts.
+
+    Raises:
+        ValueError: The graphs are in different frames; transform one first.
+    """
+    if ours.frame != other.frame:
+        raise ValueError(
+            f"scene graphs are in different frames ({ours.frame!r} and {other.frame!r}); "
+            "transform one into the other's frame before merging"
+        )
+    result = copy.deepcopy(ours)
+    guest = copy.deepcopy(other)
+    report = MergeReport()
+    for floor in guest.floors.values():
+        result.floors.setdefault(floor.id, floor)
+    for room in guest.rooms.values():
+        report.rooms[room.id] = _merge_room(result, room)
+    for way in guest.connections.values():
+        way.room_a = report.rooms.get(way.room_a, way.room_a)
+        way.room_b = report.rooms.get(way.room_b, way.room_b)
+        _merge_way(result, way)
+    for place in guest.places.values():
+        place.room = report.rooms.get(place.room, place.room)
+        if place.id not in result.places:
+            result.add_place(place)
+        elif not result.places[place.id].room:
+            result.places[place.id].room = place.room
+    for links in guest.links.values():
+        for link in links.values():
+            if link.b not in result.links.get(link.a, {}):
+                result.add_link(link)
+    _merge_objects(result, guest, rule, report)
+    keep_one_dimension(result.objects.values())
+    for agent in guest.agents.values():
+        agent.room = report.rooms.get(agent.room, agent.room)
+        _merge_agent(result, agent)
+    return result, report
+
+
+def _merge_room(result: SceneGraph, room: Room) -> str:
+    mine = result.rooms.get(room.id)
+    if mine is None:
+        named = result.room_named(room.name)
+        if named is not None and (not named.floor or not room.floor or named.floor == room.floor):
+            mine = named
+    if mine is None:
+        mine = same_region(room, result.rooms.values())
+        if mine is not None:
+            mine.polygon = joined(mine, room)
+    if mine is None:
+        result.add_room(room)
+        return room.id
+    if not mine.polygon:
+        mine.polygon = room.polygon
+    mine.floor = mine.floor or room.floor
+    mine.type = mine.type or room.type
+    return mine.id
+
+
+def _merge_way(result: SceneGraph, way: Connection) -> None:
+    """Add a way between rooms unless it is known; robots number theirs each from one."""
+    rooms = {way.room_a, way.room_b}
+    if len(rooms) < 2:
+        return  # the two regions that it led between are one room of another robot
+    for known in result.connections.values():
+        near = known.id == way.id or distance(known.position, way.position) <= _SAME_WAY
+        if near and {known.room_a, known.room_b} == rooms:
+            return
+    way.id = _free(result.connections, way.id)
+    result.add_connection(way)
+
+
+def _merge_agent(result: SceneGraph, agent: AgentState) -> None:
+    mine = result.agents.get(agent.name)
+    if mine is None or _time(agent.last_seen) > _time(mine.last_seen):
+        result.agents[agent.name] = agent
+
+
+def _merge_objects(
+    result: SceneGraph, guest: SceneGraph, rule: MergeRule, report: MergeReport
+) -> None:
+    for thing in guest.objects.values():
+        thing.room = report.rooms.get(thing.room, thing.room)
+    pairs = associate(list(result.objects.values()), list(guest.objects.values()), rule)
+    for mine, theirs in pairs:
+        report.matched[theirs.id] = mine.id
+    for thing in guest.objects.values():
+        if thing.id not in report.matched:
+            report.added[thing.id] = _free_id(result, thing.id, report)
+    renamed = report.matched | report.added
+    for thing in guest.objects.values():
+        thing.support = renamed.get(thing.support, thing.support)
+        thing.container = renamed.get(thing.container, thing.container)
+    for mine, theirs in pairs:
+        absorb(mine, theirs)
+    for old, new in report.added.items():
+        thing = guest.objects[old]
+        thing.id = new
+        result.add_object(thing)
+
+
+def associate(
+    ours: Sequence[SceneObject], theirs: Sequence[SceneObject], rule: MergeRule = MergeRule()
+) -> list[tuple[SceneObject, SceneObject]]:
+    """Pair things that are the same, one to one, so that the sum of `same_thing` is greatest.
+
+    Only near ones are compared, so that 5 000 things are no trouble.
+    """
+    # Every node knows maps and few merge them: these take a quarter of a node's start to load.
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial import cKDTree
+
+    by_id = {thing.id: thing for thing in ours if not has_geometry(thing)}
+    pairs = [
+        (by_id[thing.id], thing)
+        for thing in theirs
+        if not has_geometry(thing) and thing.id in by_id and same_thing(by_id[thing.id], thing)
+    ]
+    left = [thing for thing in ours if has_geometry(thing)]
+    right = [thing for thing in theirs if has_geometry(thing)]
+    if not left or not right:
+        return pairs
+    tree = cKDTree(np.array([thing.box.center for thing in left]))
+    # Boxes that overlap by half have centres within half a diagonal of the larger one.
+    reach = max(max(math.hypot(*t.box.size) for t in left + right) / 2.0, rule.distance_limit)
+    background = background_of(left, right)
+    scores: dict[tuple[int, int], float] = {}
+    for j, thing in enumerate(right):
+        for i in tree.query_ball_point(thing.box.center, reach):
+            score = same_thing(left[i], thing, rule, background)
+            if score > 0.0:
+                scores[i, j] = score
+    for rows, columns in _components(scores):
+        matrix = np.zeros((len(rows), len(columns)))
+        for a, i in enumerate(rows):
+            for b, j in enumerate(columns):
+                matrix[a, b] = scores.get((i, j), 0.0)
+        for a, b in zip(*linear_sum_assignment(matrix, maximize=True), strict=True):
+            if matrix[a, b] > 0.0:
+                pairs.append((left[rows[a]], right[columns[b]]))
+    return pairs
+
+
+def background_of(*maps: Sequence[SceneObject]) -> Background:
+    """Return how alike different things of a map are, by their embeddings.
+
+    Things of one map are different things; those of one label may be alike all the same.
+    """
+    background = Background()
+    for things in maps:
+        some = [t for t in things if t.embeddings][:_COMPARED]
+        for k, thing in enumerate(some):
+            for other in some[:k]:
+                if label_agreement(thing.label, other.label) == 0.0:
+                    background.note(thing.embeddings, other.embeddings)
+    return background
+
+
+def _components(scores: dict[tuple[int, int], float]) -> list[tuple[list[int], list[int]]]:
+    """Split the candidate pairs into groups that share nothing, so that each is solved alone."""
+    import networkx as nx
+
+    graph = nx.Graph()
+    graph.add_edges_from((("ours", i), ("theirs", j)) for i, j in scores)
+    return [
+        (
+            sorted(k for side, k in part if side == "ours"),
+            sorted(k for side, k in part if side == "theirs"),
+        )
+        for part in nx.connected_components(graph)
+    ]
+
+
+def _free_id(result: SceneGraph, wanted: str, report: MergeReport) -> str:
+    return _free(result.objects.keys() | report.added.values(), wanted)
+
+
+def _free(taken: Collection[str], wanted: str) -> str:
+    if wanted not in taken:
+        return wanted
+    n = 2
+    while f"{wanted}-{n}" in taken:
+        n += 1
+    return f"{wanted}-{n}"
+
+
+def _mean_box(a: Box, weight_a: int, b: Box, weight_b: int) -> Box:
+    share = weight_b / (weight_a + weight_b)
+
+    def mean(p: Vec3, q: Vec3) -> Vec3:
+        x, y, z = (u + share * (v - u) for u, v in zip(p, q, strict=True))
+        return (x, y, z)
+
+    # A box looks the same turned by half a turn: take the nearer of the two headings.
+    turn = wrap_angle(b.yaw - a.yaw)
+    if abs(turn) > math.pi / 2.0:
+        turn = wrap_angle(turn + math.pi)
+    return Box(mean(a.center, b.center), mean(a.size, b.size), wrap_angle(a.yaw + share * turn))
+
+
+def _time(sighting: Sighting | None) -> float:
+    return sighting.time if sighting is not None else -math.inf

@@ -1,0 +1,444 @@
+"""What a robot knows of the house: the map it was given, and what it has seen since."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from coterie_core.geometry import Box, Vec3, distance, spanning
+from coterie_core.household import load_household
+from coterie_core.observation import Detection, Observation
+from coterie_core.tasks import Thing
+from coterie_world.detection_matches import known_things
+from coterie_world.object_events import ObjectEvent
+from coterie_world.scene import (
+    AgentState,
+    LabelBelief,
+    SceneGraph,
+    SceneObject,
+    Sighting,
+    associate,
+)
+from coterie_world.sightings import (
+    SAME,
+    as_thing,
+    fell_from,
+    is_solid,
+    kind_of,
+    note_found,
+    resting_on,
+    rests_where_put,
+    room_at,
+    support_at,
+    usual_size,
+)
+from coterie_world.sizes import oversize, plausible_size
+from coterie_world.surfaces import hollow_bottom
+
+ERROR_PER_M = 0.03
+"""Error of a detected place, per metre of distance from the camera (standard deviation) [m/m]."""
+_NEAREST = 0.3  # [m] from nearer than which places get no better
+_GATE = 2.0  # standard deviations within which two places are one
+_GIVEN_FROM = 1.0  # [m] from where items of a given map are taken to have been seen
+_STEP = 0.6  # [m] up to which the way between two observations is straight
+_TRAIL = 0.2  # [m] between spots of a trail that are told apart
+MOST_THINGS = 5000
+"""How many things to remember."""
+
+
+@dataclass(slots=True)
+class _Put:
+    """What a thing was put on or into, where [m], its foot [m], and whether it was seen since."""
+
+    holder: str
+    position: Vec3
+    foot: float
+    seen: bool = False
+
+
+class TeamMap:
+    """A scene graph that grows with observations; ids of things stay as they are.
+
+    Args:
+        scene: What is known beforehand; a copy is kept.
+        robot: Whose map it is: new things are named after it, so that names of two robots differ.
+
+    Attributes:
+        trail: Straight pieces of floor on which the robot itself has driven [m].
+    """
+
+    def __init__(self, scene: SceneGraph | None = None, robot: str = "") -> None:
+        self.scene = copy.deepcopy(scene) if scene is not None else SceneGraph()
+        self.robot = robot
+        self.version = 0
+        self.trail: list[tuple[Vec3, Vec3]] = []
+        self._at: Vec3 | None = None
+        self._been: set[tuple[int, ...]] = set()
+        self._numbers: dict[str, int] = {}
+        self._reserved: set[str] = set()
+        self._carried: dict[str, str] = {}
+        self._before: dict[str, frozenset[str]] = {}  # what was known when a thing was taken
+        self._put: dict[str, _Put] = {}
+        self._made: set[str] = set()
+        self._variances: dict[str, float] = {}  # of places of items that were seen [m^2]
+
+    def adopt(self, scene: SceneGraph) -> None:
+        """Take over a map given to the team; what this robot has seen itself stays."""
+        seen = [t for t in self.scene.objects.values() if t.last_seen is not None]
+        agents = self.scene.agents
+        self.scene = copy.deepcopy(scene)
+        self.scene.agents.update(agents)
+        new = [thing for thing in seen if thing.id not in self.scene.objects]
+        known = {id(mine) for _, mine in associate(list(self.scene.objects.values()), new)}
+        for thing in new:
+            if id(thing) not in known:
+                self.scene.add_object(thing)
+        self.version += 1
+
+    def observe(self, observation: Observation, holding: str = "") -> list[str]:
+        """Take in what a robot perceives; return the ids of the things it saw.
+
+        Args:
+            observation: Of any robot.
+            holding: Id of what that robot holds.
+        """
+        self.scene.agents[observation.robot] = AgentState(
+            observation.robot,
+            observation.pose,
+            observation.room.id if observation.room else "",
+            holding,
+            Sighting(observation.time, observation.robot),
+        )
+        household = load_household()
+        if observation.robot == self.robot:
+            self.drove(observation.pose.position)
+        seen = observation.detections
+        looks = list(zip(seen, known_things(self.scene, seen, self._was_put_there), strict=True))
+        ids = [""] * len(looks)
+        # What carries things comes before what stands on it.
+        for k in sorted(
+            range(len(looks)), key=lambda k: household.kind(looks[k][0].label) == "item"
+        ):
+            ids[k] = self._note(*looks[k], observation)
+        self.version += 1
+        return [id_ for id_ in ids if id_]
+
+    def drove(self, to: Vec3 | None) -> None:
+        """Take down that the robot itself is at a point on its way [m]; each spot counts once."""
+        start, self._at = self._at, to
+        if start is None or to is None or distance(start, to) > _STEP:
+            return  # it was set down here, or the way between is not known
+        spots = {_spot(to), _spot(tuple((a + b) / 2.0 for a, b in zip(start, to, strict=True)))}
+        if spots - self._been and len(self.trail) < MOST_THINGS:
+            self._been |= spots
+            self.trail.append((start, to))
+
+    def hear(self, things: Iterable[Thing], robot: str, time: float) -> None:
+        """Take in things that another robot reports."""
+        for thing in things:
+            if len(self.scene.objects) < MOST_THINGS:
+                note_found(self.scene, thing, robot, time)
+                self.version += 1
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Give these names to nothing new: they mean things that are not seen now."""
+        self._reserved.update(names)
+
+    def thing(self, id_: str) -> SceneObject | None:
+        """Return a thing by id."""
+        return self.scene.objects.get(id_)
+
+    def found(self, label: str) -> list[Thing]:
+        """Return all things of a label (or a synonym), as tasks name them."""
+        kind = load_household().canonical(label)
+        return [
+            as_thing(thing)
+            for thing in self.scene.objects.values()
+            if load_household().canonical(thing.label.top) == kind
+        ]
+
+    def resolve(self, thing: Thing) -> SceneObject | None:
+        """Return the thing of this map that a task means: by id and label, else by where it is."""
+        household = load_household()
+        kind = household.canonical(thing.label)
+        same = self.scene.objects.get(thing.id)
+        if same is not None and household.canonical(same.label.top) == kind:
+            return same
+        at = thing.position
+        if at is None:
+            return same
+        alike = [
+            (distance(o.box.center, at), o.id)
+            for o in self.scene.objects.values()
+            if household.canonical(o.label.top) == kind and distance(o.box.center, at) <= SAME
+        ]
+        return self.scene.objects[min(alike)[1]] if alike else same
+
+    def learn(self, thing: Thing) -> SceneObject | None:
+        """Return the thing that a task means; one that this map does not have is put into it."""
+        known = self.resolve(thing)
+        if known is not None or thing.position is None:
+            return known
+        box = Box(thing.position, usual_size(self.scene, thing.label, thing.position))
+        made = SceneObject(
+            thing.id or self._name(thing.label),
+            LabelBelief.of(thing.label),
+            box,
+            kind=load_household().kind(thing.label),
+        )
+        made.room = (
+            thing.room if thing.room in self.scene.rooms else room_at(self.scene, box.center)
+        )
+        self.rest(made)
+        self.scene.add_object(made)
+        self.version += 1
+        return made
+
+    def note(self, event: ObjectEvent) -> None:
+        """Take in what another robot did to a thing; what was seen since then counts more."""
+        meant = Thing(label=event.label, id=event.object, position=event.position)
+        kind = event.kind
+        if kind == "placed":
+            thing = self.scene.objects.get(self._carried.pop(event.robot, ""))
+            thing = thing or self.resolve(meant) or self.learn(meant)
+            if thing is not None and not _seen_since(thing, event):
+                self.put(thing.id, event.holder, event.position)
+            return
+        thing = self.resolve(meant)
+        if thing is None or _seen_since(thing, event):
+            return
+        if kind in ("opened", "closed"):
+            self.set_open(thing.id, kind == "opened")
+        elif distance(thing.box.center, event.position) <= 2 * SAME:
+            if kind == "picked":
+                self._carried[event.robot] = thing.id
+                self.take(thing.id)
+            elif kind == "gone" or thing.observations <= 2:
+                del self.scene.objects[thing.id]
+                self.version += 1
+
+    def take(self, id_: str) -> None:
+        """Take down that a thing is in a hand."""
+        thing = self.scene.objects.get(id_)
+        if thing is not None:
+            thing.support = thing.container = ""
+            self._put.pop(id_, None)
+            self._before.setdefault(id_, frozenset(self.scene.objects))
+            self.version += 1
+
+    def about_to_put(self, id_: str) -> None:
+        """Take down that a thing is put down next: what is seen first from now on may be that."""
+        self._before[id_] = frozenset(self.scene.objects)
+
+    def put(self, id_: str, owner: str, position: tuple[float, float, float]) -> str:
+        """Take down that a thing now stands on or in another, at a position [m].
+
+        Where on it is known only roughly: the next thing of its kind seen there is this one, and so
+        is what was first seen there before it was known that the hand has let go.
+
+        Returns:
+            The id that it went by when it was seen there first ("": it was not); that is forgotten.
+        """
+        thing = self.scene.objects.get(id_)
+        if thing is None:
+            return ""
+        x, y, z = position
+        holder = self.scene.objects.get(owner)
+        if holder is not None and not holder.receptacles:
+            bottom = hollow_bottom(holder.label.top, holder.box)
+            z = min(z, bottom) if bottom is not None else z  # it falls into a tub or a basket
+        thing.box = Box((x, y, z + thing.box.size[2] / 2.0), thing.box.size, thing.box.yaw)
+        twin = self._seen_first(thing, owner)
+        put = _Put("", thing.box.center, z)
+        if twin is not None:
+            thing.box = self.scene.objects.pop(twin).box
+        thing.room = holder.room if holder else room_at(self.scene, thing.box.center)
+        self.rest(thing)
+        if holder is not None and not thing.container:
+            thing.support = owner
+        put.holder = thing.container or thing.support
+        self._put[thing.id] = put
+        self.version += 1
+        return twin or ""
+
+    def put_on(self, id_: str) -> str:
+        """Return what a thing was put on or into, as far as it has not left it since ("": none)."""
+        put = self._put.get(id_)
+        return put.holder if put is not None else ""
+
+    def _seen_first(self, thing: SceneObject, owner: str) -> str | None:
+        """Return what is the thing that was put down, by another name."""
+        before = self._before.pop(thing.id, None)
+        if before is None:
+            return None
+        kind = kind_of(thing.label.top)
+        near: list[tuple[float, str]] = []
+        for id_, one in self.scene.objects.items():
+            if id_ in before or id_ not in self._made or kind_of(one.label.top) != kind:
+                continue
+            away = distance(one.box.center, thing.box.center)
+            if away <= SAME or (owner and owner in (one.support, one.container)):
+                near.append((away, id_))
+        return min(near)[1] if near else None
+
+    def set_open(self, id_: str, is_open: bool) -> None:
+        """Take down that a container stands open or is closed."""
+        thing = self.scene.objects.get(id_)
+        if thing is not None and thing.is_open is not None:
+            thing.is_open = is_open
+            self.version += 1
+
+    def _was_put_there(self, thing: SceneObject, box: Box) -> bool:
+        """Tell whether a box lies on or in what a thing was put on or into, unseen since."""
+        put = self._put.get(thing.id)
+        if put is None or put.seen or not put.holder:
+            return False
+        return support_at(self.scene, box.center, box.bottom)[0] == put.holder
+
+    def _note(self, detection: Detection, known: str, observation: Observation) -> str:
+        if detection.box is None or not detection.label:
+            return ""
+        household = load_household()
+        if not known:
+            if len(self.scene.objects) >= MOST_THINGS:
+                return ""
+            category = household.category(detection.label)
+            made = SceneObject(
+                self._name(detection.label),
+                LabelBelief(dict(detection.scores) or {detection.label: detection.score}),
+                detection.box,
+                kind=household.kind(detection.label),
+                # Nobody has looked into it: taken for shut until it is opened.
+                is_open=False if category is not None and category.opens else None,
+            )
+            self.scene.add_object(made)
+            self._made.add(made.id)
+            known = made.id
+        else:
+            self._rename(self.scene.objects[known], detection)
+        thing = self.scene.objects[known]
+        if thing.kind == "item":  # items move; furniture of a given map stays where the map has it
+            put = self._put.get(known)
+            new = put is not None and not put.seen
+            thing.box = self._place_of(thing, detection.box, detection.distance, new)
+            self.rest(thing)
+            if put is not None:
+                self._rest_where_put(thing, put)
+        elif thing.id in self._made and (thing.kind == "furniture" or is_solid(thing.label.top)):
+            if detection.fused:
+                self.reshape(thing, detection.box)
+            elif not thing.receptacles:
+                # Surfaces, where somebody made them of the box, would not grow with it.
+                thing.box = _with_more(thing, detection.box)
+        room = detection.room.id if detection.room else ""
+        if room in self.scene.rooms:
+            thing.room = room
+        elif not thing.room or thing.kind == "item":
+            thing.room = room_at(self.scene, thing.box.center) or thing.room
+        if kind_of(detection.label) == kind_of(thing.label.top):
+            thing.observations += 1  # what shows it under another name does not confirm it
+        thing.last_seen = Sighting(observation.time, observation.robot)
+        return thing.id
+
+    def _rest_where_put(self, thing: SceneObject, put: _Put) -> None:
+        """Have what is seen where it was put rest there, though its box lies in other ones too."""
+        put.seen = True
+        holder = self.scene.objects.get(put.holder)
+        if holder is not None and put.holder in (thing.support, thing.container):
+            if fell_from(holder, put.foot, thing.box.bottom):
+                thing.support = thing.container = ""
+                return
+        at, low = (*put.position[:2], put.foot), (*thing.box.center[:2], thing.box.bottom)
+        borne = bool(thing.support or thing.container)
+        if holder is None or not rests_where_put(holder, at, low, borne):
+            del self._put[thing.id]
+        elif put.holder not in (thing.support, thing.container):
+            thing.support, thing.container = put.holder, ""
+
+    def _place_of(self, thing: SceneObject, seen: Box, away: float, put: bool) -> Box:
+        """Return where an item is, by all that has shown it there, near looks before far ones.
+
+        Places are weighted by their variances, as a Kalman filter does of a thing that rests. Seen
+        farther from its place than errors explain, it has been moved.
+
+        Args:
+            thing: As the map has it.
+            seen: Its box in this look.
+            away: Distance of the camera from it [m].
+            put: Whether it was put down there unseen: its place is known only roughly.
+        """
+        variance = (ERROR_PER_M * max(away, _NEAREST)) ** 2
+        new = thing.id in self._made and thing.last_seen is None
+        before = self._variances.get(thing.id, (ERROR_PER_M * _GIVEN_FROM) ** 2)
+        gap = distance(thing.box.center, seen.center)
+        if new or put or gap > _GATE * math.sqrt(3.0 * (before + variance)):
+            self._variances[thing.id] = variance
+            return seen
+        share = before / (before + variance)
+        self._variances[thing.id] = before * (1.0 - share)
+        (x, y, z), (w, d, h) = (
+            tuple(a + share * (b - a) for a, b in zip(was, now, strict=True))
+            for was, now in ((thing.box.center, seen.center), (thing.box.size, seen.size))
+        )
+        return Box((x, y, z), (w, d, h), seen.yaw)
+
+    def _rename(self, thing: SceneObject, detection: Detection) -> None:
+        """Add what a detector calls a thing that this robot put on the map to what it may be."""
+        if thing.id not in self._made:
+            return
+        before = thing.label.top
+        thing.label.add(LabelBelief(dict(detection.scores) or {detection.label: detection.score}))
+        if thing.label.top != before:
+            category = load_household().category(thing.label.top)
+            thing.kind = load_household().kind(thing.label.top)
+            thing.observations = 0  # no look has shown it as that yet
+            if (thing.is_open is not None) != (category is not None and category.opens):
+                thing.is_open = None if thing.is_open is not None else False
+
+    def drop(self, id_: str) -> None:
+        """Forget a thing that this robot took for one, and that is not there to be handled."""
+        if id_ in self._made and self.scene.objects.pop(id_, None) is not None:
+            self.version += 1
+
+    def reshape(self, thing: SceneObject, box: Box) -> None:
+        """Take over what the team's map made of all looks at a piece of furniture [m]."""
+        thing.box = box
+
+    def rest(self, thing: SceneObject) -> None:
+        """Find out what a thing stands on or in, by where it is."""
+        holder, inside = resting_on(self.scene, thing)
+        thing.support, thing.container = holder, holder if inside else ""
+
+    def _name(self, label: str) -> str:
+        base = "-".join(label.lower().split())[:40] or "thing"
+        stem = f"{self.robot}-{base}" if self.robot else base
+        while True:
+            self._numbers[stem] = self._numbers.get(stem, 0) + 1
+            name = f"{stem}-{self._numbers[stem]}"
+            if name not in self.scene.objects and name not in self._reserved:
+                return name
+
+
+def _with_more(thing: SceneObject, seen: Box) -> Box:
+    """Return the box of furniture with what another look shows of it.
+
+    A look shows a part. What would make it larger than its kind is, is of something else: then
+    the likelier of the two boxes counts.
+    """
+    if seen == thing.box:
+        return seen  # as it is, without errors of rounding
+    label, both = thing.label.top, spanning(thing.box, seen)
+    if oversize(label, both.size) <= 1.0:
+        return both
+    likelier = plausible_size(label, seen.size) > plausible_size(label, thing.box.size)
+    return seen if likelier else thing.box
+
+
+def _spot(point: Iterable[float]) -> tuple[int, ...]:
+    return tuple(round(value / _TRAIL) for value in point)
+
+
+def _seen_since(thing: SceneObject, event: ObjectEvent) -> bool:
+    return thing.last_seen is not None and thing.last_seen.time > event.time
