@@ -22,8 +22,9 @@ def clone(tmp_path: Path) -> Layout:
     """A repository with the files that the stamps look at, and one package of each kind."""
     root = tmp_path / "clone"
     shutil.copytree(ROOT / "requirements", root / "requirements")
-    (root / "tools").mkdir()
-    for name in ("relocate_cmake_exports.py", "write_setup_files.py", "link_packages.py"):
+    (root / "tools" / "bootstrap").mkdir(parents=True)
+    for name in ("relocate_cmake_exports.py", "write_setup_files.py", "link_packages.py",
+                 "bootstrap/slim.py"):  # fmt: skip
         shutil.copy(ROOT / "tools" / name, root / "tools" / name)
     source = root / "ros2_ws" / "src"
     for package in ("one_msgs", "two_py", "compat/tf2_msgs", "compat/robots/arm_msgs"):

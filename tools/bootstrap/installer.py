@@ -20,6 +20,7 @@ from pathlib import Path
 from bootstrap import terminal
 from bootstrap.errors import SetupError
 from bootstrap.plan import Layout
+from bootstrap.slim import LEFT_OUT
 
 #: Kept in a folder of its own below .coterie, out of the way of an uv of the user's.
 UV = "0.13.9"
@@ -226,8 +227,8 @@ def drop_damaged(site_packages: Path) -> list[str]:
     return damaged
 
 
-#: What the set-up itself changes or removes after the installation.
-_OURS = re.compile(r"\.cmake$|(^|/)cmeel\.prefix/include/|\.pyc$|\.egg-info/")
+#: What the set-up itself changes after the installation, beside what it leaves out.
+_OURS = re.compile(r"\.cmake$|\.pyc$|\.egg-info/")
 
 
 def _whole(record: Path) -> bool:
@@ -238,7 +239,7 @@ def _whole(record: Path) -> bool:
     except (OSError, UnicodeDecodeError, csv.Error):
         return False
     for name, _, size in (row for row in rows if len(row) == 3):
-        if _OURS.search(name):
+        if _OURS.search(name) or LEFT_OUT.search(name):
             continue
         try:
             found = os.stat(site / name).st_size

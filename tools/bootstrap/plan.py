@@ -150,7 +150,8 @@ class Plan:
         inputs = stamps.build_inputs(stamps.workspace_packages(source))
         inputs += [tools / "link_packages.py"]
         for_robots = stamps.build_inputs(stamps.robot_stand_ins(source))
-        venv_digest = stamps.digest([build_digest, digest(ALWAYS)], [], layout.root)
+        slim = [tools / "bootstrap" / "slim.py"]
+        venv_digest = stamps.digest([build_digest, digest(ALWAYS)], slim, layout.root)
         renderer = [path for path in [layout.workspace / RENDERER] if path.is_file()]
         return cls(
             layout,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sysconfig
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from bootstrap import installer, machine, ros, stamps, terminal
 from bootstrap.errors import SetupError
 from bootstrap.plan import AFTER_INSTALLING, BUILD, ROBOTS, Layout, Plan
+from bootstrap.slim import slim
 
 #: Groups that no command has the name of, as the set-up's screen has them.
 MORE_TITLES = {
@@ -108,7 +108,7 @@ def install(
     """Install groups of requirements.
 
     What is installed already is left alone. Where uv fails, pip tries: mirrors that are fit for
-    pip are not always fit for uv.
+    pip are not always fit for uv. What nothing here loads is removed again.
 
     Raises:
         SetupError: They cannot be installed.
@@ -143,6 +143,7 @@ def install(
             raise
         print(f"coterie: uv could not install them ({first.log}); pip tries", flush=True)
         job(None).wait()
+    slim(layout.venv, _site_packages(layout))
 
 
 def install_what_builds(plan: Plan, environ: Mapping[str, str]) -> None:
@@ -166,9 +167,6 @@ def install_what_runs(plan: Plan, environ: Mapping[str, str]) -> None:
     plan.layout.venv_stamp.unlink(missing_ok=True)
     title = "Python packages"
     install(plan, ["run"], environ, title=title, expected=EXPECTED["run"])
-    # 200 MB of C++ headers that come with pinocchio; nothing here is compiled with them.
-    headers = _site_packages(plan.layout) / "cmeel.prefix" / "include"
-    shutil.rmtree(headers, ignore_errors=True)
     stamps.write(plan.layout.venv_stamp, plan.venv_digest)
 
 

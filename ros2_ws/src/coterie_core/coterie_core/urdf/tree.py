@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial.transform import Rotation
 
 from coterie_core.urdf.errors import UrdfError
 from coterie_core.urdf.reading import Description, read_description
@@ -200,17 +201,14 @@ def motion(joint: Joint, value: float) -> Array:
 
 
 def turn(axis: Array, angle: float) -> Array:
-    """Return the rotation (3, 3) about a unit axis (Rodrigues)."""
-    x, y, z = axis
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * (cross @ cross)
+    """Return the rotation (3, 3) about a unit axis."""
+    return Rotation.from_rotvec(axis * angle).as_matrix()
 
 
 def pose_of(xyz: list[float], rpy: list[float]) -> Array:
     """Return the pose (4, 4) of a URDF origin: fixed-axis roll, pitch, yaw."""
     pose = np.eye(4)
-    x, y, z = np.eye(3)
-    pose[:3, :3] = turn(z, rpy[2]) @ turn(y, rpy[1]) @ turn(x, rpy[0])
+    pose[:3, :3] = Rotation.from_euler("xyz", rpy).as_matrix()
     pose[:3, 3] = xyz
     return pose
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import struct
 import xml.etree.ElementTree as Xml
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from coterie_core.urdf.tree import pose_of
 from habitat_bridge.habitat.data_files import (
     JSON_LIMIT,
     MESH_LIMIT,
@@ -239,21 +239,10 @@ def _shape_bounds(path: Path, root: Path, shape: Xml.Element) -> Bounds | None:
 
 def _origin(path: Path, element: Xml.Element) -> Array:
     origin = element.find("origin")
-    matrix = np.eye(4)
     if origin is None:
-        return matrix
-    roll, pitch, yaw = _floats(path, origin, "rpy", 3, "0 0 0")
-    turn: Callable[[int, float], Array] = _axis_turn
-    matrix[:3, :3] = turn(2, yaw) @ turn(1, pitch) @ turn(0, roll)
-    matrix[:3, 3] = _floats(path, origin, "xyz", 3, "0 0 0")
-    return matrix
-
-
-def _axis_turn(axis: int, angle: float) -> Array:
-    half = angle / 2.0
-    q = [np.cos(half), 0.0, 0.0, 0.0]
-    q[axis + 1] = np.sin(half)
-    return rotation_matrix((float(q[0]), float(q[1]), float(q[2]), float(q[3])))
+        return np.eye(4)
+    xyz, rpy = (_floats(path, origin, name, 3, "0 0 0").tolist() for name in ("xyz", "rpy"))
+    return pose_of(xyz, rpy)
 
 
 def _floats(path: Path, element: Xml.Element, name: str, count: int, default: str) -> Array:

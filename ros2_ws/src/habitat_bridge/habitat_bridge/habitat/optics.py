@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial.transform import Rotation
 
 from coterie_core.frames import zup_to_yup
 from coterie_core.geometry import Quaternion, Vec3
@@ -40,48 +39,8 @@ def camera_pose(camera_to_map: Floats) -> tuple[Vec3, Quaternion]:
 
 def quaternion_of(rotation: Floats) -> Quaternion:
     """Return the quaternion (x, y, z, w) of a rotation matrix (3, 3)."""
-    m = np.asarray(rotation, dtype=np.float64)
-    # The largest of the four is found first, so that nothing is divided by a small number.
-    squares = np.array(
-        [
-            1.0 + m[0, 0] - m[1, 1] - m[2, 2],
-            1.0 - m[0, 0] + m[1, 1] - m[2, 2],
-            1.0 - m[0, 0] - m[1, 1] + m[2, 2],
-            1.0 + m[0, 0] + m[1, 1] + m[2, 2],
-        ]
-    )
-    best = int(np.argmax(squares))
-    double = math.sqrt(float(squares[best]))  # twice the largest component
-    s = 0.5 / double
-    if best == 3:
-        q = (
-            (m[2, 1] - m[1, 2]) * s,
-            (m[0, 2] - m[2, 0]) * s,
-            (m[1, 0] - m[0, 1]) * s,
-            0.5 * double,
-        )
-    elif best == 0:
-        q = (
-            0.5 * double,
-            (m[0, 1] + m[1, 0]) * s,
-            (m[0, 2] + m[2, 0]) * s,
-            (m[2, 1] - m[1, 2]) * s,
-        )
-    elif best == 1:
-        q = (
-            (m[0, 1] + m[1, 0]) * s,
-            0.5 * double,
-            (m[1, 2] + m[2, 1]) * s,
-            (m[0, 2] - m[2, 0]) * s,
-        )
-    else:
-        q = (
-            (m[0, 2] + m[2, 0]) * s,
-            (m[1, 2] + m[2, 1]) * s,
-            0.5 * double,
-            (m[1, 0] - m[0, 1]) * s,
-        )
-    return (float(q[0]), float(q[1]), float(q[2]), float(q[3]))
+    x, y, z, w = Rotation.from_matrix(rotation).as_quat().tolist()
+    return (x, y, z, w)
 
 
 def face_pose(eye: Vec3, face: int) -> tuple[Vec3, Quaternion]:

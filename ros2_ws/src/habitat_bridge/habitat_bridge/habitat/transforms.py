@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial.transform import Rotation
 
 from coterie_core.frames import yup_to_zup
 from coterie_core.geometry import Box
@@ -22,18 +23,9 @@ def rotation_matrix(wxyz: tuple[float, float, float, float]) -> Array:
     Raises:
         Refused: Its length is almost zero.
     """
-    q = np.array(wxyz, dtype=np.float64)
-    length = float(np.linalg.norm(q))
-    if length < 1e-6:
+    if math.hypot(*wxyz) < 1e-6:
         raise Refused(f"rotation: expected a quaternion (w, x, y, z), got {list(wxyz)}")
-    w, x, y, z = q / length
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    return Rotation.from_quat(wxyz, scalar_first=True).as_matrix()
 
 
 def frame_to_world(up: Vec, front: Vec) -> Array:
