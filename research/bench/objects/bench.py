@@ -15,8 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from coterie_cli.commands import run as run_command
 from coterie_llm import Decider, LanguageError, build_decider, load_profile
-from object_planner.ground import Mode
-from object_planner.workflows import METHODS, Method, Options
+from object_planner.settings import Method, Mode
+from object_planner.workflows import METHODS, Options
 from research.bench.common.records import write_csv, write_json
 from research.bench.objects.data import DataError, load_data
 from research.bench.objects.run import run_objects

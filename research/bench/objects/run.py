@@ -14,7 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 from coterie_core.files import write_atomically
 from coterie_llm import Decider, RulesModel
 from object_planner.plan import PlanObjects
-from object_planner.workflows import METHODS, Method, Options, Roles, plan_objects
+from object_planner.settings import Method
+from object_planner.workflows import METHODS, Options, Roles, plan_objects
 from research.bench.common.code_digest import code_digest
 from research.bench.objects.data import QUERY_TYPES, ObjectData, ObjectMap
 from research.bench.objects.paper import MEASURES

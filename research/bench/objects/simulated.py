@@ -15,7 +15,8 @@ from rich.table import Table
 
 from coterie_cli.tables import print_whole
 from coterie_llm import ModelProfile, build_decider
-from object_planner.workflows import Method, Options
+from object_planner.settings import Method
+from object_planner.workflows import Options
 from research.bench.common.records import write_csv, write_json
 from research.bench.objects.data import ObjectData
 from research.bench.objects.paper import MEASURES, paper_figure

@@ -7,10 +7,11 @@ from typing import Any
 
 from coterie_bringup.bodies import robot_body
 from coterie_bringup.memory import memory_folder, memory_parameters
-from coterie_bringup.node_parameters import bridge_parameters, embedder_parameter
+from coterie_bringup.node_parameters import bridge_parameters, embedder_parameter, settings_of
 from coterie_bringup.team import Team
 from robot_adapters.settings import RELAYED, AdapterSettings
 from robot_adapters.settings_sensing import CameraSettings
+from semantic_mapper.options import MapperSettings
 
 
 def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[str, Any]]:
@@ -22,7 +23,7 @@ def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[
     if spec is None:
         return {}
     names = [robot.name for robot in team.robots]
-    chosen = {key: getattr(spec, key) for key in ("color", "near", "far", "looks", "most_things")}
+    chosen = settings_of(spec, MapperSettings)
     folder = memory_folder(team, run_directory)
     kept = "" if folder is None else str(folder / "map")
     # No map before what is known beforehand is in it: who asks would take it for the whole.

@@ -20,9 +20,14 @@ from coterie_bringup.team_sections import (
     PlannerSpec,
 )
 from coterie_core.conformal import LEARNED_FROM, load_conformal
+from coterie_core.settings import Settings
 from coterie_requests.detector_vocabulary import STRUCTURE, household_vocabulary
 from coterie_safety.permits import Permits, public_half
 from coterie_world.meaning import EmbedderOptions
+from emos_planner.leader.options import LeaderSettings
+from object_planner.settings import PlannerSettings
+from openeqa_agent.settings import OpenQuestionsSettings
+from reveca_agent.settings import CooperationSettings
 from robot_adapters.settings import AdapterSettings
 
 
@@ -237,24 +242,12 @@ def detector_vocabulary(team: Team, ignored: Collection[str] = ("door",)) -> dic
 
 def leader_parameters(team: Team, leader: LeaderSpec, run_directory: Path | None) -> dict[str, Any]:
     """Return the leader node's parameters."""
-    limits = (
-        "round_limit",
-        "reflect_timeout",
-        "group_size",
-        "reassign_limit",
-        "silence",
-        "revive",
-        "unseen",
-        "map_timeout",
-        "max_time",
-    )
     return {
         "robots": [r.name for r in team.workers],
         "model_profile": _profile(team, leader.model),
         "embedder": embedder_parameter(team),
-        **{name: getattr(leader, name) for name in limits},
+        **settings_of(leader, LeaderSettings),
         "permits": _policies(team),
-        "ask_back": leader.ask_back,
         "rooms_given": _rooms_given(team),
         "seed": team.seed,
         "state_directory": "" if run_directory is None else str(run_directory / "leader"),
@@ -313,7 +306,7 @@ def cooperator_parameters(
         "model_profile": _profile(team, robot.model),
         "embedder": embedder_parameter(team),
         "seed": _seed(team, robot),
-        **{name: getattr(spec, name) for name in ("levels", "plans", "step", "max_time")},
+        **settings_of(spec, CooperationSettings),
         "radius": body.radius,
         "speed": body.linear_speed,
         "cameras": json.dumps([one.model_dump(mode="json") for one in body.cameras]),
@@ -326,9 +319,7 @@ def cooperator_parameters(
 def planner_parameters(team: Team, spec: PlannerSpec, run_directory: Path | None) -> dict[str, Any]:
     """Return the object planner's parameters."""
     return {
-        "method": spec.method,
-        "mode": spec.mode,
-        "ask_back": spec.ask_back,
+        **settings_of(spec, PlannerSettings),
         "rooms_given": _rooms_given(team),
         **detector_vocabulary(team, STRUCTURE),
         "model_profile": _profile(team, spec.model),
@@ -350,16 +341,14 @@ def open_parameters(
     bodies = {one.name: one for one in team.robots}
     body = {} if robot == "none" else {"radius": robot_body(team, bodies[robot]).radius}
     return {
-        "method": spec.method,
+        **settings_of(spec, OpenQuestionsSettings),
         "model_profile": _profile(team, spec.model),
         "embedder": embedder_parameter(team, spec.embedder),
         "robot": "" if robot == "none" else robot,
         **body,
-        "max_distance": spec.max_distance,
         "abstain_below": 0.0
         if spec.coverage is None
         else _above(load_conformal().open_answer(spec.coverage, liar=spec.liar)),
-        "ask_back": spec.ask_back,
         "rooms_given": _rooms_given(team),
         "seed": team.seed,
         # What the map holds comes from images, whose detector reports no parts of the house.
@@ -376,6 +365,16 @@ def resume_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
         "overrides": overrides,
         "model_profile": _profile(team, robot.model),
     }
+
+
+def settings_of(section: Settings, model: type[Settings]) -> dict[str, Any]:
+    """Return the values of a team file's section that are parameters of the section's node.
+
+    Args:
+        section: The section.
+        model: What of it the node has as parameters: a base class of the section.
+    """
+    return section.model_dump(mode="json", include=set(model.model_fields))
 
 
 def embedder_parameter(team: Team, own: EmbedderOptions | None = None) -> str:

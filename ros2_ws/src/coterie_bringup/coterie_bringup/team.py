@@ -25,7 +25,7 @@ from coterie_bringup.team_checks import (
     expand_groups,
 )
 from coterie_bringup.team_hosts import DiscoverySpec, HostSpec, check_hosts
-from coterie_bringup.team_robots import Namespace, RobotName, RobotSpec, Section, namespace_of
+from coterie_bringup.team_robots import Namespace, RobotName, RobotSpec, namespace_of
 from coterie_bringup.team_sections import (
     AggregatorSpec,
     CooperationSpec,
@@ -39,6 +39,7 @@ from coterie_bringup.team_sections import (
     QuestionsSpec,
     WhySpec,
 )
+from coterie_core.settings import Settings
 from coterie_core.yaml_checks import check
 from coterie_core.yaml_marks import FileProblem, Problem, load_marked, read_text
 from coterie_llm import ModelProfile
@@ -49,7 +50,7 @@ from coterie_world.meaning import EmbedderOptions
 from habitat_bridge.factory import WorldSpec
 
 
-class Team(Section):
+class Team(Settings):
     """A team of robots in a world, and the questions it is to answer."""
 
     name: RobotName = Field(

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from coterie_bringup.team_robots import RobotName, Section
+from coterie_bringup.team_robots import RobotName
+from coterie_core.settings import Settings
 from coterie_core.yaml_checks import shown, suggestion
 from coterie_core.yaml_marks import MarkedData, Problem
 
@@ -23,7 +24,7 @@ _COMPUTER = re.compile(
 )
 
 
-class HostSpec(Section):
+class HostSpec(Settings):
     """A computer of the team: its address, and what runs on it."""
 
     address: str = Field(
@@ -66,7 +67,7 @@ class HostSpec(Section):
         return value
 
 
-class DiscoverySpec(Section):
+class DiscoverySpec(Settings):
     """How the nodes of several hosts find one another; nothing on one computer."""
 
     kind: Literal["multicast", "server", "zenoh"] = Field(

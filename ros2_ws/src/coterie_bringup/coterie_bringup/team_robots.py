@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from coterie_core.settings import Settings
 from coterie_core.yaml_checks import shown, suggestion
 from coterie_safety.guard import Limits
 from coterie_safety.permits import Permits
@@ -30,12 +31,6 @@ RESERVED = {
     "tf",
 }
 """Names that the team's own nodes and topics have."""
-
-
-class Section(BaseModel):
-    """A section of the team file: unknown fields are mistakes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def _robot_name(value: object) -> object:
@@ -77,7 +72,7 @@ Namespace = Annotated[str, BeforeValidator(namespace_of)]
 EmbodimentName = Annotated[str, BeforeValidator(_embodiment)]
 
 
-class PoseSpec(Section):
+class PoseSpec(Settings):
     """A pose in the map frame."""
 
     x: float = Field(description="Position along x of the map frame [m].")
@@ -86,7 +81,7 @@ class PoseSpec(Section):
     yaw: float = Field(0.0, description="Heading about the z axis [rad], counter-clockwise from x.")
 
 
-class StartSpec(Section):
+class StartSpec(Settings):
     """Where a robot starts: one of room (its name), place (its id) or pose; none: by seed."""
 
     room: str | None = Field(None, min_length=1, description='Name of a room, such as "kitchen".')
@@ -103,7 +98,7 @@ class StartSpec(Section):
         return self
 
 
-class RobotSpec(Section):
+class RobotSpec(Settings):
     """One robot, or with `count` several alike: `name` then holds {n}, counted from 1."""
 
     name: RobotName = Field(

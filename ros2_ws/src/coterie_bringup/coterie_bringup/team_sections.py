@@ -17,9 +17,15 @@ from pydantic import (
 )
 
 from coterie_bringup.team_checks import MAX_ROBOTS
-from coterie_bringup.team_robots import RobotName, Section
+from coterie_bringup.team_robots import RobotName
 from coterie_core.cooperation import SubGoal
+from coterie_core.settings import Settings
 from coterie_world.meaning import EmbedderOptions
+from emos_planner.leader.options import LeaderSettings
+from object_planner.settings import PlannerSettings
+from openeqa_agent.settings import OpenQuestionsSettings
+from reveca_agent.settings import CooperationSettings
+from semantic_mapper.options import MapperSettings
 
 Method = Literal[
     "majority_vote",
@@ -47,8 +53,6 @@ def _method(value: object, known: ValidatorFunctionWrapHandler) -> object:
 
 
 AggregatorMethod = Annotated[Method, WrapValidator(_method), PlainSerializer(str)]
-Workflow = Literal["baseline", "self_reflection", "multi_agent", "ensemble", "grounded"]
-OpenMethod = Literal["blind", "captions", "scene_graph", "frames", "ours"]
 
 
 def below(folder: str) -> str:
@@ -63,7 +67,7 @@ def below(folder: str) -> str:
     return folder
 
 
-class ExplorationSpec(Section):
+class ExplorationSpec(Settings):
     """When exploring ends: whichever limit is reached first; 0: no such limit."""
 
     steps: int = Field(
@@ -84,7 +88,7 @@ class ExplorationSpec(Section):
         return self
 
 
-class QuestionsSpec(Section):
+class QuestionsSpec(Settings):
     """Where the demonstration's questions come from."""
 
     source: Literal["bank", "file"] = Field(
@@ -110,13 +114,7 @@ class QuestionsSpec(Section):
         return self
 
 
-ASK_BACK = Field(
-    True,
-    description="Asks the person back, once, where a request is not clear; false: it guesses.",
-)
-
-
-class AggregatorSpec(Section):
+class AggregatorSpec(Settings):
     """How the team's answer is made from the robots' answers."""
 
     method: AggregatorMethod = Field(
@@ -146,50 +144,12 @@ class AggregatorSpec(Section):
     )
 
 
-class LeaderSpec(Section):
+class LeaderSpec(LeaderSettings):
     """The leader of the robots that do tasks (EMOS)."""
-
-    ask_back: bool = ASK_BACK
 
     model: str = Field(
         "rules", description="Name of a profile of `models` that the leader thinks with."
     )
-    round_limit: int = Field(
-        4, ge=1, le=20, description="Largest number of rounds of one discussion."
-    )
-    reflect_timeout: float = Field(
-        30.0, gt=0.0, le=3600.0, description="Time to wait for a robot's answer to a proposal [s]."
-    )
-    group_size: int = Field(
-        8, ge=1, le=100, description="Largest number of robots that discuss with one another."
-    )
-    reassign_limit: int = Field(
-        3,
-        ge=0,
-        le=50,
-        description="Largest number of times that one sub-task is given to another robot.",
-    )
-    silence: float = Field(
-        10.0,
-        ge=0.2,
-        le=3600.0,
-        description="Time without a status report from which a robot counts as dead [s].",
-    )
-    revive: float = Field(
-        40.0,
-        ge=0.0,
-        le=3600.0,
-        description="Time to wait for a dead robot to come back where no other can do its "
-        "sub-task [s].",
-    )
-    unseen: float = Field(
-        0.05,
-        gt=0.0,
-        le=10.0,
-        description="Expected number of unseen objects below which a search ends.",
-    )
-    map_timeout: float = Field(30.0, ge=0.0, le=3600.0, description="Time to wait for the map [s].")
-    max_time: float = Field(3600.0, ge=1.0, description="Limit of simulated time of a task [s].")
     prior_map: Literal["rooms", "furniture", "everything"] = Field(
         "furniture",
         description="Part of the house that the team knows beforehand: rooms, furniture or "
@@ -203,7 +163,7 @@ def _predicate(value: object) -> object:
     return value
 
 
-class CooperationSpec(Section):
+class CooperationSpec(CooperationSettings):
     """How robots of role cooperator do a goal that they share (REVECA)."""
 
     name: str = Field("", description="Name of the goal, in words.")
@@ -218,15 +178,9 @@ class CooperationSpec(Section):
     people: tuple[RobotName, ...] = Field(
         (), description="Names of people who take part, as in their <name>/message topics."
     )
-    levels: int = Field(4, ge=2, le=20, description="Number of relevance levels, R of the paper.")
-    plans: int = Field(3, ge=1, le=50, description="Number of candidate plans, K of the paper.")
-    step: float = Field(
-        1.0, ge=0.1, le=60.0, description="Length of an agent's step in simulated time [s]."
-    )
-    max_time: float = Field(1800.0, ge=1.0, description="Limit of simulated time of a goal [s].")
 
 
-class MapperSpec(Section):
+class MapperSpec(MapperSettings):
     """The semantic mapper: images and detections of all robots become one map."""
 
     prior_map: Literal["nothing", "rooms", "furniture", "everything"] = Field(
@@ -242,42 +196,16 @@ class MapperSpec(Section):
         description="Each robot has a map of its own, which are merged, instead of one map "
         "for all.",
     )
-    color: bool = Field(
-        True, description="Subscribes to color images, for pictures and colors of objects."
-    )
-    near: float = Field(0.1, ge=0.0, le=10.0, description="Smallest depth that is used [m].")
-    far: float = Field(4.0, gt=0.0, le=100.0, description="Greatest depth that is used [m].")
-    looks: int = Field(
-        2,
-        ge=1,
-        le=100,
-        description="Smallest number of observations of an object that is on the map.",
-    )
-    most_things: int = Field(
-        3000, ge=1, le=100_000, description="Largest number of objects that are remembered."
-    )
     embedder: EmbedderOptions | None = Field(
         None,
         description="Embedder by which labels of detections are compared, and that is kept in the "
         "map; left out: the team's.",
     )
 
-    @model_validator(mode="after")
-    def _range(self) -> MapperSpec:
-        if self.near >= self.far:
-            raise ValueError(f"near ({self.near:g} m) must be below far ({self.far:g} m)")
-        return self
 
-
-class PlannerSpec(Section):
+class PlannerSpec(PlannerSettings):
     """The object planner: requests in words to objects of the map."""
 
-    ask_back: bool = ASK_BACK
-    method: Workflow = Field("grounded", description="Name of the object planner's workflow.")
-    mode: Literal["certainty", "uncertainty"] = Field(
-        "uncertainty",
-        description="Use of an object's labels: certainty (only the top one) or uncertainty (all).",
-    )
     model: str = Field(
         "rules", description="Name of a profile of `models` that the planner thinks with."
     )
@@ -288,14 +216,9 @@ class PlannerSpec(Section):
     )
 
 
-class OpenQuestionsSpec(Section):
+class OpenQuestionsSpec(OpenQuestionsSettings):
     """The agent for open questions (OpenEQA)."""
 
-    ask_back: bool = ASK_BACK
-
-    method: OpenMethod = Field(
-        "ours", description="Name of the method that answers open questions."
-    )
     model: str = Field(
         "rules", description="Name of a profile of `models` that answers are made with."
     )
@@ -308,9 +231,6 @@ class OpenQuestionsSpec(Section):
         "",
         description="Name of the robot that may go and look; empty: the first robot; none: no "
         "robot.",
-    )
-    max_distance: float = Field(
-        40.0, ge=0.0, le=10_000.0, description="Longest path of the robot that goes to look [m]."
     )
     coverage: float | None = Field(
         None,
@@ -325,7 +245,7 @@ class OpenQuestionsSpec(Section):
     )
 
 
-class MemorySpec(Section):
+class MemorySpec(Settings):
     """What the team remembers from one start to the next."""
 
     keep: bool = Field(
@@ -342,7 +262,7 @@ class MemorySpec(Section):
     _below = field_validator("folder")(below)
 
 
-class WhySpec(Section):
+class WhySpec(Settings):
     """What is kept of decisions, for ./coterie why."""
 
     keep: bool = Field(
@@ -359,7 +279,7 @@ class WhySpec(Section):
     )
 
 
-class ProcessesSpec(Section):
+class ProcessesSpec(Settings):
     """How robots are spread over processes; 0: chosen by the number of robots."""
 
     robots_per_process: int = Field(

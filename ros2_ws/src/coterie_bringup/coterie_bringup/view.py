@@ -11,11 +11,10 @@ import yaml
 
 from coterie_bringup.bodies import robot_body
 from coterie_bringup.team import Team
+from coterie_core.colors import robot_colors
 from coterie_core.files import write_atomically
 
 FIXED_FRAME = "map"
-PALETTE = ("230; 97; 1", "94; 60; 153", "26; 133; 255", "212; 17; 89", "64; 176; 166")
-"""Colours of robots, told apart by people who see red and green alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +71,10 @@ def rviz_config(
     if mapped:
         pictures = [] if per_robot else _picture_displays(f"{base}semantic_map", floors)
         shown.append(_group("Semantic map", [*pictures, *_map_displays(base)]))
+    colors = robot_colors(robots)
     for k, robot in enumerate(robots):
         names = (cameras or {}).get(robot, ("camera",))
-        color = PALETTE[k % len(PALETTE)]
+        color = "; ".join(str(v) for v in bytes.fromhex(colors[robot][1:]))
         displays = _robot_displays(base, robot, names, color)
         if mapped and per_robot:
             displays += _picture_displays(f"{base}{robot}/semantic_map", floors, enabled=k == 0)

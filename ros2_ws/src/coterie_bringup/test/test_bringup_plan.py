@@ -531,7 +531,7 @@ def test_every_parameter_of_the_plan_is_one_of_its_node() -> None:
         ("planner: {mode", "planner: {mod", "planner.mod"),
         ("robot: drone", "robot: dron", "drone"),
         ("model: mine", "model: main", "mine"),
-        ("far: 3.0", "far: 0.05", "near"),
+        ("far: 3.0", "far: 0.1", "near"),
         ("far: 3.0", "cameras: [rovr/camera]", "rover"),
         ("mapper: {prior_map: rooms, far: 3.0}", "", "add `mapper: {}`"),
     ],

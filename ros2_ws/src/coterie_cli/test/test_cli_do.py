@@ -59,7 +59,7 @@ def test_a_record_is_written_with_result_talk_and_picture(tmp_path) -> None:
     assert len(data["ways"]["walker"]) == 4  # standing still adds nothing
     drawing = (tmp_path / "map.svg").read_text()
     ElementTree.fromstring(drawing)
-    assert "<b>" not in drawing and "other floor" in drawing and "living room" in drawing
+    assert "<b>" not in drawing and "other floor" in drawing and "kitchen" in drawing
 
 
 def test_the_view_shows_who_does_what() -> None:

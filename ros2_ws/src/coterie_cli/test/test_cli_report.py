@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import xml.etree.ElementTree as ElementTree
@@ -24,9 +25,11 @@ from coterie_cli.demo.results import (
     Track,
     TrackPoint,
 )
-from coterie_cli.figures.house_plans import TreeNode, coverage_curve, floor_plans, tree_picture
+from coterie_cli.figures.charts import TreeNode, coverage_curve, tree_picture
+from coterie_cli.figures.floor_plan import Plan, draw_plans, floor_svgs
 from coterie_cli.figures.report import write_report
 from coterie_core.answers import AnswerTable
+from coterie_core.colors import robot_colors
 from coterie_core.questions import Answer, Evidence, LabelledQuestion
 from coterie_fixtures.browser import Browser, chromium
 from coterie_world.scene import SceneGraph
@@ -154,14 +157,27 @@ def test_the_record_is_json(record: DemoRecord, tmp_path: Path) -> None:
 
 
 def test_drawings(house: SceneGraph, record: DemoRecord) -> None:
-    plans = floor_plans(house, record.tracks)
+    ways = {t.robot: [(p.x, p.y, p.z) for p in t.points] for t in record.tracks}
+    plan = Plan(house, ways=ways, stops=True, items=False)
+    plans = floor_svgs(plan)
     assert [title for title, _ in plans] == ["Ground floor", "Upper floor"]
-    assert plans[0][1].count('class="stop r0"') == 5
-    assert plans[1][1].count("stop r0") == 0
-    assert floor_plans(SceneGraph(), []) == []
+    color = robot_colors(ways)["rover"]
+    assert plans[0][1].count(f"stroke: {color}") == 1 + 5  # its way, and where it stopped
+    assert color not in plans[1][1]
+    assert plans == floor_svgs(plan)
+    assert floor_svgs(Plan(SceneGraph())) == []
     assert coverage_curve([]).startswith("<svg")
     leaf = tree_picture(TreeNode("", 3, 1.0))
     assert leaf.count("<rect") == 1 and "YES" in leaf
+
+
+def test_names_in_a_floor_plan_do_not_collide(house: SceneGraph) -> None:
+    figure = draw_plans(Plan(house, names=True))
+    figure.canvas.draw()
+    for axes in figure.axes:
+        boxes = [text.get_window_extent() for text in axes.texts]
+        assert len(boxes) > 20
+        assert not [1 for a, b in itertools.combinations(boxes, 2) if a.overlaps(b)]
 
 
 def test_the_report_is_no_wider_than_a_phone(

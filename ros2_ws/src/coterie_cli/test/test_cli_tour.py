@@ -15,7 +15,8 @@ from std_msgs.msg import Header
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.team_client import FoundObjects, TeamAnswer
-from coterie_cli.figures.tour import cloud_points, draw, legs
+from coterie_cli.figures.floor_plan import legs
+from coterie_cli.figures.tour import cloud_points, draw
 from coterie_cli.tour.command import TourOptions, marked, results_table, tour_team
 from coterie_cli.tour.map_watch import MapWatch, Shown
 from coterie_cli.tour.record import Asked, TourRecord, questions_of_house
@@ -48,8 +49,6 @@ def _shown(scene: SceneGraph) -> Shown:
     values[0], values[:, 0] = 100, -1
     return Shown(
         scene,
-        conversions.objects_to_markers(scene, lambda label: (200, 90, 30)),
-        conversions.rooms_to_markers(scene, lambda label: (30, 90, 200)),
         conversions.instances_to_cloud(points, [(255, 128, 0)] * len(things), head),
         {"floor_0": conversions.grid_to_msg(values, 0.2, (0.0, 0.0, 0.0), head)},
     )
@@ -130,8 +129,7 @@ def test_the_picture_is_made_of_what_the_mapper_publishes(house, tmp_path: Path)
     draw(shown, ways, {id_: "1", "gone": "2"}, tmp_path / "map.png", dpi=40)
     pixels = np.asarray(Image.open(tmp_path / "map.png").convert("RGB")).reshape(-1, 3)
     colors = {tuple(c) for c in np.unique(pixels, axis=0).tolist()}
-    assert (0x30, 0x30, 0x30) in colors  # RViz's background
-    assert (0xFF, 0xE1, 0x4D) in colors  # a thing that an answer rests on
+    assert (0xFF, 0xD2, 0x1F) in colors  # a thing that an answer rests on
     # A team that has mapped nothing yet.
     draw(Shown(), {}, {}, tmp_path / "empty.png", dpi=20)
     assert (tmp_path / "empty.png").stat().st_size > 0
@@ -160,7 +158,6 @@ def test_the_map_is_waited_for(ros, house) -> None:
     from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
     from nav_msgs.msg import OccupancyGrid
     from sensor_msgs.msg import PointCloud2
-    from visualization_msgs.msg import MarkerArray
 
     from coterie_bringup.team_client import Operator
     from coterie_msgs.msg import SemanticMap
@@ -170,8 +167,6 @@ def test_the_map_is_waited_for(ros, house) -> None:
     node = ros.node("mapper", "home")
     for kind, topic, message in (
         (SemanticMap, "semantic_map", conversions.scene_to_msg(house)),
-        (MarkerArray, "semantic_map/markers", shown.objects),
-        (MarkerArray, "semantic_map/rooms", shown.rooms),
         (PointCloud2, "semantic_map/points", shown.points),
         (OccupancyGrid, "semantic_map/grid/floor_0", shown.grids["floor_0"]),
     ):
@@ -199,12 +194,10 @@ def test_the_map_is_waited_for(ros, house) -> None:
     assert waiting.result()["frames"] == 10
     assert watch.shown.scene is not None and len(watch.shown.scene.objects) == len(house.objects)
     heard = watch.shown
-    assert len(heard.objects.markers) == 1 + 2 * len(house.objects)
-    assert len(heard.rooms.markers) == 1 + 2 * len(house.rooms)
     assert bytes(heard.points.data) == bytes(shown.points.data)
 
 
 def test_no_line_leads_where_nobody_was_seen_to_go():
-    way = np.array([[0, 0, 0], [1.5, 0, 0], [2.5, 1, 0], [9, 6, 0], [9, 7, 0]], float)
-    assert legs(way) == [(0, 3), (3, 5)]
-    assert legs(way[:1]) == [(0, 1)]
+    way = [(0.0, 0.0, 0.0), (1.5, 0.0, 0.0), (2.5, 1.0, 0.0), (9.0, 6.0, 0.0), (9.0, 7.0, 0.0)]
+    assert list(legs(way, 3.0)) == [way[:3], way[3:]]
+    assert list(legs(way[:1], 3.0)) == [way[:1]] and not list(legs([], 3.0))

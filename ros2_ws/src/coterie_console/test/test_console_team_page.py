@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import json
 import math
+import re
 import threading
+from importlib import resources
 
 import aiohttp
 import pytest
@@ -15,6 +17,7 @@ from coterie_console.site import PageError
 from coterie_console.team import page as page_module
 from coterie_console.team.page import ConsolePage, Refused
 from coterie_console.team.state import MOST_MOMENTS, ConsoleState
+from coterie_core.colors import ROBOT_COLORS
 from coterie_core.geometry import Box, Pose
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
 from coterie_fixtures.browser import Browser, chromium
@@ -675,3 +678,9 @@ def test_robots_in_one_place_do_not_hide_one_another(apart):
                 beside = left >= labels[j][2] - 1 or right <= labels[j][0] + 1
                 assert beside or abs(middle[k] - middle[j]) > 0.6 * (labels[k][3] - labels[k][1])
         assert browser.console == []
+
+
+def test_a_robot_has_the_same_color_on_the_page_as_in_pictures():
+    script = resources.files("coterie_console").joinpath("data", "plan.js").read_text("utf-8")
+    (colors,) = re.findall(r"const COLORS = (\[.*?\]);", script)
+    assert tuple(json.loads(colors)) == ROBOT_COLORS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -126,3 +126,16 @@ def _name(rgb: tuple[int, ...]) -> str:
 def _anchors() -> tuple[list[str], npt.NDArray[np.float64]]:
     names = [name for name, values in _ANCHORS.items() for _ in values]
     return names, lab([value for values in _ANCHORS.values() for value in values])
+
+
+ROBOT_COLORS = (
+    "#0072b2", "#d55e00", "#009e73", "#a5569b", "#b8860b", "#2596be", "#7a5c3e", "#55606e",
+)  # fmt: skip
+"""Colors of robots, told apart by people who see red and green alike."""
+
+
+def robot_colors(robots: Iterable[str]) -> dict[str, str]:
+    """Return the robots' colors by name ("#rrggbb"): the same in every picture of a team."""
+    return {
+        robot: ROBOT_COLORS[k % len(ROBOT_COLORS)] for k, robot in enumerate(sorted(set(robots)))
+    }

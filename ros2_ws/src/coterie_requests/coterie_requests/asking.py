@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, Field
 
+from coterie_core.settings import Settings
 from coterie_llm import Tool, ToolRefused, inline_data
 from coterie_llm.due import time_left
 
@@ -23,6 +24,15 @@ _PERSON_SHARE = 0.6
 _LONGEST_WAIT = 120.0
 _SHORTEST_WAIT = 2.0
 """How long anybody is waited for, and in how little time nobody could answer [s]."""
+
+
+class AskBackSettings(Settings):
+    """Whether whoever gave a task or a question is asked what it means."""
+
+    ask_back: bool = Field(
+        True,
+        description="Asks the person back, once, where a request is not clear; false: it guesses.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

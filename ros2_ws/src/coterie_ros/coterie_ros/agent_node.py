@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
+from rclpy.action.server import RCLError
 from rclpy.clock import Clock, ClockType
 from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle
@@ -25,7 +26,7 @@ from coterie_ros.loop import LoopThread
 from coterie_ros.parameters import Parameters, ParameterSpec, declare
 from coterie_ros.private_rclpy import require_private_rclpy
 from coterie_ros.qos import profile
-from coterie_ros.safe_publisher import RCLError, SafePublisher
+from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.subscribing import subscribe
 from coterie_ros.urgent import Urgent
 from coterie_ros.waitables import Survivor

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from action_msgs.msg import GoalStatus
 from action_msgs.srv import CancelGoal
-from rclpy.action import ActionClient as RclpyActionClient
 from rclpy.action.client import ClientGoalHandle
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
@@ -319,8 +318,8 @@ async def _sent(node: AgentNode, send: Callable[[], Future]) -> _Answer:
     return _Answer(node, await node.in_executor(send))
 
 
-def _handle_of(client: RclpyActionClient, identity: UUID) -> ClientGoalHandle:
-    response = client._action_type.Impl.SendGoalService.Response(accepted=True)
+def _handle_of(client: SurvivingActionClient, identity: UUID) -> ClientGoalHandle:
+    response = client.made_for[0].Impl.SendGoalService.Response(accepted=True)
     return ClientGoalHandle(client, identity, response)
 
 

@@ -18,6 +18,7 @@ from types import FrameType
 from typing import TypeVar
 
 import rclpy
+from rclpy.action.server import RCLError
 from rclpy.context import Context
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
@@ -27,7 +28,6 @@ from coterie_ros.ending import wind_down
 from coterie_ros.executors import make_executor, spin
 from coterie_ros.names import OF_THE_TEAM, as_remapped
 from coterie_ros.parameters import remember_arguments
-from coterie_ros.safe_publisher import RCLError
 from coterie_safety.why import journal_from_environment
 
 # After so many seconds a shutdown that hangs is ended from outside [s].

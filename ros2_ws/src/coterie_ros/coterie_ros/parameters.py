@@ -10,9 +10,10 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import yaml
+from pydantic import BaseModel
 from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
@@ -21,6 +22,7 @@ from rcl_interfaces.msg import (
 )
 from rclpy.parameter import Parameter
 
+from coterie_core.settings import Leaf, leaves
 from coterie_core.yaml_marks import read_yaml
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ Value = bool | int | float | str | Sequence[str] | Sequence[float] | Sequence[in
 
 # Parameters that rclpy and ros2 launch set by themselves.
 _FOREIGN = ("use_sim_time", "start_type_description_service")
+_UNIT = re.compile(r" \[([^\]]+)\]")
+"""The unit in a field's description."""
 
 
 class ParameterError(ValueError):
@@ -129,6 +133,41 @@ class ParameterSpec:
         return text
 
 
+def specs_of(model: type[BaseModel], prefix: str = "") -> tuple[ParameterSpec, ...]:
+    """Return the parameters that mirror a model's fields; those of its sections have dots.
+
+    Default, range and choices are the field's; the unit stands in brackets in its description,
+    such as "Time limit of a task [s]."; structured fields hold JSON.
+    """
+    return tuple(_spec(leaf) for leaf in leaves(model, prefix))
+
+
+def _spec(leaf: Leaf) -> ParameterSpec:
+    kind, text = leaf.field.annotation, leaf.field.description or ""
+    units = _UNIT.findall(text)
+    unit = units[0] if len(units) == 1 else ""
+    limits: dict[str, Any] = {}
+    step = 1 if kind is int else 0
+    for rule in leaf.field.metadata:
+        for sign, key, inside in (
+            ("ge", "minimum", 0),
+            ("gt", "minimum", step),
+            ("le", "maximum", 0),
+            ("lt", "maximum", -step),
+        ):
+            if (bound := getattr(rule, sign, None)) is not None:
+                limits[key] = float(bound + inside)
+    return ParameterSpec(
+        leaf.name,
+        leaf.written(leaf.usual),
+        _UNIT.sub("", text) if unit else text,
+        unit,
+        choices=get_args(kind) if get_origin(kind) is Literal else (),
+        json=leaf.json,
+        **limits,
+    )
+
+
 class Parameters(Mapping[str, Any]):
     """The values of a node's declared parameters, always the present ones."""
 
@@ -166,7 +205,7 @@ def declare(node: Node, specs: Sequence[ParameterSpec]) -> Parameters:
     Raises:
         ParameterError: Unknown name (with the nearest), wrong type, out of range, no choice.
     """
-    given: dict[str, Parameter] = dict(getattr(node, "_parameter_overrides", {}))
+    given: dict[str, Parameter] = dict(node._parameter_overrides)
     known = {spec.name for spec in specs}
     foreign = _meant_for_others(node)
     for name in given:

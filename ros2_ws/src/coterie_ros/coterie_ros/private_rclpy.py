@@ -1,40 +1,54 @@
-"""What this stack uses of rclpy without being promised it; a start without it is refused."""
+"""What this stack uses of rclpy without being promised it; a start without it is refused.
+
+All the rest is rclpy's public interface. A private name that is used anew is added here.
+"""
 
 from __future__ import annotations
 
 import functools
+from importlib import metadata
 
 from rclpy.action import ActionClient, ActionServer
-from rclpy.action.client import ClientGoalHandle
-from rclpy.action.server import ServerGoalHandle
 from rclpy.lifecycle import LifecycleNode
-from rclpy.service import Service
+from rclpy.node import Node
 
-_USED: tuple[tuple[type, tuple[str, ...]], ...] = (
-    (ActionClient, ("send_goal_async", "_cancel_goal_async", "is_ready", "take_data", "execute")),
-    (ActionServer, ("notify_execute", "_execute_goal", "_send_result_response")),
-    (ClientGoalHandle, ("cancel_goal_async", "get_result_async")),
-    (ServerGoalHandle, ("_update_state", "is_cancel_requested")),
-    (LifecycleNode, ("trigger_deactivate", "_LifecycleNodeMixin__change_state")),
-    (Service, ("send_response",)),
+_USED: tuple[tuple[type, str], ...] = (
+    # Overridden: the executor runs them after the action was destroyed (`waitables`).
+    (ActionServer, "_execute_goal"),
+    (ActionServer, "_send_result_response"),
+    # Forgotten when a goal is over: rclpy keeps them (`clients`).
+    (ActionClient, "_feedback_callbacks"),
+    # Answered late, and freed: rclpy does neither (`agent_node`).
+    (LifecycleNode, "_service_change_state"),
+    (LifecycleNode, "_state_machine"),
+    # Names that were given and do not exist (`parameters`).
+    (Node, "_parameter_overrides"),
 )
 
 
 @functools.cache
 def require_private_rclpy() -> None:
-    """Check once that this rclpy has what the ways of stops and goals go through.
+    """Check once that this rclpy has what the stack uses of it without being promised it.
 
     Raises:
-        RuntimeError: Something is missing; names it.
+        RuntimeError: Something is missing; names it, and the version.
     """
-    missing = [
-        f"{owner.__name__}.{name}"
-        for owner, names in _USED
-        for name in names
-        if not hasattr(owner, name)
-    ]
-    if missing:
-        raise RuntimeError(
-            f"this rclpy lacks {', '.join(missing)}, which stops and goals go through; use rclpy "
-            "7.1 of ROS 2 Jazzy"
-        )
+    missing = [f"{owner.__name__}.{name}" for owner, name in _USED if not _has(owner, name)]
+    if not missing:
+        return
+    try:
+        version = metadata.version("rclpy")
+    except metadata.PackageNotFoundError:
+        version = "of an unknown version"
+    raise RuntimeError(
+        f"rclpy {version} lacks {', '.join(missing)}, which stops, goals and parameters go "
+        "through; use rclpy 7.1 of ROS 2 Jazzy"
+    )
+
+
+def _has(owner: type, name: str) -> bool:
+    """Tell whether a class has a method, or its instances an attribute that `__init__` makes."""
+    if hasattr(owner, name):
+        return True
+    made = [getattr(vars(base).get("__init__"), "__code__", None) for base in owner.__mro__]
+    return any(code is not None and name in code.co_names for code in made)

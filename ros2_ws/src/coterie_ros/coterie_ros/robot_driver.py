@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 
 import rclpy
 from geometry_msgs.msg import Point, PoseStamped, TransformStamped
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.action.server import GoalEvent, RCLError
+from rclpy.action import CancelResponse, GoalResponse
+from rclpy.action.server import RCLError
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import (
@@ -30,6 +30,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from coterie_msgs.action import Manipulate, NavigateTo
 from coterie_msgs.msg import SkillResult
+from coterie_ros.late_actions import LateActionServer
 from tf2_msgs.msg import TFMessage
 
 Pose2D = tuple[float, float, float]
@@ -354,7 +355,7 @@ class RobotDriver(Node):
                 result.distance_left = math.nan
             self._accepted(_Goal(server, handle, work, result))
 
-        server = ActionServer(
+        server = LateActionServer(
             self._actions,
             kind,
             name,
@@ -386,7 +387,7 @@ class RobotDriver(Node):
 
     def _accepted(self, goal: _Goal) -> None:
         with contextlib.suppress(RCLError):
-            goal.handle._update_state(GoalEvent.EXECUTE)
+            goal.handle.execute()
         self._goals[bytes(goal.handle.goal_id.uuid)] = goal
         with self._changed:
             older, self._waiting = self._waiting, goal

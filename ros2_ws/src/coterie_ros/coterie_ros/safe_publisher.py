@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from rclpy.action.server import RCLError
 from rclpy.duration import Duration
 from rclpy.exceptions import InvalidHandle
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.publisher import Publisher
 
 from coterie_ros.host import Host
-
-RCLError = rclpy_implementation.RCLError
 
 
 class SafePublisher:

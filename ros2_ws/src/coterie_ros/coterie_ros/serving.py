@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 from rclpy.action import CancelResponse, GoalResponse
-from rclpy.action.server import GoalEvent, RCLError, ServerGoalHandle
+from rclpy.action.server import RCLError, ServerGoalHandle
 from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import InvalidHandle
 from rclpy.service import Service
@@ -190,7 +190,7 @@ class CoroutineActionServer:
         context = GoalContext(handle, self._type, self._mark())
         self._running[context.id] = (context, None)
         try:
-            handle._update_state(GoalEvent.EXECUTE)
+            handle.execute()
         except RCLError:
             pass  # cancelled already
         if not self._node.loop.call(self._start, handle, context):

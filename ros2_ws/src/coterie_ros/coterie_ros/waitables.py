@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rclpy.action import ActionClient, ActionServer
+from rclpy.action import ActionClient
 
 from coterie_ros.host import Host
+from coterie_ros.late_actions import LateActionServer
 
 
 class Survivor:
@@ -89,10 +90,10 @@ class Survivor:
 
     def _failed(self, error: Exception) -> None:
         if not self.ended and self.owner.context.ok():
-            self.owner.report_failure(f"action {getattr(self, '_action_name', '')}", error)
+            self.owner.report_failure(f"action {self.made_for[1]}", error)
 
 
-class SurvivingActionServer(Survivor, ActionServer):
+class SurvivingActionServer(Survivor, LateActionServer):
     """An action server that its executor outlives; destroyed, it refuses what comes (`serving`)."""
 
     @property

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from typing import Literal
 
 import pytest
+from pydantic import Field
 
 pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
@@ -15,10 +17,11 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
 from coterie_core.questions import Question
+from coterie_core.settings import Settings
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.parameters import ParameterError, ParameterSpec
+from coterie_ros.parameters import ParameterError, ParameterSpec, specs_of
 from coterie_ros.qos import profile
 
 pytestmark = pytest.mark.ros
@@ -34,6 +37,38 @@ class Tunable(AgentNode):
         ParameterSpec("profile", "", "What.", json=True),
         ParameterSpec("house", "", "Where."),
     )
+
+
+class Arm(Settings):
+    speed: float = Field(0.5, ge=0.1, le=2.0, description="Speed of the hand [m/s]; 0: the usual.")
+
+
+class Body(Settings):
+    arm: Arm = Field(Arm(speed=0.25), description="Settings of the arm.")
+    mode: Literal["calm", "wild"] = Field("calm", description="Way to move.")
+    seed: int = Field(0, ge=0, lt=2**31, description="Seed of choices.")
+    names: tuple[str, ...] = Field(("ann",), description="Names of friends.")
+    tool: str | None = Field(None, description="Name of the tool; null: none.")
+
+
+def test_a_models_fields_are_parameters():
+    assert specs_of(Body, "body.") == (
+        ParameterSpec(
+            "body.arm.speed",
+            0.25,
+            "Speed of the hand; 0: the usual.",
+            "m/s",
+            minimum=0.1,
+            maximum=2.0,
+        ),
+        ParameterSpec("body.mode", "calm", "Way to move.", choices=("calm", "wild")),
+        ParameterSpec("body.seed", 0, "Seed of choices.", minimum=0, maximum=2**31 - 1),
+        ParameterSpec("body.names", '["ann"]', "Names of friends.", json=True),
+        ParameterSpec("body.tool", "null", "Name of the tool; null: none."),
+    )
+    assert Body().to_parameters() == {}
+    body = Body(arm=Arm(speed=1.0), names=("bob", "eve"), tool="hand")
+    assert Body.from_parameters(body.to_parameters()) == body
 
 
 def make(ros, **given):

@@ -72,3 +72,16 @@ def test_a_client_that_ends_while_its_events_wait_ends_nobody_else(ros_domain: i
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "40 ended, 0 failures" in done.stdout
+
+
+def test_a_start_without_what_rclpy_does_not_promise_is_refused(monkeypatch):
+    from rclpy.action import ActionServer
+    from rclpy.node import Node
+
+    from coterie_ros import private_rclpy
+
+    private_rclpy.require_private_rclpy()
+    used = (*private_rclpy._USED, (Node, "_no_such_thing"), (ActionServer, "_nor_this"))
+    monkeypatch.setattr(private_rclpy, "_USED", used)
+    with pytest.raises(RuntimeError, match=r"rclpy \d\S* lacks Node._no_such_thing, ActionServer"):
+        private_rclpy.require_private_rclpy.__wrapped__()

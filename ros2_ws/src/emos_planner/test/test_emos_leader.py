@@ -162,10 +162,10 @@ async def test_what_nobody_can_do_is_told_with_each_robots_reason(tools) -> None
 
 
 async def test_silent_robots_are_left_out_and_said_so(tools) -> None:
-    leader, robots = make(tools, reflect_timeout=0.01)
+    leader, robots = make(tools, reflect_timeout=0.1)
     first = await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
     chosen = next(o.robot for o in first.sub_tasks if o.kind == "pick")
-    leader, robots = make(tools, reflect_timeout=0.01)
+    leader, robots = make(tools, reflect_timeout=0.1)
     robots.silent = {chosen}
     agreed = await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
     assert chosen in agreed.left_out and "no answer" in agreed.left_out[chosen]

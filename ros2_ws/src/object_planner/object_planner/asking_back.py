@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coterie_requests.ask_back import Judgement, Person, RequestState, settle, without
-from object_planner.workflows import Answer, Method, Options, Roles, plan_objects
+from object_planner.settings import Method
+from object_planner.workflows import Answer, Options, Roles, plan_objects
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Literal
 
 from coterie_core.household import load_household, normalized, singulars
 from coterie_core.relations import PAIRS, between, gap, overview
@@ -15,9 +14,9 @@ from coterie_requests.lexicon import Lexicon, load_lexicon
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.scene.nearby import Nearby
 from coterie_world.sizes import SIZE_ORDERS, plausible_size
+from object_planner.settings import Mode
 from object_planner.wish import Relation, Request, Want
 
-Mode = Literal["certainty", "uncertainty"]
 ENOUGH = 0.35
 """Least probability for a thing to count as of a label that is not its top one."""
 PERHAPS = 0.2

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from coterie_world.meaning import nearest_labels
 from coterie_world.scene import SceneGraph, SceneObject
-from object_planner.ground import Mode
+from object_planner.settings import Mode
 
 MAP_TOKENS = 20_000
 """Most tokens that a map takes in a prompt; what matters least for the request is left out."""

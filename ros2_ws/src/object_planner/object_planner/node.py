@@ -18,11 +18,12 @@ from coterie_ros.model import (
     node_decider,
     node_meanings,
 )
-from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.parameters import Parameters, ParameterSpec, specs_of
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from coterie_safety.why import belong, note
 from object_planner.asking_back import find_settled
-from object_planner.workflows import METHODS, Options, Roles
+from object_planner.settings import PlannerSettings
+from object_planner.workflows import Options, Roles
 
 MOST_CHARACTERS = 600
 """Longest request [characters]."""
@@ -32,15 +33,7 @@ class PlannerNode(AgentNode):
     """`object_planner`: serves `query_objects` on the latest `semantic_map`."""
 
     PARAMETERS = (
-        ParameterSpec(
-            "method", "grounded", "Workflow that chooses the objects of an answer.", choices=METHODS
-        ),
-        ParameterSpec(
-            "mode",
-            "uncertainty",
-            "Use of an object's labels: certainty: only the top label; uncertainty: all labels.",
-            choices=("certainty", "uncertainty"),
-        ),
+        *specs_of(PlannerSettings),
         ParameterSpec(
             "rounds", 2, "Largest number of rounds of reflection.", minimum=0, maximum=10
         ),
@@ -55,11 +48,6 @@ class PlannerNode(AgentNode):
         ParameterSpec("ensemble_seed", 0, "Sampling seed of an ensemble's first planner."),
         ParameterSpec(
             "limit", 10, "Largest number of objects in an answer.", minimum=1, maximum=50
-        ),
-        ParameterSpec(
-            "ask_back",
-            True,
-            "The person is asked, once, where a request is not clear.",
         ),
         ParameterSpec(
             "detector_vocabulary",

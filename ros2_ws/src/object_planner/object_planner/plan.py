@@ -25,9 +25,10 @@ from coterie_llm import (
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.scene.lookups import map_tools
 from object_planner.examples import PLAN_EXAMPLES, Example
-from object_planner.ground import Findings, Grounder, Mode
+from object_planner.ground import Findings, Grounder
 from object_planner.map_text import CHARACTERS_PER_TOKEN, MAP_TOKENS, ShownMap, map_entry, shown_map
 from object_planner.request import parse
+from object_planner.settings import Mode
 from object_planner.wish import Request
 
 MOST = 50

@@ -11,28 +11,22 @@ import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from coterie_llm import Decided, Decider, Usage
 from coterie_world.meaning import Meanings, likeness_by_label
 from coterie_world.scene import SceneGraph
 from object_planner.by_meaning import by_meaning
-from object_planner.ground import Grounder, Mode
+from object_planner.ground import Grounder
 from object_planner.map_text import MAP_TOKENS
 from object_planner.plan import MOST, Plan, PlanObjects, PlanState, by_tools, explained
 from object_planner.request import parse
 from object_planner.review import ChoiceState, ChoosePlan, Refine, Reflect, ReviewState, Round
+from object_planner.settings import Method, Mode
 from object_planner.wish import Request
 
-Method = Literal["baseline", "self_reflection", "multi_agent", "ensemble", "grounded"]
 Stop = Literal["count", "unchanged", "model"]
-METHODS: tuple[Method, ...] = (
-    "baseline",
-    "self_reflection",
-    "multi_agent",
-    "ensemble",
-    "grounded",
-)
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 @dataclass(frozen=True, slots=True)

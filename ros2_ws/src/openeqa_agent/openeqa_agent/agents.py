@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import logging
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -46,11 +46,12 @@ from openeqa_agent.ground import answer_from_map
 from openeqa_agent.images import encode, encode_all
 from openeqa_agent.map_text import map_text, whole_text
 from openeqa_agent.question import parse_open
+from openeqa_agent.settings import Method
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import STATES, OpenQuestion
 
 _LOG = logging.getLogger(__name__)
-METHODS = ("blind", "captions", "scene_graph", "frames", "ours")
+METHODS = get_args(Method)
 _MEASURED = ("how_many", "size", "space")
 """Kinds of questions on which a sure measurement stands whatever an advised model says."""
 _HINT = 0.35

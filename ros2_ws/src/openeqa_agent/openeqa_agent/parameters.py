@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from coterie_ros.asking import ROOMS_PARAMETER
 from coterie_ros.model import EMBEDDER_PARAMETER, MODEL_PARAMETER
-from coterie_ros.parameters import ParameterSpec
+from coterie_ros.parameters import ParameterSpec, specs_of
 from coterie_ros.team_memory import MEMORY_PARAMETERS
-from openeqa_agent.agents import METHODS
+from openeqa_agent.settings import OpenQuestionsSettings
 
 PARAMETERS = (
-    ParameterSpec("method", "ours", "Method that answers open questions.", choices=METHODS),
+    *specs_of(OpenQuestionsSettings),
     MODEL_PARAMETER,
     EMBEDDER_PARAMETER,
     ParameterSpec("vision", False, "The model is shown images."),
@@ -26,14 +26,6 @@ PARAMETERS = (
     ),
     ParameterSpec(
         "radius", 0.25, "Radius of that robot's footprint.", "m", minimum=0.05, maximum=2.0
-    ),
-    ParameterSpec(
-        "max_distance",
-        40.0,
-        "Largest distance that the robot travels for one question.",
-        "m",
-        minimum=0.0,
-        maximum=10_000.0,
     ),
     ParameterSpec(
         "explorer",
@@ -79,11 +71,6 @@ PARAMETERS = (
         "detector_vocabulary",
         [],
         "Labels that the detector can report; empty: they are not known.",
-    ),
-    ParameterSpec(
-        "ask_back",
-        True,
-        "A question that is not clear is not guessed at: the person is asked, once.",
     ),
     ROOMS_PARAMETER,
     ParameterSpec("seed", 0, "Seed of random choices; no method makes any so far."),

@@ -10,9 +10,10 @@ from coterie_core.embodiment import Camera
 from coterie_core.plain_data import schema_problems
 from coterie_ros.lockstep import TIMEOUT
 from coterie_ros.model import EMBEDDER_PARAMETER, MODEL_PARAMETER
-from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.parameters import Parameters, ParameterSpec, specs_of
 from coterie_ros.team_memory import MEMORY_PARAMETERS
 from reveca_agent.house_map import Shape
+from reveca_agent.settings import CooperationSettings
 
 _CAMERAS: TypeAdapter[tuple[Camera, ...]] = TypeAdapter(tuple[Camera, ...])
 
@@ -32,8 +33,7 @@ AGENT_PARAMETERS = (
     MODEL_PARAMETER,
     EMBEDDER_PARAMETER,
     ParameterSpec("seed", 0, "Seed of choices between equal options.", minimum=0),
-    ParameterSpec("levels", 4, "Number R of relevance levels.", minimum=2, maximum=20),
-    ParameterSpec("plans", 3, "Number K of candidate plans to choose from.", minimum=1, maximum=50),
+    *specs_of(CooperationSettings),
     ParameterSpec(
         "radius", 0.25, "Radius of the robot's footprint.", "m", minimum=0.05, maximum=2.0
     ),
@@ -64,21 +64,6 @@ AGENT_PARAMETERS = (
         json=True,
     ),
     ParameterSpec("speed", 0.6, "Driving speed of the robot.", "m/s", minimum=0.05, maximum=10.0),
-    ParameterSpec(
-        "step",
-        1.0,
-        "Duration of one step of the agent, in simulated time.",
-        "s",
-        minimum=0.1,
-        maximum=60.0,
-    ),
-    ParameterSpec(
-        "max_time",
-        1800.0,
-        "Time limit of a goal that sets none of its own, in simulated time.",
-        "s",
-        minimum=1.0,
-    ),
     ParameterSpec(
         "skill_timeout", 300.0, "Time limit of one skill, in wall time.", "s", minimum=1.0
     ),

@@ -5,8 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pydantic import Field
+
+from coterie_core import settings
+
 Asking = Literal["likely", "never", "always"]
 Prior = Literal["household", "flat"]
+
+
+class CooperationSettings(settings.Settings):
+    """What a team file may set of the agents."""
+
+    levels: int = Field(4, ge=2, le=20, description="Number R of relevance levels.")
+    plans: int = Field(3, ge=1, le=50, description="Number K of candidate plans to choose from.")
+    step: float = Field(
+        1.0,
+        ge=0.1,
+        le=60.0,
+        description="Duration of one step of an agent, in simulated time [s].",
+    )
+    max_time: float = Field(
+        1800.0,
+        ge=1.0,
+        description="Time limit of a goal that sets none of its own, in simulated time [s].",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,41 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import typing
-from typing import Any, Literal
-
-from coterie_ros.parameters import ParameterSpec
+from coterie_ros.parameters import ParameterSpec, specs_of
 from coterie_ros.permitting import PERMIT_PARAMETERS
-from robot_adapters.settings import fields
+from robot_adapters.settings import AdapterSettings
 from robot_adapters.team_link import LINK_PARAMETERS
 
-_UNIT = re.compile(r" \[([^\]]+)\]")
-
-
-def _spec(name: str, field: Any, default: Any, json: bool) -> ParameterSpec:
-    text = field.description
-    units = _UNIT.findall(text)
-    unit = units[0] if len(units) == 1 else ""
-    limits: dict[str, Any] = {}
-    for rule in field.metadata:
-        for sign, key in (("ge", "minimum"), ("gt", "minimum"), ("le", "maximum")):
-            if hasattr(rule, sign):
-                limits[key] = float(getattr(rule, sign))
-    kind = field.annotation
-    choices = typing.get_args(kind) if typing.get_origin(kind) is Literal else ()
-    return ParameterSpec(
-        name,
-        default,
-        _UNIT.sub("", text) if unit else text,
-        unit,
-        choices=choices,
-        json=json,
-        **limits,
-    )
-
-
-SETTINGS_PARAMETERS = tuple(_spec(*field) for field in fields())
+SETTINGS_PARAMETERS = specs_of(AdapterSettings)
 """What the fields of AdapterSettings are as a node's parameters."""
 
 ADAPTER_PARAMETERS = (

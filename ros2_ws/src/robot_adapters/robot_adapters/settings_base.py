@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
+
+from coterie_core.settings import Settings
 
 _NAME = re.compile(r"/?[A-Za-z~][A-Za-z0-9_/{}]*|/?")
 
@@ -20,12 +22,6 @@ def _ros_name(value: object) -> object:
 
 
 RosName = Annotated[str, BeforeValidator(_ros_name)]
-
-
-class Settings(BaseModel):
-    """A part of the settings: unknown fields are mistakes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class MountSettings(Settings):

@@ -7,7 +7,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from robot_adapters.settings_base import MountSettings, RosName, Settings
+from coterie_core.settings import Settings
+from robot_adapters.settings_base import MountSettings, RosName
 
 
 class NavigationSettings(Settings):

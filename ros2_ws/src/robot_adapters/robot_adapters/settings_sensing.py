@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from robot_adapters.settings_base import MountSettings, RosName, Settings
+from coterie_core.settings import Settings
+from robot_adapters.settings_base import MountSettings, RosName
 
 # tf2 knows no names with a slash in front, which ROS 1 had.
 FrameName = Annotated[str, AfterValidator(lambda name: name.lstrip("/"))]

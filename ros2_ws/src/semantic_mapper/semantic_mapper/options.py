@@ -4,7 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pydantic import Field, model_validator
+
+from coterie_core.settings import Settings
 from coterie_world.perception.backprojection import LiftOptions
+
+
+class MapperSettings(Settings):
+    """What a team file may set of the mapper."""
+
+    color: bool = Field(
+        True,
+        description="Color images are used, for pictures and colors of objects.",
+    )
+    near: float = Field(0.1, ge=0.0, le=10.0, description="Smallest depth that is mapped [m].")
+    far: float = Field(4.0, ge=0.1, le=100.0, description="Largest depth that is mapped [m].")
+    looks: int = Field(
+        2, ge=1, le=100, description="Number of observations before an object is published."
+    )
+    most_things: int = Field(
+        3000, ge=1, le=100_000, description="Largest number of objects remembered."
+    )
+
+    @model_validator(mode="after")
+    def _range(self) -> MapperSettings:
+        if self.near >= self.far:
+            raise ValueError(f"near ({self.near:g} m) must be below far ({self.far:g} m)")
+        return self
 
 
 @dataclass(frozen=True, slots=True)

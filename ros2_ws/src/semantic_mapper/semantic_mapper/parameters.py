@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from coterie_ros.model import EMBEDDER_PARAMETER
-from coterie_ros.parameters import ParameterSpec
+from coterie_ros.parameters import ParameterSpec, specs_of
 from coterie_ros.team_memory import MEMORY_PARAMETERS
+from semantic_mapper.options import MapperSettings
 
 MAPPER_PARAMETERS = (
     ParameterSpec(
@@ -39,7 +40,6 @@ MAPPER_PARAMETERS = (
         "Topic of the depth images' camera model.",
     ),
     ParameterSpec("color_topic", "{robot}/{camera}/color/image_raw", "Topic of color images."),
-    ParameterSpec("color", True, "Color images are used, for crops and color names."),
     ParameterSpec(
         "detections_topic", "{robot}/{camera}/detections", "Topic of the detector's results."
     ),
@@ -104,11 +104,7 @@ MAPPER_PARAMETERS = (
         minimum=1,
         maximum=1000,
     ),
-    ParameterSpec("near", 0.1, "Smallest depth that is mapped.", "m", minimum=0.0, maximum=10.0),
-    ParameterSpec("far", 4.0, "Largest depth that is mapped.", "m", minimum=0.1, maximum=100.0),
-    ParameterSpec(
-        "looks", 2, "Number of observations before an object is published.", minimum=1, maximum=100
-    ),
+    *specs_of(MapperSettings),
     ParameterSpec(
         "least_share",
         0.15,
@@ -122,9 +118,6 @@ MAPPER_PARAMETERS = (
         "The same for furniture and fixtures, which detectors miss less often.",
         minimum=0.0,
         maximum=1.0,
-    ),
-    ParameterSpec(
-        "most_things", 3000, "Largest number of objects remembered.", minimum=1, maximum=100_000
     ),
     ParameterSpec(
         "most_points",

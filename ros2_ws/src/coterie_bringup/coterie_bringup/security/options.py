@@ -8,9 +8,10 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from coterie_bringup.team_checks import MAX_ROBOTS
-from coterie_bringup.team_robots import RobotName, Section
+from coterie_bringup.team_robots import RobotName
 from coterie_bringup.team_sections import below
 from coterie_core.plain_data import shorten
+from coterie_core.settings import Settings
 
 _TOPIC = re.compile(r"/[A-Za-z_][\w/*]{0,200}", re.ASCII)
 
@@ -21,7 +22,7 @@ def _topic_name(value: object) -> object:
     return value
 
 
-class SecuritySpec(Section):
+class SecuritySpec(Settings):
     """Who may take part in the team: DDS security with keys, made by ./coterie security."""
 
     enabled: bool = Field(

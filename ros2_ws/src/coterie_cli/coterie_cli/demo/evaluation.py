@@ -12,7 +12,7 @@ from cam_aggregator.base import Aggregator, accuracy
 from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
 from cam_aggregator.splits import split
 from coterie_cli.demo.results import Importance, MethodScore
-from coterie_cli.figures.house_plans import TreeNode
+from coterie_cli.figures.charts import TreeNode
 from coterie_core.answers import AnswerTable
 
 METHODS = {

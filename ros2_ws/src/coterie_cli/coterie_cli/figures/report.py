@@ -7,13 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from coterie_cli.demo.results import AskedQuestion, DemoRecord, GivenAnswer
-from coterie_cli.figures.house_plans import (
-    ROBOT_COLOURS,
-    TreeNode,
-    coverage_curve,
-    floor_plans,
-    tree_picture,
-)
+from coterie_cli.figures.charts import TreeNode, coverage_curve, tree_picture
+from coterie_core.colors import robot_colors
 from coterie_world.scene import SceneGraph
 
 
@@ -30,6 +25,9 @@ def write_report(
     """
     import jinja2
 
+    from coterie_cli.figures.floor_plan import Plan, floor_svgs
+
+    ways = {track.robot: [(p.x, p.y, p.z) for p in track.points] for track in record.tracks}
     template = resources.files("coterie_cli").joinpath("data/report.html.j2").read_text("utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     half = (len(record.questions) + 1) // 2
@@ -37,7 +35,7 @@ def write_report(
     page = environment.from_string(template).render(
         record=record,
         tiles=_tiles(record),
-        plans=floor_plans(scene, record.tracks),
+        plans=floor_svgs(Plan(scene, ways=ways, stops=True, items=False)),
         curve=coverage_curve(record.tracks, record.team_coverage),
         robots=_robots(record),
         scores=_scores(record),
@@ -94,12 +92,13 @@ def title(record: DemoRecord, method: str) -> str:
 
 
 def _robots(record: DemoRecord) -> list[dict[str, Any]]:
+    colors = robot_colors(track.robot for track in record.tracks)
     return [
         {
             "robot": t.robot,
             "embodiment": t.embodiment,
             "malicious": t.malicious,
-            "colour": k % ROBOT_COLOURS,
+            "color": colors[t.robot],
             "steps": t.steps,
             "seen": percent(t.coverage),
             "rooms": t.rooms,
@@ -107,7 +106,7 @@ def _robots(record: DemoRecord) -> list[dict[str, Any]]:
             "way": f"{t.distance:.0f} m",
             "outcome": t.outcome,
         }
-        for k, t in enumerate(record.tracks)
+        for t in record.tracks
     ]
 
 

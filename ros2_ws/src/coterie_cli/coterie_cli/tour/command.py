@@ -24,7 +24,6 @@ from coterie_bringup.team_models import with_model
 from coterie_cli.ask import plain, way_length
 from coterie_cli.demo.command import habitat_world
 from coterie_cli.demo.progress import DemoProgress, Timings
-from coterie_cli.figures.tour import draw
 from coterie_cli.own_team import own_team, true_house
 from coterie_cli.tour.map_watch import MapWatch, Shown
 from coterie_cli.tour.record import Asked, TourRecord, questions_of_house
@@ -234,9 +233,11 @@ def _leave(record: TourRecord, shown: Shown, out: Path, console: Console) -> Non
     assert shown.scene is not None
     record.save(out / "tour.json", shown.scene)
     save(shown.scene, out / "map.json")
+    from coterie_cli.figures.tour import draw
+
     draw(shown, record.ways, marked(record), out / "map.png")
     for name, what in (
-        ("map.png", "what RViz shows"),
+        ("map.png", "what the team has mapped"),
         ("map.json", f'the map: ./coterie find "..." --map {out / "map.json"}'),
         ("tour.json", "questions, answers, evidence"),
     ):

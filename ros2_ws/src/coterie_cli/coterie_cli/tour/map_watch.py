@@ -1,4 +1,4 @@
-"""Hears what RViz is shown of a team's map: markers, rooms, points, floor plans; as messages."""
+"""Hears a team's map as it is published: the map, its points, what is free of each floor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from itertools import zip_longest
 
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import PointCloud2
-from visualization_msgs.msg import MarkerArray
 
 from coterie_bringup.team_client import Operator
 from coterie_msgs.msg import SemanticMap
@@ -29,8 +28,6 @@ class Shown:
     """The latest message of each topic; `grids`: topic's last part -> floor plan."""
 
     scene: SceneGraph | None = None
-    objects: MarkerArray | None = None
-    rooms: MarkerArray | None = None
     points: PointCloud2 | None = None
     grids: dict[str, OccupancyGrid] = field(default_factory=dict)
 
@@ -45,13 +42,8 @@ class MapWatch:
 
     async def start(self) -> None:
         """Begin to listen."""
-        for message, topic, attribute in (
-            (MarkerArray, f"{TOPIC}/markers", "objects"),
-            (MarkerArray, f"{TOPIC}/rooms", "rooms"),
-            (PointCloud2, f"{TOPIC}/points", "points"),
-        ):
-            take = partial(setattr, self.shown, attribute)
-            self._operator.subscribe(message, topic, "latched", take)
+        take = partial(setattr, self.shown, "points")
+        self._operator.subscribe(PointCloud2, f"{TOPIC}/points", "latched", take)
         take = partial(setattr, self.shown, "scene")
         self._operator.subscribe(
             SemanticMap, TOPIC, "latched", take, convert=conversions.scene_from_msg

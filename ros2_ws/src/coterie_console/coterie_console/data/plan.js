@@ -1,8 +1,8 @@
 // The map from above: drawn anew with a new map, floor or light; robots only move.
 "use strict";
 
-const COLORS = ["#2662a0", "#c2570c", "#1e7d45", "#7b3fa0", "#a01f5b", "#0b7a83", "#7a6200", "#4a4f9c", "#93381f", "#3c6e1f"];
-const colorOf = (name) => COLORS[Math.max((state.robots ?? []).findIndex((r) => r.name === name), 0) % COLORS.length];
+const COLORS = ["#0072b2", "#d55e00", "#009e73", "#a5569b", "#b8860b", "#2596be", "#7a5c3e", "#55606e"];
+const colorOf = (name) => COLORS[Math.max((state.robots ?? []).map((r) => r.name).sort().indexOf(name), 0) % COLORS.length];
 const plan = {
   map: null, poses: {}, trails: {}, floor: null, view: null, moved: false, box: [0, 0, 10, 10],
   lit: { things: new Set(), rooms: new Set(), marks: [], path: [], fence: null }, chosen: null, drawing: null, layers: {},

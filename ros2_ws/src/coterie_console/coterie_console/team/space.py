@@ -8,6 +8,7 @@ from coterie_console.team.fences import walls
 from coterie_console.team.page import Refused
 from coterie_console.team.state import ConsoleState
 from coterie_console.text import plain
+from coterie_core.colors import robot_colors
 
 if TYPE_CHECKING:
     from coterie_console.map_view import MapView
@@ -16,7 +17,6 @@ _PERIOD = 0.2
 """How often robots are moved [s]."""
 _REDRAW = 5.0
 """A newer map is drawn at most so often [s]."""
-_COLORS = ((38, 98, 160), (194, 87, 12), (30, 125, 69), (123, 63, 160), (160, 31, 91))
 _KEEP_OUT, _ALLOWED = (179, 22, 27), (30, 125, 69)
 
 
@@ -75,8 +75,9 @@ class SpacePage:
             x, y, z, _ = robot.pose
             at = (x - x0, y - y0, z - z0 + 0.25)
             if robot.name not in self._robots:
-                add, color = self.page.server.scene, _COLORS[k % len(_COLORS)]
-                ball = add.add_icosphere(f"/robots/{k}", radius=0.22, color=color, position=at)
+                add = self.page.server.scene
+                r, g, b = bytes.fromhex(robot_colors(self._state.robots)[robot.name][1:])
+                ball = add.add_icosphere(f"/robots/{k}", radius=0.22, color=(r, g, b), position=at)
                 name = add.add_label(f"/robots/{k}/name", plain(robot.name))
                 self._robots[robot.name] = (ball, name)
             ball = self._robots[robot.name][0]

@@ -2,42 +2,103 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from coterie_core.resume_text import ResumeFormat
+from coterie_requests.asking import AskBackSettings
 from coterie_safety.permits import RobotPermits
 from emos_planner.leader.searches import ENOUGH
 from emos_planner.map_view import MAP_CHARS
 
 
-class LeaderOptions(BaseModel):
-    """Settings of a leader.
+class LeaderSettings(AskBackSettings):
+    """What a team file may set of a leader."""
+
+    round_limit: int = Field(
+        4, ge=1, le=20, description="Largest number of rounds of one discussion."
+    )
+    reflect_timeout: float = Field(
+        30.0, ge=0.1, le=3600.0, description="Time to wait for a robot's answer to a proposal [s]."
+    )
+    group_size: int = Field(
+        8,
+        ge=1,
+        le=100,
+        description="Largest number of robots that discuss with one another; more are split into "
+        "groups.",
+    )
+    reassign_limit: int = Field(
+        3,
+        ge=0,
+        le=50,
+        description="Largest number of times that one sub-task is given to another robot.",
+    )
+    silence: float = Field(
+        10.0,
+        ge=0.2,
+        le=3600.0,
+        description="Time without a status report from which a robot counts as dead [s].",
+    )
+    revive: float = Field(
+        40.0,
+        ge=0.0,
+        le=3600.0,
+        description="Time to wait for a dead robot to come back where no other can do its "
+        "sub-task [s].",
+    )
+    unseen: float = Field(
+        ENOUGH,
+        ge=0.001,
+        le=10.0,
+        description="Expected number of unseen objects below which a search is enough.",
+    )
+    map_timeout: float = Field(
+        30.0,
+        ge=0.0,
+        le=3600.0,
+        description="Time to wait for the first map before a task is refused [s].",
+    )
+    max_time: float = Field(
+        3600.0,
+        ge=1.0,
+        description="Time limit of a task that sets none of its own, in simulated time [s].",
+    )
+
+
+class LeaderOptions(LeaderSettings):
+    """All settings of a leader.
 
     `numbers`, `resume` and `discussion` are what EMOS's ablations take away (section 4.3): numbers
     in resumes, resumes at all (a role in words is left), and the discussion before the execution.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    round_limit: int = Field(4, ge=1, le=20, description="rounds of one discussion")
-    group_size: int = Field(8, ge=1, le=100, description="robots that discuss with one another")
-    reflect_timeout: float = Field(30.0, gt=0.0, le=3600.0, description="for an answer [s]")
-    reassign_limit: int = Field(3, ge=0, le=50, description="times one sub-task is given anew")
-    silence: float = Field(10.0, gt=0.0, le=3600.0, description="after which a robot is dead [s]")
-    revive: float = Field(
-        40.0, ge=0.0, le=3600.0, description="wait for a dead robot that only could do it [s]"
-    )
-    unseen: float = Field(
-        ENOUGH, gt=0.0, le=10.0, description="expected number of unseen things that ends a search"
+    start_time: float = Field(
+        60.0,
+        ge=0.0,
+        description="Time that the robots may take to start after the leader [s].",
     )
     map_chars: int = Field(
-        MAP_CHARS, ge=500, le=400_000, description="of the map in a prompt [characters]"
+        MAP_CHARS,
+        ge=500,
+        le=400_000,
+        description="Largest number of characters that a prompt spends on the map; four are about "
+        "one token.",
     )
-    numbers: bool = True
-    resume: bool = True
-    discussion: bool = True
-    resume_format: ResumeFormat = "json"
-    seed: int = Field(0, ge=0, lt=2**31)
+    numbers: bool = Field(
+        True,
+        description="The numbers in resumes are used; false: an ablation without them.",
+    )
+    resume: bool = Field(
+        True, description="The robots' resumes are used; false: an ablation without them."
+    )
+    discussion: bool = Field(
+        True,
+        description="The robots are asked before they work; false: an ablation without the "
+        "discussion.",
+    )
+    resume_format: ResumeFormat = Field("json", description="Format of resumes in prompts.")
+    seed: int = Field(0, ge=0, lt=2**31, description="Seed of the assignment solver.")
     permits: dict[str, RobotPermits] = Field(
-        default_factory=dict, description="each robot's policy of permits, as far as it is known"
+        default_factory=dict,
+        description="Policies of permits of the robots, by name, as JSON; empty: none is known.",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ ROOM_COLORS = {
     "pantry": "#f3dfc5",
     "balcony": "#e0f0dc",
 }
+SCALE = 0.55
+"""Usual size of a metre on paper [inches]."""
 WALL_COLOR = "#3c3c3c"
 FURNITURE = ("#ffffff", "#8a8a86")
 FIXTURE = ("#f6fbff", "#7d97a8")
@@ -41,7 +44,9 @@ ITEM = "#9a6a4a"
 DRAWN_ON_WALLS = {"window": "#5a9bd0", "door": "#a06a36", "curtain": "#c9b2d8"}
 
 
-def draw_floor(axes: Any, house: House, floor: Floor, *, labels: bool = True) -> None:
+def draw_floor(
+    axes: Any, house: House, floor: Floor, *, labels: bool = True, scale: float = SCALE
+) -> None:
     """Draw one floor onto matplotlib axes in map coordinates [m], so that paths can be drawn over.
 
     Args:
@@ -49,19 +54,14 @@ def draw_floor(axes: Any, house: House, floor: Floor, *, labels: bool = True) ->
         house: The house.
         floor: Which of its floors.
         labels: Whether furniture is named where its name fits.
+        scale: Size of a metre on paper [inches].
     """
     from matplotlib.patches import Polygon as Patch
 
     rooms = [room for room in house.rooms if room.floor == floor.id]
     ids = {room.id for room in rooms}
-    for room in rooms:
-        color = ROOM_COLORS.get(room.type, "#eeeeee")
-        axes.add_patch(
-            Patch(room.polygon, closed=True, facecolor=color, edgecolor="none", zorder=1)
-        )
     things = [thing for thing in house.objects if thing.room in ids]
-    for thing in sorted(things, key=lambda t: (t.box.top, t.id)):
-        _draw_thing(axes, thing, labels)
+    draw_rooms(axes, rooms, things, labels=labels, scale=scale)
     for stairs in house.stairs:
         if ids & {stairs.room_low, stairs.room_high}:
             _draw_stairs(axes, stairs, going_up=stairs.room_low in ids)
@@ -81,15 +81,50 @@ def draw_floor(axes: Any, house: House, floor: Floor, *, labels: bool = True) ->
     for door in house.doors:
         if door.floor == floor.id:
             _draw_door(axes, house, door)
-    for room in rooms:
-        _name_room(axes, room, things)
     bounds = shapely.unary_union([shapely.Polygon(room.polygon) for room in house.rooms]).bounds
     axes.set_xlim(bounds[0] - 0.4, bounds[2] + 0.4)
     axes.set_ylim(bounds[1] - 0.4, bounds[3] + 0.4)
     axes.set_aspect("equal")
 
 
-def floor_plan(house: House, *, labels: bool = True, scale: float = 0.55) -> Any:
+def draw_rooms(
+    axes: Any,
+    rooms: Sequence[Room],
+    things: Sequence[SceneObject],
+    *,
+    labels: bool = True,
+    scale: float = SCALE,
+) -> list[Any]:
+    """Draw rooms, what is in them, and their names, each where least stands in the way.
+
+    Args:
+        axes: `matplotlib.axes.Axes` in map coordinates [m].
+        rooms: Rooms with outlines.
+        things: What is on the rooms' floor.
+        labels: Whether furniture is named where its name fits.
+        scale: Size of a metre on paper [inches].
+
+    Returns:
+        The areas that the rooms' names take (shapely).
+    """
+    from matplotlib.patches import Polygon as Patch
+
+    for room in rooms:
+        color = ROOM_COLORS.get(room.type, "#eeeeee")
+        axes.add_patch(
+            Patch(room.polygon, closed=True, facecolor=color, edgecolor="none", zorder=1)
+        )
+    for thing in sorted(things, key=lambda t: (t.box.top, t.id)):
+        _draw_thing(axes, thing, SCALE / scale if labels else math.inf)
+    return [_name_room(axes, room, things, SCALE / scale) for room in rooms]
+
+
+def plain(name: str) -> str:
+    """Return a name of a map for a picture: short, without control characters."""
+    return "".join(c if c.isprintable() else "?" for c in name)[:40]
+
+
+def floor_plan(house: House, *, labels: bool = True, scale: float = SCALE) -> Any:
     """Return a matplotlib figure with a panel per floor.
 
     Args:
@@ -110,7 +145,7 @@ def floor_plan(house: House, *, labels: bool = True, scale: float = 0.55) -> Any
     FigureCanvasAgg(figure)
     for k, floor in enumerate(house.floors):
         axes = figure.add_subplot(rows, columns, k + 1)
-        draw_floor(axes, house, floor, labels=labels)
+        draw_floor(axes, house, floor, labels=labels, scale=scale)
         axes.set_title(_floor_title(house, floor), fontsize=10)
         axes.tick_params(labelsize=7)
         axes.set_xlabel("x [m]", fontsize=7)
@@ -136,7 +171,8 @@ def _floor_title(house: House, floor: Floor) -> str:
     return f"house {house.seed}, {name}: {rooms} rooms"
 
 
-def _draw_thing(axes: Any, thing: SceneObject, labels: bool) -> None:
+def _draw_thing(axes: Any, thing: SceneObject, letters: float) -> None:
+    """Draw a thing, with its name where it fits; `letters`: their size, 1 at the usual scale."""
     from matplotlib.patches import Polygon as Patch
 
     label = thing.label.top
@@ -171,8 +207,7 @@ def _draw_thing(axes: Any, thing: SceneObject, labels: bool) -> None:
         return
     if not flat and label not in ("table", "stool", "railing"):
         _draw_front(axes, thing.box, edge)
-    if labels:
-        _label_box(axes, thing.box, label)
+    _label_box(axes, thing.box, plain(label), letters)
 
 
 def _draw_front(axes: Any, box: Box, color: str) -> None:
@@ -184,7 +219,7 @@ def _draw_front(axes: Any, box: Box, color: str) -> None:
     axes.plot(xs, ys, color=color, linewidth=0.5, zorder=3)
 
 
-def _label_box(axes: Any, box: Box, label: str) -> None:
+def _label_box(axes: Any, box: Box, label: str, letters: float) -> None:
     (x0, y0, _), (x1, y1, _) = box.axis_aligned()
     width, height = x1 - x0, y1 - y0
     words = label.split()
@@ -194,7 +229,7 @@ def _label_box(axes: Any, box: Box, label: str) -> None:
         lines = text.split("\n")
         longest = max(len(line) for line in lines)
         # A character of size 4.5 pt is about 0.11 m wide and 0.16 m high at the plan's scale.
-        if longest * 0.108 <= along and len(lines) * 0.16 <= across:
+        if longest * 0.108 * letters <= along and len(lines) * 0.16 * letters <= across:
             axes.text(
                 box.center[0],
                 box.center[1],
@@ -206,6 +241,7 @@ def _label_box(axes: Any, box: Box, label: str) -> None:
                 rotation=90 if upright else 0,
                 linespacing=0.95,
                 zorder=5,
+                parse_math=False,
             )
             return
 
@@ -276,8 +312,8 @@ def _draw_stairs(axes: Any, stairs: Stairs, *, going_up: bool) -> None:
     )
 
 
-def _name_room(axes: Any, room: Room, things: list[SceneObject]) -> None:
-    """Write the room's name where least stands in the way, in two lines where one is too long."""
+def _name_room(axes: Any, room: Room, things: Sequence[SceneObject], letters: float) -> Any:
+    """Write the room's name, in two lines where one is too long; return the area that it takes."""
     shape = shapely.Polygon(room.polygon)
     standing = [
         shapely.Polygon(thing.box.footprint())
@@ -292,16 +328,17 @@ def _name_room(axes: Any, room: Room, things: list[SceneObject]) -> None:
     steps = np.arange(1, 12) / 12.0
     xs, ys = (v.ravel() for v in np.meshgrid(x0 + (x1 - x0) * steps, y0 + (y1 - y0) * steps))
     away = np.hypot(xs - shape.centroid.x, ys - shape.centroid.y)
-    words = room.name.split()
-    texts = [room.name]
+    name = plain(room.name)
+    words = name.split()
+    texts = [name]
     if len(words) > 1:
         texts.append(f"{' '.join(words[:-1])}\n{words[-1]}")
-    best: tuple[float, Vec2, str, float] | None = None
+    best: tuple[float, Vec2, str, float, Any] | None = None
     for size in (7.5, 6.5, 5.5, 4.5):
         for text in texts:
             lines = text.split("\n")
-            half = max(len(line) for line in lines) * 0.0185 * size / 2.0 + 0.06
-            tall = len(lines) * 0.03 * size / 2.0 + 0.04
+            half = max(len(line) for line in lines) * 0.0185 * letters * size / 2.0 + 0.06
+            tall = len(lines) * 0.03 * letters * size / 2.0 + 0.04
             labels = shapely.box(xs - half, ys - tall, xs + half, ys + tall)
             area = 4.0 * half * tall
             out = 1.0 - shapely.area(shapely.intersection(labels, shape)) / area
@@ -309,7 +346,7 @@ def _name_room(axes: Any, room: Room, things: list[SceneObject]) -> None:
             costs = 4.0 * out + covered + 0.05 * away + 0.06 * (7.5 - size)
             k = int(np.argmin(costs))
             if best is None or costs[k] < best[0]:
-                best = (float(costs[k]), (float(xs[k]), float(ys[k])), text, size)
+                best = (float(costs[k]), (float(xs[k]), float(ys[k])), text, size, labels[k])
     assert best is not None
     axes.text(
         *best[1],
@@ -322,4 +359,6 @@ def _name_room(axes: Any, room: Room, things: list[SceneObject]) -> None:
         zorder=8,
         linespacing=0.95,
         bbox={"boxstyle": "round,pad=0.1", "facecolor": "#ffffffa0", "linewidth": 0},
+        parse_math=False,
     )
+    return best[4]
