@@ -18,8 +18,8 @@ from coterie_core.team_map import TeamMap
 from emos_planner.counting import CountingDecider
 from emos_planner.leader.ablation import without_numbers
 from emos_planner.leader.briefing import body_text
+from emos_planner.leader.leader import deal
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.round_robin import deal
 from emos_planner.robot.agent import RobotAgent
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house

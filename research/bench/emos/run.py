@@ -22,8 +22,7 @@ from emos_planner.leader.ablation import believed
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.understand import from_goals
-from emos_planner.robot.agent import RobotAgent
-from emos_planner.robot.limits import AgentLimits
+from emos_planner.robot.agent import AgentLimits, RobotAgent
 from emos_planner.team import LocalChannel, run_team
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import NoiseLevel

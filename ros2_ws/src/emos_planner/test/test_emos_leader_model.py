@@ -27,8 +27,7 @@ from emos_planner.leader.ablation import believed
 from emos_planner.leader.briefing import body_text, brief_body, resume_text
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.robot.agent import RobotAgent
-from emos_planner.robot.limits import AgentLimits
+from emos_planner.robot.agent import AgentLimits, RobotAgent
 from emos_planner.team import LocalChannel
 
 WORDS = "Bring two mugs to the kitchen counter"

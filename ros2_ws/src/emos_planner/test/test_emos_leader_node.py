@@ -40,10 +40,10 @@ from coterie_ros.conversions.tasks import (  # noqa: E402
     report_to_msg,
 )
 from coterie_ros.qos import profile  # noqa: E402
-from emos_planner.leader.changes import Change  # noqa: E402
 from emos_planner.leader.channel import TICK  # noqa: E402
 from emos_planner.leader.leader import Leader  # noqa: E402
 from emos_planner.leader.node import LeaderNode  # noqa: E402
+from emos_planner.leader.progress import Change  # noqa: E402
 
 DONE, PENDING, RUNNING = SubTaskState.DONE, SubTaskState.PENDING, SubTaskState.RUNNING
 ABORTED, CANCELED, SUCCEEDED = 6, 5, 4

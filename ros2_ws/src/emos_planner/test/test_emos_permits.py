@@ -17,7 +17,7 @@ from coterie_core.tasks import SubTask, SubTaskState, Thing
 from coterie_core.team_map import TeamMap
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from emos_planner.leader.outcome import outcome_of
-from emos_planner.leader.permits import no_better
+from emos_planner.leader.progress import no_better
 from emos_planner.robot.agent import RobotAgent
 
 MUG = Thing(label="mug", id="mug-1", position=(10.2, 3.5, 0.8), room="living")

@@ -9,8 +9,7 @@ from coterie_core.coverage import Coverage
 from coterie_core.scene import SceneGraph
 from coterie_core.understanding import NotUnderstood
 from coterie_core.understanding.vocabulary import Vocabulary
-from emos_planner.leader.commands import parse_task
-from emos_planner.leader.wishes import Wish
+from emos_planner.leader.commands import Wish, parse_task
 
 _LOOKED_FOR = ("find", "check", "look")
 """Wishes that ask whether there is a thing, and where: it is not presumed."""

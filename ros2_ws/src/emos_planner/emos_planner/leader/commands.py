@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from coterie_core.household import load_household
 from coterie_core.understanding import NotUnderstood, shown, words_of
@@ -13,8 +13,7 @@ from coterie_core.understanding.quantities import SUPERLATIVES, begins_phrase
 from coterie_core.understanding.turned import comparatives, negations
 from coterie_core.understanding.vocabulary import Vocabulary
 from emos_planner.leader.clauses import Clause, checked, clauses_of
-from emos_planner.leader.parts import Part, complete, grouped, parts_of, where_to
-from emos_planner.leader.places import Places
+from emos_planner.leader.parts import Part, complete, grouped, items, located, parts_of, where_to
 from emos_planner.leader.sentences import sentences_of
 from emos_planner.leader.verbs import (
     ASKS,
@@ -33,12 +32,14 @@ from emos_planner.leader.verbs import (
     WHERE_LATE,
     WHETHER_AT,
     YES_NO,
+    WishKind,
     base_verb,
 )
-from emos_planner.leader.wishes import Wish
 
 __all__ = ["CAN_DO", "NotUnderstood", "Wish", "parse_task"]
 
+_ABOUT = frozenset(("around", "in", "into", "inside", "on", "through", "about", "over", "under"))
+"""What stands before the place that is looked at."""
 MOST_WISHES = 60
 _SPARED = re.compile(
     r"^(?:but )?(?:do not|never|not) (?P<verb>touch|move|take|bring|include|disturb|pick up|remove|"
@@ -62,6 +63,27 @@ _NAMES_NOTHING = frozenset(SUPERLATIVES) | set(
 )
 """Words that are part of no thing's name, so that nothing of that name is looked for."""
 _THERE = frozenset(("inside", "in", "there", "on", "onto", "into"))
+FROM_WORDS = ("to", "into", "onto")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One thing that a person wants: verb, object, and where to (`relation`: in, on or near).
+
+    `then` says that it is begun when all wishes before it are done. `notes` are said words that
+    change nothing. `asks`: why it cannot be done unless what follows says where to.
+    """
+
+    kind: WishKind
+    object: Phrase
+    target: Phrase | None = None
+    relation: str = ""
+    robot: str = ""
+    everybody: bool = False
+    text: str = ""
+    then: bool = False
+    notes: tuple[str, ...] = ()
+    asks: NotUnderstood | None = None
 
 
 def parse_task(words: str, names: Vocabulary) -> tuple[Wish, ...]:
@@ -126,8 +148,17 @@ def _with_progress(error: NotUnderstood, wishes: Sequence[Wish], words: str) -> 
     )
 
 
-class _Reader(Places):
+class _Reader:
     """Reads the clauses of a task one after the other; pronouns look back at what was read."""
+
+    def __init__(self, names: Vocabulary) -> None:
+        self.names = names
+        self.wishes: list[Wish] = []
+        self.context: list[Wish] = []
+        self.needed = False
+        self.verb = ""
+        self._clause = Clause("")
+        self._asks: NotUnderstood | None = None
 
     def read(self, clause: Clause) -> None:
         """Add the wishes of one clause; its verb is the next one's, where that has none.
@@ -456,5 +487,273 @@ class _Reader(Places):
             question=f"Where shall {said} go?{hint}",
         )
 
+    # -- where to go, where to look, and what for ------------------------------------------------
 
-FROM_WORDS = ("to", "into", "onto")
+    def _items(self, text: str) -> list[Phrase]:
+        return items(text, self.names, self._clause.text)
+
+    def _see(self, kind: WishKind, things: Sequence[Phrase]) -> None:
+        """Add wishes to see things; to see a room, a robot goes there."""
+        for thing in things:
+            room = bool(thing.room or thing.floor) and not (thing.label or thing.pronoun)
+            self._add("go" if room else kind, [thing])
+
+    def _look(self, clause: str, verb: str, rest: list[str]) -> bool:
+        """As in "look around the kitchen", "look in the drawer", "search the kitchen".
+
+        Returns:
+            Whether the clause says where to look, and not for what.
+
+        Raises:
+            NotUnderstood: There is no such place.
+        """
+        around = rest[:1] and rest[0] in _ABOUT
+        if verb not in ("look", "search", "check") or not (around or verb == "search"):
+            return False
+        where = rest[1:] if around else rest
+        places = self._items(" ".join(where)) if where else []
+        if not places or any(place.house for place in places):
+            raise NotUnderstood(
+                f"{shown(clause)!r}: say what to look for, as in {EXAMPLE['find']}", "object"
+            )
+        if any(place.places for place in places):
+            return False
+        if not around and not all(place.room or place.floor or not place.known for place in places):
+            return False  # "search my keys"
+        for place in places:
+            if not place.pronoun:
+                self._known_place(clause, place)
+        self._see("look", places)
+        return True
+
+    def _find(self, clause: str, rest: list[str]) -> None:
+        """As in "find the keys", "search the kitchen for keys", "look upstairs for the towel"."""
+        rest = rest[1:] if rest[:1] in (["me"], ["us"]) and len(rest) > 1 else rest
+        if "for" in rest:
+            k = rest.index("for")
+            where, what = rest[:k], rest[k + 1 :]
+        else:
+            where, what = [], rest
+        if not what:
+            raise NotUnderstood(
+                f"{shown(clause)!r}: say what to look for, as in {EXAMPLE['find']}", "object"
+            )
+        things = self._items(" ".join(what))
+        if where and where[0] not in ("around", "everywhere"):
+            if where[0] not in WEAK and where[0] not in SIDES:
+                where = ["in", *where]
+            places = parts_of(where, self.names, clause)
+            for place in places:
+                if isinstance(place, Phrase) and not (place.pronoun or place.house):
+                    self._known_place(clause, place)
+            things = [located(thing, places, clause) for thing in things]
+        self._see("find", things)
+
+    def _go(self, clause: str, rest: list[str]) -> None:
+        skipped = ("to", "into", "in", "over", "back", "near", "towards", "toward", "and", "inside",
+                   "at", "on", "up", "down", "out", "by", "off", "through")  # fmt: skip
+        while rest and rest[0] in skipped:
+            rest = rest[1:]
+        if not rest:
+            raise NotUnderstood(
+                f"{shown(clause)!r}: say where to go, as in {EXAMPLE['go']}", "target"
+            )
+        rest = ["and" if word in ("to", "into") else word for word in rest]
+        for phrase in self._items(" ".join(rest)):
+            if phrase.pronoun:
+                self._add("go", [phrase])
+                continue
+            self._known_place(clause, phrase)
+            self._append(Wish("go", phrase, everybody=self._clause.everybody))
+
+    def _known_place(self, clause: str, place: Phrase) -> None:
+        """Nobody searches a house for a place whose name means nothing.
+
+        Raises:
+            NotUnderstood: The place is a person's, or no name of any place.
+        """
+        person = place.person or place.noun in self.names.persons
+        if person and not place.places:
+            raise NotUnderstood(
+                f"{shown(clause)!r}: robots do not know where {_you(place.said)}",
+                "person",
+                place.said,
+                question=f"Where is that? Name a room or a piece of furniture, as in "
+                f"{EXAMPLE['bring']}",
+            )
+        if place.known or person:
+            return
+        raise NotUnderstood(
+            f"{shown(clause)!r}: nothing here is called {place.noun or place.said!r}",
+            "place",
+            place.noun or place.said,
+            question="Where is that? Name a room or a piece of furniture",
+        )
+
+    # -- what pronouns stand for ----------------------------------------------------------------
+
+    def _last_place(self) -> Phrase | None:
+        """What "inside" and "there" stand for: where the last wish was about."""
+        for wish in reversed([*self.context, *self.wishes]):
+            if wish.kind in ("open", "close", "go"):
+                return wish.object
+            if wish.target is not None:
+                return wish.target
+            if wish.object.places:
+                return wish.object.places[-1].phrase
+        return None
+
+    def _needed_place(self, things: Sequence[Phrase]) -> tuple[Phrase, str] | None:
+        """Where "get two" is to go, said of a need before it; the need itself is served by it."""
+        last = self.wishes[-1] if self.wishes else None
+        if not self.needed or last is None or last.target is None:
+            return None
+        same = all(t.pronoun or t.label == last.object.label for t in things)
+        return (last.target, last.relation) if same else None
+
+    def _meant(self, thing: Phrase, kind: WishKind) -> Phrase:
+        before = [*self.context, *self.wishes]
+        if not before:
+            raise NotUnderstood(
+                f"{shown(self._clause.text)!r}: what does {thing.said!r} stand for?",
+                "pronoun",
+                thing.said,
+                question="Name the thing",
+            )
+        last = before[-1]
+        household = load_household()
+        if kind in ("open", "close") and last.target is not None:
+            category = household.category(last.target.label)
+            if category is not None and category.opens:
+                return last.target
+        if kind not in ("open", "close", "go", "look"):
+            things = [w for w in before if w.kind not in ("open", "close", "go")]
+            last = things[-1] if things else last
+        return last.object
+
+    def _add(
+        self,
+        kind: WishKind,
+        things: Sequence[Phrase],
+        target: Phrase | None = None,
+        relation: str = "",
+    ) -> None:
+        """Add a wish per thing; "it", "them", "the one" take their noun from what came before."""
+        clause = self._clause.text
+        things = [one for thing in things for one in self._all_of(thing)]
+        first = len(self.wishes)
+        for thing in things:
+            if thing.person or thing.noun in self.names.persons or (thing.house and kind != "go"):
+                raise NotUnderstood(
+                    f"{shown(clause)!r}: {thing.said!r} is nothing to {kind}; {CAN_DO}",
+                    "person" if not thing.house else "object",
+                    thing.said,
+                )
+            if thing.room and not thing.label and kind in ("bring", "take"):
+                raise NotUnderstood(
+                    f"{shown(clause)!r}: {thing.said!r} is a room and stays where it is", "object",
+                    thing.said,
+                )  # fmt: skip
+            if not thing.known and not thing.pronoun and not thing.anything:
+                if not all(word.isascii() and word.isalpha() for word in thing.noun.split()):
+                    raise NotUnderstood(
+                        f"{shown(clause)!r}: nothing is called {thing.noun!r}", "word", thing.noun
+                    )
+            linked = False
+            if thing.pronoun:
+                meant = self._meant(thing, kind)
+                if kind == "bring" and self.needed and self.wishes[-1].object is meant:
+                    self.wishes.pop()  # "we are out of cups: get two" is one wish
+                    first = min(first, len(self.wishes))
+                    linked = False
+                else:
+                    linked = kind != "bring" or thing.which == ""
+                thing = self._like(thing, meant)
+            if kind == "bring" and self._taken_before(thing, target, relation):
+                continue
+            if target is not None and target.pronoun:
+                place = self._last_place()
+                if place is None or (not self.wishes and not self.context):
+                    raise NotUnderstood(
+                        f"{shown(clause)!r}: what does {target.said!r} stand for?",
+                        "pronoun",
+                        target.said,
+                    )
+                target = target.like(place) if target.count == 1 and target.color else place
+            ordered = linked and bool(self.wishes) and kind in ("open", "close")
+            ordered = ordered or self._follows_opening(kind, target)
+            self._append(
+                Wish(kind, thing, target, relation, then=ordered and len(self.wishes) == first)
+            )
+        if self._clause.then and first < len(self.wishes) and first > 0:
+            self.wishes[first] = replace(self.wishes[first], then=True)
+
+    def _all_of(self, thing: Phrase) -> list[Phrase]:
+        """What "them" stands for, if several things were named at once."""
+        if not thing.pronoun or thing.said not in ("them", "both", "all of them", "both of them"):
+            return [thing]
+        last = self.wishes[-1].text if self.wishes else ""
+        named = [w for w in self.wishes if w.text == last and w.kind in ("take", "find", "bring")]
+        return [w.object for w in named] if len(named) > 1 else [thing]
+
+    def _like(self, thing: Phrase, meant: Phrase) -> Phrase:
+        full = thing.like(meant)
+        if thing.which == "other" and not thing.said.startswith(("it", "them")):
+            # "the other one": not the one that was spoken of.
+            full = replace(full, excluded=(replace(meant, excluded=()),) if _tells(meant) else ())
+        return full
+
+    def _follows_opening(self, kind: WishKind, target: Phrase | None) -> bool:
+        """Whether something is put into what was opened before, or that is closed again."""
+        opened = [w.object.label for w in self.wishes if w.kind == "open"]
+        return kind == "bring" and target is not None and target.label in opened
+
+    def _taken_before(self, thing: Phrase, target: Phrase | None, relation: str) -> bool:
+        """Make "take the mug" and "put it on the desk" one wish, in the place of the first."""
+        merged = False
+        for k in range(len(self.wishes) - 1, -1, -1):
+            wish = self.wishes[k]
+            same = wish.object.label == thing.label and wish.object.noun == thing.noun
+            fewer = thing.number == "some" and thing.count != wish.object.count
+            if wish.kind == "take" and same and fewer:
+                raise NotUnderstood(
+                    f"{shown(self._clause.text)!r}: {thing.said!r} are not all of "
+                    f"{wish.object.said!r}",
+                    "ambiguous",
+                    thing.said,
+                    question="Where shall the rest go?",
+                )
+            if wish.kind == "take" and same and target is not None and not target.pronoun:
+                self.wishes[k] = replace(
+                    wish, kind="bring", target=target, relation=relation,
+                    text=f"{wish.text} and {self._clause.text}",
+                )  # fmt: skip
+                merged = True
+            elif merged or wish.kind == "bring":
+                break
+        return merged
+
+    def _append(self, wish: Wish) -> None:
+        clause = self._clause
+        self.wishes.append(
+            replace(
+                wish,
+                robot=clause.robot,
+                text=wish.text or clause.text,
+                asks=self._asks if wish.kind == "take" else None,
+                then=wish.then or (clause.then and bool(self.wishes)),
+                notes=(*wish.notes, *clause.notes),
+            )
+        )
+        self._clause = replace(clause, then=False, notes=())
+
+
+def _you(said: str) -> str:
+    if said in ("me", "us", "myself", "here"):
+        return "you are"
+    return f"{said!r} is"
+
+
+def _tells(phrase: Phrase) -> bool:
+    """Whether a phrase picks some things out of all that bear its name."""
+    return bool(phrase.color or phrase.places or phrase.order or phrase.ordinal)

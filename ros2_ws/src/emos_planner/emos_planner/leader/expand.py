@@ -13,8 +13,7 @@ from coterie_core.tasks import Predicate, SubTask, SubTaskKind, SubTaskState, Th
 from coterie_core.understanding import NotUnderstood
 from coterie_core.understanding.grounding import Resolver
 from coterie_core.understanding.phrases import Phrase
-from emos_planner.leader.board import Board, named
-from emos_planner.leader.wants import Want
+from emos_planner.leader.task_graph import Board, Want, named
 
 ROOMS_PER_SEARCH = 4
 """Rooms that one search sub-task holds: few enough to share a search among robots."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from coterie_core.tasks import Obstacle, SubTask, SubTaskState
-from emos_planner.leader.board import Board
-from emos_planner.leader.wants import Want
+from emos_planner.leader.task_graph import Board, Want
 
 _OPEN = (SubTaskState.PENDING, SubTaskState.RUNNING)
 

@@ -13,7 +13,7 @@ from coterie_core.understanding.wording import article, enumerated
 from coterie_core.why import note
 from coterie_core.why.context import current
 from emos_planner.leader.searches import Searches
-from emos_planner.leader.wants import Want
+from emos_planner.leader.task_graph import Want
 
 _DONE = SubTaskState.DONE
 _LISTED = 6

@@ -2,32 +2,144 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
 
 from coterie_core.language import inline_data
+from coterie_core.permits import PermitGoal, RobotPermits, Surroundings
+from coterie_core.permits.gate import NO_PERMIT
+from coterie_core.permits.policy import STRICTNESS
 from coterie_core.scene import SceneGraph
 from coterie_core.sightings import kind_of
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
-from emos_planner.leader.changes import Change
 from emos_planner.leader.expand import look_again, other_place, search_on, unused
-from emos_planner.leader.hands import EMPTY_HANDS, Hands
 from emos_planner.leader.heartbeats import Heartbeats
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.order import block, take_lost, wait_for_new
-from emos_planner.leader.outcome import Outcome, is_full, outcome_of, why_nobody
-from emos_planner.leader.permits import no_better
+from emos_planner.leader.outcome import Outcome, is_full, outcome_of, told_of_hands, why_nobody
 from emos_planner.leader.reported import SURE, ReportedThings
 from emos_planner.leader.understand import Understanding
 
+_SKILLS = {
+    "pick": ("navigate_to", "pick"),
+    "place": ("navigate_to", "place"),
+    "open": ("navigate_to", "open"),
+    "close": ("navigate_to", "close"),
+}
+
+
+EMPTY_HANDS = 60.0
+"""How long robots may take to put down what is left in their hands [s]."""
+ChangeKind = Literal["state", "failed", "found", "silent", "back", "help", "problem", "doubted"]
 MOST_PLACES = 4
 """Places that are tried for one thing."""
 MOST_FOUND = 2000
 """Things that robots may report in one task."""
-
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
 _OPEN = (_PENDING, _RUNNING)
+
+
+def no_better(
+    permits: Mapping[str, RobotPermits],
+    one: SubTask,
+    scene: SceneGraph,
+    now: datetime | None = None,
+) -> set[tuple[str, str]]:
+    """Return (sub-task, robot) of robots whose policy is no better, where one got no permit for it.
+
+    Another robot gets it only where its policy differs: a person who has said no is not asked once
+    more by way of another robot.
+
+    Args:
+        permits: Robot -> its policy.
+        one: The sub-task, with the robot that could not do it and the reason.
+        scene: The map.
+        now: Local time; None: that of the computer.
+    """
+    if NO_PERMIT not in one.reason or one.robot not in permits:
+        return set()
+    around, moment = Surroundings(scene), now or datetime.now()
+    touched = [thing for thing in (one.object, one.receptacle) if thing is not None]
+    known = [scene.objects[thing.id] for thing in touched if thing.id in scene.objects]
+    rooms, strays = around.rooms_of([thing.box.center for thing in known])
+
+    def strictness(robot: str) -> tuple[int, ...]:
+        goals = (
+            # Of the speed and the way the leader knows nothing.
+            PermitGoal(robot, skill, "", rooms=rooms, strays=strays or not rooms, speed=math.nan,
+                       objects=tuple(t.label for t in touched) if skill != "navigate_to" else ())
+            for skill in _SKILLS.get(one.kind, ("navigate_to",))
+        )  # fmt: skip
+        verdicts = (permits[robot].decide(goal, around, moment) for goal in goals)
+        return tuple(STRICTNESS[verdict.answer] for verdict in verdicts)
+
+    refused = strictness(one.robot)
+    if not any(refused):
+        return set()  # it is not the policy that the leader knows: others may try
+    return {
+        (one.id, robot)
+        for robot in permits
+        if robot != one.robot
+        and all(other >= own for other, own in zip(strictness(robot), refused, strict=True) if own)
+    }
+
+
+@dataclass(slots=True)
+class Hands:
+    """The hands of a task's robots; those of the dead do not count.
+
+    Args:
+        task: Its id.
+        reports: The robots' last ones.
+        heartbeats: Who is dead, and the time.
+    """
+
+    task: str
+    reports: Mapping[str, RobotReport]
+    heartbeats: Heartbeats
+    _since: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def full(self) -> list[RobotReport]:
+        """Return the reports of robots that hold something."""
+        return [
+            report
+            for robot, report in self.reports.items()
+            if report.holding and report.task == self.task and robot not in self.heartbeats.dead
+        ]
+
+    def told(self) -> list[str]:
+        """Return what a person should know of what is, or may be, in hands."""
+        mine = [report for report in self.reports.values() if report.task == self.task]
+        return told_of_hands(mine, self.full())
+
+    def put_down(self, place: SubTask) -> None:
+        """Take down that a robot is to put down beside it what it could not place."""
+        self._since.setdefault((place.id, place.robot), self.heartbeats.now)
+
+    def were_to(self, place: SubTask) -> bool:
+        """Tell whether `put_down` has said so."""
+        return (place.id, place.robot) in self._since
+
+    def are_at_it(self, place: SubTask) -> bool:
+        """Tell whether it holds the thing still: where that will lie nobody knows yet."""
+        since = self._since.get((place.id, place.robot))
+        if since is None or self.heartbeats.now - since > EMPTY_HANDS:
+            return False
+        return any(report.robot == place.robot for report in self.full())
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something that happened to a task."""
+
+    kind: ChangeKind
+    text: str
+    robot: str = ""
+    sub_task: str = ""
 
 
 @dataclass(slots=True)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from coterie_core.scene import SceneGraph
 from coterie_core.understanding import NotUnderstood
 from coterie_core.understanding.vocabulary import Vocabulary
-from emos_planner.leader.board import Board
 from emos_planner.leader.commands import parse_task
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.progress import Progress
 from emos_planner.leader.searches import Searches
 from emos_planner.leader.state_file import LeaderState, StateError, WantState
 from emos_planner.leader.task import TaskInWork
+from emos_planner.leader.task_graph import Board, Want, wants_of, wants_of_goals
 from emos_planner.leader.transcript import Transcript
 from emos_planner.leader.understand import Understanding
-from emos_planner.leader.wants import Want, wants_of, wants_of_goals
 
 
 def state_of(work: TaskInWork) -> LeaderState:

@@ -13,12 +13,11 @@ from coterie_core.understanding import NotUnderstood
 from coterie_core.understanding.grounding import Resolver
 from coterie_core.understanding.phrases import Phrase
 from coterie_core.understanding.vocabulary import Vocabulary
-from emos_planner.leader.board import Board
 from emos_planner.leader.commands import parse_task
 from emos_planner.leader.expand import expand, goals_of_wants
 from emos_planner.leader.order import put_in_order
 from emos_planner.leader.searches import ENOUGH, Searches
-from emos_planner.leader.wants import Want, wants_of, wants_of_goals
+from emos_planner.leader.task_graph import Board, Want, wants_of, wants_of_goals
 
 
 @dataclass(slots=True)
