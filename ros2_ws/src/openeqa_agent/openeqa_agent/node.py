@@ -18,6 +18,7 @@ from coterie_core.questions import OpenAnswer
 from coterie_core.recording import Recording, RecordingError, open_recording
 from coterie_core.scene import SceneGraph
 from coterie_core.skills import NavigateTo, Outcome, SkillResult
+from coterie_core.team_memory import TeamMemory
 from coterie_core.understanding.descriptions import LONGEST
 from coterie_core.waiting import in_time
 from coterie_core.why import belong, note
@@ -46,14 +47,32 @@ from openeqa_agent.answers import OpenReply
 from openeqa_agent.asking_back import answers_all_the_same
 from openeqa_agent.explore import ExplorerOptions
 from openeqa_agent.looking import Hop, Walk, go_and_look
-from openeqa_agent.moved import moved_since
 from openeqa_agent.parameters import PARAMETERS
 from openeqa_agent.question import parse_open
 from openeqa_agent.things import MapIndex
+from openeqa_agent.understood import OpenQuestion
+
+_KINDS = ("is_there", "where", "which_room", "how_many")
+
 
 _PATH_POINTS = 500
 STOPPING = 2.0
 """How long a question that is cancelled waits for its robot to stand still [s]."""
+
+
+def moved_since(question: OpenQuestion, team: TeamMemory) -> str:
+    """Return who brought such a thing from where to where; empty where nobody did.
+
+    Only for questions about where things are. A question about one room is about what left it.
+    """
+    name, room = question.target.name, question.target.room
+    if question.kind not in _KINDS or not name:
+        return ""
+    known = team.graph.room_named(room) if room else None
+    if room and known is None:
+        return ""
+    trace = team.left(name, known.id if known is not None else "")
+    return team.words(trace) if trace is not None and not trace.gone else ""
 
 
 class OpenNode(AgentNode):

@@ -18,11 +18,10 @@ from coterie_core.recording import RecordedFrame, RecordingError
 from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject
 from coterie_core.testing.endpoint import Endpoint, Obey
 from coterie_core.testing.faults import BROKEN_JSON, CUT_OFF, rate_limit, server_error
-from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
+from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent, encode_all
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.captions import detections_text
 from openeqa_agent.decisions import abstaining, contradicts
-from openeqa_agent.images import encode_all
 
 
 @dataclass

@@ -9,9 +9,8 @@ from coterie_core.perception.backprojection import LiftOptions, lift
 from coterie_core.scene import Floor, Room, SceneGraph
 from coterie_core.scene.regions import Regions
 from coterie_fixtures.drawn_scenes import COLS, MUG, SIDES, TABLE, looking, view
-from semantic_mapper.mapper import SemanticMapper
+from semantic_mapper.mapper import SemanticMapper, seen_through
 from semantic_mapper.options import MapperOptions
-from semantic_mapper.views import seen_through
 
 
 def mapped(boxes, poses, **options):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import zlib
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,8 @@ from coterie_core.geometry import Pose, Vec3
 from coterie_core.guard import Guard
 from coterie_core.household import load_household
 from coterie_core.observation import Observation, PlaceView, RoomView
-from coterie_core.scene import AgentState, SceneGraph
+from coterie_core.scene import AgentState, Connection, SceneGraph, SceneObject
+from coterie_core.scene.model import ConnectionKind
 from coterie_core.skills import Outcome, Skill, SkillResult
 from habitat_bridge.embedded.body import EPSILON, Body, Glance, Job, SkillFailed, Stage, Walk
 from habitat_bridge.embedded.body_places import BodyPlaces
@@ -26,11 +28,10 @@ from habitat_bridge.embedded.hardware import Hardware
 from habitat_bridge.embedded.manipulation import Hands
 from habitat_bridge.embedded.navigation import BodySpace
 from habitat_bridge.embedded.occupancy import BodyKey, Occupancy
-from habitat_bridge.embedded.places import build_places
+from habitat_bridge.embedded.places import PlaceMap, build_places
 from habitat_bridge.embedded.skills import SkillBook
 from habitat_bridge.embedded.start import choose_start
 from habitat_bridge.embedded.things import Things
-from habitat_bridge.embedded.truth import house_scene, scene_now
 from habitat_bridge.house.house import House
 from habitat_bridge.render.imaging import Imaging
 from habitat_bridge.render.views import View
@@ -45,6 +46,61 @@ from habitat_bridge.simulator import (
 
 _ANYWHERE = Start()
 _TOWARD = 3.0  # [m] how far from a place a thing may lie that is seen toward it
+
+
+def house_scene(house: House, places: PlaceMap) -> SceneGraph:
+    """Return floors, rooms, connections, places and links of a house (no objects, no agents)."""
+    scene = SceneGraph()
+    for floor in house.floors:
+        scene.add_floor(floor)
+    for room in house.rooms:
+        scene.add_room(room)
+    for door in house.doors:
+        kind: ConnectionKind = "opening" if door.kind == "opening" else "door"
+        scene.add_connection(
+            Connection(door.id, door.room_a, door.room_b, kind, door.center, door.width)
+        )
+    for stairs in house.stairs:
+        scene.add_connection(
+            Connection(
+                stairs.id,
+                stairs.room_low,
+                stairs.room_high,
+                "stairs",
+                stairs.bottom,
+                stairs.width,
+                stairs.riser,
+            )
+        )
+    for place in places.places.values():
+        scene.add_place(place)
+    for link in places.links.values():
+        scene.add_link(link)
+    return scene
+
+
+def scene_now(
+    fixed: SceneGraph, things: Iterable[SceneObject], agents: Iterable[AgentState]
+) -> SceneGraph:
+    """Return a house as it is now; a copy of what may change.
+
+    Args:
+        fixed: What does not change.
+        things: All things of the house.
+        agents: The robots.
+    """
+    scene = SceneGraph(
+        fixed.frame,
+        dict(fixed.floors),
+        dict(fixed.rooms),
+        dict(fixed.connections),
+        dict(fixed.places),
+        {place: dict(links) for place, links in fixed.links.items()},
+    )
+    for thing in things:
+        scene.add_object(copy.deepcopy(thing))
+    scene.agents.update((agent.name, agent) for agent in agents)
+    return scene
 
 
 class EmbeddedWorld:
