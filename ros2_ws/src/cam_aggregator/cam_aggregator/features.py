@@ -16,7 +16,6 @@ from coterie_core.household import load_household
 _CLAIM_YES, _CLAIM_NO = 4.5, 0.5  # belief in a claim "I saw it there" before any was checked
 _LEAST_TRUE = 0.65  # a robot whose claims are true less often is not believed
 
-
 SEEN = 0
 GROUPS: dict[str, tuple[str, ...]] = {
     "seen": ("seen",),

@@ -95,7 +95,6 @@ AGGREGATOR_PARAMETERS = (
     MODEL_PARAMETER,
 )
 
-
 TICK = 0.05
 """How often deadlines are looked at [s]."""
 KEEP = 2.0

@@ -32,7 +32,6 @@ _LOOK = 0.5
 _ATTEMPT = 3.0
 """How often is looked for stops, and how long one attempt takes [s]; a release ends it at once."""
 
-
 _COLOURS = ("36", "33", "35", "32", "34", "96", "93", "95")
 _MARKS = {"died": "31;1", "given_up": "31;1", "failed": "31;1", "restarting": "33"}
 

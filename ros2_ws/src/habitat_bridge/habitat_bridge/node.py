@@ -219,7 +219,13 @@ class BridgeNode(AgentNode):
             self.subscribe(Bool, f"{robot}/takes_part", "latched", partial(self._hear, robot))
             if isinstance(world, EmbeddedWorld):
                 self._hardware[robot] = HardwareTopics(
-                    self, world.hardware, robot, urdf, world.state(robot).pose
+                    self,
+                    world.hardware,
+                    robot,
+                    urdf,
+                    world.state(robot).pose,
+                    in_world=self.in_world,
+                    go=self.go,
                 )
         if parameters["prior_map"] != "nothing":
             known = prior_map(truth, parameters["prior_map"])

@@ -106,7 +106,6 @@ EXPLORER_PARAMETERS = (
     ),
 )
 
-
 GIVEN_ANSWERS = 5000
 """How many own answers are remembered for debates."""
 

@@ -31,7 +31,6 @@ LIKELY, POSSIBLE = 0.3, 0.1
 """Least probability that a word means a label for its things to be shown, as a guess; and for the
 label to be told."""
 
-
 Method = Literal["baseline", "self_reflection", "multi_agent", "ensemble", "grounded"]
 Stop = Literal["count", "unchanged", "model"]
 METHODS: tuple[Method, ...] = (

@@ -55,7 +55,6 @@ SMALLEST_SIDE = 128
 """Longest side [px] below which images are left out rather than scaled down further."""
 _QUALITY = 80
 
-
 _LOG = logging.getLogger(__name__)
 METHODS = ("blind", "captions", "scene_graph", "frames", "ours")
 _MEASURED = ("how_many", "size", "space")

@@ -54,7 +54,6 @@ from openeqa_agent.understood import OpenQuestion
 
 _KINDS = ("is_there", "where", "which_room", "how_many")
 
-
 _PATH_POINTS = 500
 STOPPING = 2.0
 """How long a question that is cancelled waits for its robot to stand still [s]."""

@@ -36,7 +36,6 @@ _MORE = re.compile(
     rf"(?P<there> {PREPOSITION} .+)?$"
 )
 
-
 _ASKS = re.compile(
     r"\b(?:what|which|where|how|who|whose|why|when|is|are|does|do|did|can|could|has|have|will|"
     r"would|was|were|count)\b"

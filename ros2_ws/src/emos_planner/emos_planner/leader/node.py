@@ -54,7 +54,6 @@ _OUTCOMES = {
     TaskState.CANCELLED: ExecuteTask.Result.CANCELLED,
 }
 
-
 MAP_PERIOD = 1.0
 """Least time between two maps that it publishes [s of wall time]."""
 SETTLE = 0.2

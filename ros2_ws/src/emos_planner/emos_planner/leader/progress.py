@@ -30,7 +30,6 @@ _SKILLS = {
     "close": ("navigate_to", "close"),
 }
 
-
 EMPTY_HANDS = 60.0
 """How long robots may take to put down what is left in their hands [s]."""
 ChangeKind = Literal["state", "failed", "found", "silent", "back", "help", "problem", "doubted"]

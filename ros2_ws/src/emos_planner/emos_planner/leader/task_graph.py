@@ -17,7 +17,6 @@ _TELL_NOTHING = frozenset(("own", "whole", "nice", "same", "favorite", "favourit
 """Words before a noun after which no other thing is meant."""
 WantKind = Literal["bring", "take", "detect", "check", "go", "open", "close"]
 
-
 FURTHER = 0.25
 """Share of what is left unseen in a room that closer looks shall leave (0..1)."""
 

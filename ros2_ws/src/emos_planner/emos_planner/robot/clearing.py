@@ -20,7 +20,6 @@ TRIED = 6
 FARTHEST = 6.0
 """Furniture farther than this is not gone to [m]."""
 
-
 PATIENCE = 3
 """Choices that a robot waits for the leader before it puts down what nobody seems to want."""
 _TRIES = 2

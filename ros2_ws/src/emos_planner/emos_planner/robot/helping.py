@@ -14,7 +14,6 @@ from emos_planner.leader.transcript import answer_line
 LONGEST = 500
 Kind = Literal["ask", "offer", "say"]
 
-
 MOST_OFFERS = 100
 """Offers that a report tells, the latest ones."""
 ANSWER_WAIT = 2.0

@@ -113,7 +113,6 @@ ROBOT_PARAMETERS = (
     *MEMORY_PARAMETERS,
 )
 
-
 KINDS: dict[int, Kind] = {
     TeamMessage.HELP: "ask",
     TeamMessage.OFFER: "offer",

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 Key = tuple[int, str]  # robot, camera
 
-
 Mask = npt.NDArray[np.bool_]
 _LOG = logging.getLogger(__name__)
 _EYE_HEIGHTS = (0.35, 1.0)  # [m] above a place: where one looks whether it is in view

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
@@ -19,12 +20,24 @@ from coterie_core.observation import Observation, PlaceView, RoomView
 from coterie_core.scene import AgentState, Connection, SceneGraph, SceneObject
 from coterie_core.scene.model import ConnectionKind
 from coterie_core.skills import Outcome, Skill, SkillResult
-from habitat_bridge.embedded.body import EPSILON, Body, Glance, Job, SkillFailed, Stage, Walk
+from habitat_bridge.embedded.body import (
+    COMMAND_TIMEOUT,
+    EPSILON,
+    Body,
+    Drive,
+    Glance,
+    Job,
+    SkillFailed,
+    Stage,
+    Velocity,
+    Walk,
+    advance_drive,
+)
 from habitat_bridge.embedded.body_places import BodyPlaces
 from habitat_bridge.embedded.deadlock_avoidance import advance_aside
 from habitat_bridge.embedded.detector import Detector, DetectorNoise, Sighting
-from habitat_bridge.embedded.driving import advance_drive
-from habitat_bridge.embedded.hardware import Hardware
+from habitat_bridge.embedded.floor_map import Grid, floor_map
+from habitat_bridge.embedded.laser import Laser, scan
 from habitat_bridge.embedded.manipulation import Hands
 from habitat_bridge.embedded.navigation import BodySpace
 from habitat_bridge.embedded.occupancy import BodyKey, Occupancy
@@ -497,3 +510,39 @@ class EmbeddedWorld:
         old = before.position
         body.linear = ((moved[0] - old[0]) / dt, (moved[1] - old[1]) / dt, (moved[2] - old[2]) / dt)
         body.angular = math.remainder(body.pose.yaw - before.yaw, math.tau) / dt
+
+
+class Hardware:
+    """The drivers of all robots of a world.
+
+    Args:
+        world: The house with its robots.
+    """
+
+    def __init__(self, world: EmbeddedWorld) -> None:
+        self._world = world
+
+    def body(self, robot: str) -> Body:
+        """Return a robot's body."""
+        return self._world.body(robot)
+
+    def drive(self, robot: str, velocity: Velocity) -> None:
+        """Let a robot drive by a command until it times out; a skill, or a stop, goes first."""
+        body = self.body(robot)
+        if not body.halted:
+            body.drive = Drive(velocity.limited(body), self._world.time + COMMAND_TIMEOUT)
+
+    def scan(self, robot: str, laser: Laser) -> npt.NDArray[np.float32]:
+        """Return what a robot's scanner measures now: ranges (rays,) [m], infinite for none."""
+        world = self._world
+        bodies = {body.name: body for body in world.bodies}
+        others = world.imaging.pillars(bodies, without=robot)
+        return scan(world.imaging.sensors, laser, self.body(robot).pose, others)
+
+    def floor(self, robot: str) -> int:
+        """Return the index of the floor that a robot is on."""
+        return self._world.occupancy.floor_index(self.body(robot).pose.position[2])
+
+    def floor_map(self, robot: str) -> tuple[Grid, float, Vec3]:
+        """Return the map of the floor that a robot is on; see `floor_map`."""
+        return floor_map(self.body(robot).places.space, self.floor(robot))

@@ -41,7 +41,6 @@ from habitat_bridge.simulator import WorldError
 PERIOD = 10.0
 """Time between two messages [s]; what takes less says nothing."""
 
-
 _LOG = logging.getLogger(__name__)
 _SURVEY = "survey"
 _CEILING = 2.6  # [m] where a data set tells no height of storeys

@@ -37,7 +37,6 @@ _RIM = 0.02
 """So much of a thing is between the fingers at least [m]; and so much short of its reach is a hand
 sure to get."""
 
-
 _SIGHTED = 0.3
 """What the robot saw of a thing counts for its grasp up to here from where the map has it [m]."""
 _ELSEWHERE = 0.02

@@ -45,7 +45,6 @@ _MARGIN = 0.2
 _LIKELY = 0.1
 """Least probability of a label that a thing of the map may be meant by."""
 
-
 _GOOD_ENOUGH_M = 0.15
 """An alignment with a smaller error is not looked for again [m]."""
 _BETTER = 0.7
