@@ -98,7 +98,7 @@ def _says_none(leader: Leader) -> bool:
         not want.given
         and not want.met
         and want.rooms
-        and understood.board.book.is_enough(want.label, want.rooms)
+        and understood.graph.book.is_enough(want.label, want.rooms)
         for want in understood.wants
     )
 
@@ -136,7 +136,7 @@ def _left(leader: Leader) -> float:
     """Return the expected number of things that the leader believes unseen."""
     understood = leader.progress.meant
     return sum(
-        understood.board.book.left(want.label, want.rooms)
+        understood.graph.book.left(want.label, want.rooms)
         for want in understood.wants
         if want.rooms
     )

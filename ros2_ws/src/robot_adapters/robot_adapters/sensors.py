@@ -31,10 +31,10 @@ from robot_adapters.sensing.camera import Boxes, CameraModel, DepthImage, Detect
 from robot_adapters.sensing.clocks import ClockCheck, ClockLimits
 from robot_adapters.sensing.frames import FrameNames
 from robot_adapters.sensing.grid_space import GridData, GridSpace
+from robot_adapters.sensing.height_map import TeamHeightMap
 from robot_adapters.sensing.map_file import read_map_file
 from robot_adapters.sensing.observer import Observer, SensingError, SensingSettings
 from robot_adapters.sensing.plane import MapPose
-from robot_adapters.sensing.relief import TeamRelief
 from robot_adapters.sensing.storeys import Storeys
 
 if TYPE_CHECKING:
@@ -369,7 +369,7 @@ class Sensors:
         """Forget having seen a thing at a point of the team's map: the robot has taken it."""
         own = self._map_pose.to_robot(position)
         self.feed("taken", 10, partial(self.observer.objects.drop, label, own))
-        self.feed("taken", 10, partial(self.observer.relief.clear, own))
+        self.feed("taken", 10, partial(self.observer.height_map.clear, own))
 
     async def stands(self, label: str, place: Vec3) -> bool:
         """Look once more; tell whether images since now show a thing at a place of the map [m]."""
@@ -511,9 +511,9 @@ class Sensors:
         return None if box is None or off > within else self._map_pose.box_to_team(box)
 
     @property
-    def relief(self) -> TeamRelief:
+    def height_map(self) -> TeamHeightMap:
         """Heights that the robot saw of late, in the team's map."""
-        return TeamRelief(self.observer.relief, self._map_pose, self.pose().position)
+        return TeamHeightMap(self.observer.height_map, self._map_pose, self.pose().position)
 
     # -- in the loop's thread ------------------------------------------------------------------
 

@@ -25,9 +25,9 @@ from coterie_core.scene.regions import Regions
 from coterie_core.sightings import carries_before, edge_of, lowest_on
 from coterie_core.sizes import is_sliver
 from semantic_mapper.association import SAME_LABEL, Association
+from semantic_mapper.instance_split import note_beside, split
 from semantic_mapper.instances import Instance, boxes_near, corners
 from semantic_mapper.options import MapperOptions
-from semantic_mapper.parting import note_beside, split
 
 FADE = 0.6
 """What an earlier look at whether a thing is open still counts for."""

@@ -1,4 +1,4 @@
-"""Household imperatives as wishes: what is to be brought, found, checked, gone to, opened."""
+"""Household imperatives as commands: what is to be brought, found, checked, gone to, opened."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from emos_planner.leader.verbs import (
     WHERE_LATE,
     WHETHER_AT,
     YES_NO,
-    WishKind,
+    CommandKind,
     base_verb,
 )
 
-__all__ = ["CAN_DO", "NotUnderstood", "Wish", "parse_task"]
+__all__ = ["CAN_DO", "NotUnderstood", "Command", "parse_task"]
 
 _ABOUT = frozenset(("around", "in", "into", "inside", "on", "through", "about", "over", "under"))
 """What stands before the place that is looked at."""
-MOST_WISHES = 60
+MAX_COMMANDS = 60
 _SPARED = re.compile(
     r"^(?:but )?(?:do not|never|not) (?P<verb>touch|move|take|bring|include|disturb|pick up|remove|"
     r"forget|drop|break|spill|hurry|rush|worry|wake|bother)(?P<what>.*)$"
@@ -67,14 +67,14 @@ FROM_WORDS = ("to", "into", "onto")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Command:
     """One thing that a person wants: verb, object, and where to (`relation`: in, on or near).
 
-    `then` says that it is begun when all wishes before it are done. `notes` are said words that
+    `then` says that it is begun when all commands before it are done. `notes` are said words that
     change nothing. `asks`: why it cannot be done unless what follows says where to.
     """
 
-    kind: WishKind
+    kind: CommandKind
     object: Phrase
     target: Phrase | None = None
     relation: str = ""
@@ -86,8 +86,8 @@ class Wish:
     asks: NotUnderstood | None = None
 
 
-def parse_task(words: str, names: Vocabulary) -> tuple[Wish, ...]:
-    """Return the wishes of a task, one per verb and object, in the order they were said.
+def parse_task(words: str, names: Vocabulary) -> tuple[Command, ...]:
+    """Return the commands of a task, one per verb and object, in the order they were said.
 
     Raises:
         NotUnderstood: Empty, too long, in another language, or a part of it means nothing to
@@ -98,21 +98,23 @@ def parse_task(words: str, names: Vocabulary) -> tuple[Wish, ...]:
     clause = None
     try:
         for sentence in sentences_of(words, names.robots):
-            context = len(reader.wishes)
+            context = len(reader.commands)
             for clause in clauses_of(sentence, names, words):
                 reader.read(clause)
             if sentence.context:
-                reader.context = reader.wishes[context:]
-                del reader.wishes[context:]
+                reader.context = reader.commands[context:]
+                del reader.commands[context:]
             elif sentence.needs:
                 reader.needed = True
     except NotUnderstood as error:
-        raise _with_progress(error, reader.wishes, words) from None
-    wishes = reader.wishes
-    owed = [wish.asks for wish in wishes if wish.kind == "take" and wish.asks is not None]
+        raise _with_progress(error, reader.commands, words) from None
+    commands = reader.commands
+    owed = [
+        command.asks for command in commands if command.kind == "take" and command.asks is not None
+    ]
     if owed:
         raise _with_progress(owed[0], (), words)
-    if not wishes:
+    if not commands:
         if reader.context:
             what = reader.context[0].object.said
             raise NotUnderstood(
@@ -123,19 +125,19 @@ def parse_task(words: str, names: Vocabulary) -> tuple[Wish, ...]:
         raise NotUnderstood(
             f"{shown(words)!r} asks for nothing that robots can do; {CAN_DO}", "empty"
         )
-    if len(wishes) > MOST_WISHES:
+    if len(commands) > MAX_COMMANDS:
         raise NotUnderstood(
-            f"{len(wishes)} wishes at once; split the task (most: {MOST_WISHES})", "too_long"
+            f"{len(commands)} wishes at once; split the task (most: {MAX_COMMANDS})", "too_long"
         )
-    return tuple(wishes)
+    return tuple(commands)
 
 
-def _with_progress(error: NotUnderstood, wishes: Sequence[Wish], words: str) -> NotUnderstood:
+def _with_progress(error: NotUnderstood, commands: Sequence[Command], words: str) -> NotUnderstood:
     """Say what was understood before that, and that nothing of it is done."""
     problem = error.problem
     text = problem.text
-    if wishes:
-        told = ", ".join(repr(wish.text) for wish in wishes[:3])
+    if commands:
+        told = ", ".join(repr(command.text) for command in commands[:3])
         text = f"{text} (understood: {told}; nothing is done of a task that is only half clear)"
     return NotUnderstood(
         text,
@@ -153,15 +155,15 @@ class _Reader:
 
     def __init__(self, names: Vocabulary) -> None:
         self.names = names
-        self.wishes: list[Wish] = []
-        self.context: list[Wish] = []
+        self.commands: list[Command] = []
+        self.context: list[Command] = []
         self.needed = False
         self.verb = ""
         self._clause = Clause("")
         self._asks: NotUnderstood | None = None
 
     def read(self, clause: Clause) -> None:
-        """Add the wishes of one clause; its verb is the next one's, where that has none.
+        """Add the commands of one clause; its verb is the next one's, where that has none.
 
         Raises:
             NotUnderstood: The clause means nothing to robots, or more than was read of it.
@@ -176,10 +178,10 @@ class _Reader:
                 compared[0],
                 question="Which one do you mean? Say where it is, or what color",
             )
-        begun = len(self.wishes)
+        begun = len(self.commands)
         self._read(text)
         denied = negations(text)
-        heard = [p for w in self.wishes[begun:] for p in (w.object, w.target) if p is not None]
+        heard = [p for w in self.commands[begun:] for p in (w.object, w.target) if p is not None]
         for phrase in heard:
             strange = [w for w in phrase.noun.split() if not phrase.known and w in _NAMES_NOTHING]
             if strange:
@@ -190,7 +192,7 @@ class _Reader:
                     question=f"What is {phrase.said!r}?",
                 )
         if denied and heard and not any(p.excluded for h in heard for p in h.mentioned()):
-            del self.wishes[begun:]
+            del self.commands[begun:]
             raise NotUnderstood(
                 f"{shown(text)!r}: what {denied[0]!r} means there is not understood",
                 "negation",
@@ -343,7 +345,7 @@ class _Reader:
         """As in "don't touch the vase": left out of what is moved."""
         said = f"{text!r}: robots do it as they always do"
         if verb in ("touch", "move", "take", "bring", "include", "disturb", "pick up", "remove"):
-            if not self.wishes:
+            if not self.commands:
                 raise NotUnderstood(
                     f"{shown(text)!r} says what is not to be done: robots do only what they are "
                     "told",
@@ -352,13 +354,13 @@ class _Reader:
                     question="What shall they do?",
                 )
             left_out = tuple(self._items(what)) if what else ()
-            for k, wish in enumerate(self.wishes):
-                if wish.kind in ("bring", "take") and wish.object.number == "all":
-                    spared = replace(wish.object, excluded=(*wish.object.excluded, *left_out))
-                    self.wishes[k] = replace(wish, object=spared)
+            for k, command in enumerate(self.commands):
+                if command.kind in ("bring", "take") and command.object.number == "all":
+                    spared = replace(command.object, excluded=(*command.object.excluded, *left_out))
+                    self.commands[k] = replace(command, object=spared)
             said = f"{text!r}: it is left where it is"
-        if self.wishes:
-            self.wishes[-1] = replace(self.wishes[-1], notes=(*self.wishes[-1].notes, said))
+        if self.commands:
+            self.commands[-1] = replace(self.commands[-1], notes=(*self.commands[-1].notes, said))
 
     def _bring(self, clause: str, verb: str, rest: list[str], out: bool) -> None:
         """Objects, then where to; several such pairs may follow one another."""
@@ -492,8 +494,8 @@ class _Reader:
     def _items(self, text: str) -> list[Phrase]:
         return items(text, self.names, self._clause.text)
 
-    def _see(self, kind: WishKind, things: Sequence[Phrase]) -> None:
-        """Add wishes to see things; to see a room, a robot goes there."""
+    def _see(self, kind: CommandKind, things: Sequence[Phrase]) -> None:
+        """Add commands to see things; to see a room, a robot goes there."""
         for thing in things:
             room = bool(thing.room or thing.floor) and not (thing.label or thing.pronoun)
             self._add("go" if room else kind, [thing])
@@ -564,7 +566,7 @@ class _Reader:
                 self._add("go", [phrase])
                 continue
             self._known_place(clause, phrase)
-            self._append(Wish("go", phrase, everybody=self._clause.everybody))
+            self._append(Command("go", phrase, everybody=self._clause.everybody))
 
     def _known_place(self, clause: str, place: Phrase) -> None:
         """Nobody searches a house for a place whose name means nothing.
@@ -593,26 +595,26 @@ class _Reader:
     # -- what pronouns stand for ----------------------------------------------------------------
 
     def _last_place(self) -> Phrase | None:
-        """What "inside" and "there" stand for: where the last wish was about."""
-        for wish in reversed([*self.context, *self.wishes]):
-            if wish.kind in ("open", "close", "go"):
-                return wish.object
-            if wish.target is not None:
-                return wish.target
-            if wish.object.places:
-                return wish.object.places[-1].phrase
+        """What "inside" and "there" stand for: where the last command was about."""
+        for command in reversed([*self.context, *self.commands]):
+            if command.kind in ("open", "close", "go"):
+                return command.object
+            if command.target is not None:
+                return command.target
+            if command.object.places:
+                return command.object.places[-1].phrase
         return None
 
     def _needed_place(self, things: Sequence[Phrase]) -> tuple[Phrase, str] | None:
         """Where "get two" is to go, said of a need before it; the need itself is served by it."""
-        last = self.wishes[-1] if self.wishes else None
+        last = self.commands[-1] if self.commands else None
         if not self.needed or last is None or last.target is None:
             return None
         same = all(t.pronoun or t.label == last.object.label for t in things)
         return (last.target, last.relation) if same else None
 
-    def _meant(self, thing: Phrase, kind: WishKind) -> Phrase:
-        before = [*self.context, *self.wishes]
+    def _meant(self, thing: Phrase, kind: CommandKind) -> Phrase:
+        before = [*self.context, *self.commands]
         if not before:
             raise NotUnderstood(
                 f"{shown(self._clause.text)!r}: what does {thing.said!r} stand for?",
@@ -633,15 +635,15 @@ class _Reader:
 
     def _add(
         self,
-        kind: WishKind,
+        kind: CommandKind,
         things: Sequence[Phrase],
         target: Phrase | None = None,
         relation: str = "",
     ) -> None:
-        """Add a wish per thing; "it", "them", "the one" take their noun from what came before."""
+        """Add a command per thing; "it", "them", "the one" take their noun from before."""
         clause = self._clause.text
         things = [one for thing in things for one in self._all_of(thing)]
-        first = len(self.wishes)
+        first = len(self.commands)
         for thing in things:
             if thing.person or thing.noun in self.names.persons or (thing.house and kind != "go"):
                 raise NotUnderstood(
@@ -662,9 +664,9 @@ class _Reader:
             linked = False
             if thing.pronoun:
                 meant = self._meant(thing, kind)
-                if kind == "bring" and self.needed and self.wishes[-1].object is meant:
-                    self.wishes.pop()  # "we are out of cups: get two" is one wish
-                    first = min(first, len(self.wishes))
+                if kind == "bring" and self.needed and self.commands[-1].object is meant:
+                    self.commands.pop()  # "we are out of cups: get two" is one command
+                    first = min(first, len(self.commands))
                     linked = False
                 else:
                     linked = kind != "bring" or thing.which == ""
@@ -673,27 +675,27 @@ class _Reader:
                 continue
             if target is not None and target.pronoun:
                 place = self._last_place()
-                if place is None or (not self.wishes and not self.context):
+                if place is None or (not self.commands and not self.context):
                     raise NotUnderstood(
                         f"{shown(clause)!r}: what does {target.said!r} stand for?",
                         "pronoun",
                         target.said,
                     )
                 target = target.like(place) if target.count == 1 and target.color else place
-            ordered = linked and bool(self.wishes) and kind in ("open", "close")
+            ordered = linked and bool(self.commands) and kind in ("open", "close")
             ordered = ordered or self._follows_opening(kind, target)
             self._append(
-                Wish(kind, thing, target, relation, then=ordered and len(self.wishes) == first)
+                Command(kind, thing, target, relation, then=ordered and len(self.commands) == first)
             )
-        if self._clause.then and first < len(self.wishes) and first > 0:
-            self.wishes[first] = replace(self.wishes[first], then=True)
+        if self._clause.then and first < len(self.commands) and first > 0:
+            self.commands[first] = replace(self.commands[first], then=True)
 
     def _all_of(self, thing: Phrase) -> list[Phrase]:
         """What "them" stands for, if several things were named at once."""
         if not thing.pronoun or thing.said not in ("them", "both", "all of them", "both of them"):
             return [thing]
-        last = self.wishes[-1].text if self.wishes else ""
-        named = [w for w in self.wishes if w.text == last and w.kind in ("take", "find", "bring")]
+        last = self.commands[-1].text if self.commands else ""
+        named = [w for w in self.commands if w.text == last and w.kind in ("take", "find", "bring")]
         return [w.object for w in named] if len(named) > 1 else [thing]
 
     def _like(self, thing: Phrase, meant: Phrase) -> Phrase:
@@ -703,46 +705,46 @@ class _Reader:
             full = replace(full, excluded=(replace(meant, excluded=()),) if _tells(meant) else ())
         return full
 
-    def _follows_opening(self, kind: WishKind, target: Phrase | None) -> bool:
+    def _follows_opening(self, kind: CommandKind, target: Phrase | None) -> bool:
         """Whether something is put into what was opened before, or that is closed again."""
-        opened = [w.object.label for w in self.wishes if w.kind == "open"]
+        opened = [w.object.label for w in self.commands if w.kind == "open"]
         return kind == "bring" and target is not None and target.label in opened
 
     def _taken_before(self, thing: Phrase, target: Phrase | None, relation: str) -> bool:
-        """Make "take the mug" and "put it on the desk" one wish, in the place of the first."""
+        """Make "take the mug" and "put it on the desk" one command, in the place of the first."""
         merged = False
-        for k in range(len(self.wishes) - 1, -1, -1):
-            wish = self.wishes[k]
-            same = wish.object.label == thing.label and wish.object.noun == thing.noun
-            fewer = thing.number == "some" and thing.count != wish.object.count
-            if wish.kind == "take" and same and fewer:
+        for k in range(len(self.commands) - 1, -1, -1):
+            command = self.commands[k]
+            same = command.object.label == thing.label and command.object.noun == thing.noun
+            fewer = thing.number == "some" and thing.count != command.object.count
+            if command.kind == "take" and same and fewer:
                 raise NotUnderstood(
                     f"{shown(self._clause.text)!r}: {thing.said!r} are not all of "
-                    f"{wish.object.said!r}",
+                    f"{command.object.said!r}",
                     "ambiguous",
                     thing.said,
                     question="Where shall the rest go?",
                 )
-            if wish.kind == "take" and same and target is not None and not target.pronoun:
-                self.wishes[k] = replace(
-                    wish, kind="bring", target=target, relation=relation,
-                    text=f"{wish.text} and {self._clause.text}",
+            if command.kind == "take" and same and target is not None and not target.pronoun:
+                self.commands[k] = replace(
+                    command, kind="bring", target=target, relation=relation,
+                    text=f"{command.text} and {self._clause.text}",
                 )  # fmt: skip
                 merged = True
-            elif merged or wish.kind == "bring":
+            elif merged or command.kind == "bring":
                 break
         return merged
 
-    def _append(self, wish: Wish) -> None:
+    def _append(self, command: Command) -> None:
         clause = self._clause
-        self.wishes.append(
+        self.commands.append(
             replace(
-                wish,
+                command,
                 robot=clause.robot,
-                text=wish.text or clause.text,
-                asks=self._asks if wish.kind == "take" else None,
-                then=wish.then or (clause.then and bool(self.wishes)),
-                notes=(*wish.notes, *clause.notes),
+                text=command.text or clause.text,
+                asks=self._asks if command.kind == "take" else None,
+                then=command.then or (clause.then and bool(self.commands)),
+                notes=(*command.notes, *clause.notes),
             )
         )
         self._clause = replace(clause, then=False, notes=())

@@ -23,7 +23,7 @@ class Heartbeats:
     _heard: dict[str, float] = field(default_factory=dict)
     _died: dict[str, float] = field(default_factory=dict)
 
-    def expect(self, robots: Iterable[str], now: float) -> None:
+    def start_heartbeat(self, robots: Iterable[str], now: float) -> None:
         """Count the silence of robots from now."""
         self.now = max(self.now, now)
         for robot in robots:

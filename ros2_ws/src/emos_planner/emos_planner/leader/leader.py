@@ -254,7 +254,7 @@ class Leader:
         """What a person should know about how the task was taken."""
         if self._current is None:
             return ()
-        return (*self._current.meant.board.notes, *dict.fromkeys(self._current.notes))
+        return (*self._current.meant.graph.notes, *dict.fromkeys(self._current.notes))
 
     def toolbox(self) -> Toolbox:
         """Return the tools for what is known now."""
@@ -363,7 +363,7 @@ class Leader:
             talk.verdicts.setdefault(id, {}).update(by)
         if not self.options.discussion:
             agreed: tuple[SubTask, ...] = deal(
-                sub_tasks, robots, work.meant.board.only, self.options.seed
+                sub_tasks, robots, work.meant.graph.only, self.options.seed
             )
         elif self.channel is None:
             given = {one.id for one in first.sub_tasks}
@@ -434,7 +434,7 @@ class Leader:
         """Take in a robot's report; return what changed (nothing: no need to publish)."""
         if self._current is None:
             return []
-        changes = self._current.progress.hear(report, self.clock())
+        changes = self._current.progress.on_report(report, self.clock())
         self._remark(self._current)
         return changes
 
@@ -444,7 +444,7 @@ class Leader:
         for text in remarks:
             work.transcript.say("statement", "leader", text, time=self.clock())
 
-    def look_after(self) -> list[Change]:
+    def check_heartbeats(self) -> list[Change]:
         """Notice robots that have been silent for too long; call now and then."""
         if self._current is None:
             return []

@@ -102,7 +102,7 @@ def _moved(leader: Leader, memory: TeamMemory) -> list[str]:
     """Return who brought away what was asked for and is not there."""
     told = []
     for want in leader.progress.meant.wants:
-        if want.kind == "check" and want.label and not (want.given or want.met):
+        if want.kind == "check" and want.label and not (want.assigned or want.satisfied):
             traces = [memory.left(want.label, room) for room in want.rooms]
             told += [memory.words(t) for t in traces if t is not None and not t.gone]
     return told[:3]
@@ -238,7 +238,7 @@ class LeaderNode(AgentNode):
                 starts,
                 resumed=bool(goal.request.resume),
             )
-            self.leader.progress.heartbeats.expect(starts, time.monotonic())
+            self.leader.progress.heartbeats.start_heartbeat(starts, time.monotonic())
             self._after(agreement)
             outcome = await self._watch(goal, limit)
         except (NotUnderstood, ValueError) as error:
@@ -373,7 +373,7 @@ class LeaderNode(AgentNode):
                 await in_time(self._news.wait(), TICK)
             except asyncio.TimeoutError:
                 pass
-            self._told(leader.look_after())
+            self._told(leader.check_heartbeats())
 
     def _starts(self) -> dict[str, Vec3 | None]:
         assert self.leader is not None
@@ -464,7 +464,7 @@ class LeaderNode(AgentNode):
             await self._gather(rooms=True)
             self.leader = self._new_leader(kept.scene)
             self.leader.restore(kept)
-            self.leader.progress.heartbeats.expect(self.robots, time.monotonic())
+            self.leader.progress.heartbeats.start_heartbeat(self.robots, time.monotonic())
             for report in self.team.reports.values():
                 self.leader.update(report)
             self.get_logger().info(f"{self._busy}: going on after a restart")

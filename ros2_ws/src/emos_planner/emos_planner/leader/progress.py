@@ -221,24 +221,24 @@ class Progress:
 
     def _looked_for(self, one: SubTask) -> str:
         """Return the thing that a sub-task looks at, as it was reported ("": it does not)."""
-        if one.kind != "detect" or one.object is None or one.id in self.meant.board.checks:
+        if one.kind != "detect" or one.object is None or one.id in self.meant.graph.checks:
             return ""
         return one.object.id
 
     def _elsewhere(self, place: SubTask) -> str:
         """Have a thing put on another place; return the new sub-task's id ("": there is none)."""
         thing = place.object.id if place.object else ""
-        want = next((w for w in self.meant.wants if thing in w.given), None)
+        want = next((w for w in self.meant.wants if thing in w.assigned), None)
         if want is None or want.kind != "bring" or place.receptacle is None:
             return ""
-        if place.id not in want.given[thing]:
+        if place.id not in want.assigned[thing]:
             return ""  # only handed over there
         tried = self.places.setdefault(thing, [])
         tried.append(place.receptacle.id)
         if len(tried) > MOST_PLACES:
             return ""
-        board = self.meant.board
-        id = other_place(want, place, tried, self.scene, board)
+        graph = self.meant.graph
+        id = other_place(want, place, tried, self.scene, graph)
         if id:
             self._take_new([id])
             self.dropped.add(place.id)
@@ -253,7 +253,7 @@ class Progress:
         """Go on with sub-tasks as they were."""
         self._tasks = {one.id: one for one in sub_tasks}
 
-    def hear(self, report: RobotReport, now: float) -> list[Change]:
+    def on_report(self, report: RobotReport, now: float) -> list[Change]:
         """Merge a robot's report (time `now` [s], wall); return what changed."""
         changes: list[Change] = []
         robot = report.robot
@@ -277,7 +277,7 @@ class Progress:
                     changes.append(Change("help", f"{robot} offers to do {id}", robot, id))
             if id in self._tasks:
                 self.offers.setdefault(id, {})[robot] = None
-        self.meant.board.book.hear(robot, report.looked)
+        self.meant.graph.book.hear(robot, report.looked)
         same = before is not None and before.task == report.task
         if not (same and before and before.found == report.found):
             for thing in report.found:
@@ -321,10 +321,10 @@ class Progress:
         """Take down what a sub-task has changed; what nobody takes on is to be seen there."""
         self.things.changed(one)
         if one.kind == "detect" and one.object is not None and one.object.id:
-            self.meant.board.seen.add(one.object.id)
+            self.meant.graph.seen.add(one.object.id)
         elif one.kind == "place" and one.receptacle is not None and not one.seen:
             if not any(o.kind == "pick" and one.id in o.depends_on for o in self._tasks.values()):
-                self._take_new(look_again(one, self.meant.wants, self.scene, self.meant.board))
+                self._take_new(look_again(one, self.meant.wants, self.scene, self.meant.graph))
         elif one.kind == "search":
             self._searched(one)
 
@@ -332,20 +332,20 @@ class Progress:
         """Take down that a robot has searched rooms as well as it can."""
         if one.object is not None:
             enough = one.enough if one.state is _DONE else -1.0
-            self.meant.board.book.ended(one.object.label, one.robot, one.rooms, enough)
+            self.meant.graph.book.ended(one.object.label, one.robot, one.rooms, enough)
         self._grown = True
 
     def _drop(self, one: SubTask, reason: str, changes: list[Change]) -> None:
         """Forget a thing that is not where it was reported: it blocks nothing any longer."""
         thing = one.object.id if one.object else ""
         for want in self.meant.wants:
-            want.given.pop(thing, None)
+            want.assigned.pop(thing, None)
             want.goals.pop(thing, None)
         for other in list(self._tasks.values()):
             if other.object is not None and other.object.id == thing and other.kind != "search":
                 self.dropped.add(other.id)
                 self.given_up.pop(other.id, None)
-        self.meant.board.forget(thing)
+        self.meant.graph.forget(thing)
         self.things.forget(thing)
         self._grown = True
         text = f"{thing} is taken for a mistake: {one.robot} {reason.partition(': ')[2]}"
@@ -355,13 +355,13 @@ class Progress:
     def _see(self, thing: Thing, report: RobotReport, changes: list[Change]) -> None:
         if self._found >= MOST_FOUND or not self._wanted(thing):
             return
-        noted = self.things.note(thing, report, self._tasks.values())
+        noted = self.things.integrate_report(thing, report, self._tasks.values())
         if noted is None:
             return
         found, news = noted
-        first = found.id not in self.meant.board.seen
+        first = found.id not in self.meant.graph.seen
         if found.observations >= SURE:
-            self.meant.board.seen.add(found.id)
+            self.meant.graph.seen.add(found.id)
             self._looked_at(found.id)
         elif not news:
             return  # one look may err: somebody looks again before anything is done with it
@@ -472,7 +472,7 @@ class Progress:
             if holds:
                 # It puts down beside it what it cannot bring there: others fetch it from there.
                 pick, report = self._tasks[one.same_robot_as], self.reports.get(one.robot)
-                self._tasks |= {o.id: o for o in self.things.put_aside(pick, one, report)}
+                self._tasks |= {o.id: o for o in self.things.drop_here(pick, one, report)}
                 again[one.same_robot_as] = None
             elif holder in self.heartbeats.dead:
                 thing = one.object.label if one.object else "the thing"
@@ -490,8 +490,8 @@ class Progress:
         for id in again:
             one = self._tasks[id]
             self._tasks[id] = one.model_copy(update={"state": _PENDING, "robot": "", "reason": ""})
-        block(self.meant.board, self._tasks, self.given_up, self.dropped)
-        forbidden.update(self.meant.board.never)
+        block(self.meant.graph, self._tasks, self.given_up, self.dropped)
+        forbidden.update(self.meant.graph.never)
         return [self._tasks[id] for id in again if id not in self.given_up]
 
     def _grow(self) -> None:
@@ -499,8 +499,8 @@ class Progress:
         self._grown = False
         self._take_new(self.meant.grow())
         self._search_on()
-        wait_for_new(self.meant.board, self._tasks)
-        for id in unused(self.meant.board, self.meant.wants):
+        wait_for_new(self.meant.graph, self._tasks)
+        for id in unused(self.meant.graph, self.meant.wants):
             one = self._tasks.get(id)
             if one is not None and one.state in _OPEN:
                 self._tasks[id] = one.model_copy(
@@ -509,13 +509,13 @@ class Progress:
                 self.given_up.pop(id, None)
 
     def _search_on(self) -> bool:
-        wants, board = self.meant.wants, self.meant.board
-        self._take_new(added := search_on(wants, self._tasks, self.given_up, self.scene, board))
+        wants, graph = self.meant.wants, self.meant.graph
+        self._take_new(added := search_on(wants, self._tasks, self.given_up, self.scene, graph))
         return bool(added)
 
     def _take_new(self, ids: Iterable[str]) -> None:
-        """Take over sub-tasks that the board has made."""
-        self._tasks |= {id: self.meant.board.sub_tasks[id] for id in ids}
+        """Take over sub-tasks that the graph has made."""
+        self._tasks |= {id: self.meant.graph.sub_tasks[id] for id in ids}
 
     def give(self, ids: Iterable[str], robot: str) -> None:
         """Give sub-tasks to a robot, which begins them anew."""
@@ -534,8 +534,8 @@ class Progress:
     def finished(self) -> bool:
         """Whether all robots wait: everything is done, or cannot be done."""
         tasks, given_up = self._tasks, self.given_up
-        block(self.meant.board, tasks, given_up, self.dropped)
-        self._grown |= take_lost(self.meant.wants, self.meant.board, tasks, given_up, self.failures)
+        block(self.meant.graph, tasks, given_up, self.dropped)
+        self._grown |= take_lost(self.meant.wants, self.meant.graph, tasks, given_up, self.failures)
         if self.must_replan or self._may_return():
             return False
         ended = given_up.keys() | self.dropped
@@ -553,4 +553,4 @@ class Progress:
         """Return whether what was asked for is reached, and what is left and why."""
         open_ = [t for t in self._tasks.values() if t.id not in self.dropped]
         hands = self.hands.told()
-        return outcome_of(self.meant.wants, open_, self.given_up, self.meant.board.book, hands)
+        return outcome_of(self.meant.wants, open_, self.given_up, self.meant.graph.book, hands)

@@ -68,7 +68,7 @@ def split_state(
         lookups=lookups,
         basis=basis,
         second=second.sub_tasks,
-        only=work.meant.board.only,
+        only=work.meant.graph.only,
         map_chars=options.map_chars,
     )
 
@@ -108,7 +108,7 @@ def meant_by_order(
         meant = understand(order, scene, tuple(state.robots), unseen=options.unseen)
     except NotUnderstood:
         return plan
-    known = replace(state, basis=meant.sub_tasks, second=(), only=meant.board.only)
+    known = replace(state, basis=meant.sub_tasks, second=(), only=meant.graph.only)
     if not meant.sub_tasks or mistakes(known, reply):
         return plan
     work.notes.append(f"taken to mean: {order}")
@@ -296,8 +296,8 @@ def joined(plan: Sequence[SubTask], dealt: Sequence[SubTask]) -> tuple[SubTask, 
 
 
 def _proposed(work: TaskInWork, plan: Sequence[SubTask], second: Share, by: str) -> Split:
-    plan = tuple(work.meant.board.with_enough(plan))
-    work.meant.board.adopt(plan)
+    plan = tuple(work.meant.graph.with_enough(plan))
+    work.meant.graph.adopt(plan)
     nobody = {one.id for one in plan if not one.robot}
     unassigned = {id: by for id, by in second.unassigned.items() if id in nobody}
     return plan, Share(plan, unassigned), by

@@ -1,4 +1,4 @@
-"""The board: the sub-tasks of a task, what each waits for and who must do it."""
+"""The task graph: the sub-tasks of a task, what each waits for and who must do it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.sightings import as_thing, kind_of
 from coterie_core.tasks import Predicate, SubTask, SubTaskKind, Thing
 from coterie_core.understanding.phrases import Phrase
-from emos_planner.leader.commands import Wish
+from emos_planner.leader.commands import Command
 from emos_planner.leader.searches import Searches
 
 _TELL_NOTHING = frozenset(("own", "whole", "nice", "same", "favorite", "favourite"))
@@ -26,9 +26,9 @@ class Want:
     """One thing asked for.
 
     Either `phrase` (and `target`) say what is meant, in words, or `thing` (and `receptacle`) do.
-    `need` is how many things (0: all). `given` maps the id of a thing (or room) to the sub-tasks
-    that serve it; `met` are things that fit already; `searches` the sub-tasks that look for more,
-    in `rooms` (ids); `targets` are the furniture that the words mean as the place (ids),
+    `need` is how many things (0: all). `assigned` maps the id of a thing (or room) to the sub-tasks
+    that serve it; `satisfied` are things that fit already; `searches` the sub-tasks that look for
+    more, in `rooms` (ids); `targets` are the furniture that the words mean as the place (ids),
     `target_searches` look for it; `goals` maps the id of a thing to what holds when it is done,
     `elsewhere` to the place that it went to instead. `lost` are things given that nobody can see
     to: where any others would do, they do not count. `unseen` are those that were put where nobody
@@ -46,8 +46,8 @@ class Want:
     everybody: bool = False
     text: str = ""
     then: bool = False
-    given: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    met: set[str] = field(default_factory=set)
+    assigned: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    satisfied: set[str] = field(default_factory=set)
     searches: list[str] = field(default_factory=list)
     rooms: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class Want:
     @property
     def count(self) -> int:
         """How many things are seen to, or there already."""
-        return len(self.given) - len(self.lost) + len(self.met)
+        return len(self.assigned) - len(self.lost) + len(self.satisfied)
 
     @property
     def any_will_do(self) -> bool:
@@ -99,23 +99,23 @@ class Want:
 _KINDS: dict[str, WantKind] = {"find": "detect", "look": "detect"}
 
 
-def wants_of(wishes: Iterable[Wish]) -> list[Want]:
-    """Return the wants of wishes in words."""
+def wants_of(commands: Iterable[Command]) -> list[Want]:
+    """Return the wants of commands in words."""
     wants = []
-    for wish in wishes:
-        phrase = wish.object
-        kind: WantKind = _KINDS.get(wish.kind, wish.kind)  # type: ignore[arg-type]
+    for command in commands:
+        phrase = command.object
+        kind: WantKind = _KINDS.get(command.kind, command.kind)  # type: ignore[arg-type]
         wants.append(
             Want(
                 kind,
                 phrase,
-                wish.target,
-                wish.relation,
+                command.target,
+                command.relation,
                 need=0 if phrase.number == "all" else max(phrase.count, 1),
-                robot=wish.robot,
-                everybody=wish.everybody,
-                text=wish.text,
-                then=wish.then,
+                robot=command.robot,
+                everybody=command.everybody,
+                text=command.text,
+                then=command.then,
             )
         )
     return wants
@@ -139,7 +139,7 @@ def wants_of_goals(goals: Iterable[Predicate]) -> list[Want]:
 
 
 @dataclass(slots=True)
-class Board:
+class TaskGraph:
     """Makes sub-tasks: ids, dependencies, who must do them."""
 
     robots: tuple[str, ...]

@@ -45,7 +45,7 @@ from emos_planner.robot.choose import ChooseSkill, Option, SkillChoice, Tried, k
 from emos_planner.robot.clearing import HandClearing
 from emos_planner.robot.coverage import Looks
 from emos_planner.robot.helping import ANSWER_WAIT, HelpMessage, HelpTalk
-from emos_planner.robot.making_way import WayOfRobot
+from emos_planner.robot.making_way import YieldBehavior
 from emos_planner.robot.outlook import outlook
 from emos_planner.robot.reflection import reflection_on
 from emos_planner.robot.searching import LOOK_AGAIN
@@ -194,7 +194,7 @@ class RobotAgent:
         self.tools = OwnTools(robot, resume, team_map)
         self._looks = Looks(robot, self.tools.toolbox)
         self._clearing = HandClearing(robot, team_map)
-        self.aside = WayOfRobot(robot, self.tools.toolbox)
+        self.aside = YieldBehavior(robot, self.tools.toolbox)
         self._chosen: Option | None = None
         self._doing = ""
         self._time = self._began = 0.0

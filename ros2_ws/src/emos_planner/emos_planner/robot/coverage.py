@@ -170,7 +170,7 @@ class Coverage:
         Args:
             tools: For what the robot knows now.
             room: Its id.
-            parts: Parts of free space that the robot gets to.
+            parts: Components of free space that the robot gets to.
         """
         known = self._room(tools, room)
         if known.spots is None:
@@ -283,18 +283,18 @@ class Coverage:
         """Return spots all over the free floor of a room that the robot gets to, far apart."""
         space = tools.kind(self.robot).space
         whole = space.in_room(room)
-        stands = whole.of_parts(parts)
+        stands = whole.of_components(parts)
         if not len(stands):
-            stands = whole.of_parts(space.beyond_seen(parts))
+            stands = whole.of_components(space.ignoring_observed_obstacles(parts))
         if not len(stands):
             return []
         z = tools.plan.elevation(tools.plan.room_floor(room))
         points = np.stack([stands.x, stands.y], axis=1)
-        best = int(np.argmax(stands.spare))
+        best = int(np.argmax(stands.clearance))
         chosen = [best]
         away = np.hypot(*(points - points[best]).T)
         while len(chosen) < _SPOTS:
-            k = int(np.argmax(away + np.minimum(stands.spare, 0.2)))
+            k = int(np.argmax(away + np.minimum(stands.clearance, 0.2)))
             if away[k] < ANOTHER_VIEW:
                 break
             chosen.append(k)
@@ -342,12 +342,12 @@ class Coverage:
                 looks = np.flatnonzero(seen[:, mine].any(axis=1))
                 if not len(looks):
                     continue
-                through = ([region.owner] if region.owner else []) + standing[k]
+                ignored_ids = ([region.owner] if region.owner else []) + standing[k]
                 clear = np.zeros((len(looks), len(region.points)), dtype=bool)
                 for high in (0.0, region.tall) if region.tall > 0.0 else (0.0,):
                     there = points[mine] + np.array([0.0, 0.0, high])
                     free = region.over_rim(eyes[looks], there)
-                    clear |= free & tools.lines.clear(eyes[looks], there, floor, through)
+                    clear |= free & tools.lines.clear(eyes[looks], there, floor, ignored_ids)
                 hit = np.where(clear & seen[looks, mine], recall[looks, mine], 0.0).mean(axis=1)
                 out[looks, k] = np.maximum(out[looks, k], hit)
         return out

@@ -20,9 +20,9 @@ from coterie_core.skills import (
     Target,
 )
 from robot_adapters.backends.base import Feedback, Progress, Whereabouts
-from robot_adapters.backends.bearing import CLEARANCE, EDGE, Bearing, known_box
 from robot_adapters.backends.goals import Ended
 from robot_adapters.backends.gripper import GripperClient
+from robot_adapters.backends.support_finder import CLEARANCE, EDGE, SupportFinder, known_box
 from robot_adapters.kinematics import Hand
 from robot_adapters.sensing.own_arm import Grasped
 
@@ -141,7 +141,7 @@ class GraspingArm:
     ) -> None:
         self._settings, self._mover, self._gripper, self._where = settings, mover, gripper, where
         self._reach, self._hand = reach, hand
-        self._bearing = Bearing(where, reach)
+        self._bearing = SupportFinder(where, reach)
         self.links: tuple[str, ...] = ()
         self._holding, self._felt = "", False
         self._held: Box | None = None  # in the team's map
@@ -186,7 +186,7 @@ class GraspingArm:
             elif isinstance(skill, Place):
                 trouble, put_at = await self._place(skill.receptacle, feedback)
             elif isinstance(skill, (Open, Close)):
-                trouble = await self._swing(skill, feedback)
+                trouble = await self._open_or_close(skill, feedback)
             else:
                 raise Ended(Outcome.UNSUPPORTED, f"no arm does {type(skill).__name__}")
         except Ended as end:
@@ -384,7 +384,7 @@ class GraspingArm:
         """Bring the hand up from a point, or back to where it came from."""
         await self._first([(_up(point, self._settings), None), (start, None)])
 
-    async def _swing(self, skill: Open | Close, feedback: Feedback) -> str:
+    async def _open_or_close(self, skill: Open | Close, feedback: Feedback) -> str:
         """Open or close furniture, and say how far; an arm that knows no handles does not."""
         raise Ended(
             Outcome.UNSUPPORTED,

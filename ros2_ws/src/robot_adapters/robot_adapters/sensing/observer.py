@@ -31,11 +31,11 @@ from robot_adapters.sensing.camera import (
 )
 from robot_adapters.sensing.frames import FrameNames, Jump, Localization
 from robot_adapters.sensing.grid_space import GridData
+from robot_adapters.sensing.height_map import HeightMap
 from robot_adapters.sensing.objects import FoundBox, Looks, Track, Tracks, WaitingBoxes, boxes_of
 from robot_adapters.sensing.own_arm import OwnArm
 from robot_adapters.sensing.places import PlaceSpacing
 from robot_adapters.sensing.plane import MapPose
-from robot_adapters.sensing.relief import Relief
 from robot_adapters.sensing.robot_map import FloorState, RobotMap
 from robot_adapters.sensing.seen import Sight, cells_seen, labels_toward, places_seen
 from robot_adapters.sensing.storeys import Storeys
@@ -215,7 +215,7 @@ class Observer:
         map: Floors, rooms and places.
         finder: Looks for the robot's map in the team's; None where it is given.
         objects: Objects that were seen of late, in the robot's map.
-        relief: Heights that were seen of late, in the robot's map.
+        height_map: Heights that were seen of late, in the robot's map.
         furniture: That of the team's map.
         own_arm: The arm and what its hand holds, which are no objects of the house.
         jumps: How often localization has jumped.
@@ -229,7 +229,7 @@ class Observer:
         )
         self.map.storeys = settings.storeys
         self.objects = Tracks(settings.sight, settings.min_views)
-        self.relief = Relief()
+        self.height_map = HeightMap()
         self.own_arm = OwnArm(transforms)
         self.furniture = MappedFurniture()
         self.finder = MapFinder(settings.sight) if settings.map_pose is None else None
@@ -338,7 +338,7 @@ class Observer:
         for boxes, time in self._boxes.placed(now, self._lost_until):
             self._found(boxes, time)
         self.objects.forget(before=now - self.settings.memory)
-        self.relief.forget(before=now - self.settings.memory)
+        self.height_map.forget(before=now - self.settings.memory)
 
     # -- what goes out ----------------------------------------------------------------------
 
@@ -462,7 +462,7 @@ class Observer:
         frame = ready.frame
         if ready.new_view:
             self._look(frame)
-            self.relief.add(frame, self.own_arm.sphere(self.settings.names.map))
+            self.height_map.add(frame, self.own_arm.sphere(self.settings.names.map))
         if ready.detections is None:
             return
         options = LiftOptions(near=self.settings.sight.near, far=self.settings.sight.far)
@@ -506,7 +506,7 @@ class Observer:
             if self.finder is not None:
                 self.finder.forget(since=jump.time - self.settings.memory)
             self.objects.forget()
-            self.relief.forget()
+            self.height_map.forget()
             self._seen.clear()
 
     def _counts(self, scores: Mapping[str, float]) -> bool:
