@@ -95,7 +95,7 @@ def told_of_task(words: str) -> str:
     if not settled.go_on:
         return settled.judgement.line
     try:
-        return "; ".join(understand(words, HOME, ("ann",)).board.notes)
+        return "; ".join(understand(words, HOME, ("ann",)).graph.notes)
     except NotUnderstood as error:
         return str(error)
 
