@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from coterie_console.site import PageError
-from coterie_core.scene import SceneError
+from coterie_world.scene import SceneError
 from research.annotate.page import AnnotatePage
 from research.annotate.session import AnnotationSession
 from semantic_mapper.files import load_map

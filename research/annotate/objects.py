@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coterie_console.text import natural, plain
-from coterie_core.scene import SceneGraph, SceneObject
+from coterie_world.scene import SceneGraph, SceneObject
 
 NO_LABEL = "(no label)"
 NO_ROOM = "(no room)"

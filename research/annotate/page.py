@@ -10,8 +10,8 @@ from typing import Any
 from coterie_console.map_shapes import load_cloud
 from coterie_console.map_view import MapView, Mark
 from coterie_console.web import Callback, WebPage
-from coterie_core.scene import SceneGraph
 from coterie_core.yaml_marks import FileProblem
+from coterie_world.scene import SceneGraph
 from research.annotate.objects import ObjectIndex
 from research.annotate.panels import EditPanel, ObjectsPanel, QueryPanel, SuggestPanel
 from research.annotate.queries import QueryError

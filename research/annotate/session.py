@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from coterie_core.scene import SceneGraph
+from coterie_world.scene import SceneGraph
 from research.annotate.queries import Query, checked
 from research.annotate.responses import answer_of
 from research.annotate.store import GONE, PARTS, QUERIES, AnnotationError, Key, Store

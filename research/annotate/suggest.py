@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from coterie_core.language import Decider, RulesModel
-from coterie_core.scene import SceneGraph
+from coterie_llm import Decider, RulesModel
+from coterie_world.scene import SceneGraph
 from object_planner.workflows import Roles, plan_objects
 
 MOST = 10

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from coterie_core.language import (
+from coterie_llm import (
     DECISIONS,
     Decided,
     Decider,
@@ -169,10 +169,10 @@ def _caught(work: Callable[[_Catch], Coroutine[Any, Any, None]]) -> list[Sample]
 
 def _mele(seed: int) -> list[Sample]:
     """Three robots explore a house, answer questions on it, and debate where they disagree."""
-    from coterie_core.common_sense import load_common_sense
-    from coterie_core.debate import LocalSpeaker, debate
-    from coterie_core.parsing import understand
-    from coterie_core.scene import rooms_text
+    from coterie_requests.common_sense import load_common_sense
+    from coterie_requests.debate import LocalSpeaker, debate
+    from coterie_requests.parsing import understand
+    from coterie_world.scene import rooms_text
     from habitat_bridge.factory import WorldSpec, make_world
     from habitat_bridge.robots import EMBODIMENTS
     from mele_explorer.answering import Answerer
@@ -229,7 +229,7 @@ def _mele(seed: int) -> list[Sample]:
 def _emos(seed: int) -> list[Sample]:
     """Robots of different bodies split a task, judge their shares, refuse, and carry it out."""
     from coterie_core.tasks import Obstacle, Proposal, Reflection
-    from coterie_core.team_map import TeamMap
+    from coterie_world.team_map import TeamMap
     from emos_planner.leader.leader import Leader
     from emos_planner.robot.agent import AgentLimits, RobotAgent
     from emos_planner.team import LocalChannel, run_team
@@ -380,8 +380,8 @@ def _openeqa(seed: int) -> list[Sample]:
 
 def _team(seed: int) -> list[Sample]:
     """Requests that are clear and unclear, about a house that was explored in part."""
-    from coterie_core.ask_back import settle
-    from coterie_core.asking import WordsAnswer, WordsQuestion
+    from coterie_requests.ask_back import settle
+    from coterie_requests.asking import WordsAnswer, WordsQuestion
     from research.bench.askback.cases import cases
     from research.bench.askback.judges import Judges
     from research.bench.askback.situation import explored

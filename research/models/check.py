@@ -19,7 +19,8 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.team_models import named_profile
 from coterie_cli.tables import print_whole
 from coterie_core.files import write_atomically
-from coterie_core.language import (
+from coterie_core.yaml_checks import suggestion
+from coterie_llm import (
     DECISIONS,
     LanguageError,
     LanguageModel,
@@ -28,9 +29,8 @@ from coterie_core.language import (
     Wrapper,
     build_model,
 )
-from coterie_core.language.openai_model import list_models
-from coterie_core.language.types import Sampled
-from coterie_core.yaml_checks import suggestion
+from coterie_llm.openai_model import list_models
+from coterie_llm.types import Sampled
 from research.bench.decision_samples import decision_samples
 from research.models.decisions import DecisionRow, put
 from research.models.probe import Probe, probe
@@ -93,7 +93,7 @@ def check(endpoint: str, options: CheckOptions) -> int:
     if samples:
         console.print(f"{len(samples)} decisions, each in at most {options.seconds:g} s a state")
     # Each decision gets a line below: not a second one of the log.
-    logging.getLogger("coterie_core.language").setLevel(logging.ERROR)
+    logging.getLogger("coterie_llm").setLevel(logging.ERROR)
     found: Probe | None = None
     rows: list[DecisionRow] = []
 

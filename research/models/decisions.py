@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from coterie_core.language import Decided, Decider, LanguageModel, ModelTimeout, Policy
-from coterie_core.language.decision import messages_for
+from coterie_llm import Decided, Decider, LanguageModel, ModelTimeout, Policy
+from coterie_llm.decision import messages_for
 from research.bench.decision_samples import Sample
 
 Fitness = Literal["fit", "asked again", "too slow", "not always", "unfit"]

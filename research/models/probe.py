@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from PIL import Image as Picture
 
-from coterie_core.language import (
+from coterie_llm import (
     CutOff,
     Image,
     LanguageError,

@@ -11,9 +11,9 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from coterie_bringup.errors import CommandError
-from coterie_core.language import DECISIONS, Mode
-from coterie_core.language.decision import request_for
-from coterie_core.language.tokens import estimate_prompt
+from coterie_llm import DECISIONS, Mode
+from coterie_llm.decision import request_for
+from coterie_llm.tokens import estimate_prompt
 from research.bench.decision_samples import Sample, decision_samples
 
 

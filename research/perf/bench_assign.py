@@ -24,8 +24,8 @@ sys.path[:0] = [
 
 from coterie_core.geometry import Vec3  # noqa: E402
 from coterie_core.resume import Resume  # noqa: E402
-from coterie_core.scene import SceneGraph  # noqa: E402
 from coterie_core.tasks import SubTask, Thing  # noqa: E402
+from coterie_world.scene import SceneGraph  # noqa: E402
 from emos_planner.allocation.solver import assign, plan_times  # noqa: E402
 from emos_planner.geometry.toolbox import Toolbox  # noqa: E402
 from habitat_bridge.embedded.world import EmbeddedWorld  # noqa: E402

@@ -17,9 +17,9 @@ import pytest
 pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
-from coterie_core.guard import Guard
 from coterie_core.skills import NavigateTo
 from coterie_ros.testing import RosHarness
+from coterie_safety.guard import Guard
 from habitat_bridge.factory import make_world
 from habitat_bridge.goal_scheduler import Goal, GoalScheduler
 from habitat_bridge.node import BridgeNode

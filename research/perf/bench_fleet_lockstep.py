@@ -29,13 +29,13 @@ from growth import draw, table
 from rich.console import Console
 
 from cam_aggregator.registry import make_aggregator
-from coterie_core.common_sense import load_common_sense
-from coterie_core.debate import DebateState, DebateTurn, Utterance
 from coterie_core.geometry import Vec3
-from coterie_core.language import RulesModel, estimate_tokens
 from coterie_core.resume import Resume
-from coterie_core.scene import SceneGraph
 from coterie_core.tasks import SubTask
+from coterie_llm import RulesModel, estimate_tokens
+from coterie_requests.common_sense import load_common_sense
+from coterie_requests.debate import DebateState, DebateTurn, Utterance
+from coterie_world.scene import SceneGraph
 from emos_planner.allocation.solver import assign
 from emos_planner.counting import CountingDecider
 from emos_planner.geometry.toolbox import Toolbox

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from coterie_core.language import (
+from coterie_llm import (
     Decider,
     Decision,
     Message,
@@ -25,7 +25,7 @@ from coterie_core.language import (
     build_model,
     extract_json,
 )
-from coterie_core.testing.endpoint import Endpoint
+from coterie_llm.testing.endpoint import Endpoint
 
 BATCH = 1000
 LABELS = [f"object {n}" for n in range(100)]

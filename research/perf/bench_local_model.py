@@ -23,7 +23,7 @@ from typing import Any
 
 import httpx2
 
-from coterie_core.language import (
+from coterie_llm import (
     Decider,
     LanguageModel,
     Message,
@@ -32,10 +32,10 @@ from coterie_core.language import (
     UsageMeter,
     build_model,
 )
-from coterie_core.language.dialect import Dialect
-from coterie_core.language.local import ensure_served
-from coterie_core.local_model.server import memory_mb
-from coterie_core.testing.endpoint import Endpoint
+from coterie_llm.dialect import Dialect
+from coterie_llm.local import ensure_served
+from coterie_llm.local_model.server import memory_mb
+from coterie_llm.testing.endpoint import Endpoint
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from research.bench.decision_samples import Sample, decision_samples
@@ -139,7 +139,7 @@ def main() -> None:
     parser.add_argument("--parallel", type=int, default=2, help="conversations at a time")
     parser.add_argument("--out", type=Path, help="file for the figures as JSON")
     given = parser.parse_args()
-    logging.getLogger("coterie_core.language").setLevel(logging.ERROR)  # the tables count it
+    logging.getLogger("coterie_llm").setLevel(logging.ERROR)  # the tables count it
     profile = ModelProfile(kind="local", timeout_s=300.0, parallel=given.parallel)
     begun = time.perf_counter()
     server = ensure_served(profile)

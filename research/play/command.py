@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.text import Text
 
 from coterie_cli.commands import run as run_command
-from coterie_core.language import Decider, LanguageError, build_decider, load_profile
+from coterie_llm import Decider, LanguageError, build_decider, load_profile
 from research.bench.reveca.methods import METHODS, WORLDS
 from research.play.page import PACE, PlayPage, Seat
 from research.play.record import PlayError, Record, new_file, read_record

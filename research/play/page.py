@@ -17,7 +17,8 @@ from aiohttp import WSMsgType, web
 
 from coterie_console.site import LONGEST, PageError, Site
 from coterie_console.text import plain
-from coterie_core.asking import (
+from coterie_llm import inline_data
+from coterie_requests.asking import (
     ANSWER_CHARS,
     NOBODY,
     QUESTION_CHARS,
@@ -25,7 +26,6 @@ from coterie_core.asking import (
     WordsQuestion,
     told_choice,
 )
-from coterie_core.language import inline_data
 from research.play.actions import choices
 from research.play.person import Choice, Person
 from research.play.record import QUESTIONS, SCALE, PlayError

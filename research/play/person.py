@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from coterie_console.text import plain
-from coterie_core.asking import WordsAnswer, WordsQuestion
 from coterie_core.cooperation import (
     Action,
     Briefing,
@@ -24,6 +23,7 @@ from coterie_core.cooperation import (
     Vocabulary,
     understand,
 )
+from coterie_requests.asking import WordsAnswer, WordsQuestion
 from reveca_agent.communication import Communicator
 from reveca_agent.memory import Memory
 from reveca_agent.observation import Observer

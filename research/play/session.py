@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from coterie_core.asking import NOBODY, Asking, WordsAnswer, WordsQuestion
 from coterie_core.cooperation import Action, Agent, Percept
-from coterie_core.language import Decider
+from coterie_llm import Decider
+from coterie_requests.asking import NOBODY, Asking, WordsAnswer, WordsQuestion
 from research.bench.reveca.baseline_coela import TextAgent
 from research.bench.reveca.episodes import record as measured
 from research.bench.reveca.methods import METHODS, WORLDS, World

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coterie_console.text import natural, plain
-from coterie_core.asking import WordsAnswer, WordsQuestion
+from coterie_requests.asking import WordsAnswer, WordsQuestion
 from research.play.actions import choices
 from research.play.person import Choice, Group, Person
 from research.play.record import QUESTIONS, SCALE, PlayError

@@ -1,7 +1,7 @@
 """How the objects of a map are searched, named and suggested while it is annotated."""
 
 from coterie_core.geometry import Box
-from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
+from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from research.annotate.objects import NO_LABEL, NO_ROOM, ObjectIndex
 from research.annotate.suggest import suggest
 

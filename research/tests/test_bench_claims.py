@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from coterie_core.geometry import Box
-from coterie_core.scene import LabelBelief, SceneObject
 from coterie_fixtures.two_floor_home import small_house, small_team
+from coterie_world.scene import LabelBelief, SceneObject
 from research.bench.claims.cases import DETECTORS, PRIORS, TEAMS, Case, _ambiguous, cases
 from research.bench.claims.run import run_case
 from research.bench.claims.tables import (

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from coterie_core.language import DECISIONS
-from coterie_core.language.decision import messages_for, schema_for
+from coterie_llm import DECISIONS
+from coterie_llm.decision import messages_for, schema_for
 from research.bench.decision_samples import decision_samples
 
 QUICK = tuple(name for name in DECISIONS if not name.startswith(("openeqa.", "emos.")))

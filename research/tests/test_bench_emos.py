@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from coterie_core.scene import SceneGraph
 from coterie_core.tasks import SubTask, Thing
-from coterie_core.team_map import TeamMap
+from coterie_world.scene import SceneGraph
+from coterie_world.team_map import TeamMap
 from emos_planner.counting import CountingDecider
 from emos_planner.leader.ablation import without_numbers
 from emos_planner.leader.briefing import body_text

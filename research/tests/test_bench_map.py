@@ -5,8 +5,8 @@ import pytest
 
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.geometry import Box
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_fixtures.map_score import compare
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from research.bench.mapping.bench import main, map_house
 from research.bench.mapping.errors import SensorErrors
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coterie_core.recording import RecordingError
+from coterie_world.recording import RecordingError
 from object_planner.ground import Grounder
 from object_planner.request import parse
 from research.bench.mapping.room import RoomErrors, map_room, measured

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from coterie_core.language import Decided, ModelProfile, build_decider
-from coterie_core.parsing import ParsedQuestion
+from coterie_llm import Decided, ModelProfile, build_decider
+from coterie_requests.parsing import ParsedQuestion
 from mele_explorer.answer_presence import PresenceReply
 from mele_explorer.choose_place import PlaceChoice
 from object_planner.plan import Plan

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from object_planner.workflows import Options
 from research.bench.objects.bench import main
 from research.bench.objects.data import ObjectData, ObjectMap, Query

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from coterie_core.ask_back import RequestState, settle
-from coterie_core.coverage import Coverage
-from coterie_core.detector_vocabulary import DetectorVocabulary, household_vocabulary
 from coterie_core.geometry import Box
-from coterie_core.language import Decider, RulesModel
-from coterie_core.scene import LabelBelief, Place, Receptacle, Room, SceneGraph, SceneObject
-from coterie_core.understanding import NotUnderstood
+from coterie_llm import Decider, RulesModel
+from coterie_requests.ask_back import RequestState, settle
+from coterie_requests.detector_vocabulary import DetectorVocabulary, household_vocabulary
+from coterie_requests.understanding import NotUnderstood
+from coterie_world.coverage import Coverage
+from coterie_world.scene import LabelBelief, Place, Receptacle, Room, SceneGraph, SceneObject
 from emos_planner.leader.asking_back import task_state
 from emos_planner.leader.understand import understand
 from object_planner.asking_back import find_settled

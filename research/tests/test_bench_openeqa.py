@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from coterie_core.household import load_household
-from coterie_core.language import ModelProfile
-from coterie_core.recording import RecordingWriter
-from coterie_core.testing.endpoint import Endpoint
+from coterie_llm import ModelProfile
+from coterie_llm.testing.endpoint import Endpoint
+from coterie_world.recording import RecordingWriter
 from openeqa_agent.understood import CATEGORIES
 from research.bench.openeqa.bench import Unit, main, run_unit, run_units
 from research.bench.openeqa.data import DataError, find_episode, load_open_eqa

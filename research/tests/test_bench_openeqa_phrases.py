@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from coterie_core.household import load_household, singulars
-from coterie_core.lexicon import cue_pattern, load_lexicon
+from coterie_requests.lexicon import cue_pattern, load_lexicon
 from research.bench.openeqa.phrases import load_phrases
 
 _EMPTY = frozenset(

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from coterie_core.cooperation import Facts, Note
-from coterie_core.language import ModelProfile
-from coterie_core.testing.endpoint import (
+from coterie_fixtures.oracle import question_of
+from coterie_llm import ModelProfile
+from coterie_llm.testing.endpoint import (
     BROKEN_CONTENT,
     BROKEN_JSON,
     Endpoint,
@@ -17,7 +18,6 @@ from coterie_core.testing.endpoint import (
     rate_limit,
     server_error,
 )
-from coterie_fixtures.oracle import question_of
 from research.bench.reveca.bench import main
 from research.bench.reveca.bodies import HouseholdOptions
 from research.bench.reveca.episodes import Answering, Job, play_all, run_one

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.ros
 pytest.importorskip("coterie_msgs")
 
 from coterie_core.cooperation import Metrics, Note, Send, Wait  # noqa: E402
-from coterie_core.language import ModelProfile  # noqa: E402
-from coterie_core.testing.endpoint import Endpoint, Hang  # noqa: E402
+from coterie_llm import ModelProfile  # noqa: E402
+from coterie_llm.testing.endpoint import Endpoint, Hang  # noqa: E402
 from research.bench.reveca.bench import main  # noqa: E402
 from research.bench.reveca.methods import make_world  # noqa: E402
 from research.bench.reveca.node import LockstepNode, NoTeam, Referee, make_nodes  # noqa: E402

@@ -8,7 +8,7 @@ import pytest
 from coterie_bringup.errors import CommandError
 from coterie_cli.tour.record import questions_of_house
 from coterie_core.geometry import Box
-from coterie_core.scene import LabelBelief, SceneObject
+from coterie_world.scene import LabelBelief, SceneObject
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import load_embodiment

@@ -12,8 +12,8 @@ import websockets
 from coterie_console.site import PageError
 from coterie_console.web import WebPage
 from coterie_core.geometry import Box
-from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject, save
 from coterie_fixtures.browser import Browser, chromium
+from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject, save
 from research.annotate.command import default_files, open_page
 from research.annotate.widgets import ButtonList, Row
 

@@ -8,11 +8,11 @@ import threading
 import aiohttp
 import pytest
 
-from coterie_core.asking import NOBODY, WordsQuestion
-from coterie_core.language import ModelProfile, build_decider, inline_data
-from coterie_core.testing.endpoint import Endpoint
 from coterie_fixtures.browser import Browser, chromium
 from coterie_fixtures.oracle import Oracle
+from coterie_llm import ModelProfile, build_decider, inline_data
+from coterie_llm.testing.endpoint import Endpoint
+from coterie_requests.asking import NOBODY, WordsQuestion
 from research.bench.reveca.bodies import HouseholdOptions
 from research.bench.reveca.household import HouseholdWorld
 from research.bench.reveca.methods import WORLDS

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from coterie_core.language import (
+from coterie_fixtures.oracle import Oracle, question_of, random_answerer
+from coterie_llm import (
     Decision,
     Message,
     ModelProfile,
@@ -17,8 +18,7 @@ from coterie_core.language import (
     as_data,
     build_decider,
 )
-from coterie_core.testing.endpoint import Endpoint
-from coterie_fixtures.oracle import Oracle, question_of, random_answerer
+from coterie_llm.testing.endpoint import Endpoint
 
 
 class Given(BaseModel):

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from coterie_core.debate import DebateState, DebateTurn, Utterance
-from coterie_core.language import request_for
-from coterie_core.language.dialect import Dialect
 from coterie_core.questions import Answer, Evidence, EvidenceKind, Question
 from coterie_fixtures.oracle import Oracle
+from coterie_llm import request_for
+from coterie_llm.dialect import Dialect
+from coterie_requests.debate import DebateState, DebateTurn, Utterance
 
 ASKED = Question("q", "kettle", "pantry")
 Told = tuple[str, bool, float, EvidenceKind]

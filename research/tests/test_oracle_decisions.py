@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from coterie_core.language import DECISIONS, Message, messages_for, request_for
-from coterie_core.language.decision import read_reply
-from coterie_core.language.dialect import Dialect
-from coterie_core.language.tokens import estimate_prompt
-from coterie_core.language.types import Reply
 from coterie_fixtures.oracle import Oracle
+from coterie_llm import DECISIONS, Message, messages_for, request_for
+from coterie_llm.decision import read_reply
+from coterie_llm.dialect import Dialect
+from coterie_llm.tokens import estimate_prompt
+from coterie_llm.types import Reply
 from research.bench.decision_samples import Sample, decision_samples
 
 PACKAGES = ("coela.", "mele.", "objects.", "openeqa.", "reveca.")

@@ -2,9 +2,9 @@
 
 import inspect
 
-from coterie_core.language import DECISIONS, Decision
 from coterie_fixtures.endless import endless
 from coterie_fixtures.oracle.answering import all_answers
+from coterie_llm import DECISIONS, Decision
 from research.bench.reveca import baseline_coela
 
 

@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 
 from coterie_core.household import load_household
-from coterie_core.lexicon import load_lexicon
+from coterie_requests.lexicon import load_lexicon
 
 HEADER = """\
 # word <tab> label:strength ... : what speaks of the use of a thing (strength in hundredths).

@@ -21,13 +21,13 @@ from pathlib import Path
 import yaml
 
 from coterie_core.household import load_household
-from coterie_core.understanding.english import is_english
+from coterie_requests.understanding.english import is_english
 from research.tools.derive_object_uses import _NO_THINGS, Dictionary, Entry, Profiles
 
 ROOT = Path(__file__).resolve().parents[2] / "ros2_ws" / "src"
 TABLES = (
     "coterie_core/coterie_core/data/household.yaml",
-    "coterie_core/coterie_core/data/objects.yaml",
+    "coterie_requests/coterie_requests/data/objects.yaml",
 )
 ASSOCIATIONS = "openeqa_agent/openeqa_agent/data/associations.tsv"
 TESTED, MOST_A_LABEL, HYPERNYMS = 200, 12, 3

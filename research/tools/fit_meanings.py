@@ -11,7 +11,7 @@ association of detections, is fitted to names of every other thing of the househ
 many pairs of one thing as of two, and tested on the names of the others, and on the 200 words with
 the labels that they are or are not. `same_*` is the fraction of pairs of one kind that is taken
 for one (`ALIKE` and more), `different_*` that of pairs of two kinds.
-`--write` puts the coefficients into `coterie_core/data/meaning.yaml`.
+`--write` puts the coefficients into `coterie_world/data/meaning.yaml`.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from sklearn.linear_model import LogisticRegression
 
 from coterie_core.embedding import cosine
 from coterie_core.household import load_household
-from coterie_core.likeness import ALIKE
-from coterie_core.meaning import EmbedderOptions, Meanings, load_embedder
+from coterie_world.likeness import ALIKE
+from coterie_world.meaning import EmbedderOptions, Meanings, load_embedder
 
 ROOT = Path(__file__).resolve().parents[2] / "ros2_ws" / "src"
 WORDS = ROOT.parents[1] / "research/bench/data/unlisted_words.tsv"
-FITTED = ROOT / "coterie_core/coterie_core/data/meaning.yaml"
+FITTED = ROOT / "coterie_world/coterie_world/data/meaning.yaml"
 MAP_LABELS, DRAWS, SEED = 60, 20, 0
 HEADER = """\
 # What a likeness of a word and a label is worth: logistic in the likeness of the nearest label and

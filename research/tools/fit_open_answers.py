@@ -19,7 +19,7 @@ import numpy as np
 import yaml
 from sklearn.isotonic import IsotonicRegression
 
-from coterie_core.language import Decider, RulesModel
+from coterie_llm import Decider, RulesModel
 from openeqa_agent.agents import AgentOptions, OpenAgent
 from openeqa_agent.calibration import kind_of
 from openeqa_agent.marking import rule_mark

@@ -18,9 +18,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from coterie_core.language import Decider, RulesModel
-from coterie_core.meaning import Meanings, local_meanings
-from coterie_core.scene import SceneGraph, from_json, to_json
+from coterie_llm import Decider, RulesModel
+from coterie_world.meaning import Meanings, local_meanings
+from coterie_world.scene import SceneGraph, from_json, to_json
 from object_planner.workflows import Options, Roles, plan_objects
 from research.bench.objects.data import load_data
 from research.bench.objects.run import score

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie_core.language import Decider, RulesModel
+from coterie_llm import Decider, RulesModel
 from openeqa_agent.agents import AgentOptions, OpenAgent
 from openeqa_agent.marking import rule_mark
 from openeqa_agent.question import parse_open

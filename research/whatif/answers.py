@@ -16,9 +16,9 @@ from cam_aggregator.store import ModelFileError, load_model
 from coterie_cli.rerun.kept import CannotReplay, KeptNodes
 from coterie_core.plain_data import schema_problems
 from coterie_core.questions import Answer, Evidence, FinalAnswer, Question
-from coterie_core.why import Record
-from coterie_core.why.words import line, mappings
 from coterie_core.yaml_checks import suggestion
+from coterie_safety.why import Record
+from coterie_safety.why.words import line, mappings
 
 _CLOSE = 1e-6
 """How near two confidences are that count as the same."""

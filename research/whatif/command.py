@@ -17,12 +17,12 @@ from coterie_bringup.kept_runs import KeptRun, choose_run
 from coterie_bringup.team_models import named_profile
 from coterie_cli.rerun.kept import CannotReplay, KeptNodes, kept_nodes
 from coterie_cli.rerun.tasks import TaskAgain, TaskEnd, check_repeats
-from coterie_core.language import ModelProfile
 from coterie_core.questions import FinalAnswer
-from coterie_core.why import Record, Story, read_story
-from coterie_core.why.explanation import NothingKept
-from coterie_core.why.finding import find
-from coterie_core.why.words import line, mappings
+from coterie_llm import ModelProfile
+from coterie_safety.why import Record, Story, read_story
+from coterie_safety.why.explanation import NothingKept
+from coterie_safety.why.finding import find
+from coterie_safety.why.words import line, mappings
 from research.whatif.answers import AnswerChange, AnswersAgain
 from research.whatif.decisions import ask_again
 from research.whatif.episodes import exploration_again, goal_again

@@ -21,11 +21,11 @@ from coterie_cli.rerun.worlds import (
     profile_of,
 )
 from coterie_core.cooperation import Goal, GoalError
-from coterie_core.language import ModelProfile, UsageMeter
-from coterie_core.permits.touched import skill_name
 from coterie_core.skills import Detect, NavigateTo, Place, Wait
-from coterie_core.why import Story
 from coterie_fixtures.house_team import Deed, HouseTeam, in_place
+from coterie_llm import ModelProfile, UsageMeter
+from coterie_safety.permits.touched import skill_name
+from coterie_safety.why import Story
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.simulator import WorldError
 from reveca_agent.agent import RevecaAgent

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coterie_cli.rerun.kept import CannotReplay
-from coterie_core.language import (
+from coterie_llm import (
     LanguageError,
     LanguageModel,
     Message,
@@ -18,8 +18,8 @@ from coterie_core.language import (
     build_model,
     extract_json,
 )
-from coterie_core.why import Record
-from coterie_core.why.words import line, mappings, reply_words
+from coterie_safety.why import Record
+from coterie_safety.why.words import line, mappings, reply_words
 
 _ROLES = ("system", "user", "assistant", "tool")
 _CUT = "… ("

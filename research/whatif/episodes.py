@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from coterie_cli.rerun.kept import CannotReplay, KeptNodes
-from coterie_core.language import ModelProfile
-from coterie_core.why import Record, Story
-from coterie_core.why.words import line
+from coterie_llm import ModelProfile
+from coterie_safety.why import Record, Story
+from coterie_safety.why.words import line
 from research.whatif.cooperation import (
     CooperationAgain,
     CooperationEnd,

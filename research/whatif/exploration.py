@@ -16,11 +16,11 @@ from coterie_cli.rerun.worlds import (
     decider_of,
     profile_of,
 )
-from coterie_core.language import ModelProfile
 from coterie_core.questions import FinalAnswer, LabelledQuestion
 from coterie_core.skills import NavigateTo, Skill, SkillRefused
-from coterie_core.why import Story
 from coterie_core.yaml_checks import suggestion
+from coterie_llm import ModelProfile
+from coterie_safety.why import Story
 from habitat_bridge.simulator import Simulator, WorldError
 from mele_explorer import ExplorerRun, QuestionBank
 from mele_explorer.explorer import Explorer, ExplorerLimits

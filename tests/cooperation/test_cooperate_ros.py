@@ -21,22 +21,22 @@ import reveca_agent.node as agent_node  # noqa: E402
 from coterie_cli.cooperate.record import CooperationRecord  # noqa: E402
 from coterie_cli.cooperate.watch import CooperationWatcher  # noqa: E402
 from coterie_cli.person import PersonAtTerminal  # noqa: E402
-from coterie_core.asking import MOST_QUESTIONS  # noqa: E402
 from coterie_core.cooperation import Goal, Note  # noqa: E402
 from coterie_core.geometry import Pose  # noqa: E402
 from coterie_core.household import load_household  # noqa: E402
-from coterie_core.language import ModelProfile  # noqa: E402
 from coterie_core.observation import Observation  # noqa: E402
-from coterie_core.scene import Room, SceneGraph  # noqa: E402
-from coterie_core.testing.endpoint import Endpoint  # noqa: E402
 from coterie_fixtures.oracle import Oracle  # noqa: E402
+from coterie_llm import ModelProfile  # noqa: E402
+from coterie_llm.testing.endpoint import Endpoint  # noqa: E402
 from coterie_msgs.action import Cooperate  # noqa: E402
 from coterie_msgs.msg import Observation as ObservationMsg  # noqa: E402
 from coterie_msgs.msg import Relation, SemanticMap, SubGoal, TeamMessage  # noqa: E402
+from coterie_requests.asking import MOST_QUESTIONS  # noqa: E402
 from coterie_ros import conversions  # noqa: E402
 from coterie_ros.conversions.cooperation import goal_to_msg  # noqa: E402
 from coterie_ros.conversions.notes import note_from_msg, note_to_msg  # noqa: E402
 from coterie_ros.qos import profile  # noqa: E402
+from coterie_world.scene import Room, SceneGraph  # noqa: E402
 from habitat_bridge.embedded.detector import DetectorNoise  # noqa: E402
 from habitat_bridge.embedded.world import EmbeddedWorld  # noqa: E402
 from habitat_bridge.house.generator import generate_house  # noqa: E402

@@ -129,7 +129,7 @@ def test_the_site_builds_strictly_and_loads_nothing_from_the_network(tmp_path, c
     assert docs_command.docs(only_build=True, out=tmp_path, port=8000) == 0, capfd.readouterr()
     home = (tmp_path / "index.html").read_text("utf-8")
     assert "Where to go" in home
-    assert (tmp_path / "api" / "coterie_core.language.html").is_file()
+    assert (tmp_path / "api" / "coterie_llm.html").is_file()
     assert "ImageDetections" in (tmp_path / "api" / "coterie_msgs.html").read_text("utf-8")
     mapper = (tmp_path / "packages" / "semantic_mapper.html").read_text("utf-8")
     picture = re.search(r'src="\.\./(diagrams/\w+\.svg)"', mapper)

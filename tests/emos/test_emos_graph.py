@@ -15,17 +15,17 @@ from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
 
 from coterie_core.tasks import RobotReport, Thing  # noqa: E402
-from coterie_core.why import (  # noqa: E402
+from coterie_msgs.action import ExecuteTask  # noqa: E402
+from coterie_msgs.msg import RobotStatus  # noqa: E402
+from coterie_ros.conversions.tasks import report_from_msg  # noqa: E402
+from coterie_ros.qos import profile  # noqa: E402
+from coterie_safety.why import (  # noqa: E402
     JournalSettings,
     close_journal,
     explain,
     open_journal,
     read_story,
 )
-from coterie_msgs.action import ExecuteTask  # noqa: E402
-from coterie_msgs.msg import RobotStatus  # noqa: E402
-from coterie_ros.conversions.tasks import report_from_msg  # noqa: E402
-from coterie_ros.qos import profile  # noqa: E402
 from emos_planner.leader.node import LeaderNode  # noqa: E402
 from emos_planner.robot.node import RobotNode  # noqa: E402
 from habitat_bridge.factory import make_world  # noqa: E402

@@ -22,10 +22,10 @@ PART = "a part of another conversion, which is tried"
 WORLDS = "test_habitat_scenes_broken.py and test_graph_files.py damage such data sets by hand"
 NOT_TRIED = {
     "cam_aggregator.store.load_model": "skops checks the types of a model that Coterie wrote",
-    "coterie_core.language.decision.read_reply": "tests of decisions give it damaged replies",
-    "coterie_core.language.openai_model.read_key": "a variable of the environment",
-    "coterie_core.meaning.embedders.load_embedder": "options of the team file, which is tried",
-    "coterie_core.why.reading.read_story": "a folder of lines that are tried one by one",
+    "coterie_llm.decision.read_reply": "tests of decisions give it damaged replies",
+    "coterie_llm.openai_model.read_key": "a variable of the environment",
+    "coterie_world.meaning.embedders.load_embedder": "options of the team file, which is tried",
+    "coterie_safety.why.reading.read_story": "a folder of lines that are tried one by one",
     "coterie_ros.conversions.cooperation.degrees_from_msg": PART,
     "coterie_ros.conversions.cooperation.goal_from_msg": PART,
     "coterie_ros.conversions.detections.labels_from_msg": "needs vision_msgs",

@@ -13,13 +13,13 @@ pytest.importorskip("moveit_msgs")
 from rclpy.action import ActionClient
 from std_srvs.srv import SetBool
 
-from coterie_core.making_way import WayRequest
 from coterie_core.tasks import SubTask, SubTaskState, Thing
 from coterie_fixtures.lab_rig import TEAM, LabRig
 from coterie_msgs.action import AskOpen, ExecuteTask
 from coterie_msgs.msg import Assignment, SemanticMap, TeamMessage
 from coterie_ros import conversions
 from coterie_ros.qos import profile
+from coterie_world.making_way import WayRequest
 from emos_planner.leader.node import LeaderNode
 from emos_planner.robot.node import RobotNode
 from habitat_bridge.prior import prior_map

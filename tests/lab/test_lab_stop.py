@@ -14,10 +14,10 @@ pytest.importorskip("moveit_msgs")
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from std_srvs.srv import SetBool, Trigger
 
-from coterie_core.permits import make_key, public_half
 from coterie_core.skills import MoveArmTo, NavigateTo, Outcome, Pick, Target
 from coterie_fixtures.lab_rig import TEAM, LabRig
 from coterie_ros.qos import profile
+from coterie_safety.permits import make_key, public_half
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 

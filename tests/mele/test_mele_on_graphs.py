@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from coterie_core.answers import EVIDENCE_KINDS, AnswerTable
 from coterie_core.embodiment import Embodiment
-from coterie_core.parsing import ParseQuestion, ParseState
+from coterie_requests.parsing import ParseQuestion, ParseState
 from habitat_bridge.graph import (
     WALKER,
     DetectorNoise,

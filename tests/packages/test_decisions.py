@@ -6,9 +6,9 @@ import pkgutil
 
 import pytest
 
-from coterie_core.language import DECISIONS, Decision
 from coterie_fixtures.endless import endless
 from coterie_fixtures.oracle.answering import all_answers
+from coterie_llm import DECISIONS, Decision
 
 PACKAGES = (
     "coterie_core",

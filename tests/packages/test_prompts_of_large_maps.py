@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from coterie_core.common_sense import HouseholdSense
 from coterie_core.cooperation import Briefing, Goal, HomeRoom, Spot, Thing, Walkways
 from coterie_core.geometry import Box, Pose
-from coterie_core.language import Decider, ModelProfile, build_decider
-from coterie_core.meaning import EmbedderOptions, Meanings, label_relevance, load_embedder
 from coterie_core.observation import Detection, Observation, RoomView
 from coterie_core.questions import Question
-from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject, rooms_text
-from coterie_core.testing.endpoint import Endpoint
-from coterie_core.understanding import NotUnderstood
 from coterie_fixtures.two_floor_home import small_house, small_team
+from coterie_llm import Decider, ModelProfile, build_decider
+from coterie_llm.testing.endpoint import Endpoint
+from coterie_requests.common_sense import HouseholdSense
+from coterie_requests.understanding import NotUnderstood
+from coterie_world.meaning import EmbedderOptions, Meanings, label_relevance, load_embedder
+from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject, rooms_text
 from emos_planner.leader.leader import Leader
 from emos_planner.team import LocalChannel
 from mele_explorer.answering import Answerer

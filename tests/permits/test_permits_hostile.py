@@ -18,22 +18,11 @@ from std_msgs.msg import Bool, String  # noqa: E402
 
 from coterie_core.embodiment import Embodiment  # noqa: E402
 from coterie_core.geometry import Box  # noqa: E402
-from coterie_core.ledger import check, entries  # noqa: E402
-from coterie_core.permits import (  # noqa: E402
-    Decision,
-    Permits,
-    RobotPermits,
-    answered,
-    load_key,
-    make_key,
-    public_half,
-)
-from coterie_core.scene import LabelBelief, SceneObject  # noqa: E402
 from coterie_core.skills import Outcome  # noqa: E402
-from coterie_core.testing.endpoint import Endpoint  # noqa: E402
 from coterie_fixtures.hostile_texts import HOSTILE  # noqa: E402
 from coterie_fixtures.oracle.answering import Oracle  # noqa: E402
 from coterie_fixtures.tiny_house import tiny_house  # noqa: E402
+from coterie_llm.testing.endpoint import Endpoint  # noqa: E402
 from coterie_msgs.action import ExecuteTask, Manipulate, NavigateTo  # noqa: E402
 from coterie_msgs.msg import DiscussionTurn, PermitRequests, SemanticMap  # noqa: E402
 from coterie_msgs.srv import AnswerPermit, AskInWords  # noqa: E402
@@ -47,6 +36,17 @@ from coterie_ros.conversions.permits import (  # noqa: E402
 )
 from coterie_ros.permit_client import PermitClient  # noqa: E402
 from coterie_ros.qos import profile  # noqa: E402
+from coterie_safety.ledger import check, entries  # noqa: E402
+from coterie_safety.permits import (  # noqa: E402
+    Decision,
+    Permits,
+    RobotPermits,
+    answered,
+    load_key,
+    make_key,
+    public_half,
+)
+from coterie_world.scene import LabelBelief, SceneObject  # noqa: E402
 from emos_planner.leader.node import LeaderNode  # noqa: E402
 from emos_planner.robot.node import RobotNode  # noqa: E402
 from habitat_bridge.embedded.world import EmbeddedWorld  # noqa: E402

@@ -21,13 +21,15 @@ from coterie_bringup.team import Team, load_team, parse_team
 from coterie_core.cooperation.goals import GoalError, SubGoal
 from coterie_core.embodiment import Arm, Embodiment
 from coterie_core.geometry import Box
-from coterie_core.language import LanguageError, Message, ModelRequest
-from coterie_core.language.cassette import Recording, ReplayModel
-from coterie_core.language.types import LanguageModel, Reply
 from coterie_core.plain_data import shorten
-from coterie_core.recording import RecordingError, open_recording
 from coterie_core.resume import Resume
-from coterie_core.scene import (
+from coterie_core.yaml_marks import FileProblem
+from coterie_fixtures.fuzzing.inputs import broken_text, mutated, paths_of
+from coterie_llm import LanguageError, Message, ModelRequest
+from coterie_llm.cassette import Recording, ReplayModel
+from coterie_llm.types import LanguageModel, Reply
+from coterie_world.recording import RecordingError, open_recording
+from coterie_world.scene import (
     Connection,
     Floor,
     LabelBelief,
@@ -42,9 +44,7 @@ from coterie_core.scene import (
     rooms_text,
     to_json,
 )
-from coterie_core.scene.voxeland import from_voxeland, to_voxeland
-from coterie_core.yaml_marks import FileProblem
-from coterie_fixtures.fuzzing.inputs import broken_text, mutated, paths_of
+from coterie_world.scene.voxeland import from_voxeland, to_voxeland
 from habitat_bridge.embedded.occupancy import Occupancy
 from habitat_bridge.house.export import house_from_json, house_to_json
 from habitat_bridge.house.generator import generate_house

@@ -38,7 +38,7 @@ async def test_what_was_moved_counts_for_questions_and_after_the_leaders_death(
     from coterie_cli.do.record import TaskRecord
     from coterie_cli.do.watch import watching
     from coterie_core.questions import OpenAnswer, Question
-    from coterie_core.team_memory import load_memory
+    from coterie_world.team_memory import load_memory
 
     team = parse_team(TEAM)
     with prepared(team, domain=ros_domain) as started:

@@ -12,9 +12,9 @@ from cam_aggregator.registry import aggregator_names, make_aggregator
 from coterie_core.answers import AnswerTable
 from coterie_core.confidence import load_confidence
 from coterie_core.conformal import LEARNED_FROM, LEVELS, Thresholds
-from coterie_core.coverage import PLAUSIBLE, likely_in
-from coterie_core.detector_vocabulary import household_vocabulary
-from coterie_core.scene import Room
+from coterie_requests.detector_vocabulary import household_vocabulary
+from coterie_world.coverage import PLAUSIBLE, likely_in
+from coterie_world.scene import Room
 from research.bench.askback.open_answers import open_answers
 from research.bench.askback.situation import Situation, explored
 from research.bench.askback.told import Told

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from coterie_core.coverage import WELL
-from coterie_core.detector_vocabulary import household_vocabulary
 from coterie_core.household import load_household, plural
+from coterie_requests.detector_vocabulary import household_vocabulary
+from coterie_world.coverage import WELL
 from research.bench.askback.situation import Situation
 from research.bench.askback.templates import KIND_OF, NO_ROOMS, SENTENCES, Command, Part
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from coterie_core.ask_back import Judgement, RequestState, settle
-from coterie_core.detector_vocabulary import DetectorVocabulary, household_vocabulary
-from coterie_core.language import Decider, RulesModel
-from coterie_core.understanding import NotUnderstood
+from coterie_llm import Decider, RulesModel
+from coterie_requests.ask_back import Judgement, RequestState, settle
+from coterie_requests.detector_vocabulary import DetectorVocabulary, household_vocabulary
+from coterie_requests.understanding import NotUnderstood
 from emos_planner.leader.asking_back import task_state
 from emos_planner.leader.understand import understand
 from object_planner.asking_back import find_settled

@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from coterie_core.detections import ImageDetection
-from coterie_core.detector_vocabulary import household_vocabulary
-from coterie_core.language import Decider, RulesModel
-from coterie_core.scene import SceneGraph
-from coterie_core.scene.regions import Regions
+from coterie_llm import Decider, RulesModel
+from coterie_requests.detector_vocabulary import household_vocabulary
+from coterie_world.scene import SceneGraph
+from coterie_world.scene.regions import Regions
 from openeqa_agent.agents import OpenAgent
 from openeqa_agent.judge import rule_mark
 from research.bench.askback.told import Told

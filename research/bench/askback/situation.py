@@ -7,11 +7,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from coterie_core.coverage import Coverage, PlacesSeen
 from coterie_core.household import load_household
 from coterie_core.observation import Observation
-from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.team_memory import TeamMemory
+from coterie_world.coverage import Coverage, PlacesSeen
+from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.team_memory import TeamMemory
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.prior import prior_map

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from coterie_core.answers import EVIDENCE_KINDS, AnswerTable, BoolArray, FloatArray, IntArray
-from coterie_core.common_sense import load_common_sense
 from coterie_core.confidence import ConfidenceModel
 from coterie_core.questions import LabelledQuestion
+from coterie_requests.common_sense import load_common_sense
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.graph import WALKER, list_scans, load_graph_world
 from habitat_bridge.house.generator import generate_house

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from coterie_core.household import load_household, plural
-from coterie_core.scene import SceneGraph, SceneObject
+from coterie_world.scene import SceneGraph, SceneObject
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.house.house import House

@@ -9,10 +9,10 @@ from typing import Any
 
 from coterie_core.household import load_household
 from coterie_core.resume import Resume
-from coterie_core.scene import SceneGraph
-from coterie_core.sightings import SAME
-from coterie_core.team_map import TeamMap
-from coterie_core.understanding import NotUnderstood
+from coterie_requests.understanding import NotUnderstood
+from coterie_world.scene import SceneGraph
+from coterie_world.sightings import SAME
+from coterie_world.team_map import TeamMap
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import RobotAgent

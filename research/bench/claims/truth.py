@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from coterie_core.geometry import Box
 from coterie_core.household import load_household
 from coterie_core.resume import Resume
-from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.sightings import kind_of
-from coterie_core.surfaces import free_points
 from coterie_core.tasks import SubTask, Thing
+from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.sightings import kind_of
+from coterie_world.surfaces import free_points
 from emos_planner.geometry.things import surfaces_of
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.searches import LOOKED_OVER, Searches

@@ -24,9 +24,9 @@ from rich.progress import (
 
 from coterie_cli.commands import run as run_command
 from coterie_cli.tables import print_whole
-from coterie_core.language import LanguageError, load_profile
-from coterie_core.language.local import ensure_served
 from coterie_core.resume_text import ResumeFormat
+from coterie_llm import LanguageError, load_profile
+from coterie_llm.local import ensure_served
 from habitat_bridge.factory import NoiseLevel
 from habitat_bridge.prior import PriorMap
 from research.bench.common.records import write_csv, write_json

@@ -21,10 +21,10 @@ from coterie_core.files import write_atomically
 from coterie_core.geometry import Vec3
 from coterie_core.plain_data import schema_problems
 from coterie_core.resume import Resume
-from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.sightings import as_thing
 from coterie_core.tasks import Predicate, SubTask, SubTaskKind
 from coterie_description import overrides_path, urdf_path
+from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.sightings import as_thing
 from emos_planner.geometry.toolbox import Toolbox
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld

@@ -13,8 +13,8 @@ from unified_planning.model import Fluent, Object, Problem
 from unified_planning.shortcuts import And, BoolType, Or, UserType, get_environment
 
 from coterie_core.resume import Resume
-from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate
+from coterie_world.scene import SceneGraph
 from emos_planner.geometry.goals import holds
 from emos_planner.geometry.things import Catalog
 from research.bench.emos.episodes import Episode

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from coterie_core.language import ModelProfile
 from coterie_core.resume_text import ResumeFormat
+from coterie_llm import ModelProfile
 from habitat_bridge.factory import NoiseLevel
 from habitat_bridge.prior import PriorMap
 from research.bench.common.processes import spread

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from coterie_core.language import Decider, ModelProfile, UsageMeter, build_model
 from coterie_core.resume import Resume
 from coterie_core.resume_text import ResumeFormat
-from coterie_core.scene import SceneGraph
 from coterie_core.skills import Skill, SkillRefused, SkillResult
 from coterie_core.tasks import SubTask
-from coterie_core.team_map import TeamMap
-from coterie_core.understanding import NotUnderstood
+from coterie_llm import Decider, ModelProfile, UsageMeter, build_model
+from coterie_requests.understanding import NotUnderstood
+from coterie_world.scene import SceneGraph
+from coterie_world.team_map import TeamMap
 from emos_planner.counting import CountingDecider
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.leader import Leader

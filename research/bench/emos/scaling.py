@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from coterie_core.resume_text import ResumeFormat
-from coterie_core.scene import SceneGraph
-from coterie_core.sightings import as_thing
 from coterie_core.tasks import Predicate, SubTask
+from coterie_world.scene import SceneGraph
+from coterie_world.sightings import as_thing
 from emos_planner.geometry.toolbox import Toolbox
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house

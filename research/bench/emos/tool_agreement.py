@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.resume import Resume
-from coterie_core.scene import SceneObject
 from coterie_core.skills import NavigateTo, Open, Pick, Place, Target
 from coterie_core.tasks import Obstacle, SubTask, SubTaskKind, Thing
+from coterie_world.scene import SceneObject
 from emos_planner.geometry.results import Estimate
 from emos_planner.geometry.toolbox import Toolbox
 from habitat_bridge.embedded.body import Body, SkillFailed

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from coterie_core.colors import color_name
 from coterie_core.household import load_household
-from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.tasks import Predicate
+from coterie_world.scene import SceneGraph, SceneObject
 
 VERBS = {
     "robot_at_object": "go to {object}",

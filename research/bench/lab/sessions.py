@@ -25,11 +25,11 @@ from coterie_cli.do.watch import watching
 from coterie_cli.tour.map_watch import MapWatch
 from coterie_cli.tour.record import Asked
 from coterie_core.observation import Observation
-from coterie_core.permits import Permits
 from coterie_core.questions import Question
-from coterie_core.scene import SceneGraph
 from coterie_core.tasks import SubTaskState
 from coterie_ros.clients import GoalRejected, NoAnswer
+from coterie_safety.permits import Permits
+from coterie_world.scene import SceneGraph
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import RoomOutline, WorldSpec, make_world
 from research.bench.lab.works import (

@@ -17,9 +17,9 @@ from coterie_cli.tour.record import Asked, questions_of_house
 from coterie_core.cooperation import Goal
 from coterie_core.geometry import Box
 from coterie_core.questions import LabelledQuestion
-from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.surfaces import free_points
-from coterie_core.understanding.vocabulary import Vocabulary
+from coterie_requests.understanding.vocabulary import Vocabulary
+from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.surfaces import free_points
 from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.world import EmbeddedWorld
 from research.bench.skills.tasks import fetches

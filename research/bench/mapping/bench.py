@@ -21,12 +21,12 @@ from coterie_cli.tables import print_whole
 from coterie_core.detections import RgbdFrame
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.household import load_household
-from coterie_core.meaning import EmbedderError, Meanings, local_meanings
-from coterie_core.recording import RecordingError
-from coterie_core.scene import SceneGraph
-from coterie_core.scene.regions import Regions
 from coterie_core.skills import NavigateTo
 from coterie_fixtures.map_score import compare
+from coterie_world.meaning import EmbedderError, Meanings, local_meanings
+from coterie_world.recording import RecordingError
+from coterie_world.scene import SceneGraph
+from coterie_world.scene.regions import Regions
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import NoiseLevel

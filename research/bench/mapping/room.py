@@ -24,8 +24,8 @@ from shapely import Point, Polygon, contains_xy
 
 from coterie_cli.tables import print_whole
 from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_core.recording import RecordingError
-from coterie_core.scene import SceneGraph, SceneObject
+from coterie_world.recording import RecordingError
+from coterie_world.scene import SceneGraph, SceneObject
 from semantic_mapper.mapper import SemanticMapper
 from semantic_mapper.options import MapperOptions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from coterie_core.scene import SceneGraph
+from coterie_world.scene import SceneGraph
 from research.bench.emos.episodes import Family
 from research.bench.openeqa.tour import make_tour
 from research.bench.openeqa.world import Home

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from coterie_cli.tables import print_whole
-from coterie_core.language import DECISIONS
+from coterie_llm import DECISIONS
 from research.bench.common.intervals import mean_interval, spread
 
 Records = Sequence[Mapping[str, Any]]

@@ -7,14 +7,14 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coterie_core.common_sense import load_common_sense
-from coterie_core.debate import LocalSpeaker, debate
-from coterie_core.detector_vocabulary import DetectorVocabulary
-from coterie_core.language import Decider, ModelProfile, UsageMeter, build_decider
-from coterie_core.meaning import label_relevance
-from coterie_core.parsing import NotAQuestion, understand
 from coterie_core.questions import Answer, LabelledQuestion
-from coterie_core.scene import SceneGraph, rooms_text
+from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider
+from coterie_requests.common_sense import load_common_sense
+from coterie_requests.debate import LocalSpeaker, debate
+from coterie_requests.detector_vocabulary import DetectorVocabulary
+from coterie_requests.parsing import NotAQuestion, understand
+from coterie_world.meaning import label_relevance
+from coterie_world.scene import SceneGraph, rooms_text
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from coterie_cli.commands import run as run_command
-from coterie_core.language import Decider, LanguageError, build_decider, load_profile
+from coterie_llm import Decider, LanguageError, build_decider, load_profile
 from object_planner.ground import Mode
 from object_planner.workflows import METHODS, Method, Options
 from research.bench.common.records import write_csv, write_json

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from coterie_core.scene import SceneError, SceneGraph
-from coterie_core.scene.voxeland import load_voxeland
 from coterie_core.yaml_marks import FileProblem, load_marked, read_text
+from coterie_world.scene import SceneError, SceneGraph
+from coterie_world.scene.voxeland import load_voxeland
 from object_planner.request import parse
 
 QueryType = Literal["descriptive", "affordance", "negation"]

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from coterie_core.files import write_atomically
-from coterie_core.language import Decider, RulesModel
+from coterie_llm import Decider, RulesModel
 from object_planner.plan import PlanObjects
 from object_planner.workflows import METHODS, Method, Options, Roles, plan_objects
 from research.bench.common.code_digest import code_digest

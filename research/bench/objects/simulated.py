@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from coterie_cli.tables import print_whole
-from coterie_core.language import ModelProfile, build_decider
+from coterie_llm import ModelProfile, build_decider
 from object_planner.workflows import Method, Options
 from research.bench.common.records import write_csv, write_json
 from research.bench.objects.data import ObjectData
@@ -70,7 +70,7 @@ def run_simulated(
 @contextmanager
 def _without_warnings() -> Iterator[None]:
     """Answers that fail their checks are what is wanted here; the tables count them."""
-    log = logging.getLogger("coterie_core.language")
+    log = logging.getLogger("coterie_llm")
     before = log.level
     log.setLevel(logging.ERROR)
     try:

@@ -26,7 +26,7 @@ from rich.progress import (
 
 from coterie_cli.commands import run as run_command
 from coterie_core.files import write_atomically
-from coterie_core.language import LanguageError, build_model, load_profile
+from coterie_llm import LanguageError, build_model, load_profile
 from habitat_bridge.factory import NoiseLevel
 from openeqa_agent.agents import METHODS
 from openeqa_agent.judge_official import OfficialPrompts

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from coterie_core.language import (
+from coterie_core.skills import Outcome, SkillResult
+from coterie_llm import (
     Decider,
     Decision,
     LanguageModel,
@@ -18,9 +19,8 @@ from coterie_core.language import (
     UsageMeter,
     build_decider,
 )
-from coterie_core.recording import Recording
-from coterie_core.scene import SceneGraph
-from coterie_core.skills import Outcome, SkillResult
+from coterie_world.recording import Recording
+from coterie_world.scene import SceneGraph
 from habitat_bridge.embedded.navigation import NoWay
 from habitat_bridge.factory import NoiseLevel
 from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent

@@ -15,9 +15,9 @@ from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import Pose, Vec3, wrap_angle
 from coterie_core.household import load_household
 from coterie_core.observation import Observation, RoomView
-from coterie_core.scene import SceneGraph
-from coterie_core.scene.regions import Regions
 from coterie_core.skills import LookAround, NavigateTo
+from coterie_world.scene import SceneGraph
+from coterie_world.scene.regions import Regions
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.navigation import BodySpace
 from habitat_bridge.embedded.world import EmbeddedWorld

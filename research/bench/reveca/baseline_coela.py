@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
 
-from coterie_core.asking import Asking
 from coterie_core.cooperation import (
     Action,
     Briefing,
@@ -27,7 +26,7 @@ from coterie_core.cooperation import (
     Whereabouts,
     compose,
 )
-from coterie_core.language import (
+from coterie_llm import (
     CheckFailed,
     Decider,
     Decision,
@@ -37,6 +36,7 @@ from coterie_core.language import (
     as_data,
     neutral_order,
 )
+from coterie_requests.asking import Asking
 from research.bench.reveca.baseline_common import BaselineAgent
 from reveca_agent.communication import Communicator, looked, searched
 from reveca_agent.entries import thing_text

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from coterie_cli.commands import run as run_command
-from coterie_core.language import LanguageError, load_profile
+from coterie_llm import LanguageError, load_profile
 from research.bench.common.records import write_csv, write_json
 from research.bench.reveca import hypothesis_tests as claims
 from research.bench.reveca.bodies import NAMES

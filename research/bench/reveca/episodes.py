@@ -16,7 +16,7 @@ import joblib
 
 from coterie_core.cooperation import Metrics, run_episode
 from coterie_core.files import write_atomically
-from coterie_core.language import (
+from coterie_llm import (
     Decider,
     LanguageModel,
     ModelProfile,

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from coterie_core.language import Decider, Decision, RulesModel
-from coterie_core.language.decision import Decided, decide_by_rule
-from coterie_core.language.types import Usage
+from coterie_llm import Decider, Decision, RulesModel
+from coterie_llm.decision import Decided, decide_by_rule
+from coterie_llm.types import Usage
 from research.bench.reveca.baseline_coela import ActOrSpeak, TurnReply
 from reveca_agent.planning import ChoosePlan, PlanChoice
 from reveca_agent.relevance import RateRelevance, Rating, Ratings

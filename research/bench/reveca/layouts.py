@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from coterie_core.cooperation import Goal, Spot, SubGoal, Thing, Walkways
-from coterie_core.lexicon import load_lexicon
+from coterie_requests.lexicon import load_lexicon
 from research.bench.reveca.homes import Home, generated_home
 from research.bench.reveca.rebuilding import rebuilt
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie_core.cooperation import Agent
-from coterie_core.language import Decider
+from coterie_llm import Decider
 from research.bench.reveca.baseline_coela import SEEN, TextAgent
 from research.bench.reveca.baseline_common import BASE
 from research.bench.reveca.baseline_mhp import TreeAgent

@@ -9,11 +9,11 @@ from typing import Literal
 
 import numpy as np
 
-from coterie_core.free_space.floor_graph import Mask
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.observation import Observation
 from coterie_core.skills import NavigateTo
 from coterie_fixtures.sensed_house import BODY, SensedHouse
+from coterie_world.free_space.floor_graph import Mask
 from mele_explorer.explorer import Explorer, ExplorerLimits
 from robot_adapters.sensing.observer import Observer, SensingSettings
 

@@ -12,8 +12,8 @@ import numpy as np
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Vec3
 from coterie_core.observation import Detection
-from coterie_core.scene import SceneObject
 from coterie_core.skills import LookAround, NavigateTo, Pick, Place, Skill, Target
+from coterie_world.scene import SceneObject
 from habitat_bridge.embedded.world import EmbeddedWorld
 
 Kind = Literal["drive", "look", "fetch"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 
 from coterie_core.questions import Answer, FinalAnswer, Question, is_guess
-from coterie_core.why import note
+from coterie_safety.why import note
 
 
 @dataclass(slots=True)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from statistics import fmean
 
 from coterie_core.confidence import log_odds, observed_shift, probability
-from coterie_core.permanence import FALSE_REPORT_PROBABILITY
 from coterie_core.questions import Answer, FinalAnswer
+from coterie_world.permanence import FALSE_REPORT_PROBABILITY
 
 LEAST_SHARE = 0.5
 """Share of the robots that tell of a move, from which on it counts: one alone may be wrong."""

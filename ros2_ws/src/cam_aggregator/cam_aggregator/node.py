@@ -20,9 +20,6 @@ from cam_aggregator.labels import Labels, few_labels
 from cam_aggregator.moved import after_moves
 from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
 from cam_aggregator.store import ModelFileError, load_model, save_model
-from coterie_core.ask_back import judged_answers
-from coterie_core.debate import ROUNDS, Speaker, Utterance, debate
-from coterie_core.parsing import NotAQuestion, question_kind, understand
 from coterie_core.questions import Answer, FinalAnswer, Question
 from coterie_core.waiting import in_time
 from coterie_msgs.action import AskOpen, AskTeam
@@ -30,6 +27,9 @@ from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import AskProgress, DiscussionTurn, Label
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
+from coterie_requests.ask_back import judged_answers
+from coterie_requests.debate import ROUNDS, Speaker, Utterance, debate
+from coterie_requests.parsing import NotAQuestion, question_kind, understand
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer

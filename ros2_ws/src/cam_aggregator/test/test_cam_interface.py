@@ -13,8 +13,8 @@ from cam_aggregator.label_free import DawidSkeneAggregator
 from cam_aggregator.registry import aggregator_names, make_aggregator, register
 from cam_aggregator.votes import ConfidenceWeightedVote, MajorityVote
 from coterie_core.answers import AnswerTable
-from coterie_core.parsing import unknown_room
 from coterie_core.questions import Answer, Evidence, LabelledQuestion, Question, is_guess
+from coterie_requests.parsing import unknown_room
 
 ASKED = Question("q1", "mug", "kitchen")
 TEAM = ("a", "b", "c")

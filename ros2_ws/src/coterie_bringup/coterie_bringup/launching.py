@@ -39,9 +39,9 @@ from coterie_bringup.security.enforcing import (
 from coterie_bringup.team import Team, load_team, with_namespace
 from coterie_bringup.team_models import local_servers, server_environment
 from coterie_bringup.trust import require_trust
-from coterie_core.language.local import LocalServer
-from coterie_core.permits import make_key
 from coterie_core.yaml_checks import suggestion
+from coterie_llm.local import LocalServer
+from coterie_safety.permits import make_key
 
 DEAF_AT_FIRST = "env --ignore-signal=INT"
 """Prefix of a command: SIGINT is ignored until the node handles it, not while it imports."""

@@ -20,9 +20,9 @@ from coterie_bringup.team_sections import (
     PlannerSpec,
 )
 from coterie_core.conformal import LEARNED_FROM, load_conformal
-from coterie_core.detector_vocabulary import STRUCTURE, household_vocabulary
-from coterie_core.meaning import EmbedderOptions
-from coterie_core.permits import Permits, public_half
+from coterie_requests.detector_vocabulary import STRUCTURE, household_vocabulary
+from coterie_safety.permits import Permits, public_half
+from coterie_world.meaning import EmbedderOptions
 from robot_adapters.settings import AdapterSettings
 
 

@@ -29,7 +29,7 @@ from coterie_bringup.processes import ProcessSpec, dds_environment, discovery_en
 from coterie_bringup.security.enforcing import secured
 from coterie_bringup.team import Team
 from coterie_bringup.team_robots import RobotSpec
-from coterie_core.why import ENVIRONMENT, JournalSettings
+from coterie_safety.why import ENVIRONMENT, JournalSettings
 
 MOST_EXPLORER_PROCESSES = 4
 """Robots share processes beyond this, unless the team file says how many go into one."""

@@ -29,7 +29,7 @@ from coterie_bringup.supervisor import Event, Supervisor
 from coterie_bringup.team import Team
 from coterie_bringup.team_models import local_servers, server_environment, server_programs
 from coterie_bringup.trust import require_trust
-from coterie_core.permits import make_key
+from coterie_safety.permits import make_key
 
 
 @dataclass(frozen=True, slots=True)

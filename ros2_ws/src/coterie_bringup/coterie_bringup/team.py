@@ -39,13 +39,13 @@ from coterie_bringup.team_sections import (
     QuestionsSpec,
     WhySpec,
 )
-from coterie_core.guard import Limits, RobotLimits
-from coterie_core.language import ModelProfile
-from coterie_core.language.profile import BUILT_IN
-from coterie_core.meaning import EmbedderOptions
-from coterie_core.permits import Permits, RobotPermits
 from coterie_core.yaml_checks import check
 from coterie_core.yaml_marks import FileProblem, Problem, load_marked, read_text
+from coterie_llm import ModelProfile
+from coterie_llm.profile import BUILT_IN
+from coterie_safety.guard import Limits, RobotLimits
+from coterie_safety.permits import Permits, RobotPermits
+from coterie_world.meaning import EmbedderOptions
 from habitat_bridge.factory import WorldSpec
 
 

@@ -17,10 +17,8 @@ from std_srvs.srv import Trigger
 
 from coterie_bringup.spinning import spinning
 from coterie_bringup.team_sections import ExplorationSpec
-from coterie_core.ask_back import Judgement
 from coterie_core.observation import Observation
 from coterie_core.questions import Answer, FinalAnswer, OpenAnswer, Question, is_guess
-from coterie_core.scene import SceneGraph
 from coterie_core.waiting import in_time
 from coterie_msgs.action import AskOpen, AskTeam, ExecuteTask, Explore, NavigateTo
 from coterie_msgs.msg import Answer as AnswerMsg
@@ -29,11 +27,13 @@ from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.srv import GetSemanticMap, QueryObjects
+from coterie_requests.ask_back import Judgement
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, NoAnswer, ServiceClient
 from coterie_ros.conversions.judgement import judgement_from_msg
 from coterie_ros.parameters import Parameters
+from coterie_world.scene import SceneGraph
 
 T = TypeVar("T")
 

@@ -14,11 +14,11 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.processes import ProcessSpec
 from coterie_bringup.resources import clone_of
 from coterie_bringup.team import Team
-from coterie_core.language import ModelProfile, load_profile
-from coterie_core.language.local import LocalServer, announced, identity_of, running, server_for
-from coterie_core.language.profile import BUILT_IN
-from coterie_core.local_model.files import SETUP, installed
 from coterie_core.yaml_checks import suggestion
+from coterie_llm import ModelProfile, load_profile
+from coterie_llm.local import LocalServer, announced, identity_of, running, server_for
+from coterie_llm.local_model.files import SETUP, installed
+from coterie_llm.profile import BUILT_IN
 
 _SECTIONS = ("leader", "planner", "open_questions")
 _FILES = (".yaml", ".yml")

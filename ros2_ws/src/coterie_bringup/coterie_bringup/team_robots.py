@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from coterie_core.guard import Limits
-from coterie_core.permits import Permits
 from coterie_core.yaml_checks import shown, suggestion
+from coterie_safety.guard import Limits
+from coterie_safety.permits import Permits
 from habitat_bridge.robots import EMBODIMENTS
 from robot_adapters.settings import AdapterSettings
 

@@ -19,7 +19,7 @@ from pydantic import (
 from coterie_bringup.team_checks import MAX_ROBOTS
 from coterie_bringup.team_robots import RobotName, Section
 from coterie_core.cooperation import SubGoal
-from coterie_core.meaning import EmbedderOptions
+from coterie_world.meaning import EmbedderOptions
 
 Method = Literal[
     "majority_vote",

@@ -22,8 +22,8 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped
 from coterie_bringup.team import Team
 from coterie_core.files import write_atomically
-from coterie_core.language.endpoint_settings import in_clear, is_local
 from coterie_core.plain_data import shorten
+from coterie_llm.endpoint_settings import in_clear, is_local
 
 ActKind = Literal["runs", "sends", "reads", "writes"]
 

@@ -24,10 +24,10 @@ from coterie_bringup.team_models import (
     with_model,
 )
 from coterie_bringup.trust import acts
-from coterie_core.language import ModelProfile
-from coterie_core.language.local import SERVERS_VARIABLE, running
-from coterie_core.local_model import files
 from coterie_core.yaml_marks import FileProblem
+from coterie_llm import ModelProfile
+from coterie_llm.local import SERVERS_VARIABLE, running
+from coterie_llm.local_model import files
 
 WORKERS = """\
 world: {kind: embedded, seed: 7}
@@ -60,7 +60,7 @@ def test_one_server_for_all_robots_that_think_with_the_same_file(team: Team) -> 
     servers = local_servers(plan(team))
     assert list(servers) == ["model"]
     command = servers["model"].arguments
-    assert command[:3] == (sys.executable, "-m", "coterie_core.local_model.server")
+    assert command[:3] == (sys.executable, "-m", "coterie_llm.local_model.server")
     assert command[command.index("--file") + 1] == str(team.resolve("weak.gguf"))
     assert command[command.index("--threads") + 1] == "1"
     assert servers["model"].key not in " ".join(command)  # anybody can read command lines

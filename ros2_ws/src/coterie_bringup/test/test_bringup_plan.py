@@ -27,10 +27,10 @@ from coterie_bringup.resources import (
     roots,
 )
 from coterie_bringup.team import parse_team
-from coterie_core.language.local import SERVERS_VARIABLE
-from coterie_core.local_model import files
-from coterie_core.local_model.server import KEY_VARIABLE
 from coterie_core.yaml_marks import FileProblem
+from coterie_llm.local import SERVERS_VARIABLE
+from coterie_llm.local_model import files
+from coterie_llm.local_model.server import KEY_VARIABLE
 from habitat_bridge.roster import RobotSpec, read_roster
 
 URDF = package_path("package://coterie_description/urdf/fetch.urdf")

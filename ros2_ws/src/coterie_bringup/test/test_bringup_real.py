@@ -13,8 +13,8 @@ from coterie_bringup.plan import plan
 from coterie_bringup.processes import write_parameters
 from coterie_bringup.robot_interfaces import missing, require_interfaces
 from coterie_bringup.team import load_team, parse_team
-from coterie_core.permits import RobotPermits
 from coterie_core.yaml_marks import FileProblem
+from coterie_safety.permits import RobotPermits
 from robot_adapters.settings import AdapterSettings
 
 LAB = """\

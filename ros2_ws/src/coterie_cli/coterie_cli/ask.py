@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, choose_team, running_teams
-from coterie_core.ask_back import Judgement
 from coterie_core.geometry import Vec3
 from coterie_core.questions import Answer, OpenAnswer, Question, percent
-from coterie_core.scene import SceneGraph
+from coterie_requests.ask_back import Judgement
+from coterie_world.scene import SceneGraph
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -16,7 +16,7 @@ from coterie_bringup.rundir import key_file
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.trust import VARIABLE, Act, acts, require_trust
 from coterie_core.files import write_atomically
-from coterie_core.permits import KeyProblem, load_key, make_key, public_half
+from coterie_safety.permits import KeyProblem, load_key, make_key, public_half
 
 Kind = Literal["systemd", "compose"]
 

@@ -20,14 +20,14 @@ from coterie_bringup.rundir import RunState, choose_team, running_teams
 from coterie_bringup.team_models import named_profile
 from coterie_cli.ask import NOT_CLEAR, judgement_data, objects_table
 from coterie_cli.person import PersonAtTerminal
-from coterie_core.ask_back import Judgement, RequestState
-from coterie_core.language import (
+from coterie_llm import (
     Decider,
     LanguageError,
     build_decider,
 )
-from coterie_core.meaning import EmbedderError, local_meanings
-from coterie_core.scene import SceneError, SceneGraph, SceneObject
+from coterie_requests.ask_back import Judgement, RequestState
+from coterie_world.meaning import EmbedderError, local_meanings
+from coterie_world.scene import SceneError, SceneGraph, SceneObject
 from object_planner.asking_back import FoundFor, find_settled
 from object_planner.embedding import (
     Embedder,

@@ -9,12 +9,12 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import choose_team, running_teams
 from coterie_bringup.spinning import in_loop, spinning
 from coterie_cli.permits import who
-from coterie_core.language import inline_data
-from coterie_core.stop import one_line
+from coterie_llm import inline_data
 from coterie_msgs.srv import HandOver
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import NoAnswer, ServiceClient
 from coterie_ros.parameters import Parameters
+from coterie_safety.stop import one_line
 from emos_planner.leader.hand_over_service import SERVICE
 
 FOUND_WITHIN = 10.0

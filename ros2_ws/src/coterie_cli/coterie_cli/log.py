@@ -14,10 +14,10 @@ from rich.table import Table
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import running_teams, state_root
-from coterie_core.language import inline_data
-from coterie_core.ledger import KINDS, Entry, LedgerFault, check, entries
-from coterie_core.why.words import entry_words
 from coterie_core.yaml_checks import suggestion
+from coterie_llm import inline_data
+from coterie_safety.ledger import KINDS, Entry, LedgerFault, check, entries
+from coterie_safety.why.words import entry_words
 
 _AGO = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}

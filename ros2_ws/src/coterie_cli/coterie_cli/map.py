@@ -15,10 +15,10 @@ from rich.table import Table
 
 from coterie_bringup.errors import CommandError
 from coterie_core.geometry import Vec3
-from coterie_core.meaning import EmbedderError, local_meanings
-from coterie_core.recording import Recording, RecordingError, ScanRecording, open_recording
-from coterie_core.recording.bag import BagRecording, BagTopics
-from coterie_core.scene import SceneError, SceneGraph
+from coterie_world.meaning import EmbedderError, local_meanings
+from coterie_world.recording import Recording, RecordingError, ScanRecording, open_recording
+from coterie_world.recording.bag import BagRecording, BagTopics
+from coterie_world.scene import SceneError, SceneGraph
 from semantic_mapper.builder import map_format
 from semantic_mapper.files import load_map, save_map
 from semantic_mapper.from_recording import MappingOptions, RecordingMap, build_map, load_detector

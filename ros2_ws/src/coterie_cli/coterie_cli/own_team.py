@@ -10,7 +10,7 @@ from rich.console import Console
 from coterie_bringup.running_team import TeamRun, prepared
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import Team
-from coterie_core.scene import SceneGraph
+from coterie_world.scene import SceneGraph
 from habitat_bridge.factory import WorldSpec, make_world
 
 _TOLD = ("died", "restarting", "given_up", "failed")

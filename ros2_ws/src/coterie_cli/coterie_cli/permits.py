@@ -21,11 +21,11 @@ from coterie_bringup.rundir import RunState, choose_team, key_file, running_team
 from coterie_bringup.running_team import ended_by_signals
 from coterie_bringup.spinning import in_loop, spinning
 from coterie_cli.person import PersonAtTerminal
-from coterie_core.asking import WordsQuestion
-from coterie_core.language import inline_data
-from coterie_core.permits import TASK, Decision, Permit, PermitRequest
+from coterie_llm import inline_data
+from coterie_requests.asking import WordsQuestion
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.permit_client import PermitClient
+from coterie_safety.permits import TASK, Decision, Permit, PermitRequest
 
 _SETTLE = 6.0
 """How long the robots' lists of requests are waited for [s]; a robot that asks nobody has none."""

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.status import Status
 
-from coterie_core.asking import WordsAnswer, WordsQuestion, told_choice
-from coterie_core.language import inline_data
+from coterie_llm import inline_data
+from coterie_requests.asking import WordsAnswer, WordsQuestion, told_choice
 
 _POLL = 0.2
 """How often it is looked whether the time is over [s]."""

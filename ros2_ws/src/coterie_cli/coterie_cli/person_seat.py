@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from coterie_bringup.rundir import state_root
 from coterie_cli.person import PersonAtTerminal
-from coterie_core.language import inline_data
+from coterie_llm import inline_data
 from coterie_ros.asking import PERSON, serve_words
 
 if TYPE_CHECKING:

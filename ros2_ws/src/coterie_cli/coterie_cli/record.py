@@ -13,11 +13,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from coterie_bringup.errors import CommandError
 from coterie_core.detections import RgbdFrame
 from coterie_core.embodiment import Camera, Embodiment
-from coterie_core.recording import RecordedFrame, RecordingError, RecordingWriter
-from coterie_core.recording.mcap_writer import McapRecordingWriter
-from coterie_core.scene import Place, SceneGraph
-from coterie_core.scene.regions import Regions
 from coterie_core.skills import NavigateTo, Skill, SkillRefused
+from coterie_world.recording import RecordedFrame, RecordingError, RecordingWriter
+from coterie_world.recording.mcap_writer import McapRecordingWriter
+from coterie_world.scene import Place, SceneGraph
+from coterie_world.scene.regions import Regions
 from habitat_bridge.factory import make_world
 from habitat_bridge.image_detector import ImageDetector, detector_of
 from habitat_bridge.simulator import FrameRequest, Simulator, Start

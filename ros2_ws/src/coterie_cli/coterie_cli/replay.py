@@ -23,12 +23,12 @@ from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_cli.console.command import ConsoleOptions
 from coterie_cli.record_live import FACTS, LOG_TOPIC
-from coterie_core.ledger import KINDS, Ledger
-from coterie_core.recording import RecordingError
-from coterie_core.recording.mcap_file import Found, McapFile
 from coterie_ros.definitions import UnknownType, definition_of, message_class
 from coterie_ros.domains import domain_in_use
 from coterie_ros.offered_qos import KEY, from_text
+from coterie_safety.ledger import KINDS, Ledger
+from coterie_world.recording import RecordingError
+from coterie_world.recording.mcap_file import Found, McapFile
 
 DELAY = 3.0
 """How long listeners are given to find the topics before the first message [s]."""

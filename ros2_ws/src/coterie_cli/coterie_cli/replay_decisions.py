@@ -12,10 +12,10 @@ from typing import Any
 from coterie_cli.record_live import CASSETTE, DECISIONS_TOPIC, PARAMETERS
 from coterie_cli.rerun.kept import CannotReplay, KeptNodes, from_json, kept_nodes
 from coterie_cli.rerun.tasks import TaskAgain, TaskEnd
-from coterie_core.ask_back.decision import JudgeRequest
-from coterie_core.language import tracing
-from coterie_core.recording.mcap_file import McapFile
-from coterie_core.why.words import line, reply_words
+from coterie_llm import tracing
+from coterie_requests.ask_back.decision import JudgeRequest
+from coterie_safety.why.words import line, reply_words
+from coterie_world.recording.mcap_file import McapFile
 
 _SERVED = ("base_url", "api_key_env", "record_to", "larger", "file", "threads", "context")
 """Fields of a profile that are for models that are asked."""

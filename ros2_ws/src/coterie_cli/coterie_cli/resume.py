@@ -19,9 +19,9 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.team_models import named_profile
 from coterie_cli.resume_tables import comparison, table_of
 from coterie_core.files import write_atomically
-from coterie_core.language import Decider, build_decider
 from coterie_core.resume import Resume
 from coterie_core.urdf.errors import UrdfError
+from coterie_llm import Decider, build_decider
 from robot_resume.builder import SAMPLES, Analysis, analyse, resume_from
 from robot_resume.compare import Stated, StatedError, compare, load_stated
 from robot_resume.overrides import RobotOverrides, load_overrides, overrides_for

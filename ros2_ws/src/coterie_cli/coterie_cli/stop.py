@@ -28,7 +28,7 @@ from coterie_bringup.resources import (
     resource,
 )
 from coterie_bringup.rundir import RunState, running_teams, state_root, team_name
-from coterie_core.stop import keep_stop, latch_file, one_line
+from coterie_safety.stop import keep_stop, latch_file, one_line
 
 _REPEAT = 0.05
 """Time between two messages, until all robots have said that they are stopped [s]."""

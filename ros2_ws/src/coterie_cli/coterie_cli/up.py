@@ -23,7 +23,7 @@ from coterie_bringup.security.enforcing import warnings
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import load_team
 from coterie_bringup.team_models import with_model
-from coterie_core.stop import latch_file
+from coterie_safety.stop import latch_file
 
 if TYPE_CHECKING:
     from coterie_bringup.team_client import Operator

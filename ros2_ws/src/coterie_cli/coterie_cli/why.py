@@ -15,12 +15,12 @@ from rich.text import Text
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import choose_run
-from coterie_core.language import inline_data
-from coterie_core.language.fence import clean_text
-from coterie_core.why import Explanation, Step, explain, read_story
-from coterie_core.why.explanation import NothingKept
-from coterie_core.why.otlp import Exporter, NoTelemetry
-from coterie_core.why.spans import spans_of
+from coterie_llm import inline_data
+from coterie_llm.fence import clean_text
+from coterie_safety.why import Explanation, Step, explain, read_story
+from coterie_safety.why.explanation import NothingKept
+from coterie_safety.why.otlp import Exporter, NoTelemetry
+from coterie_safety.why.spans import spans_of
 
 _SHORT_ID = 10
 _FOLLOW_S = 2.0

@@ -18,8 +18,6 @@ from std_msgs.msg import Header, String
 from coterie_bringup.team_client import FoundObjects
 from coterie_cli.console import answers
 from coterie_core.embodiment import Embodiment
-from coterie_core.ledger import check, entries
-from coterie_core.permits import Permits, RobotPermits, public_half
 from coterie_core.skills import Outcome
 from coterie_fixtures.browser import Browser, chromium
 from coterie_fixtures.console_stage import ConsoleStage
@@ -30,6 +28,8 @@ from coterie_ros import conversions
 from coterie_ros.conversions.hardware import packed_color_to_msg
 from coterie_ros.pictures import SHOW, SHOWN, Wanted
 from coterie_ros.qos import profile
+from coterie_safety.ledger import check, entries
+from coterie_safety.permits import Permits, RobotPermits, public_half
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.node import BridgeNode
 
@@ -467,7 +467,7 @@ def test_a_recorded_run_is_played_into_the_page_and_nothing_can_be_commanded(
 
     from coterie_bringup.rundir import own_state
     from coterie_cli.record_live import FACTS, LOG_TOPIC, LiveOptions, RunRecorder, facts_of
-    from coterie_core.recording.mcap_log import McapLog
+    from coterie_world.recording.mcap_log import McapLog
 
     monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
     stage = make_stage()

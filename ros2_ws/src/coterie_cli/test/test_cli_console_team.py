@@ -10,11 +10,11 @@ pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
 from cam_aggregator.node import AggregatorNode
-from coterie_core.ledger import entries
-from coterie_core.permits import Permits, RobotPermits, public_half
-from coterie_core.why import JournalSettings, belong, close_journal, open_journal
 from coterie_fixtures.browser import Browser, chromium
 from coterie_fixtures.console_stage import ConsoleStage
+from coterie_safety.ledger import entries
+from coterie_safety.permits import Permits, RobotPermits, public_half
+from coterie_safety.why import JournalSettings, belong, close_journal, open_journal
 from emos_planner.leader.node import LeaderNode
 from emos_planner.robot.node import RobotNode
 from habitat_bridge.factory import make_world

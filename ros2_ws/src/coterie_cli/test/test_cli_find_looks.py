@@ -13,9 +13,9 @@ from coterie_bringup.errors import CommandError
 from coterie_cli.find import find_alike
 from coterie_core.colors import COLOR_NAMES, color_names
 from coterie_core.embedding import Embedding
-from coterie_core.scene import merge
-from coterie_core.testing.endpoint import Endpoint
 from coterie_fixtures.drawn_scenes import SIDES, view
+from coterie_llm.testing.endpoint import Endpoint
+from coterie_world.scene import merge
 from object_planner.embedding import EmbeddingError, most_alike
 from semantic_mapper.files import load_map, save_map
 from semantic_mapper.mapper import SemanticMapper

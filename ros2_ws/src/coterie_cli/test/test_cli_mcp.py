@@ -24,10 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from cam_aggregator.node import AggregatorNode
 from coterie_bringup.rundir import key_file, own_state, registered
-from coterie_core.ledger import Ledger, check, entries
-from coterie_core.permits import Decision, make_key
 from coterie_core.questions import Answer, Evidence, OpenAnswer
-from coterie_core.scene import SceneGraph
 from coterie_core.tasks import RobotReport
 from coterie_fixtures.two_room_map import two_rooms
 from coterie_msgs.action import AskOpen, ExecuteTask, Explore, Manipulate, NavigateTo
@@ -39,6 +36,9 @@ from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions.tasks import report_to_msg
 from coterie_ros.permit_client import PermitClient
+from coterie_safety.ledger import Ledger, check, entries
+from coterie_safety.permits import Decision, make_key
+from coterie_world.scene import SceneGraph
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 

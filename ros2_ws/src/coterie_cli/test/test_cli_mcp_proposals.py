@@ -19,8 +19,9 @@ from coterie_cli.team_tools.proposals import Proposals
 from coterie_cli.team_tools.results import answered as told_answer
 from coterie_cli.team_tools.results import fenced
 from coterie_cli.team_tools.server import make_server
-from coterie_core.ask_back import Judgement
-from coterie_core.permits import (
+from coterie_core.questions import OpenAnswer
+from coterie_requests.ask_back import Judgement
+from coterie_safety.permits import (
     Decision,
     PermitError,
     PermitGate,
@@ -31,8 +32,7 @@ from coterie_core.permits import (
     load_key,
     make_key,
 )
-from coterie_core.permits.policy import Verdict
-from coterie_core.questions import OpenAnswer
+from coterie_safety.permits.policy import Verdict
 
 WORDS = "Bring the mug to the counter"
 

@@ -12,7 +12,7 @@ from coterie_bringup.rundir import RunState
 from coterie_cli import up
 from coterie_cli.stop import Addressee, _keep, _take_back
 from coterie_cli.up import command, pending, telling
-from coterie_core.stop import keep_stop, latch_file
+from coterie_safety.stop import keep_stop, latch_file
 
 
 def state(folder: Path, **given: object) -> RunState:

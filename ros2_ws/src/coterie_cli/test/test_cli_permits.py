@@ -17,8 +17,9 @@ from rich.console import Console
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import key_file, own_state, registered
 from coterie_cli.log import folder_of, moment, show, verify
-from coterie_core.ledger import Ledger, check, entries, file_of
-from coterie_core.permits import (
+from coterie_core.skills import Outcome, Pick, SkillRefused, SkillResult, Target
+from coterie_safety.ledger import Ledger, check, entries, file_of
+from coterie_safety.permits import (
     Decision,
     PermitGate,
     PermitGoal,
@@ -28,7 +29,6 @@ from coterie_core.permits import (
     make_key,
     public_half,
 )
-from coterie_core.skills import Outcome, Pick, SkillRefused, SkillResult, Target
 
 MUG = Pick(Target("mug", (2.0, 1.0, 0.8)))
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.live import Live
 
 from coterie_cli.person import PersonAtTerminal
-from coterie_core.asking import WordsQuestion
+from coterie_requests.asking import WordsQuestion
 
 
 class Terminal:

@@ -8,8 +8,8 @@ import pytest
 from coterie_bringup.errors import CommandError
 from coterie_cli.map import MapOptions, map_recording
 from coterie_cli.record import RecordOptions, record
-from coterie_core.recording import open_recording
-from coterie_core.scene import load
+from coterie_world.recording import open_recording
+from coterie_world.scene import load
 from semantic_mapper.files import load_map
 
 

@@ -17,11 +17,11 @@ from coterie_cli.replay import ReplayOptions, replay
 from coterie_cli.replay_decisions import Made, _of_cassette, decide_again, differences, show
 from coterie_cli.rerun.kept import CannotReplay, kept_nodes
 from coterie_cli.rerun.tasks import TaskAgain
-from coterie_core.language import ModelProfile
-from coterie_core.recording.mcap_file import McapFile
-from coterie_core.recording.mcap_log import McapLog
-from coterie_core.why import JournalSettings, belong, close_journal, open_journal
-from coterie_core.why.tail import JournalTail
+from coterie_llm import ModelProfile
+from coterie_safety.why import JournalSettings, belong, close_journal, open_journal
+from coterie_safety.why.tail import JournalTail
+from coterie_world.recording.mcap_file import McapFile
+from coterie_world.recording.mcap_log import McapLog
 
 WORDS = "go to the kitchen"
 

@@ -28,8 +28,8 @@ from coterie_cli.figures.house_plans import TreeNode, coverage_curve, floor_plan
 from coterie_cli.figures.report import write_report
 from coterie_core.answers import AnswerTable
 from coterie_core.questions import Answer, Evidence, LabelledQuestion
-from coterie_core.scene import SceneGraph
 from coterie_fixtures.browser import Browser, chromium
+from coterie_world.scene import SceneGraph
 from habitat_bridge.factory import make_world
 
 

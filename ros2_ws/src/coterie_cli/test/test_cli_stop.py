@@ -14,7 +14,7 @@ import pytest
 
 from coterie_bringup.rundir import own_state, registered
 from coterie_cli.stop import LOG, main
-from coterie_core.stop import latch_file
+from coterie_safety.stop import latch_file
 
 
 @pytest.fixture

@@ -19,10 +19,10 @@ from coterie_cli.figures.tour import cloud_points, draw, legs
 from coterie_cli.tour.command import TourOptions, marked, results_table, tour_team
 from coterie_cli.tour.map_watch import MapWatch, Shown
 from coterie_cli.tour.record import Asked, TourRecord, questions_of_house
-from coterie_core.parsing import question_kind
 from coterie_core.questions import Answer, Evidence, FinalAnswer, OpenAnswer
-from coterie_core.scene import SceneGraph
+from coterie_requests.parsing import question_kind
 from coterie_ros import conversions
+from coterie_world.scene import SceneGraph
 from habitat_bridge.factory import WorldSpec, make_world
 
 

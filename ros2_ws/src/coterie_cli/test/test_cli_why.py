@@ -18,9 +18,16 @@ from coterie_bringup.team import parse_team
 from coterie_cli.cli import app
 from coterie_cli.console.explaining import Explaining
 from coterie_console.team.page import Refused
-from coterie_core.language import Decider, RulesModel
-from coterie_core.parsing import ParseQuestion, ParseState
-from coterie_core.why import ENVIRONMENT, JournalSettings, belong, close_journal, note, open_journal
+from coterie_llm import Decider, RulesModel
+from coterie_requests.parsing import ParseQuestion, ParseState
+from coterie_safety.why import (
+    ENVIRONMENT,
+    JournalSettings,
+    belong,
+    close_journal,
+    note,
+    open_journal,
+)
 
 EVIL = "a \x1b[31mred\x1b[0m lamp [bold]now[/bold] \x07\x9b2J"
 

@@ -12,7 +12,7 @@ import shapely
 from numpy.typing import NDArray
 
 from coterie_core.geometry import Vec3
-from coterie_core.scene import SceneGraph, SceneObject
+from coterie_world.scene import SceneGraph, SceneObject
 from semantic_mapper.files import color_of
 
 SMALLEST = 0.03

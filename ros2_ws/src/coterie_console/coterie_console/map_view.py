@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from coterie_console.map_shapes import Boxes, MapShapes, Storey, look_from, map_shapes
 from coterie_console.text import plain
-from coterie_core.scene import SceneGraph
+from coterie_world.scene import SceneGraph
 
 MOST_EDGED = 1500
 """Boxes that get edges; more would make old graphics cards slow."""

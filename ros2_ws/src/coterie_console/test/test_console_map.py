@@ -6,7 +6,7 @@ import pytest
 from coterie_console.map_shapes import load_cloud, map_shapes
 from coterie_console.text import escaped, natural, plain
 from coterie_core.geometry import Box
-from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
+from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from semantic_mapper.files import save_map
 
 SQUARE = [(0.0, 0.0), (4.0, 0.0), (4.0, 4.0), (0.0, 4.0)]

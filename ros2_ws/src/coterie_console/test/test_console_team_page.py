@@ -16,13 +16,13 @@ from coterie_console.team import page as page_module
 from coterie_console.team.page import ConsolePage, Refused
 from coterie_console.team.state import MOST_MOMENTS, ConsoleState
 from coterie_core.geometry import Box, Pose
-from coterie_core.guard import Fence, Fences, Guard, Limits, RobotLimits
-from coterie_core.permits import PermitGoal, PermitRequest
-from coterie_core.scene import LabelBelief, SceneObject
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
 from coterie_fixtures.browser import Browser, chromium
 from coterie_fixtures.hostile_texts import HOSTILE
 from coterie_fixtures.two_floor_home import small_house
+from coterie_safety.guard import Fence, Fences, Guard, Limits, RobotLimits
+from coterie_safety.permits import PermitGoal, PermitRequest
+from coterie_world.scene import LabelBelief, SceneObject
 
 
 class Desk:

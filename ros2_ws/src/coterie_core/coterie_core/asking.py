@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import Tool, ToolRefused, inline_data
-from coterie_core.language.due import time_left
+from coterie_llm import Tool, ToolRefused, inline_data
+from coterie_llm.due import time_left
 
 QUESTION_CHARS = 500
 ANSWER_CHARS = 1000

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from coterie_core.household import load_household
 from coterie_core.observation import Observation, RoomView
-from coterie_core.scene import Room, SceneGraph
-from coterie_core.understanding.wording import enumerated
+from coterie_core.wording import enumerated
+from coterie_world.scene import Room, SceneGraph
 
 LOOKED_AT = 0.4
 """Share of a room (0..1) from which it counts as looked at."""

@@ -11,9 +11,9 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from coterie_core.confidence import load_confidence, log_odds, observed_shift, probability
-from coterie_core.language import Confidence, Decider, Decision, Message, as_data
 from coterie_core.questions import Answer, EvidenceKind, Question
-from coterie_core.why.context import about
+from coterie_llm import Confidence, Decider, Decision, Message, as_data
+from coterie_safety.why.context import about
 
 ROUNDS = 2
 """Rounds of talk before the final answers."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from coterie_core.geometry import Box, distance, iou
 from coterie_core.household import load_household
 from coterie_core.observation import Detection
-from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.sightings import SAME, is_solid, kind_of
+from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.sightings import SAME, is_solid, kind_of
 
 SAME_VOLUME = 0.4
 """Boxes of solid furniture that overlap more than this (IoU, 0..1) are of one piece."""

@@ -8,8 +8,8 @@ from functools import cache, lru_cache
 from typing import Literal
 
 from coterie_core.household import load_household, normalized, singulars
-from coterie_core.lexicon import load_lexicon
-from coterie_core.understanding import nearest, unknown_words
+from coterie_requests.lexicon import load_lexicon
+from coterie_requests.understanding import nearest, unknown_words
 
 Reporting = Literal["reportable", "never_reported", "unknown_word"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from coterie_core.ledger import Entry, LedgerFault, file_of, parse_line, read_head
+from coterie_safety.ledger import Entry, LedgerFault, file_of, parse_line, read_head
 
 _FIRST_BYTES = 200_000
 _MOST_BYTES = 1_000_000
 
 
 class LedgerTail:
-    """Reads what is new in a ledger; the chain is for `coterie_core.ledger.check` to check.
+    """Reads what is new in a ledger; the chain is for `coterie_safety.ledger.check` to check.
 
     Args:
         folder: The ledger's folder; it need not be there yet.

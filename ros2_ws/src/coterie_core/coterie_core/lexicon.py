@@ -251,7 +251,7 @@ def load_lexicon() -> Lexicon:
     Raises:
         pydantic.ValidationError: The data file is broken.
     """
-    text = resources.files("coterie_core").joinpath("data/objects.yaml").read_text("utf-8")
+    text = resources.files("coterie_requests").joinpath("data/objects.yaml").read_text("utf-8")
     return Lexicon.model_validate(yaml.safe_load(text))
 
 

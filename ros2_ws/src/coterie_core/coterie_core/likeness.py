@@ -63,6 +63,6 @@ def _one(pair: tuple[Embedding, Embedding], background: Background) -> float:
 @lru_cache(maxsize=1)
 def fitted() -> dict[str, dict[str, Any]]:
     """Return what was measured of embedders of words, by name; see data/meaning.yaml."""
-    text = resources.files("coterie_core").joinpath("data/meaning.yaml").read_text("utf-8")
+    text = resources.files("coterie_world").joinpath("data/meaning.yaml").read_text("utf-8")
     data: dict[str, dict[str, Any]] = yaml.safe_load(text)
     return data

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from coterie_core.geometry import Vec3
-from coterie_core.scene import SceneObject
+from coterie_world.scene import SceneObject
 
 EventKind = Literal["picked", "placed", "opened", "closed", "gone", "doubted"]
 EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)

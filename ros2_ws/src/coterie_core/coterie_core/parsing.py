@@ -12,13 +12,13 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel, Field
 
 from coterie_core.household import load_household, normalized
-from coterie_core.language import CheckFailed, Decider, Decision, Message, RulesModel, as_data
-from coterie_core.lexicon import load_lexicon
 from coterie_core.questions import Question
-from coterie_core.understanding import foreign_words, language_told, nearest, written_out
-from coterie_core.understanding.turned import negations
-from coterie_core.understanding.word_order import heaped_words, misplaced_words
-from coterie_core.why.context import about
+from coterie_llm import CheckFailed, Decider, Decision, Message, RulesModel, as_data
+from coterie_requests.lexicon import load_lexicon
+from coterie_requests.understanding import foreign_words, language_told, nearest, written_out
+from coterie_requests.understanding.turned import negations
+from coterie_requests.understanding.word_order import heaped_words, misplaced_words
+from coterie_safety.why.context import about
 
 _MAX_TEXT = 300
 _LEAD = re.compile(

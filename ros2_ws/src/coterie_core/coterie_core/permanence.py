@@ -19,7 +19,7 @@ import math
 from functools import lru_cache
 
 from coterie_core.household import load_household
-from coterie_core.scene import SceneObject
+from coterie_world.scene import SceneObject
 
 DAY = 86400.0
 HALF_LIFE = {

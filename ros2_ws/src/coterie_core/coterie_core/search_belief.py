@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec2, Vec3, containment
 from coterie_core.household import Household, load_household
-from coterie_core.scene import Room, SceneGraph, SceneObject
-from coterie_core.sightings import within
-from coterie_core.surfaces import HOLLOW_SIDE, board_heights, hollow_bottom
+from coterie_world.scene import Room, SceneGraph, SceneObject
+from coterie_world.sightings import within
+from coterie_world.surfaces import HOLLOW_SIDE, board_heights, hollow_bottom
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,10 +8,10 @@ from functools import lru_cache
 
 from coterie_core.geometry import Box, Vec2, Vec3, distance, share_inside
 from coterie_core.household import load_household
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, Sighting
-from coterie_core.sizes import oversize
-from coterie_core.surfaces import hollow_bottom, usual_top
 from coterie_core.tasks import Thing
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, Sighting
+from coterie_world.sizes import oversize
+from coterie_world.surfaces import hollow_bottom, usual_top
 
 SAME = 0.6
 """Sightings of one label nearer than this are of one thing [m]."""

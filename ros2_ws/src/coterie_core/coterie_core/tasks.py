@@ -177,7 +177,7 @@ class RobotReport(_Part):
     `position` in the map frame [m], `room` a room id, `holding` the label of what it holds,
     `skill` what it does just now, `help` what it asks others for ("" for nothing), `offers` the ids
     of others' sub-tasks that it would do. `looked` tells what its looks for things of a label leave
-    open: label -> region (`coterie_core.search_belief`) -> chance (0..1) that a thing was missed.
+    open: label -> region (`coterie_world.search_belief`) -> chance (0..1) that a thing was missed.
     """
 
     robot: str

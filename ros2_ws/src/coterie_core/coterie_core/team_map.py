@@ -7,12 +7,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from coterie_core.detection_matches import known_things
 from coterie_core.geometry import Box, Vec3, distance, spanning
 from coterie_core.household import load_household
-from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Detection, Observation
-from coterie_core.scene import (
+from coterie_core.tasks import Thing
+from coterie_world.detection_matches import known_things
+from coterie_world.object_events import ObjectEvent
+from coterie_world.scene import (
     AgentState,
     LabelBelief,
     SceneGraph,
@@ -20,7 +21,7 @@ from coterie_core.scene import (
     Sighting,
     associate,
 )
-from coterie_core.sightings import (
+from coterie_world.sightings import (
     SAME,
     as_thing,
     fell_from,
@@ -33,9 +34,8 @@ from coterie_core.sightings import (
     support_at,
     usual_size,
 )
-from coterie_core.sizes import oversize, plausible_size
-from coterie_core.surfaces import hollow_bottom
-from coterie_core.tasks import Thing
+from coterie_world.sizes import oversize, plausible_size
+from coterie_world.surfaces import hollow_bottom
 
 ERROR_PER_M = 0.03
 """Error of a detected place, per metre of distance from the camera (standard deviation) [m/m]."""

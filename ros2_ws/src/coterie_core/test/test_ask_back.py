@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from coterie_core.ask_back import JudgeRequest, RequestReply, RequestState, settle, without
-from coterie_core.ask_back.judgement import Judgement
-from coterie_core.ask_back.rule import judged
-from coterie_core.ask_back.settled_answer import with_answer
-from coterie_core.ask_back.taste import taste_words
-from coterie_core.asking import WordsAnswer, WordsQuestion
-from coterie_core.coverage import RECALL, Coverage, PlacesSeen, recall
-from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.geometry import Box, Pose
-from coterie_core.language import CheckFailed, Decider, ModelProfile, RulesModel, build_decider
 from coterie_core.observation import Observation, RoomView
-from coterie_core.scene import Floor, LabelBelief, Place, Room, SceneGraph, SceneObject, Sighting
-from coterie_core.testing.endpoint import Endpoint
+from coterie_llm import CheckFailed, Decider, ModelProfile, RulesModel, build_decider
+from coterie_llm.testing.endpoint import Endpoint
+from coterie_requests.ask_back import JudgeRequest, RequestReply, RequestState, settle, without
+from coterie_requests.ask_back.judgement import Judgement
+from coterie_requests.ask_back.rule import judged
+from coterie_requests.ask_back.settled_answer import with_answer
+from coterie_requests.ask_back.taste import taste_words
+from coterie_requests.asking import WordsAnswer, WordsQuestion
+from coterie_requests.detector_vocabulary import DetectorVocabulary
+from coterie_world.coverage import RECALL, Coverage, PlacesSeen, recall
+from coterie_world.scene import Floor, LabelBelief, Place, Room, SceneGraph, SceneObject, Sighting
 
 RULES = Decider(RulesModel())
 ROOMS = ("study", "kitchen", "bedroom 1", "bedroom 2")

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from coterie_core.asking import MOST_QUESTIONS, Asking, WordsAnswer, WordsQuestion, told_choice
-from coterie_core.language import Decision, Message, ModelProfile, Tool, build_decider, due_in
-from coterie_core.language.tools import use_tool
-from coterie_core.language.types import ToolCall
-from coterie_core.testing.endpoint import Endpoint
+from coterie_llm import Decision, Message, ModelProfile, Tool, build_decider, due_in
+from coterie_llm.testing.endpoint import Endpoint
+from coterie_llm.tools import use_tool
+from coterie_llm.types import ToolCall
+from coterie_requests.asking import MOST_QUESTIONS, Asking, WordsAnswer, WordsQuestion, told_choice
 
 
 @dataclass

@@ -8,7 +8,11 @@ from dataclasses import replace
 import pytest
 from pydantic import ValidationError
 
-from coterie_core.debate import (
+from coterie_core.questions import Answer, Evidence, Question
+from coterie_llm import Decider, ModelProfile, build_model
+from coterie_llm.schema import lean_schema
+from coterie_llm.testing.endpoint import Endpoint, server_error
+from coterie_requests.debate import (
     DebateReply,
     DebateState,
     DebateTurn,
@@ -16,10 +20,6 @@ from coterie_core.debate import (
     Utterance,
     debate,
 )
-from coterie_core.language import Decider, ModelProfile, build_model
-from coterie_core.language.schema import lean_schema
-from coterie_core.questions import Answer, Evidence, Question
-from coterie_core.testing.endpoint import Endpoint, server_error
 
 QUESTION = Question("q", "mug", "office")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie_core.detector_vocabulary import (
+from coterie_requests.detector_vocabulary import (
     DetectorVocabulary,
     household_vocabulary,
     is_known_word,

@@ -10,10 +10,10 @@ import pytest
 
 from coterie_core.embedding import MAX_EMBEDDINGS, UNNAMED, Embedding, averaged, cosine
 from coterie_core.geometry import Box, Pose
-from coterie_core.likeness import Background, likeness
-from coterie_core.meaning import EmbedderOptions, Meanings, load_embedder
 from coterie_core.observation import Detection, Observation
-from coterie_core.scene import (
+from coterie_world.likeness import Background, likeness
+from coterie_world.meaning import EmbedderOptions, Meanings, load_embedder
+from coterie_world.scene import (
     LabelBelief,
     SceneError,
     SceneGraph,
@@ -22,8 +22,8 @@ from coterie_core.scene import (
     merge,
     to_json,
 )
-from coterie_core.scene.voxeland import from_voxeland, to_voxeland
-from coterie_core.team_memory import TeamMemory
+from coterie_world.scene.voxeland import from_voxeland, to_voxeland
+from coterie_world.team_memory import TeamMemory
 
 
 def thing(id_: str, label: str, x: float = 0.0, *embeddings: Embedding) -> SceneObject:

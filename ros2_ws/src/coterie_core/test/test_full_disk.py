@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from coterie_core.files import write_atomically
-from coterie_core.ledger import Ledger, check, entries
-from coterie_core.stop import StopLatch
 from coterie_fixtures.full_disk import fill
+from coterie_safety.ledger import Ledger, check, entries
+from coterie_safety.stop import StopLatch
 
 
 def test_a_file_that_cannot_be_replaced_stays_whole(small_disk: Path) -> None:

@@ -8,10 +8,10 @@ import random
 
 import pytest
 
-from coterie_core.guard import Guard, Limits, RobotLimits
-from coterie_core.guard.leaving import Leaving
-from coterie_core.scene import Floor, Room, SceneGraph
-from coterie_core.scene.outlines import enclosed, outline_trouble
+from coterie_safety.guard import Guard, Limits, RobotLimits
+from coterie_safety.guard.leaving import Leaving
+from coterie_world.scene import Floor, Room, SceneGraph
+from coterie_world.scene.outlines import enclosed, outline_trouble
 
 STRIP = [[5.2, 0], [25, 0], [25, 5], [5.2, 5]]
 BOW_TIE = [(0, 0), (4, 4), (4, 0), (0, 4)]

@@ -11,8 +11,6 @@ from pydantic import ValidationError
 
 from coterie_core.embodiment import Arm, Embodiment
 from coterie_core.geometry import Box
-from coterie_core.guard import Fences, Guard, Limits, RobotLimits, TimeWindow
-from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from coterie_core.skills import (
     Detect,
     LookAround,
@@ -24,6 +22,8 @@ from coterie_core.skills import (
     Target,
     Wait,
 )
+from coterie_safety.guard import Fences, Guard, Limits, RobotLimits, TimeWindow
+from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 
 BODY = Embodiment(name="body", arm=Arm())
 L_SHAPE = [[0, 0], [10, 0], [10, 2], [2, 2], [2, 10], [0, 10]]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from coterie_core.language import (
+from coterie_llm import (
     BadReply,
     Decider,
     Decision,
@@ -33,9 +33,9 @@ from coterie_core.language import (
     Usage,
     build_model,
 )
-from coterie_core.language.cassette import request_key
-from coterie_core.language.types import LanguageModel
-from coterie_core.testing.endpoint import Endpoint, Hang, Refusal, Says, server_error
+from coterie_llm.cassette import request_key
+from coterie_llm.testing.endpoint import Endpoint, Hang, Refusal, Says, server_error
+from coterie_llm.types import LanguageModel
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(32)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from coterie_core.language import (
+from coterie_llm import (
     CheckFailed,
     Decided,
     Decider,
@@ -27,8 +27,8 @@ from coterie_core.language import (
     build_model,
     decide_by_rule,
 )
-from coterie_core.language.fence import DATA_RULE
-from coterie_core.testing.endpoint import (
+from coterie_llm.fence import DATA_RULE
+from coterie_llm.testing.endpoint import (
     BROKEN_CONTENT,
     BROKEN_JSON,
     CUT_OFF,

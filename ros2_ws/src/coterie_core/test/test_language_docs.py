@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 import yaml
 
-from coterie_core.language import ModelProfile
+from coterie_llm import ModelProfile
 
 GUIDE = Path(__file__).parents[4] / "docs" / "language.md"
 

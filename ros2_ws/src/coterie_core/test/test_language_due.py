@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from coterie_core.language import (
+from coterie_llm import (
     Decided,
     Decision,
     Message,
@@ -19,8 +19,8 @@ from coterie_core.language import (
     build_decider,
     due_in,
 )
-from coterie_core.language.due import time_left, time_to_think
-from coterie_core.testing.endpoint import Endpoint, Hang, Says, Status
+from coterie_llm.due import time_left, time_to_think
+from coterie_llm.testing.endpoint import Endpoint, Hang, Says, Status
 
 
 class Reply(BaseModel):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from coterie_core.language import (
+from coterie_llm import (
     CheckFailed,
     Confidence,
     Decided,
@@ -25,7 +25,7 @@ from coterie_core.language import (
     build_decider,
     due_in,
 )
-from coterie_core.testing.endpoint import Endpoint, Hang, Says, Status
+from coterie_llm.testing.endpoint import Endpoint, Hang, Says, Status
 
 NOTES = "the kitchen has a table, a stove and a sink; " * 30
 

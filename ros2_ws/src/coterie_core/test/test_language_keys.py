@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from coterie_core.language import (
+from coterie_llm import (
     Decider,
     Decision,
     LanguageError,
@@ -29,8 +29,8 @@ from coterie_core.language import (
     Wrapper,
     build_model,
 )
-from coterie_core.language.redact import REMOVED, Secret, scrub
-from coterie_core.testing.endpoint import (
+from coterie_llm.redact import REMOVED, Secret, scrub
+from coterie_llm.testing.endpoint import (
     BROKEN_JSON,
     HTML,
     Cut,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
-from coterie_core.language import (
+from coterie_llm import (
     CheckFailed,
     Decided,
     Decision,
@@ -23,10 +23,10 @@ from coterie_core.language import (
     build_decider,
     neutral_order,
 )
-from coterie_core.language.decision import schema_for
-from coterie_core.language.dialect import strict_schema
-from coterie_core.language.schema import lean_schema, with_options
-from coterie_core.testing.endpoint import Endpoint, Hang, Says, Status
+from coterie_llm.decision import schema_for
+from coterie_llm.dialect import strict_schema
+from coterie_llm.schema import lean_schema, with_options
+from coterie_llm.testing.endpoint import Endpoint, Hang, Says, Status
 
 
 @dataclass(frozen=True)

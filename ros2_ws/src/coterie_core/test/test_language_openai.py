@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from coterie_core.language import (
+from coterie_llm import (
     BadReply,
     Image,
     Message,
@@ -20,10 +20,10 @@ from coterie_core.language import (
     ToolCall,
     ToolSpec,
 )
-from coterie_core.language.dialect import strict_schema
-from coterie_core.language.openai_model import read_key
-from coterie_core.language.tokens import estimate_tokens, image_size, image_tokens, most_tokens
-from coterie_core.testing.endpoint import Endpoint, Raw, Says, Status, form_unsupported
+from coterie_llm.dialect import strict_schema
+from coterie_llm.openai_model import read_key
+from coterie_llm.testing.endpoint import Endpoint, Raw, Says, Status, form_unsupported
+from coterie_llm.tokens import estimate_tokens, image_size, image_tokens, most_tokens
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x02\x80\x00\x00\x01\xe0" + bytes(20)
 JPEG = b"\xff\xd8\xff\xe0\x00\x04ab\xff\xc0\x00\x11\x08\x01\xe0\x02\x80" + bytes(20)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from coterie_core.language import (
+from coterie_llm import (
     Decided,
     Decision,
     Message,
@@ -16,8 +16,8 @@ from coterie_core.language import (
     as_data,
     build_decider,
 )
-from coterie_core.language.pace import Pace
-from coterie_core.testing.endpoint import Endpoint, Hang
+from coterie_llm.pace import Pace
+from coterie_llm.testing.endpoint import Endpoint, Hang
 
 
 class Which(BaseModel):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from coterie_core.language import (
+from coterie_llm import (
     LanguageError,
     Message,
     ModelProfile,
@@ -19,9 +19,9 @@ from coterie_core.language import (
     build_model,
     load_profile,
 )
-from coterie_core.language.errors import MissingKey
-from coterie_core.language.transport import LOCAL_ONLY_VARIABLE, is_loopback, proxy_for
-from coterie_core.testing.endpoint import Endpoint
+from coterie_llm.errors import MissingKey
+from coterie_llm.testing.endpoint import Endpoint
+from coterie_llm.transport import LOCAL_ONLY_VARIABLE, is_loopback, proxy_for
 
 KEY = "sk-test-3f9a1c77b2d84e6f"
 LOCAL = {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "m"}

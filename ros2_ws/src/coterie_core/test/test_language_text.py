@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from coterie_core.language import (
+from coterie_llm import (
     BadReply,
     Message,
     as_data,
@@ -19,9 +19,9 @@ from coterie_core.language import (
     inline_data,
     prompt_share,
 )
-from coterie_core.language.decision import with_data_rule
-from coterie_core.language.extract import LONGEST_REPLY_CHARS
-from coterie_core.language.fence import DATA_RULE, shortened
+from coterie_llm.decision import with_data_rule
+from coterie_llm.extract import LONGEST_REPLY_CHARS
+from coterie_llm.fence import DATA_RULE, shortened
 
 # The same examples in every run, and no limit on time: the machine may be busy.
 STEADY = settings(derandomize=True, deadline=None, max_examples=150)

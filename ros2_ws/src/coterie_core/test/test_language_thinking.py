@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from coterie_core.language import (
+from coterie_llm import (
     Decided,
     Decision,
     Message,
     ModelProfile,
     build_decider,
 )
-from coterie_core.testing.endpoint import Endpoint, Says, Status
+from coterie_llm.testing.endpoint import Endpoint, Says, Status
 
 
 class Reply(BaseModel):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from coterie_core.language import (
+from coterie_llm import (
     BadReply,
     Budget,
     Budgeted,
@@ -36,11 +36,10 @@ from coterie_core.language import (
     UsageMeter,
     build_model,
 )
-from coterie_core.language.budget import budget_of
-from coterie_core.language.errors import parse_retry_after
-from coterie_core.language.limited import Slots
-from coterie_core.language.tokens import Prices, most_prompt
-from coterie_core.testing.endpoint import (
+from coterie_llm.budget import budget_of
+from coterie_llm.errors import parse_retry_after
+from coterie_llm.limited import Slots
+from coterie_llm.testing.endpoint import (
     Cut,
     Endpoint,
     Hang,
@@ -49,6 +48,7 @@ from coterie_core.testing.endpoint import (
     rate_limit,
     server_error,
 )
+from coterie_llm.tokens import Prices, most_prompt
 
 ASK = ModelRequest(messages=(Message.user("where to?"),), max_tokens=50)
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie_core.ledger import KINDS, Ledger, check, entries, file_of, parse_line
+from coterie_safety.ledger import KINDS, Ledger, check, entries, file_of, parse_line
 
 SMALL = 900
 """Size of a file [bytes], so that a few entries fill several."""
@@ -147,7 +147,7 @@ def test_an_entry_that_is_forged_with_a_hash_of_its_own_is_found(copy, number):
 
 def test_who_holds_the_log_has_nobody_wait_for_long(tmp_path, monkeypatch):
     """A `log verify` that was suspended, a debugger, a disk in the network."""
-    monkeypatch.setattr("coterie_core.ledger._PATIENCE", 0.05)
+    monkeypatch.setattr("coterie_safety.ledger._PATIENCE", 0.05)
     ledger = filled(tmp_path)
     with (tmp_path / "lock").open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_SH)
@@ -196,7 +196,7 @@ def test_a_crash_at_the_very_first_entry_is_healed(tmp_path):
 WRITER = """
 import sys
 from pathlib import Path
-from coterie_core.ledger import Ledger
+from coterie_safety.ledger import Ledger
 for k in range(40):
     Ledger(Path(sys.argv[1]), file_bytes=4000).write("goal", sys.argv[2], {"number": k})
 """

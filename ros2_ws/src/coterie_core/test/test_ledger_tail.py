@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from coterie_core.ledger import Ledger, file_of
-from coterie_core.ledger_tail import LedgerTail
+from coterie_safety.ledger import Ledger, file_of
+from coterie_safety.ledger_tail import LedgerTail
 
 
 def test_only_what_is_new_is_read_also_in_new_files(tmp_path):

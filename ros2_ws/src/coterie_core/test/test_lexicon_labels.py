@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from coterie_core.household import load_household
-from coterie_core.lexicon import load_lexicon
+from coterie_requests.lexicon import load_lexicon
 
 LABELS = yaml.safe_load((Path(__file__).parent / "data/detector_labels.yaml").read_text("utf-8"))
 

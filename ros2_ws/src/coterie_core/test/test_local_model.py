@@ -18,7 +18,7 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from coterie_core.language import (
+from coterie_llm import (
     CheckFailed,
     Decided,
     Decider,
@@ -34,12 +34,12 @@ from coterie_core.language import (
     build_model,
     load_profile,
 )
-from coterie_core.language import local as serving
-from coterie_core.language.local import LocalServer, announced, running
-from coterie_core.local_model import files
-from coterie_core.local_model.files import FileTrouble, model_file, model_name
-from coterie_core.local_model.server import memory_mb
-from coterie_core.testing.endpoint import Endpoint, Status
+from coterie_llm import local as serving
+from coterie_llm.local import LocalServer, announced, running
+from coterie_llm.local_model import files
+from coterie_llm.local_model.files import FileTrouble, model_file, model_name
+from coterie_llm.local_model.server import memory_mb
+from coterie_llm.testing.endpoint import Endpoint, Status
 
 #: What the model in the box said to the questions of `ChooseRoom`, recorded by
 #: COTERIE_RECORD=1 pytest ros2_ws/src/coterie_core/test/test_local_model.py -k recorded
@@ -254,8 +254,8 @@ def test_the_real_server_is_for_who_has_its_key(served: LocalServer) -> None:
 def test_a_server_serves_children_too_and_ends_with_who_started_it(tmp_path: Path) -> None:
     script = """
 import os, subprocess, sys
-from coterie_core.language import ModelProfile
-from coterie_core.language.local import ensure_served
+from coterie_llm import ModelProfile
+from coterie_llm.local import ensure_served
 profile = ModelProfile(kind="local", context=512, parallel=1)
 server = ensure_served(profile)
 if sys.argv[1:] != ["child"]:

@@ -9,9 +9,10 @@ import math
 import numpy as np
 import pytest
 
-from coterie_core.free_space.aside import FAR, place_aside, spot_aside
-from coterie_core.free_space.free_cells import FreeCells
-from coterie_core.making_way import (
+from coterie_core.skills import NavigateTo, Outcome, SkillResult, Wait
+from coterie_world.free_space.aside import FAR, place_aside, spot_aside
+from coterie_world.free_space.free_cells import FreeCells
+from coterie_world.making_way import (
     HEARING,
     LET_PASS,
     MOST_POINTS,
@@ -21,8 +22,7 @@ from coterie_core.making_way import (
     WayRequest,
     make_way,
 )
-from coterie_core.scene import Place, PlaceLink, SceneGraph
-from coterie_core.skills import NavigateTo, Outcome, SkillResult, Wait
+from coterie_world.scene import Place, PlaceLink, SceneGraph
 
 WAY = ((0.0, 1.0, 0.0), (4.0, 1.0, 0.0))
 SPOT = (2.0, 2.0, 0.0)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie_core.language import CheckFailed, Decider, LanguageModel, ModelRequest, Reply
-from coterie_core.language.decision import schema_for
-from coterie_core.parsing import (
+from coterie_llm import CheckFailed, Decider, LanguageModel, ModelRequest, Reply
+from coterie_llm.decision import schema_for
+from coterie_requests.parsing import (
     NotAQuestion,
     ParsedQuestion,
     ParseQuestion,

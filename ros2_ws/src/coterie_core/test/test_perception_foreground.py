@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from coterie_core.detections import BoxDetection, ImageDetection
-from coterie_core.perception.backprojection import LiftOptions, lift
-from coterie_core.perception.boxes import masked
 from coterie_fixtures.drawn_scenes import INTRINSICS, pitched, view
+from coterie_world.perception.backprojection import LiftOptions, lift
+from coterie_world.perception.boxes import masked
 
 FLOOR = ((-5.0, -5.0, -0.1), (9.0, 9.0, 0.0))
 WALL = ((4.0, -5.0, 0.0), (4.1, 9.0, 2.5))

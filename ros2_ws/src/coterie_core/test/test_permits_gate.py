@@ -12,24 +12,6 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from coterie_core.ledger import Ledger, check, entries
-from coterie_core.permits import (
-    Decision,
-    PermitError,
-    PermitGate,
-    Permits,
-    RobotPermits,
-    SignedAnswer,
-    load_key,
-    load_public_key,
-    make_key,
-    public_half,
-    revoked,
-)
-from coterie_core.permits.gate import is_no_permit, needs_permit
-from coterie_core.permits.request import Permit
-from coterie_core.permits.touched import TeamTask
-from coterie_core.scene import Floor, Room, SceneGraph
 from coterie_core.skills import (
     Ask,
     Detect,
@@ -42,6 +24,24 @@ from coterie_core.skills import (
     Target,
     Wait,
 )
+from coterie_safety.ledger import Ledger, check, entries
+from coterie_safety.permits import (
+    Decision,
+    PermitError,
+    PermitGate,
+    Permits,
+    RobotPermits,
+    SignedAnswer,
+    load_key,
+    load_public_key,
+    make_key,
+    public_half,
+    revoked,
+)
+from coterie_safety.permits.gate import is_no_permit, needs_permit
+from coterie_safety.permits.request import Permit
+from coterie_safety.permits.touched import TeamTask
+from coterie_world.scene import Floor, Room, SceneGraph
 
 MUG = Pick(Target("mug", (2.0, 1.0, 0.8)))
 HERE = (2.0, 2.0, 0.0)

@@ -12,7 +12,7 @@ from PIL import Image
 
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.embedding import Embedding
-from coterie_core.recording import (
+from coterie_world.recording import (
     RecordedFrame,
     RecordingError,
     RecordingWriter,
@@ -20,8 +20,8 @@ from coterie_core.recording import (
     readable,
     sample_evenly,
 )
-from coterie_core.recording.images import encode_depth
-from coterie_core.scene import Room, SceneGraph
+from coterie_world.recording.images import encode_depth
+from coterie_world.scene import Room, SceneGraph
 
 ROWS, COLS = 12, 16
 AHEAD = np.array([[0, 0, 1, 1.0], [-1, 0, 0, 2.0], [0, -1, 0, 1.2], [0, 0, 0, 1.0]])

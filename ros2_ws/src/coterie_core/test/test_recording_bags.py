@@ -16,12 +16,12 @@ from mcap_ros2.writer import Writer
 
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.embedding import Embedding
-from coterie_core.recording import RecordedFrame, RecordingError, open_recording
-from coterie_core.recording.bag import BagRecording, BagTopics
-from coterie_core.recording.bag_images import detections_of
-from coterie_core.recording.images import encode_color, encode_depth
-from coterie_core.recording.mcap_writer import McapRecordingWriter
-from coterie_core.recording.ros_types import (
+from coterie_world.recording import RecordedFrame, RecordingError, open_recording
+from coterie_world.recording.bag import BagRecording, BagTopics
+from coterie_world.recording.bag_images import detections_of
+from coterie_world.recording.images import encode_color, encode_depth
+from coterie_world.recording.mcap_writer import McapRecordingWriter
+from coterie_world.recording.ros_types import (
     BOXES_2D,
     BOXES_3D,
     CAMERA_INFO,
@@ -32,7 +32,7 @@ from coterie_core.recording.ros_types import (
     decode,
     definition,
 )
-from coterie_core.scene import Room, SceneGraph
+from coterie_world.scene import Room, SceneGraph
 
 ROWS, COLS = 48, 64
 AHEAD = np.array([[0, 0, 1, 1.0], [-1, 0, 0, 2.0], [0, -1, 0, 1.2], [0, 0, 0, 1.0]])

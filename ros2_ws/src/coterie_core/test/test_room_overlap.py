@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from coterie_core.geometry import Box
-from coterie_core.scene import Connection, Place, Room, SceneGraph, SceneObject, merge
-from coterie_core.scene.model import LabelBelief
+from coterie_world.scene import Connection, Place, Room, SceneGraph, SceneObject, merge
+from coterie_world.scene.model import LabelBelief
 
 BOX = Box((1.0, 1.0, 0.5), (0.1, 0.1, 0.1))
 

@@ -18,7 +18,7 @@ from coterie_core.geometry import (
     wrap_angle,
     yaw_to_quaternion,
 )
-from coterie_core.scene import (
+from coterie_world.scene import (
     AgentState,
     Connection,
     Floor,

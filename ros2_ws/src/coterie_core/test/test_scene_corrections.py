@@ -10,10 +10,10 @@ import pytest
 import shapely
 
 from coterie_core.geometry import Box
-from coterie_core.scene import SceneGraph
-from coterie_core.scene.corrections import MOST, Correction, Corrections, read_corrections
 from coterie_fixtures.hostile_texts import HOSTILE
 from coterie_fixtures.two_floor_home import small_house
+from coterie_world.scene import SceneGraph
+from coterie_world.scene.corrections import MOST, Correction, Corrections, read_corrections
 
 
 def ref(scene: SceneGraph, id_: str) -> dict:

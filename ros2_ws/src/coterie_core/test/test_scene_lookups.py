@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.language.tools import use_tool
-from coterie_core.language.types import ToolCall
-from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject
-from coterie_core.scene.lookups import map_tools
+from coterie_llm.tools import use_tool
+from coterie_llm.types import ToolCall
+from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
+from coterie_world.scene.lookups import map_tools
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 from coterie_core.geometry import Box, containment
 from coterie_core.household import load_household
-from coterie_core.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, SceneObject
-from coterie_core.search_belief import (
+from coterie_world.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, SceneObject
+from coterie_world.search_belief import (
     STRAY,
     SearchBelief,
     container_key,

@@ -8,12 +8,12 @@ import pytest
 
 from coterie_core import skills
 from coterie_core.embodiment import Arm, Embodiment
-from coterie_core.guard import Guard
-from coterie_core.guard.area import AllowedArea
-from coterie_core.permits import Surroundings
-from coterie_core.permits.gate import needs_permit
 from coterie_core.skill_registry import SKILLS, SkillSpec
 from coterie_core.skills import SkillRefused, Target
+from coterie_safety.guard import Guard
+from coterie_safety.guard.area import AllowedArea
+from coterie_safety.permits import Surroundings
+from coterie_safety.permits.gate import needs_permit
 
 HERE, BODY = (1.0, 1.0, 0.0), Embodiment(name="body", arm=Arm())
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coterie_core.skills import Outcome, SkillResult
-from coterie_core.stop import MAX_TEXT, StopLatch, is_stop, keep_stop, latch_file
+from coterie_safety.stop import MAX_TEXT, StopLatch, is_stop, keep_stop, latch_file
 
 
 def test_it_stays_over_a_restart_until_it_is_released(tmp_path: Path) -> None:

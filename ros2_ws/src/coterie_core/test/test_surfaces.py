@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.surfaces import free_points, reaching_over
+from coterie_world.surfaces import free_points, reaching_over
 
 OVEN = Box((2.04, 0.36, 0.5), (0.89, 0.61, 1.0))
 """Too wide: it reaches 0.3 m into the dishwasher."""

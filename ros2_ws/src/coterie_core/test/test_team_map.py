@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from coterie_core.detection_matches import SAME, TWICE
 from coterie_core.geometry import Box, Pose, Vec3
-from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Detection, Observation
-from coterie_core.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, SceneObject
-from coterie_core.sightings import put_down
-from coterie_core.surfaces import hollow_bottom
 from coterie_core.tasks import Thing
-from coterie_core.team_map import TeamMap
+from coterie_world.detection_matches import SAME, TWICE
+from coterie_world.object_events import ObjectEvent
+from coterie_world.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, SceneObject
+from coterie_world.sightings import put_down
+from coterie_world.surfaces import hollow_bottom
+from coterie_world.team_map import TeamMap
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from coterie_core.geometry import Box, Pose
-from coterie_core.object_events import EventKind, ObjectEvent
 from coterie_core.observation import Detection, Observation, RoomView
-from coterie_core.permanence import DAY, HALF_LIFE, age_text, confidence
-from coterie_core.scene import (
+from coterie_world.object_events import EventKind, ObjectEvent
+from coterie_world.permanence import DAY, HALF_LIFE, age_text, confidence
+from coterie_world.scene import (
     Floor,
     LabelBelief,
     Place,
@@ -24,7 +24,7 @@ from coterie_core.scene import (
     SceneObject,
     Sighting,
 )
-from coterie_core.team_memory import Bounds, MemoryFault, TeamMemory, load_memory, save_memory
+from coterie_world.team_memory import Bounds, MemoryFault, TeamMemory, load_memory, save_memory
 
 _COUNT = itertools.count()
 

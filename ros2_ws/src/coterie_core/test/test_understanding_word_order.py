@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from coterie_core.parsing import NotAQuestion, understand
-from coterie_core.understanding.word_order import heaped_words, misplaced_words
+from coterie_requests.parsing import NotAQuestion, understand
+from coterie_requests.understanding.word_order import heaped_words, misplaced_words
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coterie_core.understanding import (
+from coterie_requests.understanding import (
     NotUnderstood,
     code_in,
     foreign_words,
@@ -17,8 +17,8 @@ from coterie_core.understanding import (
     unknown_words,
     written_out,
 )
-from coterie_core.understanding.quantities import read_quantity
-from coterie_core.understanding.spelling import slips
+from coterie_requests.understanding.quantities import read_quantity
+from coterie_requests.understanding.spelling import slips
 
 ENGLISH = (
     "Carry the laundry basket to the bathroom upstairs, please.",

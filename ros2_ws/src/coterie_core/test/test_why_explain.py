@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from coterie_core.ask_back import RequestState, settle
-from coterie_core.language import (
+from coterie_llm import (
     DECISIONS,
     CheckFailed,
     Decider,
@@ -22,10 +21,10 @@ from coterie_core.language import (
     as_data,
     build_decider,
 )
-from coterie_core.ledger import Ledger
-from coterie_core.scene import Floor, Place, Room, SceneGraph
-from coterie_core.testing.endpoint import Endpoint, Says
-from coterie_core.why import (
+from coterie_llm.testing.endpoint import Endpoint, Says
+from coterie_requests.ask_back import RequestState, settle
+from coterie_safety.ledger import Ledger
+from coterie_safety.why import (
     JournalSettings,
     about,
     belong,
@@ -36,9 +35,10 @@ from coterie_core.why import (
     open_journal,
     read_story,
 )
-from coterie_core.why.chain import MOST_ACTIONS
-from coterie_core.why.explanation import NothingKept
-from coterie_core.why.words import PHRASES
+from coterie_safety.why.chain import MOST_ACTIONS
+from coterie_safety.why.explanation import NothingKept
+from coterie_safety.why.words import PHRASES
+from coterie_world.scene import Floor, Place, Room, SceneGraph
 
 
 class Shelf(BaseModel):

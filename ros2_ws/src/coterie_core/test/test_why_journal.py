@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from coterie_core.language.redact import Secret
-from coterie_core.why import (
+from coterie_llm.redact import Secret
+from coterie_safety.why import (
     JournalSettings,
     about,
     belong,
@@ -26,15 +26,15 @@ from coterie_core.why import (
     open_journal,
     read_story,
 )
-from coterie_core.why import journal as journal_module
-from coterie_core.why.journal import (
+from coterie_safety.why import journal as journal_module
+from coterie_safety.why.journal import (
     ENVIRONMENT,
     Journal,
     compress,
     journal_files,
     read_gone,
 )
-from coterie_core.why.record import LINE_BYTES, NoRecord, Record, moment, new_id, read_record
+from coterie_safety.why.record import LINE_BYTES, NoRecord, Record, moment, new_id, read_record
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +107,7 @@ def test_a_line_cut_by_a_crash_costs_only_itself(tmp_path: Path, cut: int) -> No
 def test_two_processes_write_at_once(tmp_path: Path) -> None:
     program = (
         "import sys\n"
-        "from coterie_core.why import JournalSettings, note, open_journal\n"
+        "from coterie_safety.why import JournalSettings, note, open_journal\n"
         "open_journal(JournalSettings(sys.argv[1]), 'same')\n"
         "for k in range(300):\n"
         "    note('turn', sys.argv[2], {'words': str(k)})\n"
@@ -168,7 +168,7 @@ def test_a_file_that_is_compressed_while_it_is_read_is_read_once(
             compress(file)
         return files
 
-    monkeypatch.setattr("coterie_core.why.reading.journal_files", listed)
+    monkeypatch.setattr("coterie_safety.why.reading.journal_files", listed)
     story = read_story(tmp_path)
     assert [one.body["words"] for one in story.records] == ["0", "1", "2"]
     assert [file.suffix for file in journal_files(tmp_path)] == [".gz"]
@@ -188,7 +188,7 @@ def test_a_file_that_is_being_compressed_is_not_counted_as_gone(
         Journal(settings(tmp_path, days=1.0), "b").write(record("new"))  # tidies
         return real(data, level)
 
-    monkeypatch.setattr("coterie_core.why.journal.gzip.compress", meanwhile)
+    monkeypatch.setattr("coterie_safety.why.journal.gzip.compress", meanwhile)
     compress(file)
     story = read_story(tmp_path)
     assert story.gone.records + len(story.records) == 2

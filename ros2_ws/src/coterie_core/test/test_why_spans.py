@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from coterie_core.ledger import Ledger
-from coterie_core.why import (
+from coterie_safety.ledger import Ledger
+from coterie_safety.why import (
     JournalSettings,
     Story,
     belong,
@@ -20,8 +20,8 @@ from coterie_core.why import (
     open_journal,
     read_story,
 )
-from coterie_core.why.otlp import Exporter, NoTelemetry
-from coterie_core.why.spans import Span, spans_of
+from coterie_safety.why.otlp import Exporter, NoTelemetry
+from coterie_safety.why.spans import Span, spans_of
 
 GOAL = "feed" * 8
 SECRET = "the safe is behind the fern"

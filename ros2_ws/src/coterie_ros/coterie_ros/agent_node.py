@@ -19,7 +19,6 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 
 from coterie_core.plain_data import MAX_ERROR_CHARS, shorten
-from coterie_core.stop import one_line
 from coterie_ros import serving
 from coterie_ros.diagnostics import Diagnostics
 from coterie_ros.loop import LoopThread
@@ -30,6 +29,7 @@ from coterie_ros.safe_publisher import RCLError, SafePublisher
 from coterie_ros.subscribing import subscribe
 from coterie_ros.urgent import Urgent
 from coterie_ros.waitables import Survivor
+from coterie_safety.stop import one_line
 
 T = TypeVar("T")
 

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from coterie_core.ask_back import Person
-from coterie_core.asking import NOBODY, Asking, WordsAnswer, WordsQuestion
-from coterie_core.language import Decider
 from coterie_core.waiting import in_time
+from coterie_llm import Decider
 from coterie_msgs.srv import AskInWords
+from coterie_requests.ask_back import Person
+from coterie_requests.asking import NOBODY, Asking, WordsAnswer, WordsQuestion
 from coterie_ros.clients import NoAnswer, ServiceClient
 from coterie_ros.conversions.asking import (
     words_answer_from_msg,

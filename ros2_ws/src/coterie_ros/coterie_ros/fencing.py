@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from std_msgs.msg import String
 
-from coterie_core.guard import Fences
+from coterie_safety.guard import Fences
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode

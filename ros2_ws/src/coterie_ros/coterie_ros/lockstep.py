@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from coterie_core.cooperation import Agent
-from coterie_core.language import due_in
+from coterie_llm import due_in
 from coterie_msgs.srv import Act, BeginEpisode
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions import (

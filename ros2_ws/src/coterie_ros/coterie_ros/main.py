@@ -22,13 +22,13 @@ from rclpy.context import Context
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
-from coterie_core.why import journal_from_environment
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.ending import wind_down
 from coterie_ros.executors import make_executor, spin
 from coterie_ros.names import OF_THE_TEAM, as_remapped
 from coterie_ros.parameters import remember_arguments
 from coterie_ros.safe_publisher import RCLError
+from coterie_safety.why import journal_from_environment
 
 # After so many seconds a shutdown that hangs is ended from outside [s].
 _PATIENCE = 4.0

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from coterie_core.language import Decider, ModelProfile, UsageMeter, build_decider
-from coterie_core.language.budget import Budget, budget_of
-from coterie_core.meaning import EmbedderOptions, Meanings, load_embedder
 from coterie_core.plain_data import schema_problems
+from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider
+from coterie_llm.budget import Budget, budget_of
 from coterie_ros.parameters import ParameterSpec
+from coterie_world.meaning import EmbedderOptions, Meanings, load_embedder
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode

@@ -9,7 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coterie_core.permits import (
+from coterie_msgs.msg import PermitRequests
+from coterie_msgs.srv import AnswerPermit
+from coterie_ros.clients import NoAnswer, ServiceClient
+from coterie_ros.conversions.permits import answer_to_msg, requests_from_msg, standing_from_msg
+from coterie_safety.permits import (
     Decision,
     Permit,
     PermitRequest,
@@ -18,11 +22,7 @@ from coterie_core.permits import (
     load_key,
     revoked,
 )
-from coterie_core.permits.names import ANSWER, REQUESTS
-from coterie_msgs.msg import PermitRequests
-from coterie_msgs.srv import AnswerPermit
-from coterie_ros.clients import NoAnswer, ServiceClient
-from coterie_ros.conversions.permits import answer_to_msg, requests_from_msg, standing_from_msg
+from coterie_safety.permits.names import ANSWER, REQUESTS
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode

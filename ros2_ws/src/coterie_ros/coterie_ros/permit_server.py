@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from coterie_core.permits import PermitError, PermitGate
-from coterie_core.permits.names import ANSWER, REQUESTS
 from coterie_msgs.msg import PermitRequests
 from coterie_msgs.srv import AnswerPermit
 from coterie_ros.conversions.checks import ConversionError
 from coterie_ros.conversions.permits import answer_from_msg, requests_to_msg
+from coterie_safety.permits import PermitError, PermitGate
+from coterie_safety.permits.names import ANSWER, REQUESTS
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode

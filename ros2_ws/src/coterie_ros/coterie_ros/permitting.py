@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coterie_core.ledger import Ledger
-from coterie_core.permits import PermitGate, RobotPermits
 from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_safety.ledger import Ledger
+from coterie_safety.permits import PermitGate, RobotPermits
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode

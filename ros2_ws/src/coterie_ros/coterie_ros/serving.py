@@ -17,9 +17,9 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.service import Service
 
 from coterie_core.waiting import in_time
-from coterie_core.why.context import about
 from coterie_ros.host import Host
 from coterie_ros.waitables import SurvivingActionServer
+from coterie_safety.why.context import about
 
 WhenBusy = Literal["parallel", "preempt", "reject"]
 Execute = Callable[["GoalContext"], Awaitable[Any]]

@@ -18,9 +18,9 @@ from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool
 
 from coterie_core.skills import SkillResult
-from coterie_core.stop import StopLatch, is_stop, latch_file, one_line, stopped_by
 from coterie_ros.qos import profile
 from coterie_ros.serving import send_response
+from coterie_safety.stop import StopLatch, is_stop, latch_file, one_line, stopped_by
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode

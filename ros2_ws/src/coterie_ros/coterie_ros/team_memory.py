@@ -8,23 +8,23 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from coterie_core.coverage import PlacesSeen
-from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
-from coterie_core.scene import SceneGraph
-from coterie_core.team_memory import (
-    MemoryFault,
-    OtherHouse,
-    TeamMemory,
-    load_memory,
-    save_memory,
-)
 from coterie_msgs.msg import ObjectEvent as ObjectEventMsg
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.parameters import ParameterSpec
+from coterie_world.coverage import PlacesSeen
+from coterie_world.object_events import ObjectEvent
+from coterie_world.scene import SceneGraph
+from coterie_world.team_memory import (
+    MemoryFault,
+    OtherHouse,
+    TeamMemory,
+    load_memory,
+    save_memory,
+)
 
 TOPIC = "object_events"
 SAVE = 5.0

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from coterie_core.making_way import WayRequest
 from coterie_msgs.msg import TeamMessage
 from coterie_ros.conversions.talk import way_request_from_msg
+from coterie_world.making_way import WayRequest
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode

@@ -8,10 +8,10 @@ from action_msgs.msg import GoalStatus
 from rclpy.node import Node
 
 from coterie_core.skills import Outcome
-from coterie_core.why import note
-from coterie_core.why.journal import keeping
 from coterie_msgs.action import Manipulate, NavigateTo
 from coterie_msgs.msg import SkillResult
+from coterie_safety.why import note
+from coterie_safety.why.journal import keeping
 
 _STANDING_STILL = (Manipulate.Goal.DETECT, Manipulate.Goal.WAIT)
 _STATUS = {

@@ -24,9 +24,9 @@ from rclpy.node import Node
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from coterie_core.language import BudgetExceeded, Message, ModelRequest
-from coterie_core.language.tokens import most_prompt
-from coterie_core.testing.endpoint import Endpoint
+from coterie_llm import BudgetExceeded, Message, ModelRequest
+from coterie_llm.testing.endpoint import Endpoint
+from coterie_llm.tokens import most_prompt
 from coterie_msgs.action import Explore
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer, ServiceClient

@@ -16,26 +16,11 @@ from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import Header
 
-from coterie_core.debate import Utterance
 from coterie_core.embedding import Embedding
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Box, Pose
-from coterie_core.making_way import WayRequest
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView
 from coterie_core.questions import Answer, Evidence, FinalAnswer, Question, Vote
-from coterie_core.scene import (
-    AgentState,
-    Connection,
-    Floor,
-    LabelBelief,
-    Place,
-    PlaceLink,
-    Receptacle,
-    Room,
-    SceneGraph,
-    SceneObject,
-    Sighting,
-)
 from coterie_core.skills import (
     Ask,
     Close,
@@ -53,8 +38,23 @@ from coterie_core.skills import (
 from coterie_core.skills import Place as PlaceSkill
 from coterie_msgs.msg import DiscussionTurn, TeamMessage
 from coterie_msgs.msg import Utterance as UtteranceMsg
+from coterie_requests.debate import Utterance
 from coterie_ros import conversions as cv
 from coterie_ros.conversions import ConversionError, debate
+from coterie_world.making_way import WayRequest
+from coterie_world.scene import (
+    AgentState,
+    Connection,
+    Floor,
+    LabelBelief,
+    Place,
+    PlaceLink,
+    Receptacle,
+    Room,
+    SceneGraph,
+    SceneObject,
+    Sighting,
+)
 
 # Fields of messages that are float32 hold only such numbers.
 numbers = st.floats(-1000, 1000, width=32)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from coterie_core.object_events import EVENT_KINDS, ObjectEvent
 from coterie_msgs.msg import ObjectEvent as ObjectEventMsg
 from coterie_ros import conversions
 from coterie_ros.conversions import ConversionError
+from coterie_world.object_events import EVENT_KINDS, ObjectEvent
 
 EVENT = ObjectEvent(
     id="dora-1", kind="placed", robot="dora", object="vase_3", label="vase", time=12.5,

@@ -14,9 +14,9 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from coterie_core.geometry import Box
-from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from coterie_ros import conversions
 from coterie_ros.conversions import ConversionError
+from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from tf2_msgs.msg import TFMessage
 
 pytestmark = pytest.mark.ros

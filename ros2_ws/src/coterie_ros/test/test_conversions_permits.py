@@ -13,15 +13,6 @@ pytest.importorskip("coterie_msgs")
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from rclpy.serialization import deserialize_message, serialize_message
 
-from coterie_core.permits import (
-    Decision,
-    Permit,
-    PermitGoal,
-    PermitRequest,
-    SignedAnswer,
-    answered,
-    revoked,
-)
 from coterie_core.skills import NavigateTo, Wait
 from coterie_msgs.msg import PermitRequests
 from coterie_msgs.srv import AnswerPermit
@@ -33,6 +24,15 @@ from coterie_ros.conversions.permits import (
     requests_from_msg,
     requests_to_msg,
     standing_from_msg,
+)
+from coterie_safety.permits import (
+    Decision,
+    Permit,
+    PermitGoal,
+    PermitRequest,
+    SignedAnswer,
+    answered,
+    revoked,
 )
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from coterie_core.language import (
+from coterie_llm import (
     Decided,
     Decider,
     Decision,
@@ -18,7 +18,7 @@ from coterie_core.language import (
     RulesModel,
     estimate_tokens,
 )
-from coterie_core.language.decision import messages_for, schema_for
+from coterie_llm.decision import messages_for, schema_for
 
 StateT = TypeVar("StateT")
 ReplyT = TypeVar("ReplyT", bound=BaseModel)

@@ -7,12 +7,12 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from coterie_core.asking import Asking
 from coterie_core.geometry import Vec3
-from coterie_core.language import Tool, ToolRefused, inline_data
-from coterie_core.scene import SceneObject
-from coterie_core.sightings import as_thing
 from coterie_core.tasks import SubTask
+from coterie_llm import Tool, ToolRefused, inline_data
+from coterie_requests.asking import Asking
+from coterie_world.scene import SceneObject
+from coterie_world.sightings import as_thing
 from emos_planner.geometry.results import Estimate
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.map_view import SAID, ranks, thing_line

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from coterie_core.colors import color_name
 from coterie_core.geometry import Vec3
 from coterie_core.household import load_household
-from coterie_core.language import inline_data
-from coterie_core.meaning import nearest_labels
-from coterie_core.scene import Connection, SceneGraph, SceneObject
-from coterie_core.sightings import kind_of
-from coterie_core.understanding.phrases import things_for
+from coterie_llm import inline_data
+from coterie_requests.understanding.phrases import things_for
+from coterie_world.meaning import nearest_labels
+from coterie_world.scene import Connection, SceneGraph, SceneObject
+from coterie_world.sightings import kind_of
 
 MAP_CHARS = 9000
 """Most characters that a prompt spends on a map, unless told otherwise."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from coterie_core.geometry import Vec3
-from coterie_core.language import due_in
 from coterie_core.observation import Observation
 from coterie_core.skills import Outcome as SkillOutcome
 from coterie_core.skills import Skill, SkillRefused, SkillResult
 from coterie_core.tasks import Predicate, Proposal, Reflection, RobotReport, SubTask
 from coterie_core.waiting import in_time
+from coterie_llm import due_in
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.outcome import Outcome
 from emos_planner.leader.task import Agreement

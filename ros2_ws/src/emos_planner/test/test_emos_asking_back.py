@@ -6,17 +6,17 @@ import asyncio
 
 import pytest
 
-from coterie_core.ask_back import settle
-from coterie_core.ask_back.rule import judged
-from coterie_core.asking import WordsAnswer, WordsQuestion
-from coterie_core.coverage import Coverage, PlacesSeen
-from coterie_core.detector_vocabulary import household_vocabulary
 from coterie_core.geometry import Pose
 from coterie_core.household import load_household
-from coterie_core.language import Decider, RulesModel
 from coterie_core.observation import Observation, RoomView
-from coterie_core.scene import Place, SceneGraph
 from coterie_fixtures.two_floor_home import small_house
+from coterie_llm import Decider, RulesModel
+from coterie_requests.ask_back import settle
+from coterie_requests.ask_back.rule import judged
+from coterie_requests.asking import WordsAnswer, WordsQuestion
+from coterie_requests.detector_vocabulary import household_vocabulary
+from coterie_world.coverage import Coverage, PlacesSeen
+from coterie_world.scene import Place, SceneGraph
 from emos_planner.leader.asking_back import task_state
 
 RULES = Decider(RulesModel())

@@ -10,13 +10,13 @@ pytestmark = pytest.mark.ros
 
 pytest.importorskip("coterie_msgs")
 
-from coterie_core.asking import WordsAnswer  # noqa: E402
-from coterie_core.language import ModelProfile  # noqa: E402
 from coterie_core.tasks import Proposal, SubTask, Thing  # noqa: E402
-from coterie_core.testing.endpoint import Endpoint, Says  # noqa: E402
 from coterie_fixtures.two_floor_home import small_house, small_team  # noqa: E402
+from coterie_llm import ModelProfile  # noqa: E402
+from coterie_llm.testing.endpoint import Endpoint, Says  # noqa: E402
 from coterie_msgs.msg import DiscussionTurn, RobotResume, SemanticMap  # noqa: E402
 from coterie_msgs.srv import AskInWords  # noqa: E402
+from coterie_requests.asking import WordsAnswer  # noqa: E402
 from coterie_ros import conversions  # noqa: E402
 from coterie_ros.agent_node import AgentNode  # noqa: E402
 from coterie_ros.asking import PERSON, serve_words  # noqa: E402

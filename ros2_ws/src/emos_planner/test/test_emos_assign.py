@@ -11,7 +11,8 @@ import pytest
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Box, Vec3
 from coterie_core.resume import Resume
-from coterie_core.scene import (
+from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing
+from coterie_world.scene import (
     Connection,
     Floor,
     LabelBelief,
@@ -22,7 +23,6 @@ from coterie_core.scene import (
     SceneGraph,
     SceneObject,
 )
-from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing
 from emos_planner.allocation.checks import Trouble, check_plan
 from emos_planner.allocation.problem import Problem, Robots
 from emos_planner.allocation.schedule import Plan, greedy, improve, play

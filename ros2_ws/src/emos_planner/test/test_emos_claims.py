@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.scene import LabelBelief, SceneObject
-from coterie_core.search_belief import container_key, regions_of
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
-from coterie_core.team_map import TeamMap
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
+from coterie_world.scene import LabelBelief, SceneObject
+from coterie_world.search_belief import container_key, regions_of
+from coterie_world.team_map import TeamMap
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions

@@ -7,8 +7,8 @@ import pytest
 from coterie_core.embodiment import Arm, Embodiment
 from coterie_core.geometry import Box, Pose
 from coterie_core.resume import Resume
-from coterie_core.scene import AgentState, LabelBelief, Receptacle, SceneGraph, SceneObject
 from coterie_core.tasks import Predicate, Thing
+from coterie_world.scene import AgentState, LabelBelief, Receptacle, SceneGraph, SceneObject
 from emos_planner.geometry.goals import holds
 
 

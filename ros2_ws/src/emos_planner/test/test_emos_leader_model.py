@@ -8,11 +8,11 @@ import re
 
 import pytest
 
-from coterie_core.language import Decider, ModelProfile, UsageMeter, build_decider, build_model
 from coterie_core.resume_text import sentences
 from coterie_core.tasks import Proposal, Reflection, SubTask, Verdict
-from coterie_core.team_map import TeamMap
-from coterie_core.testing.endpoint import (
+from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
+from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider, build_model
+from coterie_llm.testing.endpoint import (
     BROKEN_JSON,
     Endpoint,
     Hang,
@@ -21,7 +21,7 @@ from coterie_core.testing.endpoint import (
     rate_limit,
     server_error,
 )
-from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
+from coterie_world.team_map import TeamMap
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.briefing import body_text, brief_body, resume_text

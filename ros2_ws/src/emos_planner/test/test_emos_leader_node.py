@@ -14,15 +14,14 @@ from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from rclpy.action import ActionClient  # noqa: E402
 from std_msgs.msg import Bool  # noqa: E402
 
-from coterie_core.scene import SceneGraph  # noqa: E402
 from coterie_core.tasks import (  # noqa: E402
     Reflection,
     RobotReport,
     SubTaskState,
     Verdict,
 )
-from coterie_core.testing.endpoint import Endpoint, Says  # noqa: E402
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team  # noqa: E402
+from coterie_llm.testing.endpoint import Endpoint, Says  # noqa: E402
 from coterie_msgs.action import ExecuteTask  # noqa: E402
 from coterie_msgs.msg import (  # noqa: E402
     Assignment,
@@ -40,6 +39,7 @@ from coterie_ros.conversions.tasks import (  # noqa: E402
     report_to_msg,
 )
 from coterie_ros.qos import profile  # noqa: E402
+from coterie_world.scene import SceneGraph  # noqa: E402
 from emos_planner.leader.channel import TICK  # noqa: E402
 from emos_planner.leader.leader import Leader  # noqa: E402
 from emos_planner.leader.node import LeaderNode  # noqa: E402

@@ -9,15 +9,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from coterie_core.free_space.aside import FAR
 from coterie_core.geometry import Pose, Vec3
-from coterie_core.language import Decider, RulesModel
-from coterie_core.making_way import LET_PASS, PAUSE, ROOM, WayRequest
 from coterie_core.observation import Observation
 from coterie_core.skills import NavigateTo, Outcome, SkillResult, Wait
 from coterie_core.tasks import SubTask, Thing
-from coterie_core.team_map import TeamMap
 from coterie_fixtures.two_floor_home import UP, body, small_house, small_team
+from coterie_llm import Decider, RulesModel
+from coterie_world.free_space.aside import FAR
+from coterie_world.making_way import LET_PASS, PAUSE, ROOM, WayRequest
+from coterie_world.team_map import TeamMap
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.robot.making_way import aside_of
 

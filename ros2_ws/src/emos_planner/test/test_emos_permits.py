@@ -8,14 +8,14 @@ from datetime import datetime
 import pytest
 
 from coterie_core.geometry import Box, Pose
-from coterie_core.language import Decider, RulesModel
 from coterie_core.observation import Observation
-from coterie_core.permits import Permits, RobotPermits
-from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from coterie_core.skills import NavigateTo, Outcome, SkillResult
 from coterie_core.tasks import SubTask, SubTaskState, Thing
-from coterie_core.team_map import TeamMap
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
+from coterie_llm import Decider, RulesModel
+from coterie_safety.permits import Permits, RobotPermits
+from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
+from coterie_world.team_map import TeamMap
 from emos_planner.leader.outcome import outcome_of
 from emos_planner.leader.progress import no_better
 from emos_planner.robot.agent import RobotAgent

@@ -11,10 +11,7 @@ import math
 import pytest
 
 from coterie_core.geometry import Box, Pose
-from coterie_core.language import Decider, ModelProfile, RulesModel, build_model
-from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Detection, Observation
-from coterie_core.scene import LabelBelief, SceneObject
 from coterie_core.skills import (
     Detect,
     LookAround,
@@ -27,9 +24,12 @@ from coterie_core.skills import (
     Target,
 )
 from coterie_core.tasks import Obstacle, Proposal, SubTask, SubTaskState, Thing
-from coterie_core.team_map import TeamMap
-from coterie_core.testing.endpoint import BROKEN_JSON, Endpoint, Obey, Says, server_error
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
+from coterie_llm import Decider, ModelProfile, RulesModel, build_model
+from coterie_llm.testing.endpoint import BROKEN_JSON, Endpoint, Obey, Says, server_error
+from coterie_world.object_events import ObjectEvent
+from coterie_world.scene import LabelBelief, SceneObject
+from coterie_world.team_map import TeamMap
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.transcript import reflection_text
 from emos_planner.robot.agent import RobotAgent
@@ -1155,11 +1155,11 @@ async def test_code_of_a_model_is_run_and_the_tool_wins():
     """The model says yes, and its code says no: the code runs, is heard, and changes nothing."""
     import json
 
-    from coterie_core.language import Decider, ModelProfile, build_model
     from coterie_core.tasks import Proposal, SubTask, Thing
-    from coterie_core.team_map import TeamMap
-    from coterie_core.testing.endpoint import Endpoint
     from coterie_fixtures.two_floor_home import small_house, small_team
+    from coterie_llm import Decider, ModelProfile, build_model
+    from coterie_llm.testing.endpoint import Endpoint
+    from coterie_world.team_map import TeamMap
     from emos_planner.robot.agent import AgentLimits, RobotAgent
 
     def reply(request):
@@ -1187,10 +1187,10 @@ async def test_code_of_a_model_is_run_and_the_tool_wins():
 
 async def test_what_runs_and_is_not_this_agents_doing_is_begun_anew():
     """A process that died in its first skill left no state: the leader still says "running"."""
-    from coterie_core.language import Decider, RulesModel
     from coterie_core.tasks import SubTask, SubTaskState, Thing
-    from coterie_core.team_map import TeamMap
     from coterie_fixtures.two_floor_home import small_house, small_team
+    from coterie_llm import Decider, RulesModel
+    from coterie_world.team_map import TeamMap
     from emos_planner.robot.agent import RobotAgent
 
     agent = RobotAgent(

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from coterie_core.understanding import NotUnderstood
-from coterie_core.understanding.phrases import Phrase
-from coterie_core.understanding.vocabulary import Vocabulary
 from coterie_fixtures.two_floor_home import small_house
+from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding.phrases import Phrase
+from coterie_requests.understanding.vocabulary import Vocabulary
 from emos_planner.leader.commands import Command, parse_task
 
 DATA = Path(__file__).parent / "data"

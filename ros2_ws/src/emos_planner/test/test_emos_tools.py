@@ -11,7 +11,8 @@ import pytest
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.resume import Resume
-from coterie_core.scene import (
+from coterie_core.tasks import Obstacle, SubTask, Thing
+from coterie_world.scene import (
     AgentState,
     Connection,
     Floor,
@@ -24,7 +25,6 @@ from coterie_core.scene import (
     SceneObject,
     Sighting,
 )
-from coterie_core.tasks import Obstacle, SubTask, Thing
 from emos_planner.geometry.bodies import UnknownRobot
 from emos_planner.geometry.floorplan import Driven
 from emos_planner.geometry.path_cost import UNCERTAIN_PATH_PENALTY_S

@@ -9,7 +9,12 @@ import sys
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.scene import (
+from coterie_core.tasks import Predicate, Thing
+from coterie_fixtures.two_floor_home import small_house
+from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding.grounding import Resolver
+from coterie_requests.understanding.vocabulary import Vocabulary
+from coterie_world.scene import (
     Floor,
     LabelBelief,
     Receptacle,
@@ -18,11 +23,6 @@ from coterie_core.scene import (
     SceneObject,
     Sighting,
 )
-from coterie_core.tasks import Predicate, Thing
-from coterie_core.understanding import NotUnderstood
-from coterie_core.understanding.grounding import Resolver
-from coterie_core.understanding.vocabulary import Vocabulary
-from coterie_fixtures.two_floor_home import small_house
 from emos_planner.leader.commands import parse_task
 from emos_planner.leader.outcome import TaskState, outcome_of
 from emos_planner.leader.understand import (

@@ -267,7 +267,7 @@ def _habitat(spec: WorldSpec) -> Simulator:
 
 
 def _saved(path: Path) -> House:
-    from coterie_core.scene import SceneError
+    from coterie_world.scene import SceneError
     from habitat_bridge.house.export import house_from_json
 
     try:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
-from coterie_core.guard import Guard, Leaving
 from coterie_core.observation import Observation
-from coterie_core.permits import PermitGate, PermitGoal, PermitRequest, RobotPermits
-from coterie_core.permits.gate import needs_permit
-from coterie_core.permits.request import Permit
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillRefused, SkillResult
+from coterie_safety.guard import Guard, Leaving
+from coterie_safety.permits import PermitGate, PermitGoal, PermitRequest, RobotPermits
+from coterie_safety.permits.gate import needs_permit
+from coterie_safety.permits.request import Permit
 from habitat_bridge.lockstep_barrier import LockstepBarrier
 from habitat_bridge.simulator import RobotState, Simulator
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from coterie_core.colors import COLOR_NAMES, color_name
 from coterie_core.detections import ImageDetection
-from coterie_core.detector_vocabulary import STRUCTURE
-from coterie_core.scene import SceneObject
+from coterie_requests.detector_vocabulary import STRUCTURE
+from coterie_world.scene import SceneObject
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.simulator import Frame, Simulator
 

@@ -16,7 +16,6 @@ from std_msgs.msg import Bool
 
 from coterie_core.detections import ImageDetection
 from coterie_core.geometry import Pose, Vec2
-from coterie_core.guard import Guard
 from coterie_core.observation import Observation
 from coterie_core.skills import NavigateTo as NavigateSkill
 from coterie_core.skills import Outcome, Skill, SkillResult
@@ -32,6 +31,7 @@ from coterie_ros.permitting import permit_gates, serve_permits
 from coterie_ros.robot_publishers import CHANNELS, CameraPublishers, FramePublisher, RobotPublishers
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import STOP, StopServer
+from coterie_safety.guard import Guard
 from habitat_bridge.clock_file import ClockFile
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import world_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Literal, get_args
 
-from coterie_core.scene import SceneGraph
+from coterie_world.scene import SceneGraph
 
 PriorMap = Literal["nothing", "rooms", "furniture", "everything"]
 PRIOR_MAPS: tuple[PriorMap, ...] = get_args(PriorMap)

@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
-from coterie_core.guard import RobotLimits
-from coterie_core.permits import RobotPermits
 from coterie_core.plain_data import schema_problems
+from coterie_safety.guard import RobotLimits
+from coterie_safety.permits import RobotPermits
 from habitat_bridge.robots import load_embodiment
 from habitat_bridge.simulator import Start
 

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import Pose, Vec3
-from coterie_core.guard import Guard
 from coterie_core.observation import Observation
-from coterie_core.scene import SceneGraph
 from coterie_core.skills import Skill, SkillResult
+from coterie_safety.guard import Guard
+from coterie_world.scene import SceneGraph
 
 Channel = Literal["color", "depth", "semantic"]
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 from coterie_core.embodiment import Embodiment
 from coterie_core.files import write_atomically
 from coterie_core.geometry import Box, Pose
-from coterie_core.scene import SceneObject
+from coterie_world.scene import SceneObject
 from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.simulator import Simulator, Start, WorldError

@@ -9,9 +9,9 @@ import pytest
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
-from coterie_core.guard import Guard
 from coterie_core.skills import LookAround, NavigateTo, Outcome, Wait
 from coterie_fixtures.tiny_house import tiny_house
+from coterie_safety.guard import Guard
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.goal_scheduler import Goal, GoalScheduler
 from habitat_bridge.lockstep_barrier import LockstepBarrier, Part

@@ -8,9 +8,9 @@ import pytest
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
-from coterie_core.guard import Guard, Limits, RobotLimits
 from coterie_core.skills import NavigateTo, Outcome, SkillResult, Wait
 from coterie_fixtures.tiny_house import tiny_house
+from coterie_safety.guard import Guard, Limits, RobotLimits
 from habitat_bridge.embedded.body import Velocity
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.goal_scheduler import Goal, GoalScheduler

@@ -14,8 +14,6 @@ from rclpy.action import ActionClient
 from std_msgs.msg import String
 
 from coterie_core.embodiment import Embodiment
-from coterie_core.ledger import Ledger, check, entries
-from coterie_core.permits import Decision, Permits, RobotPermits, make_key, public_half
 from coterie_core.skills import Outcome
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_msgs.action import NavigateTo
@@ -24,6 +22,8 @@ from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.permit_client import PermitClient
 from coterie_ros.qos import profile
+from coterie_safety.ledger import Ledger, check, entries
+from coterie_safety.permits import Decision, Permits, RobotPermits, make_key, public_half
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.node import BridgeNode
 

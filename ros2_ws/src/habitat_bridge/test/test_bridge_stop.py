@@ -18,11 +18,11 @@ from std_srvs.srv import SetBool
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.skills import Outcome
-from coterie_core.stop import latch_file
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_msgs.action import NavigateTo
 from coterie_ros import conversions
 from coterie_ros.qos import profile
+from coterie_safety.stop import latch_file
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.node import BridgeNode
 

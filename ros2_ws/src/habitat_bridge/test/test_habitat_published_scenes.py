@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coterie_core.scene import Floor, Room, SceneGraph
 from coterie_fixtures.habitat_python import habitat_python
+from coterie_world.scene import Floor, Room, SceneGraph
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.habitat.backend import Timeouts
 from habitat_bridge.habitat.dataset import SceneDataset

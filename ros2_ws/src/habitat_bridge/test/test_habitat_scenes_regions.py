@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from shapely import Polygon
 
-from coterie_core.free_space.partition import RegionSettings
 from coterie_core.geometry import Box
-from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
+from coterie_world.free_space.partition import RegionSettings
+from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from habitat_bridge.habitat.dataset_world import with_regions
 from habitat_bridge.habitat.description import SceneDescription
 from habitat_bridge.habitat.navgrid import rasterise

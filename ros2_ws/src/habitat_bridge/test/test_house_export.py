@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from coterie_core.frames import yup_to_zup
-from coterie_core.scene import SceneError, load
+from coterie_world.scene import SceneError, load
 from habitat_bridge.house.export import (
     house_from_json,
     house_to_json,

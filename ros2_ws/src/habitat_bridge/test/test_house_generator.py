@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from coterie_core.household import load_household
-from coterie_core.scene import from_json, to_json
+from coterie_world.scene import from_json, to_json
 from habitat_bridge.embedded.reach import reachable_rooms
 from habitat_bridge.house.export import house_to_json
 from habitat_bridge.house.generator import generate_house

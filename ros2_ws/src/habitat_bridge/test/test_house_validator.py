@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.scene import LabelBelief, SceneObject
+from coterie_world.scene import LabelBelief, SceneObject
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.house.house import House
 from habitat_bridge.house.validator import validate_house

@@ -8,8 +8,8 @@ import pytest
 
 from coterie_core.embodiment import Arm, Embodiment
 from coterie_core.geometry import Box
-from coterie_core.scene import LabelBelief
 from coterie_fixtures.tiny_house import tiny_house
+from coterie_world.scene import LabelBelief
 from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.lab.hands import Grip, Hands

@@ -7,9 +7,6 @@ import math
 import pytest
 
 from coterie_core.embodiment import Arm, Embodiment
-from coterie_core.guard import AllowedArea, Guard, Limits, RobotLimits
-from coterie_core.scene import Place as ScenePlace
-from coterie_core.scene import SceneGraph
 from coterie_core.skills import (
     Ask,
     Detect,
@@ -24,6 +21,9 @@ from coterie_core.skills import (
     Wait,
 )
 from coterie_fixtures.tiny_house import UPPER, tiny_house
+from coterie_safety.guard import AllowedArea, Guard, Limits, RobotLimits
+from coterie_world.scene import Place as ScenePlace
+from coterie_world.scene import SceneGraph
 from habitat_bridge.embedded.world import EmbeddedWorld
 
 BODY = Embodiment(name="body", arm=Arm())

@@ -8,7 +8,6 @@ import pytest
 
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Pose, Vec3
-from coterie_core.scene import SceneObject
 from coterie_core.skills import (
     Ask,
     Close,
@@ -24,6 +23,7 @@ from coterie_core.skills import (
     Wait,
 )
 from coterie_fixtures.tiny_house import thing, tiny_house
+from coterie_world.scene import SceneObject
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house

@@ -1,8 +1,8 @@
 """One robot of a MELE team: explore a house, remember it, answer questions about it."""
 
-from coterie_core.common_sense import CommonSense, load_common_sense
 from coterie_core.confidence import DetectorModel, PriorModel
-from coterie_core.parsing import NotAQuestion, ParseQuestion, understand
+from coterie_requests.common_sense import CommonSense, load_common_sense
+from coterie_requests.parsing import NotAQuestion, ParseQuestion, understand
 from mele_explorer.answer_presence import AnswerPresence
 from mele_explorer.answering import Answerer
 from mele_explorer.bank import QuestionBank

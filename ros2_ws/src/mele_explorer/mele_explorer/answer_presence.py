@@ -9,10 +9,10 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import Confidence, Decision, Message, as_data
-from coterie_core.language.fence import prompt_share
-from coterie_core.meaning import label_relevance
 from coterie_core.questions import Evidence, Question
+from coterie_llm import Confidence, Decision, Message, as_data
+from coterie_llm.fence import prompt_share
+from coterie_world.meaning import label_relevance
 from mele_explorer.moves import moved_text
 
 ANYWHERE = ("", "house", "home", "anywhere", "the house", "the home")

@@ -8,16 +8,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from coterie_core.common_sense import CommonSense
 from coterie_core.confidence import DetectorModel, PriorModel, load_confidence
-from coterie_core.detector_vocabulary import DetectorVocabulary
-from coterie_core.language import Decider, RulesModel
-from coterie_core.meaning import Meanings, likeness_by_label
-from coterie_core.parsing import unknown_room
 from coterie_core.questions import Answer, Evidence, Question
-from coterie_core.scene import Room
-from coterie_core.team_memory import TeamMemory
-from coterie_core.why import about
+from coterie_llm import Decider, RulesModel
+from coterie_requests.common_sense import CommonSense
+from coterie_requests.detector_vocabulary import DetectorVocabulary
+from coterie_requests.parsing import unknown_room
+from coterie_safety.why import about
+from coterie_world.meaning import Meanings, likeness_by_label
+from coterie_world.scene import Room
+from coterie_world.team_memory import TeamMemory
 from mele_explorer.answer_presence import (
     ANYWHERE,
     AnswerPresence,

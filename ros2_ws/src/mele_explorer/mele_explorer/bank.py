@@ -10,7 +10,7 @@ from typing import Literal
 
 from coterie_core.observation import Observation
 from coterie_core.questions import LabelledQuestion, Question
-from coterie_core.scene import SceneGraph
+from coterie_world.scene import SceneGraph
 
 Duplicates = Literal["keep", "distinct"]
 

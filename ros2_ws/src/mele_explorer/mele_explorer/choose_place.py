@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import CheckFailed, Decision, Message, as_data, neutral_order
+from coterie_llm import CheckFailed, Decision, Message, as_data, neutral_order
 
 _MOST_PLACES = 24
 """Most places that a prompt shows; the nearest."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from coterie_core.language import Decider, RulesModel
 from coterie_core.observation import Observation, PlaceView
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
-from coterie_core.why import follow
+from coterie_llm import Decider, RulesModel
+from coterie_safety.why import follow
 from mele_explorer.choose_place import (
     ChoosePlace,
     ChooseState,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from coterie_core.geometry import Box, Pose, Vec3, distance, iou, wrap_angle
 from coterie_core.observation import Detection, Observation, RoomView
-from coterie_core.scene import (
+from coterie_world.scene import (
     LabelBelief,
     Place,
     PlaceLink,

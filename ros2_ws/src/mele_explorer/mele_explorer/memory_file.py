@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from coterie_core.files import write_atomically
 from coterie_core.plain_data import schema_problems
-from coterie_core.scene import SceneGraph
-from coterie_core.scene.serial import dangling_references
+from coterie_world.scene import SceneGraph
+from coterie_world.scene.serial import dangling_references
 from mele_explorer.memory import LogEntry, Memory, MemoryLimits
 
 

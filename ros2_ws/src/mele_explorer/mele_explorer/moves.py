@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from coterie_core.geometry import Box, distance
 from coterie_core.household import load_household
-from coterie_core.object_events import ObjectEvent
-from coterie_core.permanence import age_text
 from coterie_core.questions import Evidence
-from coterie_core.scene import LabelBelief, Room, SceneObject, Sighting
-from coterie_core.sightings import free_id, usual_size
-from coterie_core.team_memory import TeamMemory
+from coterie_world.object_events import ObjectEvent
+from coterie_world.permanence import age_text
+from coterie_world.scene import LabelBelief, Room, SceneObject, Sighting
+from coterie_world.sightings import free_id, usual_size
+from coterie_world.team_memory import TeamMemory
 from mele_explorer.memory import Memory
 
 ASSOCIATION_RADIUS_M = 0.8

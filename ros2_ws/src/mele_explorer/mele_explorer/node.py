@@ -12,22 +12,13 @@ from typing import Any
 
 from std_msgs.msg import Bool
 
-from coterie_core.common_sense import load_common_sense
-from coterie_core.debate import LocalSpeaker
-from coterie_core.detector_vocabulary import DetectorVocabulary
-from coterie_core.free_space.aside import place_aside
 from coterie_core.geometry import Vec3
-from coterie_core.language import Decider, due_in, inline_data
-from coterie_core.language.due import time_to_think
-from coterie_core.making_way import MakingWay, WayRequest, make_way
-from coterie_core.meaning import label_relevance
-from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
-from coterie_core.parsing import NotAQuestion, understand
 from coterie_core.questions import Answer, Question
-from coterie_core.scene import rooms_text
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult, Wait
 from coterie_core.waiting import in_time
+from coterie_llm import Decider, due_in, inline_data
+from coterie_llm.due import time_to_think
 from coterie_msgs.action import Explore
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import Answer as AnswerMsg
@@ -35,6 +26,10 @@ from coterie_msgs.msg import DiscussionTurn, TeamMessage
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.srv import Ask, GetSemanticMap
+from coterie_requests.common_sense import load_common_sense
+from coterie_requests.debate import LocalSpeaker
+from coterie_requests.detector_vocabulary import DetectorVocabulary
+from coterie_requests.parsing import NotAQuestion, understand
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
@@ -47,6 +42,11 @@ from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from coterie_ros.way_requests import hear_way_requests
+from coterie_world.free_space.aside import place_aside
+from coterie_world.making_way import MakingWay, WayRequest, make_way
+from coterie_world.meaning import label_relevance
+from coterie_world.object_events import ObjectEvent
+from coterie_world.scene import rooms_text
 from mele_explorer.answer_presence import AnswerPresence
 from mele_explorer.answering import Answerer
 from mele_explorer.explorer import Explorer, ExplorerLimits

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from coterie_core.answers import AnswerTable
-from coterie_core.common_sense import CommonSense, load_common_sense
 from coterie_core.confidence import DetectorModel, PriorModel
-from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.geometry import Pose
-from coterie_core.language import Decider
 from coterie_core.observation import Detection, Observation, RoomView
-from coterie_core.scene import SceneGraph
 from coterie_core.skills import Skill, SkillRefused, SkillResult
+from coterie_llm import Decider
+from coterie_requests.common_sense import CommonSense, load_common_sense
+from coterie_requests.detector_vocabulary import DetectorVocabulary
+from coterie_world.scene import SceneGraph
 from mele_explorer.answering import Answerer
 from mele_explorer.bank import QuestionBank
 from mele_explorer.explorer import Explorer, ExplorerLimits, Feedback

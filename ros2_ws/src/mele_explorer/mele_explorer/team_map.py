@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coterie_core.permanence import age_text, confidence
-from coterie_core.scene import Room
-from coterie_core.team_memory import TeamMemory
-from coterie_core.team_memory.store import alike
+from coterie_world.permanence import age_text, confidence
+from coterie_world.scene import Room
+from coterie_world.team_memory import TeamMemory
+from coterie_world.team_memory.store import alike
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie_core.common_sense import HouseholdSense
 from coterie_core.confidence import DetectorModel, PriorModel, load_confidence
-from coterie_core.detector_vocabulary import DetectorVocabulary, household_vocabulary
 from coterie_core.geometry import Pose
-from coterie_core.language import Decider, LanguageModel, ModelRequest, Reply
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView
 from coterie_core.questions import Question
+from coterie_llm import Decider, LanguageModel, ModelRequest, Reply
+from coterie_requests.common_sense import HouseholdSense
+from coterie_requests.detector_vocabulary import DetectorVocabulary, household_vocabulary
 from mele_explorer.answer_presence import AnswerPresence
 from mele_explorer.answering import Answerer
 from mele_explorer.memory import Memory

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection, Observation, RoomView
-from coterie_core.parsing import ParseQuestion, ParseState
-from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject
+from coterie_requests.parsing import ParseQuestion, ParseState
+from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
 from mele_explorer.bank import QuestionBank
 
 pairs_of = st.lists(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView
-from coterie_core.scene.serial import dangling_references
+from coterie_world.scene.serial import dangling_references
 from mele_explorer.memory import Memory, MemoryLimits
 from mele_explorer.memory_file import (
     MemoryFileError,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from coterie_core.common_sense import HouseholdSense
 from coterie_core.geometry import Box, Pose
-from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView
 from coterie_core.questions import Answer, Question
-from coterie_core.scene import Room, SceneGraph
-from coterie_core.team_memory import TeamMemory
+from coterie_requests.common_sense import HouseholdSense
+from coterie_world.object_events import ObjectEvent
+from coterie_world.scene import Room, SceneGraph
+from coterie_world.team_memory import TeamMemory
 from mele_explorer.answering import Answerer
 from mele_explorer.memory import Memory
 from mele_explorer.memory_file import memory_from_json, memory_to_json

@@ -15,12 +15,11 @@ from rclpy.action import ActionClient
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
-from coterie_core.language import ModelProfile
-from coterie_core.making_way import ROOM, WayRequest
 from coterie_core.observation import Observation
 from coterie_core.questions import Question
-from coterie_core.testing.endpoint import Endpoint, Hang
 from coterie_fixtures.tiny_house import tiny_house
+from coterie_llm import ModelProfile
+from coterie_llm.testing.endpoint import Endpoint, Hang
 from coterie_msgs.action import Explore
 from coterie_msgs.msg import Answer, TeamMessage
 from coterie_msgs.msg import Observation as ObservationMsg
@@ -28,6 +27,7 @@ from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.srv import Ask, GetSemanticMap
 from coterie_ros import conversions
 from coterie_ros.qos import profile
+from coterie_world.making_way import ROOM, WayRequest
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.node import BridgeNode

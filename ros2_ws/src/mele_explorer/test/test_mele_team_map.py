@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from coterie_core.answers import AnswerTable
-from coterie_core.common_sense import HouseholdSense
 from coterie_core.confidence import load_confidence
 from coterie_core.geometry import Box, Pose
-from coterie_core.language import decide_by_rule
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView
-from coterie_core.permanence import DAY
 from coterie_core.questions import Answer, LabelledQuestion, Question
-from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject, Sighting
-from coterie_core.team_memory import TeamMemory
+from coterie_llm import decide_by_rule
+from coterie_requests.common_sense import HouseholdSense
+from coterie_world.permanence import DAY
+from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject, Sighting
+from coterie_world.team_memory import TeamMemory
 from mele_explorer.answer_presence import AnswerPresence
 from mele_explorer.answering import Answerer
 from mele_explorer.memory import Memory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coterie_core.ask_back import Judgement, Person, RequestState, settle, without
+from coterie_requests.ask_back import Judgement, Person, RequestState, settle, without
 from object_planner.workflows import Answer, Method, Options, Roles, plan_objects
 
 

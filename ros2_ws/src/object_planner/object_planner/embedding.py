@@ -12,8 +12,8 @@ import numpy.typing as npt
 from PIL import Image
 
 from coterie_core.embedding import Embedding, cosine
-from coterie_core.meaning import EmbedderError, EmbedderOptions, OpenAIEmbedder
-from coterie_core.scene import SceneGraph
+from coterie_world.meaning import EmbedderError, EmbedderOptions, OpenAIEmbedder
+from coterie_world.scene import SceneGraph
 
 MAX_PIXELS = 50_000_000
 

@@ -10,11 +10,11 @@ from itertools import zip_longest
 from typing import Literal
 
 from coterie_core.household import load_household, normalized, singulars
-from coterie_core.lexicon import Lexicon, load_lexicon
 from coterie_core.relations import PAIRS, between, gap, overview
-from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.scene.nearby import Nearby
-from coterie_core.sizes import SIZE_ORDERS, plausible_size
+from coterie_requests.lexicon import Lexicon, load_lexicon
+from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.scene.nearby import Nearby
+from coterie_world.sizes import SIZE_ORDERS, plausible_size
 from object_planner.wish import Relation, Request, Want
 
 Mode = Literal["certainty", "uncertainty"]

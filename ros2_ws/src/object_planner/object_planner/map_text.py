@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from coterie_core.meaning import nearest_labels
-from coterie_core.scene import SceneGraph, SceneObject
+from coterie_world.meaning import nearest_labels
+from coterie_world.scene import SceneGraph, SceneObject
 from object_planner.ground import Mode
 
 MAP_TOKENS = 20_000

@@ -5,10 +5,9 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 
-from coterie_core.ask_back import RequestState
-from coterie_core.detector_vocabulary import DetectorVocabulary
-from coterie_core.why import belong, note
 from coterie_msgs.srv import QueryObjects
+from coterie_requests.ask_back import RequestState
+from coterie_requests.detector_vocabulary import DetectorVocabulary
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.asking import ROOMS_PARAMETER, node_person
 from coterie_ros.conversions.judgement import judgement_to_msg
@@ -21,6 +20,7 @@ from coterie_ros.model import (
 )
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
+from coterie_safety.why import belong, note
 from object_planner.asking_back import find_settled
 from object_planner.workflows import METHODS, Options, Roles
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from coterie_core.language import (
+from coterie_llm import (
     CheckFailed,
     Decision,
     Message,
@@ -22,8 +22,8 @@ from coterie_core.language import (
     as_data,
     prompt_share,
 )
-from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.scene.lookups import map_tools
+from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.scene.lookups import map_tools
 from object_planner.examples import PLAN_EXAMPLES, Example
 from object_planner.ground import Findings, Grounder, Mode
 from object_planner.map_text import CHARACTERS_PER_TOKEN, MAP_TOKENS, ShownMap, map_entry, shown_map

@@ -8,14 +8,14 @@ from functools import lru_cache
 
 from coterie_core.colors import COLOR_NAMES
 from coterie_core.household import load_household
-from coterie_core.lexicon import Lexicon, load_lexicon
 from coterie_core.relations import RelationKind
-from coterie_core.sizes import SIZE_ORDERS
-from coterie_core.understanding import plain_text, written_out
-from coterie_core.understanding.quantities import SUPERLATIVES, ordinal_of
-from coterie_core.understanding.relation_words import RELATIONS
-from coterie_core.understanding.text import is_measure, with_digits
-from coterie_core.understanding.turned import negations
+from coterie_requests.lexicon import Lexicon, load_lexicon
+from coterie_requests.understanding import plain_text, written_out
+from coterie_requests.understanding.quantities import SUPERLATIVES, ordinal_of
+from coterie_requests.understanding.relation_words import RELATIONS
+from coterie_requests.understanding.text import is_measure, with_digits
+from coterie_requests.understanding.turned import negations
+from coterie_world.sizes import SIZE_ORDERS
 from object_planner.wish import Order, Relation, Request, Want
 from object_planner.wording import not_understood, unknown_head, worded
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import (
+from coterie_llm import (
     CheckFailed,
     Decision,
     Message,

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from coterie_core.relations import RelationKind
-from coterie_core.sizes import SizeOrder
+from coterie_world.sizes import SizeOrder
 
 Order = SizeOrder | Literal["overview", "nearest", "farthest"]
 

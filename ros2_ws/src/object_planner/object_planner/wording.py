@@ -7,15 +7,15 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 
-from coterie_core.lexicon import Lexicon, load_lexicon
-from coterie_core.understanding import (
+from coterie_requests.lexicon import Lexicon, load_lexicon
+from coterie_requests.understanding import (
     foreign_words,
     household_words,
     language_told,
     nearest,
     unknown_words,
 )
-from coterie_core.understanding.quantities import ORDINALS, ordinal_of
+from coterie_requests.understanding.quantities import ORDINALS, ordinal_of
 
 _RANKS = (word for word, rank in ORDINALS.items() if rank > 1)
 _ORDINAL = re.compile(rf"\b({'|'.join(_RANKS)}|\d{{1,3}}(?:nd|rd|th|st))\b[- ]?")

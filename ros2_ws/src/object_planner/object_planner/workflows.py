@@ -14,12 +14,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from coterie_core.language import Decided, Decider, Usage
-from coterie_core.meaning import EmbedderError, Meanings, Near, likeness_by_label
-from coterie_core.scene import SceneGraph
-from coterie_core.understanding.english import is_english
-from coterie_core.understanding.text import shown
-from coterie_core.understanding.wording import enumerated
+from coterie_core.wording import enumerated
+from coterie_llm import Decided, Decider, Usage
+from coterie_requests.understanding.english import is_english
+from coterie_requests.understanding.text import shown
+from coterie_world.meaning import EmbedderError, Meanings, Near, likeness_by_label
+from coterie_world.scene import SceneGraph
 from object_planner.ground import Grounder, Mode
 from object_planner.map_text import MAP_TOKENS
 from object_planner.plan import MOST, Plan, PlanObjects, PlanState, by_tools, explained

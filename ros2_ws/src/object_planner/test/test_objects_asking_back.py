@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from coterie_core.ask_back import RequestState
-from coterie_core.asking import WordsAnswer, WordsQuestion
 from coterie_core.geometry import Box
-from coterie_core.language import Decider, RulesModel
-from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
+from coterie_llm import Decider, RulesModel
+from coterie_requests.ask_back import RequestState
+from coterie_requests.asking import WordsAnswer, WordsQuestion
+from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from object_planner.asking_back import find_settled
 from object_planner.workflows import Roles
 

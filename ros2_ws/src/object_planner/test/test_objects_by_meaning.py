@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.language import Decider, RulesModel
-from coterie_core.meaning import (
+from coterie_llm import Decider, RulesModel
+from coterie_llm.testing.endpoint import Endpoint
+from coterie_world.meaning import (
     EmbedderError,
     EmbedderOptions,
     Meanings,
@@ -19,9 +20,8 @@ from coterie_core.meaning import (
     TextEmbedder,
     load_embedder,
 )
-from coterie_core.meaning.embedders import Rows
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, from_json, to_json
-from coterie_core.testing.endpoint import Endpoint
+from coterie_world.meaning.embedders import Rows
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, from_json, to_json
 from object_planner.request import parse
 from object_planner.workflows import Answer, Options, Roles, plan_objects
 

@@ -4,7 +4,7 @@ import pytest
 
 from coterie_core.geometry import Box
 from coterie_core.relations import behind, between, gap, in_front_of, inside, near, on, under
-from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject
+from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
 from object_planner.ground import Grounder
 from object_planner.request import parse
 

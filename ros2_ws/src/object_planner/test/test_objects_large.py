@@ -6,13 +6,13 @@ import random
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.language import Decider, ModelProfile, RulesModel, build_model
-from coterie_core.language.decision import request_for
-from coterie_core.language.fence import shortened
-from coterie_core.language.tokens import estimate_prompt
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
-from coterie_core.testing.endpoint import Endpoint
-from coterie_core.testing.faults import BROKEN_JSON, HTML, Raw
+from coterie_llm import Decider, ModelProfile, RulesModel, build_model
+from coterie_llm.decision import request_for
+from coterie_llm.fence import shortened
+from coterie_llm.testing.endpoint import Endpoint
+from coterie_llm.testing.faults import BROKEN_JSON, HTML, Raw
+from coterie_llm.tokens import estimate_prompt
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from object_planner.ground import Grounder
 from object_planner.map_text import CHARACTERS_PER_TOKEN, shown_map
 from object_planner.plan import Plan, PlanObjects, PlanState

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie_core.lexicon import load_lexicon
+from coterie_requests.lexicon import load_lexicon
 from object_planner.request import parse
 
 

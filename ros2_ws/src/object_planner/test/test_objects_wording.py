@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from coterie_core.geometry import Box
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from object_planner.ground import Grounder
 from object_planner.request import parse
 

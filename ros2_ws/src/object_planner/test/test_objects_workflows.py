@@ -5,10 +5,10 @@ import json
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.language import Decider, ModelProfile, RulesModel, build_decider, build_model
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
-from coterie_core.testing.endpoint import Endpoint
-from coterie_core.testing.faults import server_error
+from coterie_llm import Decider, ModelProfile, RulesModel, build_decider, build_model
+from coterie_llm.testing.endpoint import Endpoint
+from coterie_llm.testing.faults import server_error
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from object_planner.workflows import METHODS, Options, Roles, plan_objects
 
 

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image as Pictures
 
-from coterie_core.coverage import Coverage, PlacesSeen
-from coterie_core.detector_vocabulary import DetectorVocabulary
-from coterie_core.language import Decided, Decider, Image, estimate_tokens
-from coterie_core.meaning import Meanings, likeness_by_label
-from coterie_core.recording import RecordedFrame, Recording, RecordingError, sample_evenly
-from coterie_core.scene import SceneGraph
+from coterie_llm import Decided, Decider, Image, estimate_tokens
+from coterie_requests.detector_vocabulary import DetectorVocabulary
+from coterie_world.coverage import Coverage, PlacesSeen
+from coterie_world.meaning import Meanings, likeness_by_label
+from coterie_world.recording import RecordedFrame, Recording, RecordingError, sample_evenly
+from coterie_world.scene import SceneGraph
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.calibration import calibrated
 from openeqa_agent.captions import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coterie_core.ask_back import Judgement, without
+from coterie_requests.ask_back import Judgement, without
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.question import parse_open
 from openeqa_agent.things import MapIndex

@@ -14,13 +14,13 @@ from pydantic import BaseModel, Field
 from coterie_core.colors import basic_color
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.household import load_household, plural
-from coterie_core.language import Decision, Image, Message, as_data
-from coterie_core.lexicon import load_lexicon
-from coterie_core.perception.appearance import color_evidence
-from coterie_core.recording import RecordedFrame
-from coterie_core.scene import SceneGraph
-from coterie_core.understanding.descriptions import Thing, clean
-from coterie_core.understanding.wording import article
+from coterie_core.wording import article
+from coterie_llm import Decision, Image, Message, as_data
+from coterie_requests.lexicon import load_lexicon
+from coterie_requests.understanding.descriptions import Thing, clean
+from coterie_world.perception.appearance import color_evidence
+from coterie_world.recording import RecordedFrame
+from coterie_world.scene import SceneGraph
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.labels import canonical, members_of, plain
 from openeqa_agent.purposes import grades_for

@@ -12,9 +12,9 @@ import yaml
 from coterie_core.colors import basic_color, color_name
 from coterie_core.household import Category as HouseholdCategory
 from coterie_core.household import load_household
-from coterie_core.lexicon import load_lexicon
-from coterie_core.understanding.descriptions import Thing
-from coterie_core.understanding.wording import article
+from coterie_core.wording import article
+from coterie_requests.lexicon import load_lexicon
+from coterie_requests.understanding.descriptions import Thing
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.phrases import room_type
 from openeqa_agent.purposes import grades_for

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import (
+from coterie_llm import (
     CheckFailed,
     Decision,
     Image,
@@ -19,9 +19,9 @@ from coterie_core.language import (
     Tool,
     as_data,
 )
-from coterie_core.language.fence import prompt_share
-from coterie_core.scene.lookups import map_tools
-from coterie_core.understanding.quantities import COUNTS
+from coterie_llm.fence import prompt_share
+from coterie_requests.understanding.quantities import COUNTS
+from coterie_world.scene.lookups import map_tools
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.captions import FrameCaption, answer_from_captions
 from openeqa_agent.common_sense import guess

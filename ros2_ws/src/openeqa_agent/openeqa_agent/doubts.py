@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from coterie_core.detector_vocabulary import DetectorVocabulary, WordCheck
 from coterie_core.household import normalized, plural, singulars
-from coterie_core.understanding import (
+from coterie_core.wording import article
+from coterie_requests.detector_vocabulary import DetectorVocabulary, WordCheck
+from coterie_requests.understanding import (
     code_in,
     foreign_words,
     language_told,
@@ -16,11 +17,10 @@ from coterie_core.understanding import (
     unknown_words,
     words_of,
 )
-from coterie_core.understanding.descriptions import LONGEST, Thing
-from coterie_core.understanding.quantities import COUNTS
-from coterie_core.understanding.text import shown
-from coterie_core.understanding.word_order import heaped_words, misplaced_words
-from coterie_core.understanding.wording import article
+from coterie_requests.understanding.descriptions import LONGEST, Thing
+from coterie_requests.understanding.quantities import COUNTS
+from coterie_requests.understanding.text import shown
+from coterie_requests.understanding.word_order import heaped_words, misplaced_words
 from openeqa_agent import phrases
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from coterie_core.common_sense import HouseholdSense
-from coterie_core.coverage import WELL
 from coterie_core.geometry import Vec3
-from coterie_core.lexicon import load_lexicon
 from coterie_core.observation import Observation
-from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.skills import NavigateTo, Skill, SkillResult
+from coterie_requests.common_sense import HouseholdSense
+from coterie_requests.lexicon import load_lexicon
+from coterie_world.coverage import WELL
+from coterie_world.scene import SceneGraph, SceneObject
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.places import TRIES, KnownPlaces, Spot

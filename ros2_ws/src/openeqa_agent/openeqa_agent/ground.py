@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 
 from coterie_core.colors import basic_color, stated_color
-from coterie_core.detector_vocabulary import STRUCTURE
-from coterie_core.scene import SceneGraph, SceneObject
+from coterie_requests.detector_vocabulary import STRUCTURE
+from coterie_world.scene import SceneGraph, SceneObject
 from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.common_sense import purpose_of

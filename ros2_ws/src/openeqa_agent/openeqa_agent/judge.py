@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import Decider, Decision, Message, as_data
+from coterie_llm import Decider, Decision, Message, as_data
 from openeqa_agent.marking import rule_mark
 
 __all__ = [

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coterie_core.language import LanguageError, LanguageModel, Message, ModelRequest
+from coterie_llm import LanguageError, LanguageModel, Message, ModelRequest
 from openeqa_agent.judge import Mark
 
 ONE_ANSWER, MORE_ANSWERS = "mmbench.txt", "mmbench-extra.txt"

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from coterie_core.colors import are_alike, stated_color
 from coterie_core.household import load_household
-from coterie_core.lexicon import load_lexicon
-from coterie_core.scene import SceneObject
+from coterie_requests.lexicon import load_lexicon
+from coterie_world.scene import SceneObject
 
 _WORD = re.compile(r"[^\W\d_]+")
 

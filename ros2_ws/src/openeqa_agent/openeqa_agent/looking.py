@@ -9,8 +9,8 @@ from typing import Protocol
 
 from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation
-from coterie_core.scene import SceneGraph
 from coterie_core.skills import NavigateTo, Outcome, SkillResult
+from coterie_world.scene import SceneGraph
 from openeqa_agent.explore import Explorer, ExplorerKind, ExplorerOptions
 from openeqa_agent.understood import OpenQuestion
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 
 from coterie_core.colors import stated_color
 from coterie_core.household import normalized
-from coterie_core.language import estimate_tokens, inline_data
-from coterie_core.meaning import nearest_labels
-from coterie_core.scene import SceneObject
-from coterie_core.understanding.descriptions import Thing, clean
+from coterie_llm import estimate_tokens, inline_data
+from coterie_requests.understanding.descriptions import Thing, clean
+from coterie_world.meaning import nearest_labels
+from coterie_world.scene import SceneObject
 from openeqa_agent.purposes import grade_of, grades_for
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion

@@ -9,10 +9,10 @@ from functools import lru_cache
 
 from coterie_core.colors import basic_color
 from coterie_core.household import load_household, singulars
-from coterie_core.lexicon import load_lexicon
-from coterie_core.understanding import is_name
-from coterie_core.understanding.descriptions import clean
-from coterie_core.understanding.quantities import COUNTS
+from coterie_requests.lexicon import load_lexicon
+from coterie_requests.understanding import is_name
+from coterie_requests.understanding.descriptions import clean
+from coterie_requests.understanding.quantities import COUNTS
 from openeqa_agent.question import parse_open
 from openeqa_agent.understood import STATES
 

@@ -6,7 +6,7 @@ import dataclasses
 import math
 
 from coterie_core.relations import gap
-from coterie_core.understanding.descriptions import Thing, describe
+from coterie_requests.understanding.descriptions import Thing, describe
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.things import Found, MapIndex
 from openeqa_agent.understood import OpenQuestion

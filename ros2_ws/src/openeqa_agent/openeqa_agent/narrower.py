@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from coterie_core.household import load_household, normalized, singulars
-from coterie_core.lexicon import load_lexicon
-from coterie_core.understanding.descriptions import describe
+from coterie_requests.lexicon import load_lexicon
+from coterie_requests.understanding.descriptions import describe
 from openeqa_agent.labels import canonical
 
 _ROOM = re.compile(r"(?<=\w) room (?=\w+$)")

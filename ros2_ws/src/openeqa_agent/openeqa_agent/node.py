@@ -6,26 +6,19 @@ import asyncio
 import dataclasses
 from collections.abc import Collection, Sequence
 
-from coterie_core.ask_back import Judgement, Person, RequestState, Settled, settle, without
 from coterie_core.conformal import DENIAL_LEVEL, load_conformal
-from coterie_core.coverage import Coverage, PlacesSeen
-from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.geometry import Vec3
-from coterie_core.making_way import MakingWay
-from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.questions import OpenAnswer
-from coterie_core.recording import Recording, RecordingError, open_recording
-from coterie_core.scene import SceneGraph
 from coterie_core.skills import NavigateTo, Outcome, SkillResult
-from coterie_core.team_memory import TeamMemory
-from coterie_core.understanding.descriptions import LONGEST
 from coterie_core.waiting import in_time
-from coterie_core.why import belong, note
 from coterie_msgs.action import AskOpen
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import AskProgress, SemanticMap, TeamMessage
 from coterie_msgs.msg import Observation as ObservationMsg
+from coterie_requests.ask_back import Judgement, Person, RequestState, Settled, settle, without
+from coterie_requests.detector_vocabulary import DetectorVocabulary
+from coterie_requests.understanding.descriptions import LONGEST
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.asking import node_person
@@ -42,6 +35,13 @@ from coterie_ros.pictures import PictureServer, Wanted
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import STOPPED, RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
+from coterie_safety.why import belong, note
+from coterie_world.coverage import Coverage, PlacesSeen
+from coterie_world.making_way import MakingWay
+from coterie_world.object_events import ObjectEvent
+from coterie_world.recording import Recording, RecordingError, open_recording
+from coterie_world.scene import SceneGraph
+from coterie_world.team_memory import TeamMemory
 from openeqa_agent.agents import AgentOptions, OpenAgent, read_frames
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.asking_back import answers_all_the_same

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from coterie_core.colors import basic_color
-from coterie_core.understanding.descriptions import ANY, Thing, describe, room_said
-from coterie_core.understanding.quantities import ORDINALS, ordinal_of
+from coterie_requests.understanding.descriptions import ANY, Thing, describe, room_said
+from coterie_requests.understanding.quantities import ORDINALS, ordinal_of
 from openeqa_agent.understood import STATES, OpenQuestion
 
 AUX = r"(?:is|are|was|were)"

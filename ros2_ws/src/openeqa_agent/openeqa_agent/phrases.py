@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from coterie_core.household import load_household, normalized, plural, singulars
-from coterie_core.scene import Room, SceneObject
-from coterie_core.understanding.wording import article, enumerated
+from coterie_core.wording import article, enumerated
+from coterie_world.scene import Room, SceneObject
 from openeqa_agent.things import MapIndex
 
 _FLOORS = ("first floor", "second floor", "third floor", "fourth floor")

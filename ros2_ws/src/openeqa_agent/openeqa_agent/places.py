@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from coterie_core.coverage import WELL
 from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation, RoomView
-from coterie_core.scene import SceneObject
 from coterie_core.skills import Outcome
+from coterie_world.coverage import WELL
+from coterie_world.scene import SceneObject
 from openeqa_agent.wanted import Wanted
 
 _IMPOSSIBLE = (Outcome.UNREACHABLE, Outcome.UNKNOWN_TARGET, Outcome.UNSUPPORTED, Outcome.REFUSED)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coterie_core.coverage import PLAUSIBLE, RECALL, likely_in, recall
 from coterie_core.household import load_household
-from coterie_core.scene import Room
+from coterie_world.coverage import PLAUSIBLE, RECALL, likely_in, recall
+from coterie_world.scene import Room
 from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.labels import UNKNOWN_COLOR

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 
 from coterie_core.household import load_household
-from coterie_core.lexicon import cue_pattern, load_lexicon
-from coterie_core.scene import SceneObject
-from coterie_core.understanding.descriptions import clean
+from coterie_requests.lexicon import cue_pattern, load_lexicon
+from coterie_requests.understanding.descriptions import clean
+from coterie_world.scene import SceneObject
 from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.associations import things_for

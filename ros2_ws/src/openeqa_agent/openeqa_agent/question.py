@@ -7,11 +7,18 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from coterie_core.colors import basic_color
-from coterie_core.lexicon import load_lexicon
-from coterie_core.understanding import plain_text, unknown_words
-from coterie_core.understanding.descriptions import ANY, LONGEST, Thing, clean, describe, room_said
-from coterie_core.understanding.relation_words import PREPOSITION
-from coterie_core.understanding.turned import comparatives, negations
+from coterie_requests.lexicon import load_lexicon
+from coterie_requests.understanding import plain_text, unknown_words
+from coterie_requests.understanding.descriptions import (
+    ANY,
+    LONGEST,
+    Thing,
+    clean,
+    describe,
+    room_said,
+)
+from coterie_requests.understanding.relation_words import PREPOSITION
+from coterie_requests.understanding.turned import comparatives, negations
 from openeqa_agent.associations import things_for
 from openeqa_agent.narrower import narrower
 from openeqa_agent.patterns import AUX, CAN, KINDS, WE

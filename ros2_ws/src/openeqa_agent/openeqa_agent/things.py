@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from coterie_core.coverage import Coverage, PlacesSeen
-from coterie_core.detector_vocabulary import STRUCTURE
 from coterie_core.geometry import Box, Vec2, distance, iou
 from coterie_core.household import load_household, normalized
 from coterie_core.relations import NEAR, PAIRS, RelationKind, between, gap
-from coterie_core.scene import Room, SceneGraph, SceneObject
-from coterie_core.scene.nearby import Nearby
-from coterie_core.sizes import SIZE_ORDERS, SizeOrder
-from coterie_core.understanding.descriptions import Thing
+from coterie_requests.detector_vocabulary import STRUCTURE
+from coterie_requests.understanding.descriptions import Thing
+from coterie_world.coverage import Coverage, PlacesSeen
+from coterie_world.scene import Room, SceneGraph, SceneObject
+from coterie_world.scene.nearby import Nearby
+from coterie_world.sizes import SIZE_ORDERS, SizeOrder
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.labels import (
     belief,

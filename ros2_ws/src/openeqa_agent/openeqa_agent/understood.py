@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from coterie_core.relations import RelationKind
-from coterie_core.understanding.descriptions import ANY, Thing
+from coterie_requests.understanding.descriptions import ANY, Thing
 
 Category = Literal[
     "object_recognition",  # what is there

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coterie_core.household import load_household
-from coterie_core.lexicon import load_lexicon
-from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.understanding.descriptions import Thing
+from coterie_requests.lexicon import load_lexicon
+from coterie_requests.understanding.descriptions import Thing
+from coterie_world.scene import SceneGraph, SceneObject
 from openeqa_agent.labels import canonical
 from openeqa_agent.narrower import narrower
 from openeqa_agent.understood import OpenQuestion

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
+from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 
 _ROOMS = (
     ("r1", "kitchen", "kitchen", "f0", 0.0, 4.0),

@@ -12,12 +12,12 @@ import pytest
 
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.geometry import Box
-from coterie_core.language import Decider, ModelProfile, RulesModel, build_decider
-from coterie_core.language.tokens import image_size
-from coterie_core.recording import RecordedFrame, RecordingError
-from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject
-from coterie_core.testing.endpoint import Endpoint, Obey
-from coterie_core.testing.faults import BROKEN_JSON, CUT_OFF, rate_limit, server_error
+from coterie_llm import Decider, ModelProfile, RulesModel, build_decider
+from coterie_llm.testing.endpoint import Endpoint, Obey
+from coterie_llm.testing.faults import BROKEN_JSON, CUT_OFF, rate_limit, server_error
+from coterie_llm.tokens import image_size
+from coterie_world.recording import RecordedFrame, RecordingError
+from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
 from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent, encode_all
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.captions import detections_text

@@ -8,8 +8,8 @@ import pytest
 
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Observation, PlaceView, RoomView
-from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject
 from coterie_core.skills import NavigateTo, Outcome, SkillResult
+from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
 from openeqa_agent.explore import Explorer, ExplorerOptions
 from openeqa_agent.looking import Walk, go_and_look
 from openeqa_agent.question import parse_open

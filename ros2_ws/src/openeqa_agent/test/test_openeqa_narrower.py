@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
+from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.narrower import narrower
 from openeqa_agent.question import parse_open

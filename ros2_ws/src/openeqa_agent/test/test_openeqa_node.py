@@ -18,17 +18,17 @@ from std_msgs.msg import String
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Box
-from coterie_core.language import ModelProfile
-from coterie_core.recording import RecordedFrame, RecordingWriter
-from coterie_core.scene import LabelBelief, Room, SceneGraph, SceneObject
-from coterie_core.testing.endpoint import Endpoint, server_error
 from coterie_fixtures.drawn_scenes import COLS, ROWS, SIDES, TABLE, view
 from coterie_fixtures.tiny_house import tiny_house
+from coterie_llm import ModelProfile
+from coterie_llm.testing.endpoint import Endpoint, server_error
 from coterie_msgs.action import AskOpen
 from coterie_msgs.msg import AskProgress, Observation, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.pictures import SHOW, SHOWN, Wanted, shown_as
 from coterie_ros.qos import profile
+from coterie_world.recording import RecordedFrame, RecordingWriter
+from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.node import BridgeNode

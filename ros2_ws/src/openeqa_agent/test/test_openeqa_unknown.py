@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from coterie_core.coverage import Coverage, PlacesSeen
-from coterie_core.detector_vocabulary import DetectorVocabulary
 from coterie_core.geometry import Pose
-from coterie_core.language import Decider, RulesModel
 from coterie_core.observation import Observation, RoomView
-from coterie_core.understanding.word_order import misplaced_words
+from coterie_llm import Decider, RulesModel
+from coterie_requests.detector_vocabulary import DetectorVocabulary
+from coterie_requests.understanding.word_order import misplaced_words
+from coterie_world.coverage import Coverage, PlacesSeen
 from openeqa_agent.agents import AgentOptions, OpenAgent
 from openeqa_agent.question import parse_open
 

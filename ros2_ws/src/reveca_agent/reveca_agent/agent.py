@@ -7,8 +7,6 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from coterie_core import why
-from coterie_core.asking import Asking
 from coterie_core.cooperation import (
     Action,
     Briefing,
@@ -22,9 +20,11 @@ from coterie_core.cooperation import (
     Thing,
     Wait,
 )
-from coterie_core.language import Decider, Decision, RulesModel
-from coterie_core.meaning import Meanings, likeness_by_label, nearest_labels
-from coterie_core.why.record import new_id
+from coterie_llm import Decider, Decision, RulesModel
+from coterie_requests.asking import Asking
+from coterie_safety import why
+from coterie_safety.why.record import new_id
+from coterie_world.meaning import Meanings, likeness_by_label, nearest_labels
 from reveca_agent.communication import Communicator
 from reveca_agent.entries import Deed, trim
 from reveca_agent.memory import Memory

@@ -29,12 +29,12 @@ from coterie_core.cooperation import (
     Thing,
 )
 from coterie_core.geometry import Box, Pose, Vec3
-from coterie_core.making_way import MakingWay
-from coterie_core.object_events import EventKind, ObjectEvent, event_of
 from coterie_core.observation import Observation
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
-from coterie_core.sightings import SAME, kind_of, room_at
 from coterie_core.skills import Outcome, Place, SkillResult
+from coterie_world.making_way import MakingWay
+from coterie_world.object_events import EventKind, ObjectEvent, event_of
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
+from coterie_world.sightings import SAME, kind_of, room_at
 from reveca_agent.house_map import HouseMap, Shape
 from reveca_agent.memory import Memory
 from reveca_agent.motions import Motion, Motions

@@ -13,9 +13,9 @@ from coterie_core.cooperation import Gate, HomeRoom, Spot, Thing, Walkways
 from coterie_core.embodiment import Camera
 from coterie_core.geometry import Box, Pose, Vec3, faces_along
 from coterie_core.household import load_household
-from coterie_core.scene import Receptacle, SceneGraph, SceneObject
-from coterie_core.sightings import SAME, kind_of, lowest_on, mistaken_within, seen_in_passing
-from coterie_core.team_map import TeamMap
+from coterie_world.scene import Receptacle, SceneGraph, SceneObject
+from coterie_world.sightings import SAME, kind_of, lowest_on, mistaken_within, seen_in_passing
+from coterie_world.team_map import TeamMap
 from reveca_agent.lookouts import (
     SPACING,
     Lookout,

@@ -13,9 +13,9 @@ from shapely import Polygon, contains_xy
 from coterie_core.embodiment import Camera
 from coterie_core.geometry import Box, Pose, Vec3, compose, wrap_angle
 from coterie_core.household import load_household
-from coterie_core.scene import Room, SceneObject
-from coterie_core.search_belief import inside_rim
-from coterie_core.surfaces import board_heights
+from coterie_world.scene import Room, SceneObject
+from coterie_world.search_belief import inside_rim
+from coterie_world.surfaces import board_heights
 from reveca_agent.standing import FreeFloor
 
 FAR = 1.5

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Awaitable, Callable, Sequence
 
-from coterie_core import making_way
-from coterie_core.free_space.aside import spot_aside
 from coterie_core.geometry import Vec3
-from coterie_core.making_way import WayRequest
 from coterie_core.skills import NavigateTo, Skill, SkillResult
+from coterie_world import making_way
+from coterie_world.free_space.aside import spot_aside
+from coterie_world.making_way import WayRequest
 from reveca_agent.house import HouseBody
 from reveca_agent.house_map import HouseMap
 from reveca_agent.standing import OVERHEAD, ROUGH

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coterie_core.cooperation import Action, Close, GoTo, Grab, Open, Put, Reason, Result, Spot
-from coterie_core.free_space.free_cells import beside
 from coterie_core.geometry import Box, Vec3, wrap_angle
-from coterie_core.scene import SceneObject
 from coterie_core.skills import Close as CloseSkill
 from coterie_core.skills import LookAround, Outcome, Pick, Place, Skill, Target, Wait
 from coterie_core.skills import Open as OpenSkill
-from coterie_core.surfaces import free_points, reaching_over, usual_surfaces
+from coterie_world.free_space.free_cells import beside
+from coterie_world.scene import SceneObject
+from coterie_world.surfaces import free_points, reaching_over, usual_surfaces
 from reveca_agent.house_map import TOP, HouseMap
 from reveca_agent.lookouts import Lookout
 from reveca_agent.room_search import RoomSearch

@@ -14,7 +14,7 @@ from dataclasses import replace
 from coterie_core.cooperation import Facts, Note, Sighting
 from coterie_core.geometry import Vec3
 from coterie_core.household import load_household
-from coterie_core.scene import SceneGraph, SceneObject
+from coterie_world.scene import SceneGraph, SceneObject
 
 MOST = 2000
 """Names remembered."""

@@ -17,14 +17,11 @@ from typing import Any
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Bool
 
-from coterie_core import why
 from coterie_core.cooperation import Note
-from coterie_core.language import inline_data
-from coterie_core.making_way import PAUSE, WayRequest
 from coterie_core.observation import Observation
-from coterie_core.scene import SceneGraph
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
 from coterie_core.waiting import in_time
+from coterie_llm import inline_data
 from coterie_msgs.action import Cooperate, Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import Observation as ObservationMsg
@@ -47,6 +44,9 @@ from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
 from coterie_ros.way_requests import hear_way_requests
+from coterie_safety import why
+from coterie_world.making_way import PAUSE, WayRequest
+from coterie_world.scene import SceneGraph
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody
 from reveca_agent.household_goal import household_goal, unfamiliar

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
 
-from coterie_core.asking import Asking
 from coterie_core.cooperation import Briefing
-from coterie_core.language import CheckFailed, Decision, Message, Tool, as_data, neutral_order
+from coterie_llm import CheckFailed, Decision, Message, Tool, as_data, neutral_order
+from coterie_requests.asking import Asking
 from reveca_agent.candidates import Outlook, deliveries
 from reveca_agent.memory import Memory
 from reveca_agent.plans import Option, Plan, Task

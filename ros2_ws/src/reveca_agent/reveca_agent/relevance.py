@@ -9,7 +9,7 @@ from typing import ClassVar
 from pydantic import BaseModel, Field
 
 from coterie_core.cooperation import Goal, Note, Thing
-from coterie_core.language import CheckFailed, Decision, Message, as_data
+from coterie_llm import CheckFailed, Decision, Message, as_data
 from reveca_agent.entries import thing_text
 
 NAMES = {

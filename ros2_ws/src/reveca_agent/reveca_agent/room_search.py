@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from coterie_core.cooperation import Spot
-from coterie_core.scene import SceneGraph
+from coterie_world.scene import SceneGraph
 from reveca_agent.lookouts import Lookout
 
 WELL_SEEN = (0.5, 0.75, 0.9)

@@ -22,9 +22,9 @@ from shapely import points as shapely_points
 from shapely.geometry.base import BaseGeometry
 from shapely.ops import nearest_points, unary_union
 
-from coterie_core.free_space.free_cells import FreeCells
 from coterie_core.geometry import Box, Vec3
-from coterie_core.scene import Room, SceneGraph
+from coterie_world.free_space.free_cells import FreeCells
+from coterie_world.scene import Room, SceneGraph
 
 OVERHEAD = 1.5
 """What hangs higher than this above the floor is in nobody's way [m]."""

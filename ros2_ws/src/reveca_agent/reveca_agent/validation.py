@@ -9,7 +9,7 @@ from typing import ClassVar
 from pydantic import BaseModel, Field
 
 from coterie_core.cooperation import Briefing, Spot
-from coterie_core.language import CheckFailed, Decision, Message, as_data, neutral_order
+from coterie_llm import CheckFailed, Decision, Message, as_data, neutral_order
 from reveca_agent.memory import Memory
 from reveca_agent.plans import Plan
 

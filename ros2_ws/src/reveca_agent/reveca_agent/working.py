@@ -13,12 +13,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from coterie_core import why
 from coterie_core.cooperation import Action, GoTo, Note, Put, Result, Send, Wait
 from coterie_core.geometry import Vec3
-from coterie_core.making_way import WayRequest
 from coterie_core.skills import Detect, LookAround, NavigateTo, Outcome, Place, Skill, SkillResult
 from coterie_core.skills import Wait as Idle
+from coterie_safety import why
+from coterie_world.making_way import WayRequest
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody
 from reveca_agent.making_way import make_way, way_request

@@ -21,7 +21,7 @@ from coterie_core.cooperation import (
     compose,
     understand,
 )
-from coterie_core.language import CheckFailed, decide_by_rule, request_for
+from coterie_llm import CheckFailed, decide_by_rule, request_for
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.collaborators import Collaborator, Trace
 from reveca_agent.communication import looked, searched

@@ -20,7 +20,6 @@ from coterie_core.cooperation import (
     Wait,
 )
 from coterie_core.geometry import Box
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_core.skills import Close as CloseSkill
 from coterie_core.skills import Open as OpenSkill
 from coterie_core.skills import Outcome, Pick, Place, SkillResult
@@ -34,6 +33,7 @@ from coterie_fixtures.two_room_map import (
     furniture,
     two_rooms,
 )
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.entries import Entry
 from reveca_agent.house import (

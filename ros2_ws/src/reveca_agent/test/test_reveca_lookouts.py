@@ -10,8 +10,8 @@ from coterie_core.cooperation import GoTo
 from coterie_core.embodiment import Camera
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection
-from coterie_core.surfaces import board_heights
 from coterie_fixtures.two_room_map import SHAPE, Eyes, two_rooms
+from coterie_world.surfaces import board_heights
 from reveca_agent.house import HouseBody
 from reveca_agent.lookouts import CLOSE
 from reveca_agent.room_search import LOOK_AGAIN

@@ -8,8 +8,8 @@ from scipy import ndimage
 from shapely import Point, Polygon
 
 from coterie_core.geometry import Box
-from coterie_core.scene import Connection, Floor, Room, SceneGraph, Sighting
 from coterie_fixtures.two_room_map import KITCHEN, LIVING, furniture, two_rooms
+from coterie_world.scene import Connection, Floor, Room, SceneGraph, Sighting
 from reveca_agent.standing import FreeFloor
 
 RADIUS, REACH = 0.2, 0.7

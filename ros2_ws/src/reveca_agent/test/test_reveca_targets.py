@@ -11,9 +11,9 @@ from coterie_core.cooperation import Facts, Goal, GoTo, Grab, Note, Put, Sightin
 from coterie_core.embodiment import Camera
 from coterie_core.geometry import Box, Pose, wrap_angle
 from coterie_core.observation import Detection
-from coterie_core.scene import LabelBelief, SceneObject
 from coterie_core.skills import LookAround, NavigateTo, Outcome, SkillResult
 from coterie_fixtures.two_room_map import SHAPE, Eyes, detected, two_rooms
+from coterie_world.scene import LabelBelief, SceneObject
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import MISSES, HouseBody
 from reveca_agent.motions import Motion

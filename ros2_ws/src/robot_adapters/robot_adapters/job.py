@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from coterie_core.geometry import Vec3
-from coterie_core.guard import Breach, Leaving
 from coterie_core.skills import Outcome, SkillRefused, SkillResult
+from coterie_safety.guard import Breach, Leaving
 from robot_adapters.permission import Permission, Permitted
 
 _TRACK_PERIOD = 0.2

@@ -15,8 +15,6 @@ from std_srvs.srv import Trigger
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
-from coterie_core.guard import Guard, RobotLimits
-from coterie_core.permits import RobotPermits
 from coterie_core.skill_registry import DOCK
 from coterie_core.skills import (
     POSITION_TOLERANCE,
@@ -41,6 +39,8 @@ from coterie_ros.permitting import permit_gates, serve_permits
 from coterie_ros.robot_publishers import ObservationPublishers
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import STOP, StopServer
+from coterie_safety.guard import Guard, RobotLimits
+from coterie_safety.permits import RobotPermits
 from robot_adapters.backends import backends_of
 from robot_adapters.backends.base import Backend, Feedback, Progress, spared
 from robot_adapters.battery import Battery

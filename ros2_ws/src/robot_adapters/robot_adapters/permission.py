@@ -8,11 +8,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from coterie_core.geometry import Vec3
-from coterie_core.permits import PermitGate, PermitGoal, PermitRequest
-from coterie_core.permits.gate import needs_permit
-from coterie_core.permits.request import Permit
 from coterie_core.skills import Outcome, Skill, SkillRefused, SkillResult
-from coterie_core.why.context import current
+from coterie_safety.permits import PermitGate, PermitGoal, PermitRequest
+from coterie_safety.permits.gate import needs_permit
+from coterie_safety.permits.request import Permit
+from coterie_safety.why.context import current
 
 _AGAIN = 1.0
 """How often whoever sent a goal is told that it waits [s]."""

@@ -19,12 +19,12 @@ from std_msgs.msg import Header
 
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.observation import Observation
-from coterie_core.scene import Room, SceneGraph
 from coterie_core.transforms import TransformBuffer, TransformError
 from coterie_msgs.msg import ImageDetections, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.conversions import DetectedBoxes, DetectedImage
 from coterie_ros.conversions import detections as vision
+from coterie_world.scene import Room, SceneGraph
 from robot_adapters.reading import read_grid, read_model
 from robot_adapters.relay import Relay, RobotFrames, mounted
 from robot_adapters.sensing.camera import Boxes, CameraModel, DepthImage, Detections

@@ -30,11 +30,11 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 from std_msgs.msg import Bool, Header, String
 
-from coterie_core.stop import one_line
 from coterie_ros.main import MISCONFIGURED, take_namespace, team_remaps
 from coterie_ros.parameters import ParameterSpec, declare, remember_arguments
 from coterie_ros.qos import profile
 from coterie_ros.stopping import STOP, STOPPED
+from coterie_safety.stop import one_line
 from robot_adapters.halting import halt_of
 from robot_adapters.heartbeat import BEATS, HALTED, HEARTBEAT
 from robot_adapters.parameters import SETTINGS_PARAMETERS

@@ -18,12 +18,12 @@ from std_msgs.msg import String
 
 from coterie_core.detections import BoxDetection
 from coterie_core.geometry import Box
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_core.skills import MoveArmTo, Open, Outcome, Pick, Place, Target
 from coterie_fixtures.arm_rig import CUP, FOLLOW, GRIP, MOVE, ArmRig, point_of
 from coterie_fixtures.arm_servers import ArmRobot
 from coterie_fixtures.drawn_scenes import pitched, view
 from coterie_ros import conversions
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from robot_adapters.codes import MOVEIT, TRAJECTORY
 from robot_adapters.sensing.camera import Boxes
 

@@ -205,7 +205,7 @@ def test_a_goal_is_checked_again_when_its_turn_comes(ros):
 
 
 def test_who_released_is_in_the_log(ros, tmp_path):
-    from coterie_core.ledger import entries
+    from coterie_safety.ledger import entries
 
     rig = rig_of(ros, log_directory=str(tmp_path))
     rig.stop.publish(String(data="anna@desk: a child"))

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from coterie_core.guard import Guard, Limits, RobotLimits
-from coterie_core.scene import Room, SceneGraph
 from coterie_core.skills import NavigateTo, Outcome, SkillRefused, SkillResult
+from coterie_safety.guard import Guard, Limits, RobotLimits
+from coterie_world.scene import Room, SceneGraph
 from robot_adapters import job
 from robot_adapters.job import Job, Jobs
 from robot_adapters.permission import Permission, Permitted

@@ -21,7 +21,6 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 from coterie_core.geometry import Pose
-from coterie_core.guard import Fences
 from coterie_core.skills import NavigateTo, Outcome
 from coterie_fixtures.adapter_rig import AdapterRig, outcome
 from coterie_fixtures.nav2_base import Nav2Base
@@ -29,6 +28,7 @@ from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_ros import conversions
 from coterie_ros.qos import profile
+from coterie_safety.guard import Fences
 from robot_adapters.backends.nav2 import Nav2Navigation
 from robot_adapters.codes import DOCK, NAVIGATE, PLANNER, SPIN
 from robot_adapters.settings_motion import NavigationSettings

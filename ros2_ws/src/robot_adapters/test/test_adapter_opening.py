@@ -12,11 +12,11 @@ pytest.importorskip("coterie_msgs")
 
 from coterie_core.detections import BoxDetection
 from coterie_core.geometry import Box
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_core.skills import Close, Open, Outcome, Target
 from coterie_fixtures.arm_rig import GRIP, MOVE, ArmRig, point_of
 from coterie_fixtures.drawn_scenes import pitched, view
 from coterie_ros import conversions
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from robot_adapters.backends.opening import Front, by_hand
 from robot_adapters.sensing.camera import Boxes
 

@@ -15,13 +15,13 @@ from rclpy.action import ActionClient
 
 from coterie_core.embodiment import Arm, Embodiment
 from coterie_core.geometry import Pose
-from coterie_core.permits import make_key, public_half
 from coterie_core.skills import NavigateTo, Open, Outcome, Place, SkillResult, Target
 from coterie_fixtures.nav2_base import Nav2Base
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
+from coterie_safety.permits import make_key, public_half
 from robot_adapters.node import AdapterNode
 
 pytestmark = pytest.mark.ros

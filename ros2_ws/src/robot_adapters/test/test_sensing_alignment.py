@@ -7,8 +7,8 @@ import pytest
 
 from coterie_core.detections import BoxDetection
 from coterie_core.geometry import Box, wrap_angle
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_core.transforms import TransformBuffer
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from habitat_bridge.house.generator import generate_house
 from robot_adapters.sensing import observer
 from robot_adapters.sensing.alignment import AlignmentError, Landmark, align

@@ -9,10 +9,10 @@ from scipy.spatial.transform import Rotation
 
 from coterie_core.detections import BoxDetection, ImageDetection
 from coterie_core.geometry import Box, Pose
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, merge
 from coterie_core.transforms import TransformBuffer
 from coterie_fixtures.drawn_scenes import COLS, INTRINSICS, ROWS, looking, view
 from coterie_fixtures.sensed_house import BODY, SensedHouse
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, merge
 from robot_adapters.sensing.camera import Boxes, CameraModel, DepthImage
 from robot_adapters.sensing.objects import FoundBox, Looks, Tracks
 from robot_adapters.sensing.observer import Observer, SensingError, SensingSettings

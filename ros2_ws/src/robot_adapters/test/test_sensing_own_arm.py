@@ -10,9 +10,9 @@ from scipy.spatial.transform import Rotation
 
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.geometry import Box
-from coterie_core.perception.backprojection import LiftOptions
-from coterie_core.perception.points import deprojected
 from coterie_core.transforms import TransformBuffer
+from coterie_world.perception.backprojection import LiftOptions
+from coterie_world.perception.points import deprojected
 from robot_adapters.backends.base import in_tf
 from robot_adapters.sensing.camera import CameraModel, DepthImage
 from robot_adapters.sensing.height_map import HeightMap

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from coterie_core.scene import Place, SceneGraph, merge
+from coterie_world.scene import Place, SceneGraph, merge
 from habitat_bridge.factory import WorldSpec
 from robot_adapters.sensing.storeys import Storeys
 

@@ -10,9 +10,9 @@ from typing import ClassVar
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import CheckFailed, Decider, Decision, Message, as_data
 from coterie_core.resume import Resume
 from coterie_core.resume_text import MEASURE, MOVES_ON, resume_text, sentences
+from coterie_llm import CheckFailed, Decider, Decision, Message, as_data
 
 _FOREIGN = ("f", "i", "y", "p", "l", "km")
 _ROUGHEST = 0.1

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.embedding import Embedding
-from coterie_core.likeness import ALIKE, Background, likeness
-from coterie_core.meaning import EmbedderError, Meanings
-from coterie_core.perception.backprojection import Lifted
-from coterie_core.scene import LabelBelief, label_agreement
-from coterie_core.sightings import is_solid
-from coterie_core.sizes import oversize
+from coterie_world.likeness import ALIKE, Background, likeness
+from coterie_world.meaning import EmbedderError, Meanings
+from coterie_world.perception.backprojection import Lifted
+from coterie_world.scene import LabelBelief, label_agreement
+from coterie_world.sightings import is_solid
+from coterie_world.sizes import oversize
 from semantic_mapper.instances import (
     Instance,
     box_overlap,

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
-from coterie_core.meaning import Meanings
-from coterie_core.scene import SceneGraph, merge
-from coterie_core.scene.regions import Regions
+from coterie_world.meaning import Meanings
+from coterie_world.scene import SceneGraph, merge
+from coterie_world.scene.regions import Regions
 from semantic_mapper.files import color_of, save_map
 from semantic_mapper.grid import FloorGrids, GridOptions
 from semantic_mapper.instances import Instance

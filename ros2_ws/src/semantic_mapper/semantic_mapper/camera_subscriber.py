@@ -14,15 +14,15 @@ import numpy.typing as npt
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
-from coterie_core.perception.boxes import masked, moved
-from coterie_core.perception.motion_filter import MotionFilter
-from coterie_core.perception.pairing import FramePairs
 from coterie_core.transforms import TransformBuffer, TransformError, TransformNotYet
 from coterie_msgs.msg import ImageDetections
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions import DetectedBoxes, DetectedImage
 from coterie_ros.conversions.detections import Detection2DArray, Detection3DArray
+from coterie_world.perception.boxes import masked, moved
+from coterie_world.perception.motion_filter import MotionFilter
+from coterie_world.perception.pairing import FramePairs
 from semantic_mapper.builder import MapBuilder
 
 Model = tuple[tuple[int, int], tuple[float, float, float, float]]

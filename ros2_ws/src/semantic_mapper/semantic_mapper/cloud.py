@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from coterie_core.detections import RgbdFrame
 from coterie_core.open3d_library import o3d
-from coterie_core.perception.backprojection import Lifted
+from coterie_world.perception.backprojection import Lifted
 
 Points = npt.NDArray[np.float32]
 Counts = npt.NDArray[np.float32]

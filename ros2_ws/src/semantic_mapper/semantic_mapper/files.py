@@ -14,7 +14,7 @@ from coterie_core.embedding import UNNAMED, Embedding
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import load_household
 from coterie_core.plain_data import DataError, read_json, shorten
-from coterie_core.scene import (
+from coterie_world.scene import (
     Connection,
     Floor,
     LabelBelief,
@@ -28,7 +28,7 @@ from coterie_core.scene import (
     load,
     save,
 )
-from coterie_core.scene.voxeland import load_voxeland, save_voxeland
+from coterie_world.scene.voxeland import load_voxeland, save_voxeland
 from semantic_mapper.instances import Instance
 
 FORMATS = ("scene", "voxeland", "spark-dsg", "ply")

@@ -10,9 +10,9 @@ from typing import Protocol
 import numpy as np
 
 from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_core.meaning import Meanings
-from coterie_core.recording import RecordedFrame, Recording, RecordingError, readable
-from coterie_core.scene import SceneGraph
+from coterie_world.meaning import Meanings
+from coterie_world.recording import RecordedFrame, Recording, RecordingError, readable
+from coterie_world.scene import SceneGraph
 from semantic_mapper.builder import BuilderOptions, MapBuilder
 from semantic_mapper.options import MapperOptions
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import RgbdFrame
-from coterie_core.scene import Floor
+from coterie_world.scene import Floor
 
 Counts = npt.NDArray[np.uint8]
 UNKNOWN = -1

@@ -16,14 +16,14 @@ import numpy.typing as npt
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.embedding import MAX_EMBEDDINGS, averaged, keep_one_dimension
 from coterie_core.household import load_household
-from coterie_core.meaning import Meanings
-from coterie_core.perception.appearance import color_evidence
-from coterie_core.perception.backprojection import Lifted, lift
-from coterie_core.perception.boxes import lift_box
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject, Sighting
-from coterie_core.scene.regions import Regions
-from coterie_core.sightings import carries_before, edge_of, lowest_on
-from coterie_core.sizes import is_sliver
+from coterie_world.meaning import Meanings
+from coterie_world.perception.appearance import color_evidence
+from coterie_world.perception.backprojection import Lifted, lift
+from coterie_world.perception.boxes import lift_box
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, Sighting
+from coterie_world.scene.regions import Regions
+from coterie_world.sightings import carries_before, edge_of, lowest_on
+from coterie_world.sizes import is_sliver
 from semantic_mapper.association import SAME_LABEL, Association
 from semantic_mapper.instance_split import note_beside, split
 from semantic_mapper.instances import Instance, boxes_near, corners

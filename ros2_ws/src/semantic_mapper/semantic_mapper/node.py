@@ -18,10 +18,6 @@ from sensor_msgs.msg import PointCloud2
 from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
-from coterie_core.object_events import ObjectEvent
-from coterie_core.perception.backprojection import LiftOptions
-from coterie_core.scene import SceneError, SceneGraph, merge
-from coterie_core.scene.corrections import Corrections, write_corrections
 from coterie_core.transforms import TransformBuffer
 from coterie_msgs.msg import SemanticMap
 from coterie_msgs.srv import SaveMap
@@ -34,6 +30,10 @@ from coterie_ros.parameters import Parameters
 from coterie_ros.pictures import PictureServer, Wanted
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.team_memory import MemoryKeeper
+from coterie_world.object_events import ObjectEvent
+from coterie_world.perception.backprojection import LiftOptions
+from coterie_world.scene import SceneError, SceneGraph, merge
+from coterie_world.scene.corrections import Corrections, write_corrections
 from semantic_mapper.builder import (
     BuilderOptions,
     FrameMismatch,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from coterie_core.perception.backprojection import LiftOptions
+from coterie_world.perception.backprojection import LiftOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ import numpy as np
 from coterie_core.embedding import MAX_EMBEDDINGS, UNNAMED, Embedding
 from coterie_core.files import write_atomically
 from coterie_core.plain_data import check_values, read_json, shorten
-from coterie_core.scene import LabelBelief
-from coterie_core.scene.limits import FARTHEST
+from coterie_world.scene import LabelBelief
+from coterie_world.scene.limits import FARTHEST
 from semantic_mapper.cloud import EvidenceCloud
 from semantic_mapper.grid import FloorGrids, GridOptions, grids_from_state
 from semantic_mapper.instances import Instance

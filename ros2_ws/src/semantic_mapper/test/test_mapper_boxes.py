@@ -8,11 +8,11 @@ import pytest
 from coterie_core.detections import BoxDetection, ImageDetection
 from coterie_core.geometry import Box
 from coterie_core.household import load_household
-from coterie_core.scene import LabelBelief, SceneGraph, SceneObject
-from coterie_core.sightings import resting_on
-from coterie_core.sizes import is_sliver, plausible_size
-from coterie_core.team_map import TeamMap
 from coterie_fixtures.drawn_scenes import looking, view
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
+from coterie_world.sightings import resting_on
+from coterie_world.sizes import is_sliver, plausible_size
+from coterie_world.team_map import TeamMap
 from semantic_mapper.cloud import EvidenceCloud
 from semantic_mapper.mapper import SemanticMapper, set_supports
 from semantic_mapper.options import MapperOptions

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject, load
 from coterie_fixtures.drawn_scenes import MUG, SIDES, TABLE, view
+from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject, load
 from semantic_mapper.builder import (
     BuilderOptions,
     FrameMismatch,

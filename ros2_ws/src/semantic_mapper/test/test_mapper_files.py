@@ -6,7 +6,7 @@ import math
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.scene import (
+from coterie_world.scene import (
     Connection,
     Floor,
     LabelBelief,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coterie_core.detections import RgbdFrame
-from coterie_core.scene import Floor
+from coterie_world.scene import Floor
 from semantic_mapper.grid import FloorGrid, FloorGrids, GridOptions, grids_from_state
 
 ROWS, COLS, FOCAL = 96, 128, 110.0

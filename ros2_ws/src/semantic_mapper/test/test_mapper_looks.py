@@ -7,8 +7,8 @@ import pytest
 
 from coterie_core.colors import COLOR_NAMES, color_name
 from coterie_core.detections import ImageDetection
-from coterie_core.perception.appearance import color_evidence
-from coterie_core.scene import LabelBelief
+from coterie_world.perception.appearance import color_evidence
+from coterie_world.scene import LabelBelief
 from semantic_mapper.mapper import note_opening
 
 

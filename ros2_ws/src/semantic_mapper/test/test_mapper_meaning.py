@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from coterie_core.embedding import UNNAMED, Embedding
-from coterie_core.meaning import EmbedderError, EmbedderOptions, Meanings, load_embedder
-from coterie_core.scene import LabelBelief
 from coterie_fixtures.drawn_scenes import SIDES, view
+from coterie_world.meaning import EmbedderError, EmbedderOptions, Meanings, load_embedder
+from coterie_world.scene import LabelBelief
 from semantic_mapper.association import Association
 from semantic_mapper.files import load_map, save_map
 from semantic_mapper.instances import Instance

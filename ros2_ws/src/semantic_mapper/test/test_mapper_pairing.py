@@ -6,8 +6,8 @@ import threading
 import numpy as np
 import pytest
 
-from coterie_core.perception.motion_filter import MotionFilter
-from coterie_core.perception.pairing import FramePairs
+from coterie_world.perception.motion_filter import MotionFilter
+from coterie_world.perception.pairing import FramePairs
 from semantic_mapper.worker import Worker
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_core.recording import RecordedFrame, RecordingError, RecordingWriter, open_recording
-from coterie_core.scene import Floor, Room, SceneGraph, SceneObject
+from coterie_world.recording import RecordedFrame, RecordingError, RecordingWriter, open_recording
+from coterie_world.scene import Floor, Room, SceneGraph, SceneObject
 from semantic_mapper.from_recording import MappingOptions, build_map, map_recording
 
 ROWS, COLS = 60, 80

@@ -8,9 +8,9 @@ from typing import Any
 from coterie_bringup.team_client import FoundObjects, TeamAnswer
 from coterie_cli.ask import evidence_text, way_length
 from coterie_console.text import plain
-from coterie_core.ask_back import Judgement
 from coterie_core.questions import OpenAnswer, percent
-from coterie_core.scene import SceneGraph
+from coterie_requests.ask_back import Judgement
+from coterie_world.scene import SceneGraph
 
 _MOST = 30
 

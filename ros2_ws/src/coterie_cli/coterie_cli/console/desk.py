@@ -16,15 +16,15 @@ from std_msgs.msg import String
 from coterie_cli.hand_over import WITHIN
 from coterie_console.team.page import Refused, Said, Tab, words_of
 from coterie_console.team.state import ConsoleState
-from coterie_core.permits import Decision, Permit, PermitRequest
 from coterie_core.plain_data import schema_problems
-from coterie_core.scene.corrections import Correction, read_corrections
-from coterie_core.stop import one_line
 from coterie_core.waiting import in_time
 from coterie_msgs.srv import HandOver
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import NoAnswer, ServiceClient
 from coterie_ros.permit_client import PermitClient
+from coterie_safety.permits import Decision, Permit, PermitRequest
+from coterie_safety.stop import one_line
+from coterie_world.scene.corrections import Correction, read_corrections
 from emos_planner.leader.hand_over_service import SERVICE
 
 _TIMES, _EACH = 5, 1.0

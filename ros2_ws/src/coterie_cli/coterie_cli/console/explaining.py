@@ -62,7 +62,7 @@ class Explaining:
         arguments = [str(self._run.decisions), str(log) if log.is_dir() else "", what]
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "coterie_core.why", *arguments],
+                [sys.executable, "-m", "coterie_safety.why", *arguments],
                 capture_output=True,
                 text=True,
                 timeout=_READ,

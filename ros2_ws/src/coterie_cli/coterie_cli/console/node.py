@@ -26,11 +26,6 @@ from coterie_cli.console.requests import Requests
 from coterie_console.team.page import ConsolePage, Refused, Said, Tab
 from coterie_console.team.state import ConsoleState
 from coterie_core.geometry import Pose, compose, quaternion_to_yaw
-from coterie_core.guard import Fences
-from coterie_core.ledger_tail import LedgerTail
-from coterie_core.permits.entries import nobody_asked
-from coterie_core.stop import keep_stop, latch_file, one_line
-from coterie_core.why.words import entry_words
 from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus, SemanticMap
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_ros import conversions
@@ -40,6 +35,11 @@ from coterie_ros.fencing import FENCES
 from coterie_ros.parameters import Parameters
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.stopping import RELEASED_BY, STOP, STOPPED
+from coterie_safety.guard import Fences
+from coterie_safety.ledger_tail import LedgerTail
+from coterie_safety.permits.entries import nobody_asked
+from coterie_safety.stop import keep_stop, latch_file, one_line
+from coterie_safety.why.words import entry_words
 from tf2_msgs.msg import TFMessage
 
 if TYPE_CHECKING:

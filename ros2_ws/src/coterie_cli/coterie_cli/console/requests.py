@@ -22,7 +22,12 @@ from coterie_console.team.page import Refused, Said, Tab, words_of
 from coterie_console.team.records import Talk, Task
 from coterie_console.team.state import ConsoleState
 from coterie_console.text import plain
-from coterie_core.asking import (
+from coterie_core.questions import OpenAnswer, Question
+from coterie_llm import inline_data
+from coterie_msgs.action import ExecuteTask
+from coterie_msgs.msg import DiscussionTurn
+from coterie_msgs.srv import AskInWords
+from coterie_requests.asking import (
     ANSWER_CHARS,
     NOBODY,
     QUESTION_CHARS,
@@ -30,12 +35,6 @@ from coterie_core.asking import (
     WordsQuestion,
     told_choice,
 )
-from coterie_core.language import inline_data
-from coterie_core.questions import OpenAnswer, Question
-from coterie_core.scene import SceneGraph
-from coterie_msgs.action import ExecuteTask
-from coterie_msgs.msg import DiscussionTurn
-from coterie_msgs.srv import AskInWords
 from coterie_ros.asking import PERSON
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer, ServiceClient
 from coterie_ros.conversions.asking import words_answer_to_msg, words_question_from_msg
@@ -47,6 +46,7 @@ from coterie_ros.conversions.tasks import (
     sub_task_from_msg,
 )
 from coterie_ros.serving import serve
+from coterie_world.scene import SceneGraph
 from emos_planner.leader.transcript import Transcript
 
 _ASK, _FIND = 300.0, 60.0

@@ -24,7 +24,7 @@ from coterie_cli.demo.referee import Examination, bank_of_file, bank_of_house, e
 from coterie_cli.demo.results import DemoRecord
 from coterie_cli.figures.report import percent, write_report
 from coterie_cli.own_team import own_team, true_house
-from coterie_core.scene import SceneGraph
+from coterie_world.scene import SceneGraph
 from habitat_bridge.factory import WorldSpec
 from habitat_bridge.simulator import WorldError
 

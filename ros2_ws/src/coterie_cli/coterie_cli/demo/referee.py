@@ -9,7 +9,7 @@ from pathlib import Path
 
 from coterie_bringup.errors import CommandError
 from coterie_core.questions import LabelledQuestion, Question
-from coterie_core.scene import SceneGraph
+from coterie_world.scene import SceneGraph
 from mele_explorer.bank import QuestionBank
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from coterie_bringup.errors import CommandError
-from coterie_core.ask_back import Judgement
 from coterie_core.geometry import Vec3
-from coterie_core.scene import SceneGraph
 from coterie_core.tasks import RobotReport, SubTask
+from coterie_requests.ask_back import Judgement
+from coterie_world.scene import SceneGraph
 from emos_planner.leader.transcript import Transcript
 
 MOST_POINTS = 20_000

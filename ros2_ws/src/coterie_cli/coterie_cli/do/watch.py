@@ -20,7 +20,6 @@ from coterie_cli.do.record import TaskRecord
 from coterie_cli.person import PersonAtTerminal
 from coterie_cli.person_seat import serve_person
 from coterie_cli.team_clock import TeamClock
-from coterie_core.scene import SceneGraph
 from coterie_core.tasks import RobotReport, SubTask
 from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus, SemanticMap
@@ -38,6 +37,7 @@ from coterie_ros.conversions.tasks import (
     sub_task_from_msg,
 )
 from coterie_ros.parameters import Parameters
+from coterie_world.scene import SceneGraph
 from emos_planner.leader.transcript import Transcript
 
 REATTACH = 3

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from coterie_cli.demo.results import Track
 from coterie_core.geometry import Vec2
-from coterie_core.scene import Floor, SceneGraph
+from coterie_world.scene import Floor, SceneGraph
 
 Frame = Callable[[float, float], str]
 """From x, y [m] to SVG coordinates "x,y"."""

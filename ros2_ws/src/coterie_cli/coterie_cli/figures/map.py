@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from coterie_core.geometry import Vec3
-from coterie_core.scene import Floor, SceneGraph
+from coterie_world.scene import Floor, SceneGraph
 from semantic_mapper.files import color_of
 from semantic_mapper.grid import FloorGrids
 

@@ -14,7 +14,7 @@ from coterie_cli.figures.house_plans import (
     floor_plans,
     tree_picture,
 )
-from coterie_core.scene import SceneGraph
+from coterie_world.scene import SceneGraph
 
 
 def write_report(

@@ -10,7 +10,7 @@ from coterie_cli.do.record import TaskRecord
 from coterie_cli.figures.house_plans import _floor_of, _footprint, _middle, number, text
 from coterie_core.files import write_atomically
 from coterie_core.geometry import Vec3
-from coterie_core.scene import Floor, SceneGraph
+from coterie_world.scene import Floor, SceneGraph
 
 At = Callable[[float, float], str]
 

@@ -17,8 +17,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from coterie_cli.tour.map_watch import Shown
 from coterie_core.geometry import Vec3
-from coterie_core.scene import SceneGraph
 from coterie_ros.conversions import grid_from_msg
+from coterie_world.scene import SceneGraph
 
 Array = npt.NDArray[np.float64]
 

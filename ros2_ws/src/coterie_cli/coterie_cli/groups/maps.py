@@ -247,7 +247,7 @@ def map_command(
 ) -> None:
     """Make a semantic map from a recording."""
     from coterie_cli.map import MapOptions, map_recording
-    from coterie_core.recording.bag import BagTopics
+    from coterie_world.recording.bag import BagTopics
 
     topics = BagTopics(depth_topic, color_topic, info_topic, detections_topic, map_frame)
     map_recording(

@@ -50,7 +50,7 @@ def allow(
 ) -> None:
     """Allow what a robot asks for."""
     from coterie_cli.permits import decide
-    from coterie_core.permits import Decision
+    from coterie_safety.permits import Decision
 
     raise typer.Exit(decide(Decision.ALLOW, request, by, "", lasting, domain, namespace))
 
@@ -65,7 +65,7 @@ def refuse(
 ) -> None:
     """Refuse what a robot asks for."""
     from coterie_cli.permits import decide
-    from coterie_core.permits import Decision
+    from coterie_safety.permits import Decision
 
     raise typer.Exit(decide(Decision.REFUSE, request, by, reason, "", domain, namespace))
 

@@ -14,10 +14,10 @@ from coterie_cli.rerun.worlds import (
     decider_of,
     profile_of,
 )
-from coterie_core.language import ModelProfile, UsageMeter
 from coterie_core.resume import Resume
-from coterie_core.team_map import TeamMap
-from coterie_core.understanding import NotUnderstood
+from coterie_llm import ModelProfile, UsageMeter
+from coterie_requests.understanding import NotUnderstood
+from coterie_world.team_map import TeamMap
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import AgentLimits, RobotAgent

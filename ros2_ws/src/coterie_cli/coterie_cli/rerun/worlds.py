@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from coterie_cli.rerun.kept import CannotReplay, KeptNodes, from_json
-from coterie_core.language import Decider, ModelProfile, UsageMeter, build_decider
-from coterie_core.scene import SceneGraph
 from coterie_core.yaml_checks import suggestion
+from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider
+from coterie_world.scene import SceneGraph
 from habitat_bridge.factory import world_of
 from habitat_bridge.prior import prior_map
 from habitat_bridge.roster import RobotSpec, read_roster

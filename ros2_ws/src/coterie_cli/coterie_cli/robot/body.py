@@ -11,9 +11,9 @@ from coterie_bringup.team import Team
 from coterie_bringup.team_checks import read_map
 from coterie_bringup.team_robots import RobotSpec
 from coterie_cli.robot.finding import Finding, State
-from coterie_core.guard.guard import NO_AREA
 from coterie_core.kinematics.arm import Arm
-from coterie_core.permits.policy import WRITE
+from coterie_safety.guard.guard import NO_AREA
+from coterie_safety.permits.policy import WRITE
 from robot_adapters.kinematics import arm_of_urdf
 from robot_adapters.sensing.grid_space import FREE_MAX
 from robot_adapters.settings import AdapterSettings

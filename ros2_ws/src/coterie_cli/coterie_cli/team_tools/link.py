@@ -20,13 +20,13 @@ from coterie_bringup.team_client import Operator
 from coterie_cli.team_tools.proposals import Proposals
 from coterie_cli.team_tools.results import Robot, Status, Waits
 from coterie_core.observation import Observation
-from coterie_core.scene import SceneGraph
 from coterie_core.tasks import RobotReport
 from coterie_core.waiting import in_time
 from coterie_msgs.msg import RobotStatus
 from coterie_ros.clients import GoalRejected, NoAnswer
 from coterie_ros.conversions.tasks import report_from_msg
 from coterie_ros.permit_client import PermitClient
+from coterie_world.scene import SceneGraph
 
 T = TypeVar("T")
 

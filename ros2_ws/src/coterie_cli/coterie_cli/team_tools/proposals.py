@@ -16,9 +16,13 @@ from coterie_bringup.spinning import in_loop
 from coterie_cli.do.record import TaskRecord
 from coterie_cli.do.watch import watching
 from coterie_cli.team_tools.results import Proposed, State
-from coterie_core.language import inline_data
-from coterie_core.ledger import Ledger
-from coterie_core.permits import (
+from coterie_core.skills import SkillRefused
+from coterie_core.waiting import in_time
+from coterie_llm import inline_data
+from coterie_ros.agent_node import AgentNode
+from coterie_ros.permit_server import PermitServer
+from coterie_safety.ledger import Ledger
+from coterie_safety.permits import (
     PermitGate,
     PermitRequest,
     Permits,
@@ -26,12 +30,8 @@ from coterie_core.permits import (
     TeamTask,
     public_half,
 )
-from coterie_core.permits.request import Permit
-from coterie_core.skills import SkillRefused
-from coterie_core.stop import one_line
-from coterie_core.waiting import in_time
-from coterie_ros.agent_node import AgentNode
-from coterie_ros.permit_server import PermitServer
+from coterie_safety.permits.request import Permit
+from coterie_safety.stop import one_line
 
 WAIT = 300.0
 """How long a person is waited for [s]."""

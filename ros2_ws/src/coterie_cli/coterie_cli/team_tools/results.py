@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from coterie_bringup.team_client import FoundObjects, TeamAnswer
 from coterie_cli.ask import evidence_text, thing_data
-from coterie_core.ask_back import Judgement
-from coterie_core.language import as_data, inline_data
-from coterie_core.language.fence import DATA_RULE
 from coterie_core.questions import OpenAnswer
-from coterie_core.scene import SceneGraph
-from coterie_core.why import Explanation
+from coterie_llm import as_data, inline_data
+from coterie_llm.fence import DATA_RULE
+from coterie_requests.ask_back import Judgement
+from coterie_safety.why import Explanation
+from coterie_world.scene import SceneGraph
 
 T = TypeVar("T")
 

@@ -33,12 +33,12 @@ from coterie_cli.team_tools.results import (
     map_of,
     why_of,
 )
-from coterie_core.language.fence import DATA_RULE, as_data, inline_data
 from coterie_core.questions import Question
-from coterie_core.scene import SceneGraph
-from coterie_core.scene.text import rooms_text
-from coterie_core.why import explain
-from coterie_core.why.explanation import NothingKept
+from coterie_llm.fence import DATA_RULE, as_data, inline_data
+from coterie_safety.why import explain
+from coterie_safety.why.explanation import NothingKept
+from coterie_world.scene import SceneGraph
+from coterie_world.scene.text import rooms_text
 
 T = TypeVar("T")
 

@@ -30,8 +30,8 @@ from coterie_cli.tour.map_watch import MapWatch, Shown
 from coterie_cli.tour.record import Asked, TourRecord, questions_of_house
 from coterie_core.observation import Observation
 from coterie_core.questions import Question, percent
-from coterie_core.scene import SceneGraph, save
 from coterie_ros.clients import GoalRejected, NoAnswer
+from coterie_world.scene import SceneGraph, save
 
 NODES_UP = 180.0
 """How long nodes may take until they can be spoken to [s]."""

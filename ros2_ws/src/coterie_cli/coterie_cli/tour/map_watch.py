@@ -14,9 +14,9 @@ from sensor_msgs.msg import PointCloud2
 from visualization_msgs.msg import MarkerArray
 
 from coterie_bringup.team_client import Operator
-from coterie_core.scene import SceneGraph
 from coterie_msgs.msg import SemanticMap
 from coterie_ros import conversions
+from coterie_world.scene import SceneGraph
 
 TOPIC = "semantic_map"
 _PERIOD = 0.2

@@ -16,7 +16,7 @@ from coterie_core.colors import are_alike, color_name
 from coterie_core.geometry import Vec3
 from coterie_core.household import plural
 from coterie_core.questions import OpenAnswer
-from coterie_core.scene import SceneGraph, SceneObject
+from coterie_world.scene import SceneGraph, SceneObject
 from habitat_bridge.render.mesh import shown_colors
 
 FIND = "something to sit on that is not a chair"

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_console.text import plain
-from coterie_core.guard import Fence, Fences
-from coterie_core.guard.fences import FencePiece
-from coterie_core.scene import Floor, SceneGraph
+from coterie_safety.guard import Fence, Fences
+from coterie_safety.guard.fences import FencePiece
+from coterie_world.scene import Floor, SceneGraph
 
 MOST_FENCES, _MOST_RINGS, _MOST_CORNERS = 100, 200, 500
 _OFF = 0.1

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from coterie_console.text import plain
-from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.tasks import SubTask
+from coterie_world.scene import SceneGraph, SceneObject
 
 MOST_ROOMS, MOST_WAYS, MOST_THINGS = 500, 1000, 3000
 """What a page is told of a map; the kinds of things that are largest go first."""

@@ -15,13 +15,13 @@ from coterie_console.team.plan import floor_at, lit_by, plan_of
 from coterie_console.team.records import Robot, Talk, Task
 from coterie_console.text import plain
 from coterie_core.geometry import Pose
-from coterie_core.guard import Fences
-from coterie_core.permits import Permit, PermitRequest
-from coterie_core.permits.request import pace, touched
-from coterie_core.scene import SceneGraph
-from coterie_core.scene.corrections import Correction
-from coterie_core.scene.regions import Regions
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState
+from coterie_safety.guard import Fences
+from coterie_safety.permits import Permit, PermitRequest
+from coterie_safety.permits.request import pace, touched
+from coterie_world.scene import SceneGraph
+from coterie_world.scene.corrections import Correction
+from coterie_world.scene.regions import Regions
 
 Section = Literal[
     "team", "map", "robots", "poses", "permits", "standing", "question", "talk", "tasks", "health",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from coterie_core.colors import stated_color
 from coterie_core.geometry import distance
-from coterie_core.scene import Room, SceneGraph, SceneObject
+from coterie_world.scene import Room, SceneGraph, SceneObject
 
 _BESIDE = 1.5
 """How far what a thing is told by may be from it [m]."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coterie_core.ask_back.judgement import Judgement
 from coterie_core.questions import Answer, Question
+from coterie_requests.ask_back.judgement import Judgement
 
 
 def judged_answers(question: Question, answers: Sequence[Answer]) -> Judgement:

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from coterie_core.ask_back.judgement import Command
-from coterie_core.ask_back.taste import taste_words
-from coterie_core.understanding.phrases import Phrase, parse_phrase
-from coterie_core.understanding.quantities import ARTICLES
-from coterie_core.understanding.text import plain_text, written_out
-from coterie_core.understanding.vocabulary import Vocabulary
+from coterie_requests.ask_back.judgement import Command
+from coterie_requests.ask_back.taste import taste_words
+from coterie_requests.understanding.phrases import Phrase, parse_phrase
+from coterie_requests.understanding.quantities import ARTICLES
+from coterie_requests.understanding.text import plain_text, written_out
+from coterie_requests.understanding.vocabulary import Vocabulary
 
 _WORD = re.compile(r"[\w'-]+")
 _RELATIONS = {

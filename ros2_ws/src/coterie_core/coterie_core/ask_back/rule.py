@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from coterie_core.ask_back.describing import described, named_room, plain_label, where
-from coterie_core.ask_back.judgement import Judgement
-from coterie_core.ask_back.reading import Mention
-from coterie_core.ask_back.state import RequestState
 from coterie_core.conformal import LEVELS
-from coterie_core.coverage import WELL, recall
 from coterie_core.geometry import distance
-from coterie_core.scene import Room, SceneObject
-from coterie_core.understanding import NotUnderstood, ProblemKind, is_english
-from coterie_core.understanding.phrases import Phrase
-from coterie_core.understanding.wording import enumerated
+from coterie_core.wording import enumerated
+from coterie_requests.ask_back.describing import described, named_room, plain_label, where
+from coterie_requests.ask_back.judgement import Judgement
+from coterie_requests.ask_back.reading import Mention
+from coterie_requests.ask_back.state import RequestState
+from coterie_requests.understanding import NotUnderstood, ProblemKind, is_english
+from coterie_requests.understanding.phrases import Phrase
+from coterie_world.coverage import WELL, recall
+from coterie_world.scene import Room, SceneObject
 
 ANYWAY: Mapping[str, Any] = {
     "question": "Shall the robots look for one all the same?",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from coterie_core.ask_back.judgement import Judgement
-from coterie_core.ask_back.state import RequestState
-from coterie_core.asking import told_choice
-from coterie_core.language import inline_data
-from coterie_core.understanding.text import plain_text, words_of, written_out
+from coterie_llm import inline_data
+from coterie_requests.ask_back.judgement import Judgement
+from coterie_requests.ask_back.state import RequestState
+from coterie_requests.asking import told_choice
+from coterie_requests.understanding.text import plain_text, words_of, written_out
 
 _ANY = re.compile(
     r"\b(?:any|either|whichever|whatever|does not matter|do not care|no matter|you choose)\b"

@@ -7,16 +7,16 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from coterie_core.ask_back.decision import JudgeRequest, RequestReply, judgement_of
-from coterie_core.ask_back.judgement import Judgement
-from coterie_core.ask_back.rule import judged
-from coterie_core.ask_back.settled_answer import with_answer
-from coterie_core.ask_back.state import RequestState
-from coterie_core.asking import NOBODY, WordsAnswer, WordsQuestion
-from coterie_core.language import Decider
-from coterie_core.scene import SceneGraph
-from coterie_core.sightings import seen_in_passing
-from coterie_core.why import note
+from coterie_llm import Decider
+from coterie_requests.ask_back.decision import JudgeRequest, RequestReply, judgement_of
+from coterie_requests.ask_back.judgement import Judgement
+from coterie_requests.ask_back.rule import judged
+from coterie_requests.ask_back.settled_answer import with_answer
+from coterie_requests.ask_back.state import RequestState
+from coterie_requests.asking import NOBODY, WordsAnswer, WordsQuestion
+from coterie_safety.why import note
+from coterie_world.scene import SceneGraph
+from coterie_world.sightings import seen_in_passing
 
 Person = Callable[[WordsQuestion], Awaitable[WordsAnswer]]
 """Puts a question to whoever gave the request; at once without an answer where nobody is there."""

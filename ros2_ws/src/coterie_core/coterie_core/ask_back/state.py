@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from coterie_core.ask_back.judgement import Command
-from coterie_core.ask_back.reading import Mention, Reading, read_request
 from coterie_core.conformal import DENIAL_LEVEL, load_conformal
-from coterie_core.coverage import Coverage
-from coterie_core.detector_vocabulary import DetectorVocabulary
-from coterie_core.scene import Room, SceneGraph
-from coterie_core.understanding import MAX_SENTENCE_CHARS, Problem, plain_text, unknown_words
-from coterie_core.understanding.grounding import Resolver
-from coterie_core.understanding.vocabulary import Vocabulary
+from coterie_requests.ask_back.judgement import Command
+from coterie_requests.ask_back.reading import Mention, Reading, read_request
+from coterie_requests.detector_vocabulary import DetectorVocabulary
+from coterie_requests.understanding import MAX_SENTENCE_CHARS, Problem, plain_text, unknown_words
+from coterie_requests.understanding.grounding import Resolver
+from coterie_requests.understanding.vocabulary import Vocabulary
+from coterie_world.coverage import Coverage
+from coterie_world.scene import Room, SceneGraph
 
 
 @dataclass(frozen=True)

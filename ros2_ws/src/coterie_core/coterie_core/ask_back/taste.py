@@ -9,8 +9,8 @@ from importlib import resources
 
 import yaml
 
-from coterie_core.lexicon import load_lexicon
-from coterie_core.understanding.text import words_of
+from coterie_requests.lexicon import load_lexicon
+from coterie_requests.understanding.text import words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class _Tables:
 
 @cache
 def _tables() -> _Tables:
-    text = resources.files("coterie_core").joinpath("data/taste.yaml").read_text("utf-8")
+    text = resources.files("coterie_requests").joinpath("data/taste.yaml").read_text("utf-8")
     data = yaml.safe_load(text)
     return _Tables(
         frozenset(words_of(data["adjectives"])),

@@ -12,11 +12,11 @@ import numpy.typing as npt
 import shapely
 from scipy import ndimage
 
-from coterie_core.free_space.floor_graph import Cell
-from coterie_core.free_space.free_cells import FreeCells
 from coterie_core.geometry import Vec3
-from coterie_core.making_way import ROOM, WayRequest
-from coterie_core.scene import SceneGraph
+from coterie_world.free_space.floor_graph import Cell
+from coterie_world.free_space.free_cells import FreeCells
+from coterie_world.making_way import ROOM, WayRequest
+from coterie_world.scene import SceneGraph
 
 FAR = 10.0
 """How far a robot goes to make way at most [m]."""

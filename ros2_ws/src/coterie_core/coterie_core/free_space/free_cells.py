@@ -10,8 +10,8 @@ import numpy.typing as npt
 import shapely
 from scipy import ndimage
 
-from coterie_core.free_space.floor_graph import Cell, FloorGraph
 from coterie_core.geometry import Vec2, Vec3
+from coterie_world.free_space.floor_graph import Cell, FloorGraph
 
 _SNAP = 0.5  # [m] from free cells at which points still count as there: maps are rough
 

@@ -12,11 +12,11 @@ import numpy.typing as npt
 import shapely
 
 from coterie_core.geometry import Vec2, Vec3
-from coterie_core.guard.fences import Fence, pieces_of
-from coterie_core.guard.leaving import Breach, Leaving
-from coterie_core.guard.limits import FloorLimit, KeepOut, Limits, RobotLimits
-from coterie_core.scene import Room, SceneGraph
-from coterie_core.scene.outlines import enclosed
+from coterie_safety.guard.fences import Fence, pieces_of
+from coterie_safety.guard.leaving import Breach, Leaving
+from coterie_safety.guard.limits import FloorLimit, KeepOut, Limits, RobotLimits
+from coterie_world.scene import Room, SceneGraph
+from coterie_world.scene.outlines import enclosed
 
 Points = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

@@ -9,13 +9,6 @@ from typing import NoReturn
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Vec3
-from coterie_core.guard.area import AllowedArea, Zones, ends_trouble
-from coterie_core.guard.fences import Fences
-from coterie_core.guard.leaving import Breach
-from coterie_core.guard.limits import Limits, RobotLimits
-from coterie_core.guard.mass import masses_of_target
-from coterie_core.guard.windows import TimeWindow
-from coterie_core.scene import SceneGraph
 from coterie_core.skill_registry import DOCK, spec_of
 from coterie_core.skills import (
     Ask,
@@ -28,6 +21,13 @@ from coterie_core.skills import (
     Target,
     Wait,
 )
+from coterie_safety.guard.area import AllowedArea, Zones, ends_trouble
+from coterie_safety.guard.fences import Fences
+from coterie_safety.guard.leaving import Breach
+from coterie_safety.guard.limits import Limits, RobotLimits
+from coterie_safety.guard.mass import masses_of_target
+from coterie_safety.guard.windows import TimeWindow
+from coterie_world.scene import SceneGraph
 
 _LONGEST_WAIT = 3600.0  # [s]
 _LONGEST_TEXT = 500  # characters

@@ -18,10 +18,10 @@ from pydantic import (
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Vec2
-from coterie_core.guard.windows import TimeWindow
 from coterie_core.plain_data import schema_problems
 from coterie_core.skill_registry import SKILLS
 from coterie_core.yaml_checks import suggestion
+from coterie_safety.guard.windows import TimeWindow
 
 
 def _polygon(points: tuple[Vec2, ...]) -> tuple[Vec2, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.skills import Target
+from coterie_world.scene import SceneGraph, SceneObject
 
 _SAME = 1.0
 """Largest distance between a target and the object of the map that it is taken for [m]."""

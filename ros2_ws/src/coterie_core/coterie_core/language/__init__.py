@@ -1,21 +1,21 @@
 """Decisions, and the models that answer them. See docs/language.md."""
 
-from coterie_core.language.breaker import CircuitBreaker
-from coterie_core.language.budget import Budget, Budgeted
-from coterie_core.language.build import build_decider, build_model
-from coterie_core.language.cached import Cached
-from coterie_core.language.cassette import Recording, ReplayModel
-from coterie_core.language.confidence import Confidence, Probability
-from coterie_core.language.decider import Decider
-from coterie_core.language.decision import (
+from coterie_llm.breaker import CircuitBreaker
+from coterie_llm.budget import Budget, Budgeted
+from coterie_llm.build import build_decider, build_model
+from coterie_llm.cached import Cached
+from coterie_llm.cassette import Recording, ReplayModel
+from coterie_llm.confidence import Confidence, Probability
+from coterie_llm.decider import Decider
+from coterie_llm.decision import (
     Decided,
     Decision,
     decide_by_rule,
     messages_for,
     request_for,
 )
-from coterie_core.language.due import due_in
-from coterie_core.language.errors import (
+from coterie_llm.due import due_in
+from coterie_llm.errors import (
     BadReply,
     BudgetExceeded,
     CheckFailed,
@@ -32,18 +32,18 @@ from coterie_core.language.errors import (
     RequestRejected,
     ServerFault,
 )
-from coterie_core.language.extract import extract_json
-from coterie_core.language.fence import DATA_RULE, as_data, inline_data, prompt_share
-from coterie_core.language.limited import Limited
-from coterie_core.language.meter import Metered, UsageMeter
-from coterie_core.language.modes import DECISIONS, Mode, Policy, neutral_order
-from coterie_core.language.openai_model import OpenAIModel
-from coterie_core.language.profile import ModelProfile, load_profile
-from coterie_core.language.retrying import Retrying
-from coterie_core.language.rules_model import RulesModel
-from coterie_core.language.tokens import Prices, estimate_tokens
-from coterie_core.language.tools import Tool, ToolRefused, ToolUse
-from coterie_core.language.types import (
+from coterie_llm.extract import extract_json
+from coterie_llm.fence import DATA_RULE, as_data, inline_data, prompt_share
+from coterie_llm.limited import Limited
+from coterie_llm.meter import Metered, UsageMeter
+from coterie_llm.modes import DECISIONS, Mode, Policy, neutral_order
+from coterie_llm.openai_model import OpenAIModel
+from coterie_llm.profile import ModelProfile, load_profile
+from coterie_llm.retrying import Retrying
+from coterie_llm.rules_model import RulesModel
+from coterie_llm.tokens import Prices, estimate_tokens
+from coterie_llm.tools import Tool, ToolRefused, ToolUse
+from coterie_llm.types import (
     Image,
     LanguageModel,
     Message,

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
-from coterie_core.language.errors import (
+from coterie_llm.errors import (
     BadReply,
     CircuitOpen,
     LanguageError,
@@ -16,7 +16,7 @@ from coterie_core.language.errors import (
     RateLimited,
     RequestRejected,
 )
-from coterie_core.language.types import LanguageModel, ModelRequest, Reply, Wrapper
+from coterie_llm.types import LanguageModel, ModelRequest, Reply, Wrapper
 
 _LOG = logging.getLogger(__name__)
 _LOOK_S = 2.0

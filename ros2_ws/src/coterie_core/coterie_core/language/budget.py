@@ -6,9 +6,9 @@ import math
 import threading
 from dataclasses import dataclass
 
-from coterie_core.language.errors import BudgetExceeded, LanguageError
-from coterie_core.language.tokens import FREE, Prices, estimate_prompt, estimate_tokens, most_prompt
-from coterie_core.language.types import LanguageModel, ModelRequest, Reply, Usage, Wrapper
+from coterie_llm.errors import BudgetExceeded, LanguageError
+from coterie_llm.tokens import FREE, Prices, estimate_prompt, estimate_tokens, most_prompt
+from coterie_llm.types import LanguageModel, ModelRequest, Reply, Usage, Wrapper
 
 
 @dataclass(frozen=True)

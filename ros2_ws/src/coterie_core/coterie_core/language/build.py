@@ -6,21 +6,21 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from coterie_core.language.breaker import CircuitBreaker
-from coterie_core.language.budget import Budget, Budgeted
-from coterie_core.language.cached import Cached
-from coterie_core.language.cassette import Recording, ReplayModel
-from coterie_core.language.decider import Decider
-from coterie_core.language.limited import Limited
-from coterie_core.language.local import ensure_served, served_name
-from coterie_core.language.meter import Metered, UsageMeter
-from coterie_core.language.openai_model import DEFAULT_URL, OpenAIModel
-from coterie_core.language.profile import ModelProfile
-from coterie_core.language.retrying import Retrying
-from coterie_core.language.rules_model import RulesModel
-from coterie_core.language.tokens import Prices
-from coterie_core.language.types import LanguageModel, Sampled
-from coterie_core.local_model.server import KEY_VARIABLE
+from coterie_llm.breaker import CircuitBreaker
+from coterie_llm.budget import Budget, Budgeted
+from coterie_llm.cached import Cached
+from coterie_llm.cassette import Recording, ReplayModel
+from coterie_llm.decider import Decider
+from coterie_llm.limited import Limited
+from coterie_llm.local import ensure_served, served_name
+from coterie_llm.local_model.server import KEY_VARIABLE
+from coterie_llm.meter import Metered, UsageMeter
+from coterie_llm.openai_model import DEFAULT_URL, OpenAIModel
+from coterie_llm.profile import ModelProfile
+from coterie_llm.retrying import Retrying
+from coterie_llm.rules_model import RulesModel
+from coterie_llm.tokens import Prices
+from coterie_llm.types import LanguageModel, Sampled
 
 
 def build_model(

@@ -6,8 +6,8 @@ import collections
 import dataclasses
 import threading
 
-from coterie_core.language.cassette import request_key
-from coterie_core.language.types import LanguageModel, ModelRequest, Reply, Usage, Wrapper
+from coterie_llm.cassette import request_key
+from coterie_llm.types import LanguageModel, ModelRequest, Reply, Usage, Wrapper
 
 
 class Cached(Wrapper):

@@ -20,10 +20,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from coterie_core.language import errors
-from coterie_core.language.errors import BadReply, LanguageError, ReplayMiss
-from coterie_core.language.redact import scrub
-from coterie_core.language.types import (
+from coterie_core.plain_data import LARGEST, DataError, read_json, schema_problems
+from coterie_llm import errors
+from coterie_llm.errors import BadReply, LanguageError, ReplayMiss
+from coterie_llm.redact import scrub
+from coterie_llm.types import (
     LanguageModel,
     ModelRequest,
     Reply,
@@ -31,7 +32,6 @@ from coterie_core.language.types import (
     Usage,
     Wrapper,
 )
-from coterie_core.plain_data import LARGEST, DataError, read_json, schema_problems
 
 _VERSION = 1
 # A miss compares with so many recorded prompts, by so many characters of each.

@@ -11,15 +11,15 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from coterie_core.language.decision import (
+from coterie_llm.decision import (
     Decided,
     Decision,
     decide_by_rule,
     read_reply,
     request_for,
 )
-from coterie_core.language.due import due_in, time_left
-from coterie_core.language.errors import (
+from coterie_llm.due import due_in, time_left
+from coterie_llm.errors import (
     BadReply,
     CheckFailed,
     CutOff,
@@ -27,16 +27,16 @@ from coterie_core.language.errors import (
     ModelTimeout,
     ReplayMiss,
 )
-from coterie_core.language.exchange import Exchange, said_in
-from coterie_core.language.fence import as_data, inline_data
-from coterie_core.language.joining import Gathering, NotAlike, entry_of, joined
-from coterie_core.language.modes import Mode, Policy
-from coterie_core.language.pace import Pace
-from coterie_core.language.rules_model import RulesModel
-from coterie_core.language.tools import Tool, ToolUse, use_tool
-from coterie_core.language.tracing import new_exchange, traced
-from coterie_core.language.types import LanguageModel, Message, Reply, Sampled, Usage
-from coterie_core.language.waiting import within
+from coterie_llm.exchange import Exchange, said_in
+from coterie_llm.fence import as_data, inline_data
+from coterie_llm.joining import Gathering, NotAlike, entry_of, joined
+from coterie_llm.modes import Mode, Policy
+from coterie_llm.pace import Pace
+from coterie_llm.rules_model import RulesModel
+from coterie_llm.tools import Tool, ToolUse, use_tool
+from coterie_llm.tracing import new_exchange, traced
+from coterie_llm.types import LanguageModel, Message, Reply, Sampled, Usage
+from coterie_llm.waiting import within
 
 StateT = TypeVar("StateT")
 ReplyT = TypeVar("ReplyT", bound=BaseModel)

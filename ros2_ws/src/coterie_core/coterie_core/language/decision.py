@@ -12,16 +12,16 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from coterie_core.language.errors import BadReply, CheckFailed
-from coterie_core.language.exchange import Exchange
-from coterie_core.language.extract import extract_json
-from coterie_core.language.fence import DATA_RULE, FENCE_OPENING, as_data, shortened
-from coterie_core.language.modes import Mode
-from coterie_core.language.schema import lean_schema, with_options
-from coterie_core.language.tokens import estimate_prompt
-from coterie_core.language.tools import Tool, ToolUse
-from coterie_core.language.types import Message, ModelRequest, Reply, Usage
 from coterie_core.plain_data import schema_problems
+from coterie_llm.errors import BadReply, CheckFailed
+from coterie_llm.exchange import Exchange
+from coterie_llm.extract import extract_json
+from coterie_llm.fence import DATA_RULE, FENCE_OPENING, as_data, shortened
+from coterie_llm.modes import Mode
+from coterie_llm.schema import lean_schema, with_options
+from coterie_llm.tokens import estimate_prompt
+from coterie_llm.tools import Tool, ToolUse
+from coterie_llm.types import Message, ModelRequest, Reply, Usage
 
 StateT = TypeVar("StateT")
 ReplyT = TypeVar("ReplyT", bound=BaseModel)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from coterie_core.language.types import Message, ModelRequest
+from coterie_llm.types import Message, ModelRequest
 
 _JSON_SCHEMA, _JSON_OBJECT, _TEXT = 0, 1, 2
 _FORM_WORDS = re.compile(

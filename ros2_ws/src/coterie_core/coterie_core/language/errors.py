@@ -1,7 +1,7 @@
 """What can go wrong with a model: one exception per kind, with what wrappers need to react.
 
 Messages are written for the person who runs the robots: what happened, what was expected, what to
-do. No message ever holds a key (`coterie_core.language.redact` removes it before the message is
+do. No message ever holds a key (`coterie_llm.redact` removes it before the message is
 built).
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import email.utils
 import time
 
-from coterie_core.language.types import Usage
+from coterie_llm.types import Usage
 
 _NOTHING_USED = Usage()
 

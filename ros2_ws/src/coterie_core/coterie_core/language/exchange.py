@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from coterie_core.language.types import Message, Reply
+from coterie_llm.types import Message, Reply
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
-from coterie_core.language.errors import BadReply
+from coterie_llm.errors import BadReply
 
 #: Longest reply that is searched for JSON [characters].
 LONGEST_REPLY_CHARS: int = 200_000

@@ -14,10 +14,10 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, Field, SkipValidation, create_model
 
-from coterie_core.language.decision import Decided, Decision, read_reply
-from coterie_core.language.due import ends_in, time_left
-from coterie_core.language.errors import BadReply, CheckFailed
-from coterie_core.language.types import Message, Reply
+from coterie_llm.decision import Decided, Decision, read_reply
+from coterie_llm.due import ends_in, time_left
+from coterie_llm.errors import BadReply, CheckFailed
+from coterie_llm.types import Message, Reply
 
 StateT = TypeVar("StateT")
 ReplyT = TypeVar("ReplyT", bound=BaseModel)

@@ -7,8 +7,8 @@ import collections
 import threading
 import time
 
-from coterie_core.language.errors import ModelTimeout
-from coterie_core.language.types import LanguageModel, ModelRequest, Reply, Wrapper
+from coterie_llm.errors import ModelTimeout
+from coterie_llm.types import LanguageModel, ModelRequest, Reply, Wrapper
 
 _Waiter = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 

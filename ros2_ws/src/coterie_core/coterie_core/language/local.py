@@ -24,10 +24,10 @@ import urllib.request
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from coterie_core.language.errors import NoLocalModel
-from coterie_core.language.profile import ModelProfile
-from coterie_core.local_model.files import FileTrouble, model_file, model_name, require_server
-from coterie_core.local_model.server import KEY_VARIABLE
+from coterie_llm.errors import NoLocalModel
+from coterie_llm.local_model.files import FileTrouble, model_file, model_name, require_server
+from coterie_llm.local_model.server import KEY_VARIABLE
+from coterie_llm.profile import ModelProfile
 
 #: Variable with the servers that run: JSON, address and key by the hash of their settings.
 SERVERS_VARIABLE = "COTERIE_LOCAL_MODELS"
@@ -79,7 +79,7 @@ def server_for(profile: ModelProfile) -> LocalServer:
     if profile.file is not None:
         settings += ["--file", file]
     port = _free_port()
-    command = [sys.executable, "-m", "coterie_core.local_model.server", "--port", port, *settings]
+    command = [sys.executable, "-m", "coterie_llm.local_model.server", "--port", port, *settings]
     return LocalServer(
         identity_of(profile), port, secrets.token_urlsafe(24), tuple(map(str, command))
     )

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from coterie_core.language.decision import Decided
-from coterie_core.language.errors import LanguageError
-from coterie_core.language.types import LanguageModel, ModelRequest, Reply, Usage, Wrapper
+from coterie_llm.decision import Decided
+from coterie_llm.errors import LanguageError
+from coterie_llm.types import LanguageModel, ModelRequest, Reply, Usage, Wrapper
 
 # Latencies kept per row for the quantiles; memory stays bounded however long a team runs.
 _KEPT_LATENCIES = 512

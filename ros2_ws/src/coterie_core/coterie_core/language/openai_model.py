@@ -12,9 +12,9 @@ import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from coterie_core.language.dialect import Dialect
-from coterie_core.language.endpoint_settings import in_clear
-from coterie_core.language.errors import (
+from coterie_llm.dialect import Dialect
+from coterie_llm.endpoint_settings import in_clear
+from coterie_llm.errors import (
     BadReply,
     CutOff,
     LanguageError,
@@ -26,12 +26,12 @@ from coterie_core.language.errors import (
     ServerFault,
     parse_retry_after,
 )
-from coterie_core.language.extract import extract_json
-from coterie_core.language.fence import inline_data
-from coterie_core.language.redact import Secret, scrub
-from coterie_core.language.tokens import FREE, Prices, estimate_prompt, estimate_tokens
-from coterie_core.language.types import LanguageModel, ModelRequest, Reply, ToolCall, Usage
-from coterie_core.language.waiting import within
+from coterie_llm.extract import extract_json
+from coterie_llm.fence import inline_data
+from coterie_llm.redact import Secret, scrub
+from coterie_llm.tokens import FREE, Prices, estimate_prompt, estimate_tokens
+from coterie_llm.types import LanguageModel, ModelRequest, Reply, ToolCall, Usage
+from coterie_llm.waiting import within
 
 if TYPE_CHECKING:
     import openai
@@ -149,7 +149,7 @@ class OpenAIModel(LanguageModel):
         # the first call, where it would hold up the event loop.
         import openai  # noqa: F401
 
-        from coterie_core.language.transport import refuse_remote
+        from coterie_llm.transport import refuse_remote
 
         env = os.environ if env is None else env
         parts = urllib.parse.urlsplit(base_url)
@@ -257,7 +257,7 @@ class OpenAIModel(LanguageModel):
             import httpx2
             import openai
 
-            from coterie_core.language.transport import GuardedTransport
+            from coterie_llm.transport import GuardedTransport
 
             transport = GuardedTransport(self.base_url, self._key, self._longest_reply_bytes)
             client = openai.AsyncOpenAI(

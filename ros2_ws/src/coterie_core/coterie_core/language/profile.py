@@ -8,11 +8,11 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from coterie_core.language.endpoint_settings import EndpointSettings
-from coterie_core.language.errors import ProfileError
-from coterie_core.language.modes import DECISIONS, Mode, Policy
 from coterie_core.yaml_checks import check
 from coterie_core.yaml_marks import FileProblem, load_marked, read_text
+from coterie_llm.endpoint_settings import EndpointSettings
+from coterie_llm.errors import ProfileError
+from coterie_llm.modes import DECISIONS, Mode, Policy
 
 LOCAL_CONTEXT = 4096
 """Tokens of one conversation with a model that is served here, unless its profile says more."""

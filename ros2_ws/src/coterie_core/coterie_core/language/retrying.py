@@ -9,8 +9,8 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 
-from coterie_core.language.errors import LanguageError, ModelTimeout, RateLimited, ServerFault
-from coterie_core.language.types import LanguageModel, ModelRequest, Reply, Usage, Wrapper
+from coterie_llm.errors import LanguageError, ModelTimeout, RateLimited, ServerFault
+from coterie_llm.types import LanguageModel, ModelRequest, Reply, Usage, Wrapper
 
 _LOG = logging.getLogger(__name__)
 

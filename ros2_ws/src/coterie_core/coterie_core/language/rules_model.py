@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from coterie_core.language.errors import ModelUnavailable
-from coterie_core.language.types import LanguageModel, ModelRequest, Reply
+from coterie_llm.errors import ModelUnavailable
+from coterie_llm.types import LanguageModel, ModelRequest, Reply
 
 
 class RulesModel(LanguageModel):

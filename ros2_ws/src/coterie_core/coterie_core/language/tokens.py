@@ -24,8 +24,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from coterie_core.language.dialect import strict_schema
-from coterie_core.language.types import Image, ModelRequest, Usage
+from coterie_llm.dialect import strict_schema
+from coterie_llm.types import Image, ModelRequest, Usage
 
 # What chat templates put around each message, and around the conversation.
 _PER_MESSAGE = 16

@@ -11,10 +11,10 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from coterie_core.language.fence import as_data, inline_data
-from coterie_core.language.schema import lean_schema
-from coterie_core.language.types import ToolCall, ToolSpec
 from coterie_core.plain_data import schema_problems
+from coterie_llm.fence import as_data, inline_data
+from coterie_llm.schema import lean_schema
+from coterie_llm.types import ToolCall, ToolSpec
 
 ArgumentsT = TypeVar("ArgumentsT", bound=BaseModel)
 

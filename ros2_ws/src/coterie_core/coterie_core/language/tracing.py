@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from coterie_core.language.decision import Decided, Decision, messages_for, schema_for
-from coterie_core.language.exchange import Exchange, Try
-from coterie_core.language.types import Message
+from coterie_llm.decision import Decided, Decision, messages_for, schema_for
+from coterie_llm.exchange import Exchange, Try
+from coterie_llm.types import Message
 
 StateT = TypeVar("StateT")
 ReplyT = TypeVar("ReplyT", bound=BaseModel)

@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator, Mapping
 
 import httpx2
 
-from coterie_core.language.errors import BadReply, RequestRejected
-from coterie_core.language.redact import Secret
+from coterie_llm.errors import BadReply, RequestRejected
+from coterie_llm.redact import Secret
 
 #: With this set to 1 no model beyond this machine can be asked. The tests set it.
 LOCAL_ONLY_VARIABLE = "COTERIE_TEST_LOCAL_ONLY"
@@ -43,7 +43,7 @@ def refuse_remote(host: str, env: Mapping[str, str]) -> None:
     if env.get(LOCAL_ONLY_VARIABLE) == "1" and not is_loopback(host):
         raise RequestRejected(
             f"'{host}' is not this machine and {LOCAL_ONLY_VARIABLE}=1 allows no other; "
-            "in a test use coterie_core.testing.endpoint or a cassette"
+            "in a test use coterie_llm.testing.endpoint or a cassette"
         )
 
 

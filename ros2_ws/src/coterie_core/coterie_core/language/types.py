@@ -208,7 +208,7 @@ class LanguageModel(abc.ABC):
         """Answer the request.
 
         Raises:
-            LanguageError: Any of `coterie_core.language.errors`.
+            LanguageError: Any of `coterie_llm.errors`.
         """
 
     async def lives(self, timeout_s: float) -> bool:

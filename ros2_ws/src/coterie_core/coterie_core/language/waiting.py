@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from coterie_core.language.errors import ModelTimeout, ModelUnavailable
+from coterie_llm.errors import ModelTimeout, ModelUnavailable
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
 """The program that serves a local model: llama.cpp's server on loopback, bounded, with a key.
 
-    python -m coterie_core.local_model.server --file MODEL.gguf --port 8089
+    python -m coterie_llm.local_model.server --file MODEL.gguf --port 8089
 
 It ends with SIGINT or SIGTERM, and with whoever started it (`--parent`). The key that requests must
 carry is in the environment, where other users of the machine cannot read it.
@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from coterie_core.local_model.files import FileTrouble, model_file, model_name, require_server
+from coterie_llm.local_model.files import FileTrouble, model_file, model_name, require_server
 
 #: Variable that holds the key which requests must carry.
 KEY_VARIABLE = "COTERIE_LOCAL_MODEL_KEY"

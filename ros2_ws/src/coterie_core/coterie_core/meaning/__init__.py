@@ -1,14 +1,14 @@
 """Nearness of words by meaning, for words that no table lists. See docs/objects.md."""
 
-from coterie_core.meaning.embedders import (
+from coterie_world.meaning.embedders import (
     EmbedderError,
     EmbedderOptions,
     OpenAIEmbedder,
     TextEmbedder,
     load_embedder,
 )
-from coterie_core.meaning.nearness import LOCAL_KINDS, Meanings, Near, local_meanings
-from coterie_core.meaning.relevance import label_relevance, likeness_by_label, nearest_labels
+from coterie_world.meaning.nearness import LOCAL_KINDS, Meanings, Near, local_meanings
+from coterie_world.meaning.relevance import label_relevance, likeness_by_label, nearest_labels
 
 __all__ = [
     "EmbedderError",

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
-from coterie_core.language import LanguageError
-from coterie_core.language.endpoint_settings import EndpointSettings
-from coterie_core.language.openai_model import LONGEST_REPLY_BYTES, read_key
-from coterie_core.language.redact import scrub
+from coterie_llm import LanguageError
+from coterie_llm.endpoint_settings import EndpointSettings
+from coterie_llm.openai_model import LONGEST_REPLY_BYTES, read_key
+from coterie_llm.redact import scrub
 
 #: What installs the embedders that run on this machine.
 SETUP = "./coterie setup --with embeddings"
@@ -217,7 +217,7 @@ class OpenAIEmbedder:
     """The embeddings of an OpenAI-compatible endpoint."""
 
     def __init__(self, options: EmbedderOptions, env: Mapping[str, str]) -> None:
-        from coterie_core.language.transport import refuse_remote
+        from coterie_llm.transport import refuse_remote
 
         assert options.base_url and options.model  # the options' own validation
         self.name = options.model
@@ -243,7 +243,7 @@ class OpenAIEmbedder:
         import httpx2
         import openai
 
-        from coterie_core.language.transport import GuardedTransport
+        from coterie_llm.transport import GuardedTransport
 
         transport = GuardedTransport(self._url, self._key, LONGEST_REPLY_BYTES)
         http = httpx2.AsyncClient(transport=transport, timeout=_TIMEOUT_S, trust_env=False)

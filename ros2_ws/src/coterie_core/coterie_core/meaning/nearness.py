@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from coterie_core.embedding import MAX_EMBEDDINGS, MAX_MODEL_CHARS, Embedding
-from coterie_core.likeness import fitted
-from coterie_core.meaning.embedders import (
+from coterie_world.likeness import fitted
+from coterie_world.meaning.embedders import (
     EmbedderError,
     EmbedderOptions,
     Rows,
     TextEmbedder,
     load_embedder,
 )
-from coterie_core.scene.graph import SceneGraph
+from coterie_world.scene.graph import SceneGraph
 
 LOCAL_KINDS = ("none", "wordllama", "minilm")
 """Embedders that need no further settings."""

@@ -7,10 +7,10 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 
 from coterie_core.household import normalized
-from coterie_core.meaning.embedders import EmbedderError
-from coterie_core.meaning.nearness import Meanings
-from coterie_core.scene.graph import SceneGraph
-from coterie_core.sightings import kind_of
+from coterie_world.meaning.embedders import EmbedderError
+from coterie_world.meaning.nearness import Meanings
+from coterie_world.scene.graph import SceneGraph
+from coterie_world.sightings import kind_of
 
 NEAREST_LABELS = 8
 """Labels nearest to a text that come before the others where a map has to be cut."""

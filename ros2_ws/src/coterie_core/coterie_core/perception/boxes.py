@@ -11,10 +11,10 @@ from scipy.spatial.transform import Rotation
 
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.geometry import Vec3
-from coterie_core.perception.backprojection import Lifted
-from coterie_core.perception.foreground import background
-from coterie_core.perception.points import deprojected
 from coterie_core.transforms import Matrix
+from coterie_world.perception.backprojection import Lifted
+from coterie_world.perception.foreground import background
+from coterie_world.perception.points import deprojected
 
 SPACING = 0.04
 """Distance of the points on a box's faces [m]; on large boxes it is more."""

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.household import load_household
-from coterie_core.perception.points import clusters, deprojected, thinned
+from coterie_world.perception.points import clusters, deprojected, thinned
 
 Array = npt.NDArray[np.float64]
 Plane = tuple[Array, float]

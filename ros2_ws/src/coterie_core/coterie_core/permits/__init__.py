@@ -1,6 +1,6 @@
 """Permits: no physical goal begins without one, and no model can make one."""
 
-from coterie_core.permits.answer import (
+from coterie_safety.permits.answer import (
     Decision,
     KeyProblem,
     SignedAnswer,
@@ -11,10 +11,10 @@ from coterie_core.permits.answer import (
     public_half,
     revoked,
 )
-from coterie_core.permits.gate import PermitError, PermitGate
-from coterie_core.permits.policy import PermitRule, Permits, RobotPermits
-from coterie_core.permits.request import Permit, PermitRequest, Waiting
-from coterie_core.permits.touched import TASK, PermitGoal, Surroundings, TeamTask
+from coterie_safety.permits.gate import PermitError, PermitGate
+from coterie_safety.permits.policy import PermitRule, Permits, RobotPermits
+from coterie_safety.permits.request import Permit, PermitRequest, Waiting
+from coterie_safety.permits.touched import TASK, PermitGoal, Surroundings, TeamTask
 
 __all__ = [
     "TASK",

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Protocol
 
-from coterie_core.permits.policy import Verdict
-from coterie_core.permits.request import Permit
-from coterie_core.permits.touched import PermitGoal
+from coterie_safety.permits.policy import Verdict
+from coterie_safety.permits.request import Permit
+from coterie_safety.permits.touched import PermitGoal
 
 _POLICY = "the policy"
 
 
 class Log(Protocol):
-    """Where permits are logged; see `coterie_core.ledger.Ledger`."""
+    """Where permits are logged; see `coterie_safety.ledger.Ledger`."""
 
     def write(self, kind: str, robot: str, body: Mapping[str, object]) -> object:
         """Append an entry.

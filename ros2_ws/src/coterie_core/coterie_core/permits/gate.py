@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from coterie_core.geometry import Vec3
-from coterie_core.permits.answer import Decision, KeyProblem, SignedAnswer, load_public_key
-from coterie_core.permits.entries import (
+from coterie_core.skill_registry import spec_of
+from coterie_core.skills import Outcome, Skill, SkillRefused, SkillResult
+from coterie_safety.permits.answer import Decision, KeyProblem, SignedAnswer, load_public_key
+from coterie_safety.permits.entries import (
     Log,
     asks,
     by_policy,
@@ -22,9 +24,9 @@ from coterie_core.permits.entries import (
     permit_entry,
     refuses,
 )
-from coterie_core.permits.policy import RobotPermits, Verdict
-from coterie_core.permits.request import Permit, PermitRequest, Waiting, alike
-from coterie_core.permits.touched import (
+from coterie_safety.permits.policy import RobotPermits, Verdict
+from coterie_safety.permits.request import Permit, PermitRequest, Waiting, alike
+from coterie_safety.permits.touched import (
     TASK,
     PermitGoal,
     Surroundings,
@@ -32,10 +34,8 @@ from coterie_core.permits.touched import (
     dense,
     digest_of,
 )
-from coterie_core.scene import SceneGraph
-from coterie_core.skill_registry import spec_of
-from coterie_core.skills import Outcome, Skill, SkillRefused, SkillResult
-from coterie_core.stop import one_line
+from coterie_safety.stop import one_line
+from coterie_world.scene import SceneGraph
 
 NO_PERMIT = "no permit to "
 """What the reason of a refusal begins with where there is no permit."""

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from coterie_core.geometry import Vec3
-from coterie_core.guard.area import rooms_called
 from coterie_core.household import load_household, normalized, singulars
-from coterie_core.language.fence import inline_data
-from coterie_core.scene import SceneGraph
-from coterie_core.scene.regions import Regions
 from coterie_core.skill_registry import SkillSpec, spec_of
 from coterie_core.skills import NavigateTo, Skill, Target
-from coterie_core.stop import one_line
+from coterie_llm.fence import inline_data
+from coterie_safety.guard.area import rooms_called
+from coterie_safety.stop import one_line
+from coterie_world.scene import SceneGraph
+from coterie_world.scene.regions import Regions
 
 TASK = "task"
 """What stands for a skill where a whole team is to do a task."""

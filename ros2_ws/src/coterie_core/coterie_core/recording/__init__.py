@@ -1,9 +1,9 @@
 """Recordings: what a robot saw, on disk."""
 
-from coterie_core.recording.folder import FolderRecording, RecordingWriter
-from coterie_core.recording.opening import open_recording, readable
-from coterie_core.recording.scans import ScanRecording
-from coterie_core.recording.types import (
+from coterie_world.recording.folder import FolderRecording, RecordingWriter
+from coterie_world.recording.opening import open_recording, readable
+from coterie_world.recording.scans import ScanRecording
+from coterie_world.recording.types import (
     RecordedFrame,
     Recording,
     RecordingError,

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.files import LFS_REMEDY, is_lfs_pointer
-from coterie_core.recording.bag_images import (
+from coterie_core.transforms import TransformBuffer, TransformError
+from coterie_core.yaml_marks import read_yaml
+from coterie_world.recording.bag_images import (
     COLORS,
     DEPTHS,
     camera_of,
@@ -26,11 +28,11 @@ from coterie_core.recording.bag_images import (
     depth_of,
     detections_of,
 )
-from coterie_core.recording.bag_vision import boxes_2d, boxes_3d
-from coterie_core.recording.db3_file import Db3File
-from coterie_core.recording.images import resampled
-from coterie_core.recording.mcap_file import Found, McapFile, Where
-from coterie_core.recording.ros_types import (
+from coterie_world.recording.bag_vision import boxes_2d, boxes_3d
+from coterie_world.recording.db3_file import Db3File
+from coterie_world.recording.images import resampled
+from coterie_world.recording.mcap_file import Found, McapFile, Where
+from coterie_world.recording.ros_types import (
     BOXES_2D,
     BOXES_3D,
     CAMERA_INFO,
@@ -43,10 +45,8 @@ from coterie_core.recording.ros_types import (
     head_of,
     image_head,
 )
-from coterie_core.recording.types import RecordedFrame, RecordingError
-from coterie_core.scene import SceneError, SceneGraph, from_json
-from coterie_core.transforms import TransformBuffer, TransformError
-from coterie_core.yaml_marks import read_yaml
+from coterie_world.recording.types import RecordedFrame, RecordingError
+from coterie_world.scene import SceneError, SceneGraph, from_json
 
 TOGETHER = 0.05
 """Images and detections of one moment: their stamps differ by no more than this [s]."""

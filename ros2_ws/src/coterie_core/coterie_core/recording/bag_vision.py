@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
-from coterie_core.perception.boxes import masked
-from coterie_core.recording.types import RecordingError
+from coterie_world.perception.boxes import masked
+from coterie_world.recording.types import RecordingError
 
 Camera = tuple[float, float, float, float]
 _MOST = 1000

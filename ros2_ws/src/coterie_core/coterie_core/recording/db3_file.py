@@ -10,8 +10,8 @@ from urllib.parse import quote
 import zstandard
 
 from coterie_core.plain_data import shorten
-from coterie_core.recording.mcap_file import Found, Where
-from coterie_core.recording.types import RecordingError
+from coterie_world.recording.mcap_file import Found, Where
+from coterie_world.recording.types import RecordingError
 
 _ZSTD = b"\x28\xb5\x2f\xfd"
 """How what zstd packed begins."""

@@ -15,7 +15,7 @@ from coterie_core.detections import ImageDetection, RgbdFrame, mask_of, runs_of
 from coterie_core.embedding import MAX_DIMENSION, MAX_MODEL_CHARS, UNNAMED, Embedding
 from coterie_core.files import write_atomically
 from coterie_core.plain_data import schema_problems
-from coterie_core.recording.images import (
+from coterie_world.recording.images import (
     LONGEST_SIDE,
     check_camera,
     encode_color,
@@ -24,10 +24,10 @@ from coterie_core.recording.images import (
     read_depth,
     whole,
 )
-from coterie_core.recording.types import RecordedFrame, RecordingError
-from coterie_core.scene import SceneError, SceneGraph
-from coterie_core.scene import load as load_scene
-from coterie_core.scene import save as save_scene
+from coterie_world.recording.types import RecordedFrame, RecordingError
+from coterie_world.scene import SceneError, SceneGraph
+from coterie_world.scene import load as load_scene
+from coterie_world.scene import save as save_scene
 
 FORMAT = "coterie-recording/1"
 FRAMES = "frames.jsonl"

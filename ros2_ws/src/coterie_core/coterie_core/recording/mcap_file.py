@@ -17,7 +17,7 @@ from mcap.opcode import Opcode
 from mcap.records import Attachment, Channel, Chunk, Message, Metadata, Schema
 from mcap.stream_reader import get_chunk_data_stream
 
-from coterie_core.recording.types import RecordingError
+from coterie_world.recording.types import RecordingError
 
 MAGIC = b"\x89MCAP0\r\n"
 LARGEST_CHUNK = 1 << 30

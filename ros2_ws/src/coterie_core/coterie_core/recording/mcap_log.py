@@ -11,8 +11,8 @@ from typing import Any
 from mcap.well_known import MessageEncoding, SchemaEncoding
 from mcap.writer import Writer
 
-from coterie_core.recording.ros_types import definition
-from coterie_core.recording.types import RecordingError
+from coterie_world.recording.ros_types import definition
+from coterie_world.recording.types import RecordingError
 
 FLUSH_EVERY = 2.0
 """Longest time for which what was heard is not in the file [s]: what a kill can cost."""

@@ -13,9 +13,9 @@ from mcap_ros2.writer import Writer
 
 from coterie_core.detections import ImageDetection, RgbdFrame, runs_of
 from coterie_core.geometry import Quaternion
-from coterie_core.recording.ros_types import CAMERA_INFO, DETECTIONS, IMAGE, TF, definition
-from coterie_core.recording.types import RecordedFrame, RecordingError
-from coterie_core.scene import SceneGraph, to_json
+from coterie_world.recording.ros_types import CAMERA_INFO, DETECTIONS, IMAGE, TF, definition
+from coterie_world.recording.types import RecordedFrame, RecordingError
+from coterie_world.scene import SceneGraph, to_json
 
 
 class McapRecordingWriter:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from coterie_core.recording.folder import FRAMES, HEADER, FolderRecording
-from coterie_core.recording.scans import ScanRecording, is_scan
-from coterie_core.recording.types import RecordedFrame, Recording, RecordingError
+from coterie_world.recording.folder import FRAMES, HEADER, FolderRecording
+from coterie_world.recording.scans import ScanRecording, is_scan
+from coterie_world.recording.types import RecordedFrame, Recording, RecordingError
 
 _KNOWN = (
     "known are folders of ours (frames.jsonl), of OpenEQA or ScanNet (000000-rgb.png), MCAP files "
@@ -28,7 +28,7 @@ def open_recording(path: str | Path) -> Recording:
         if (path / "metadata.yaml").is_file() or any(
             next(path.glob(pattern), None) is not None for pattern in ("*.mcap*", "*.db3*")
         ):
-            from coterie_core.recording.bag import BagRecording
+            from coterie_world.recording.bag import BagRecording
 
             return BagRecording(path)
         if is_scan(path):
@@ -36,7 +36,7 @@ def open_recording(path: str | Path) -> Recording:
         raise RecordingError(path, "no recording in this folder", _KNOWN)
     if path.is_file():
         if path.suffix in (".mcap", ".db3"):
-            from coterie_core.recording.bag import BagRecording
+            from coterie_world.recording.bag import BagRecording
 
             return BagRecording(path)
         raise RecordingError(path, "no recording", _KNOWN)

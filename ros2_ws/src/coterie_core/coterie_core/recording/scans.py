@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from coterie_core.detections import RgbdFrame
 from coterie_core.frames import ZUP_TO_YUP
-from coterie_core.recording.folder import is_rigid
-from coterie_core.recording.images import (
+from coterie_world.recording.folder import is_rigid
+from coterie_world.recording.images import (
     MILLIMETRES,
     check_camera,
     read_color,
@@ -24,8 +24,8 @@ from coterie_core.recording.images import (
     resampled,
     whole,
 )
-from coterie_core.recording.types import RecordedFrame, RecordingError
-from coterie_core.scene import SceneGraph
+from coterie_world.recording.types import RecordedFrame, RecordingError
+from coterie_world.scene import SceneGraph
 
 Source = Literal["scannet", "hm3d"]
 HM3D_SCALE = 10.0 / 65535.0

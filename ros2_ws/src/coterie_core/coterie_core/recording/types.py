@@ -8,7 +8,7 @@ from typing import Protocol
 
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.plain_data import shorten
-from coterie_core.scene import SceneGraph
+from coterie_world.scene import SceneGraph
 
 
 @dataclass(frozen=True, slots=True)

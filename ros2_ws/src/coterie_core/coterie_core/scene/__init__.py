@@ -1,7 +1,7 @@
 """Scene graphs: rooms, places, objects and agents of a house."""
 
-from coterie_core.scene.graph import SceneGraph
-from coterie_core.scene.merge import (
+from coterie_world.scene.graph import SceneGraph
+from coterie_world.scene.merge import (
     MergeReport,
     MergeRule,
     absorb,
@@ -10,7 +10,7 @@ from coterie_core.scene.merge import (
     merge,
     size_similarity,
 )
-from coterie_core.scene.model import (
+from coterie_world.scene.model import (
     AgentState,
     Connection,
     Floor,
@@ -22,8 +22,8 @@ from coterie_core.scene.model import (
     SceneObject,
     Sighting,
 )
-from coterie_core.scene.serial import SceneError, checked, from_json, load, save, to_json
-from coterie_core.scene.text import objects_text, room_lists, rooms_text
+from coterie_world.scene.serial import SceneError, checked, from_json, load, save, to_json
+from coterie_world.scene.text import objects_text, room_lists, rooms_text
 
 __all__ = [
     "AgentState",

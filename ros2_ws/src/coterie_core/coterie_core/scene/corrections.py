@@ -15,8 +15,8 @@ from coterie_core.files import write_atomically
 from coterie_core.geometry import Box, Vec2, Vec3
 from coterie_core.household import load_household
 from coterie_core.plain_data import schema_problems
-from coterie_core.scene.graph import SceneGraph
-from coterie_core.scene.model import LabelBelief, Room, SceneObject
+from coterie_world.scene.graph import SceneGraph
+from coterie_world.scene.model import LabelBelief, Room, SceneObject
 
 MOST = 500
 """Corrections of one map."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from coterie_core.scene.model import (
+from coterie_world.scene.model import (
     AgentState,
     Connection,
     Floor,

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from coterie_core.embedding import MAX_EMBEDDINGS
 from coterie_core.geometry import Box
-from coterie_core.scene.graph import SceneGraph
-from coterie_core.scene.outlines import outline_trouble
+from coterie_world.scene.graph import SceneGraph
+from coterie_world.scene.outlines import outline_trouble
 
 FARTHEST = 1e5
 """Positions and lengths beyond this are mistakes of units [m]."""

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from coterie_core.household import normalized, singulars
-from coterie_core.language.tools import Tool, ToolRefused
 from coterie_core.relations import gap, inside, on
-from coterie_core.scene.graph import SceneGraph
-from coterie_core.scene.model import SceneObject
+from coterie_llm.tools import Tool, ToolRefused
+from coterie_world.scene.graph import SceneGraph
+from coterie_world.scene.model import SceneObject
 
 Described = Callable[[SceneObject], Any]
 _MOST = 40

@@ -12,9 +12,9 @@ import numpy as np
 from coterie_core.embedding import averaged, keep_one_dimension
 from coterie_core.geometry import Box, Vec3, distance, iou, wrap_angle
 from coterie_core.household import load_household
-from coterie_core.likeness import ALIKE, Background, likeness
-from coterie_core.scene.graph import SceneGraph
-from coterie_core.scene.model import (
+from coterie_world.likeness import ALIKE, Background, likeness
+from coterie_world.scene.graph import SceneGraph
+from coterie_world.scene.model import (
     AgentState,
     Connection,
     LabelBelief,
@@ -22,7 +22,7 @@ from coterie_core.scene.model import (
     SceneObject,
     Sighting,
 )
-from coterie_core.scene.room_overlap import joined, same_region
+from coterie_world.scene.room_overlap import joined, same_region
 
 _SIZED = 0.5
 """Least likeness times similarity of sizes: words for what lies on another thing are alike, too."""
@@ -40,7 +40,7 @@ class MergeRule:
     Boxes that overlap by at least `iou_any_label` are one thing whatever their labels: two things
     cannot be in one spot. Otherwise the labels must agree at least by `label_agreement` (overlap
     of the two distributions, 0..1), or their embeddings be alike at least by `likeness`
-    (`coterie_core.likeness`, 0..1) and the sizes, too, and the centres be within `distance` [m], or
+    (`coterie_world.likeness`, 0..1) and the sizes, too, and the centres be within `distance` [m], or
     within half the larger box's diagonal where the things are large, but never beyond
     `distance_limit` [m].
     """

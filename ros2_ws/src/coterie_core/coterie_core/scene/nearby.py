@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from coterie_core.geometry import Box
-from coterie_core.scene.model import SceneObject
+from coterie_world.scene.model import SceneObject
 
 NEAREST = 12
 """Of so many nearest objects relations are computed; the others are farther away than these."""

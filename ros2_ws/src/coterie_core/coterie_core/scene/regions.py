@@ -9,7 +9,7 @@ import shapely
 from shapely.geometry import Point, Polygon
 
 from coterie_core.geometry import Vec3
-from coterie_core.scene import SceneGraph
+from coterie_world.scene import SceneGraph
 
 MAX_ROOM_DISTANCE_M = 0.6
 """How far outside of every room a thing may lie and still belong to the nearest [m]."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import shapely
 
 from coterie_core.geometry import Vec2
-from coterie_core.scene.model import Room
+from coterie_world.scene.model import Room
 
 SAME = 0.6
 """Fraction of the smaller of two regions that the other covers, from which they are one room.

@@ -18,8 +18,8 @@ from coterie_core.plain_data import (
     schema_problems,
     shorten,
 )
-from coterie_core.scene.graph import SceneGraph
-from coterie_core.scene.limits import beyond_limits
+from coterie_world.scene.graph import SceneGraph
+from coterie_world.scene.limits import beyond_limits
 
 FORMAT = "coterie-scene/1"
 
@@ -101,7 +101,7 @@ def _not_a_graph(error: ValidationError, source: str) -> SceneError:
     return SceneError(
         f"{source}: not a scene graph: {schema_problems(error, most=5)}"
         + (f"; and {more} more" if more > 0 else "")
-        + ". Write it with coterie_core.scene.save, or mend the fields named."
+        + ". Write it with coterie_world.scene.save, or mend the fields named."
     )
 
 

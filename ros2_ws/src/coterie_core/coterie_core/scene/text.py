@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from coterie_core.scene.graph import SceneGraph
-from coterie_core.scene.model import SceneObject
+from coterie_world.scene.graph import SceneGraph
+from coterie_world.scene.model import SceneObject
 
 
 def room_lists(graph: SceneGraph) -> dict[str, list[str]]:

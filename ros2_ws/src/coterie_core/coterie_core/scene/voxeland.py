@@ -12,9 +12,9 @@ from coterie_core.files import write_atomically
 from coterie_core.geometry import Box
 from coterie_core.household import load_household
 from coterie_core.plain_data import DataError, check_values, read_json, shorten
-from coterie_core.scene.graph import SceneGraph
-from coterie_core.scene.model import LabelBelief, SceneObject
-from coterie_core.scene.serial import SceneError, checked
+from coterie_world.scene.graph import SceneGraph
+from coterie_world.scene.model import LabelBelief, SceneObject
+from coterie_world.scene.serial import SceneError, checked
 
 UNKNOWN = "unknown"
 """Label of what Voxeland could not tell; instances that are most likely this are left out."""

@@ -1,8 +1,8 @@
 """One memory over tasks: what a team did, saw and moved, with age and confidence."""
 
-from coterie_core.team_memory.file import MemoryFault, OtherHouse, load_memory, save_memory
-from coterie_core.team_memory.memory import TeamMemory
-from coterie_core.team_memory.store import Belief, Bounds, Trace
+from coterie_world.team_memory.file import MemoryFault, OtherHouse, load_memory, save_memory
+from coterie_world.team_memory.memory import TeamMemory
+from coterie_world.team_memory.store import Belief, Bounds, Trace
 
 __all__ = [
     "Belief",

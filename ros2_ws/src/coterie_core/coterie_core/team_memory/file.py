@@ -8,11 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from coterie_core.files import write_atomically
 from coterie_core.geometry import Pose
-from coterie_core.object_events import ObjectEvent
 from coterie_core.plain_data import schema_problems
-from coterie_core.scene import SceneError, SceneGraph, checked
-from coterie_core.team_memory.memory import TeamMemory
-from coterie_core.team_memory.store import Belief, Bounds, Trace
+from coterie_world.object_events import ObjectEvent
+from coterie_world.scene import SceneError, SceneGraph, checked
+from coterie_world.team_memory.memory import TeamMemory
+from coterie_world.team_memory.store import Belief, Bounds, Trace
 
 LARGEST = 200_000_000
 """Larger files are no memories [bytes]."""

@@ -8,10 +8,10 @@ from collections.abc import Collection, Sequence
 from coterie_core.geometry import Box, Pose, Vec3, crosses, distance, wrap_angle
 from coterie_core.household import load_household
 from coterie_core.observation import Detection, Observation
-from coterie_core.scene import AgentState, LabelBelief, SceneObject, Sighting, absorb, associate
-from coterie_core.sightings import resting_on, room_at
-from coterie_core.team_memory.maps import RULE
-from coterie_core.team_memory.store import Belief, Store, alike
+from coterie_world.scene import AgentState, LabelBelief, SceneObject, Sighting, absorb, associate
+from coterie_world.sightings import resting_on, room_at
+from coterie_world.team_memory.maps import RULE
+from coterie_world.team_memory.store import Belief, Store, alike
 
 LOOKED = 0.6
 """From this share on a place counts as looked at (0..1)."""

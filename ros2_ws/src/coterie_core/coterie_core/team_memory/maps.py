@@ -6,10 +6,10 @@ import copy
 from collections.abc import Mapping, Sequence
 
 from coterie_core.geometry import Box, distance
-from coterie_core.scene import MergeRule, Room, SceneGraph, SceneObject, associate
-from coterie_core.scene.room_overlap import is_region, same_region
-from coterie_core.sightings import kind_of
-from coterie_core.team_memory.store import NEVER, UNSIZED, Belief, Store, alike
+from coterie_world.scene import MergeRule, Room, SceneGraph, SceneObject, associate
+from coterie_world.scene.room_overlap import is_region, same_region
+from coterie_world.sightings import kind_of
+from coterie_world.team_memory.store import NEVER, UNSIZED, Belief, Store, alike
 
 RULE = MergeRule(distance=0.5)
 """When a thing that is seen, or on a map, is one that is remembered."""

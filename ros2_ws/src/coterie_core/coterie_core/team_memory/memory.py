@@ -2,7 +2,7 @@
 
 Maps that were given, observations of all robots and what robots did to objects become one scene
 graph, in which every object has a confidence that falls with age and with looks that do not show it
-(`coterie_core.permanence`). A thing that was moved leaves its old place at once and leaves a trace.
+(`coterie_world.permanence`). A thing that was moved leaves its old place at once and leaves a trace.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import copy
 
 from coterie_core.embedding import keep_one_dimension
 from coterie_core.geometry import Box
-from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
-from coterie_core.permanence import age_text
-from coterie_core.scene import SceneGraph
-from coterie_core.team_memory import looks, maps, moves
-from coterie_core.team_memory.store import Store, Trace, alike
+from coterie_world.object_events import ObjectEvent
+from coterie_world.permanence import age_text
+from coterie_world.scene import SceneGraph
+from coterie_world.team_memory import looks, maps, moves
+from coterie_world.team_memory.store import Store, Trace, alike
 
 MIN_CONFIDENCE = 0.1
 """Things below this confidence are not in `scene`: nobody should plan with them."""

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from coterie_core.geometry import Box, distance
 from coterie_core.household import load_household
-from coterie_core.object_events import ObjectEvent
-from coterie_core.scene import LabelBelief, SceneObject, Sighting
-from coterie_core.sightings import room_at
-from coterie_core.team_memory.store import (
+from coterie_world.object_events import ObjectEvent
+from coterie_world.scene import LabelBelief, SceneObject, Sighting
+from coterie_world.sightings import room_at
+from coterie_world.team_memory.store import (
     ASSOCIATION_RADIUS_M,
     UNSIZED,
     Belief,

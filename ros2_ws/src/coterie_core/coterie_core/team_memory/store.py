@@ -6,11 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from coterie_core.geometry import Pose, Vec3, distance
-from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import RoomView
-from coterie_core.permanence import confidence
-from coterie_core.scene import Room, SceneGraph, SceneObject
-from coterie_core.sightings import fell_from, kind_of, resting_on, rests_where_put
+from coterie_world.object_events import ObjectEvent
+from coterie_world.permanence import confidence
+from coterie_world.scene import Room, SceneGraph, SceneObject
+from coterie_world.sightings import fell_from, kind_of, resting_on, rests_where_put
 
 ASSOCIATION_RADIUS_M = 0.6
 """An event is about a thing of its label within this distance [m]."""

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from coterie_core.testing.faults import (
+from coterie_llm.testing.faults import (
     BROKEN_CONTENT,
     BROKEN_JSON,
     CUT_OFF,

@@ -1,6 +1,6 @@
 """English as households speak it: bounded text, words that are none, other languages, problems."""
 
-from coterie_core.understanding.english import (
+from coterie_requests.understanding.english import (
     UnknownWord,
     household_words,
     is_english,
@@ -8,10 +8,10 @@ from coterie_core.understanding.english import (
     suggested,
     unknown_words,
 )
-from coterie_core.understanding.languages import Foreign, foreign_words, language_told
-from coterie_core.understanding.problems import NotUnderstood, Problem, ProblemKind
-from coterie_core.understanding.spelling import nearest
-from coterie_core.understanding.text import (
+from coterie_requests.understanding.languages import Foreign, foreign_words, language_told
+from coterie_requests.understanding.problems import NotUnderstood, Problem, ProblemKind
+from coterie_requests.understanding.spelling import nearest
+from coterie_requests.understanding.text import (
     MAX_SENTENCE_CHARS,
     code_in,
     plain_text,

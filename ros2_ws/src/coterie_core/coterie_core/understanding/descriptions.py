@@ -8,10 +8,10 @@ from functools import cache, lru_cache
 
 from coterie_core.colors import basic_color
 from coterie_core.household import load_household, normalized, singulars
-from coterie_core.lexicon import load_lexicon
 from coterie_core.relations import RelationKind
-from coterie_core.understanding import words_of, written_out
-from coterie_core.understanding.relation_words import RELATIONS
+from coterie_requests.lexicon import load_lexicon
+from coterie_requests.understanding import words_of, written_out
+from coterie_requests.understanding.relation_words import RELATIONS
 
 LONGEST = 400
 """Characters of a question that are read; longer ones are refused where people ask."""

@@ -11,9 +11,9 @@ from functools import lru_cache
 from importlib import resources
 
 from coterie_core.household import load_household
-from coterie_core.lexicon import load_lexicon
-from coterie_core.understanding.spelling import nearest
-from coterie_core.understanding.text import is_measure, with_digits, words_in, words_of
+from coterie_requests.lexicon import load_lexicon
+from coterie_requests.understanding.spelling import nearest
+from coterie_requests.understanding.text import is_measure, with_digits, words_in, words_of
 
 _MAX_SUGGESTED = 6
 """Unknown words of one text that suggestions are looked up for."""
@@ -36,7 +36,7 @@ class UnknownWord:
 @lru_cache(maxsize=1)
 def _dictionary() -> tuple[frozenset[str], frozenset[str]]:
     """Return the English words in lower case, and the names, which begin with a capital."""
-    packed = resources.files("coterie_core").joinpath("data/english_words.txt.gz").read_bytes()
+    packed = resources.files("coterie_requests").joinpath("data/english_words.txt.gz").read_bytes()
     entries = gzip.decompress(packed).decode("utf-8").split()
     names = frozenset(entry for entry in entries if entry[0].isupper())
     return frozenset(entries) - names | {"i"}, names

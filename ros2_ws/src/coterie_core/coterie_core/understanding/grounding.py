@@ -10,13 +10,13 @@ from coterie_core.colors import stated_color
 from coterie_core.geometry import distance
 from coterie_core.household import Household, load_household, normalized, singulars
 from coterie_core.relations import PAIRS, between
-from coterie_core.scene import Room, SceneGraph, SceneObject
-from coterie_core.sightings import clearness, seen_in_passing
-from coterie_core.sizes import SIZE_ORDERS
-from coterie_core.understanding import NotUnderstood, nearest
-from coterie_core.understanding.phrases import Phrase
-from coterie_core.understanding.vocabulary import plain_name
-from coterie_core.understanding.wording import enumerated
+from coterie_core.wording import enumerated
+from coterie_requests.understanding import NotUnderstood, nearest
+from coterie_requests.understanding.phrases import Phrase
+from coterie_requests.understanding.vocabulary import plain_name
+from coterie_world.scene import Room, SceneGraph, SceneObject
+from coterie_world.sightings import clearness, seen_in_passing
+from coterie_world.sizes import SIZE_ORDERS
 
 NEAR = 1.0
 """How far things "near" another one may be from it [m]."""

@@ -10,8 +10,8 @@ from importlib import resources
 
 import yaml
 
-from coterie_core.understanding.english import is_english, is_name
-from coterie_core.understanding.text import words_in
+from coterie_requests.understanding.english import is_english, is_name
+from coterie_requests.understanding.text import words_in
 
 _SCRIPTS = {
     "CJK": "Chinese",
@@ -54,7 +54,7 @@ class Foreign:
 
 @lru_cache(maxsize=1)
 def _languages() -> dict[str, frozenset[str]]:
-    text = resources.files("coterie_core").joinpath("data/languages.yaml").read_text("utf-8")
+    text = resources.files("coterie_requests").joinpath("data/languages.yaml").read_text("utf-8")
     return {name: frozenset(words.split()) for name, words in yaml.safe_load(text).items()}
 
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from coterie_core.colors import basic_color
 from coterie_core.household import load_household, normalized, singulars
-from coterie_core.lexicon import load_lexicon
-from coterie_core.understanding.quantities import (
+from coterie_requests.lexicon import load_lexicon
+from coterie_requests.understanding.quantities import (
     SUPERLATIVES,
     Number,
     Quantity,
@@ -17,8 +17,8 @@ from coterie_core.understanding.quantities import (
     begins_phrase,
     read_quantity,
 )
-from coterie_core.understanding.text import words_of
-from coterie_core.understanding.vocabulary import Vocabulary
+from coterie_requests.understanding.text import words_of
+from coterie_requests.understanding.vocabulary import Vocabulary
 
 _MATERIALS = frozenset(
     words_of("steel oak walnut metallic bronze copper charcoal chestnut lime olive dark")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from coterie_core.understanding.text import shown
+from coterie_requests.understanding.text import shown
 
 ProblemKind = Literal[
     "empty",

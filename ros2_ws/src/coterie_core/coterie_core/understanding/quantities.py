@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from coterie_core.understanding.text import words_of
+from coterie_requests.understanding.text import words_of
 
 Number = Literal["one", "some", "all"]
 Which = Literal["", "other", "another", "rest"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from coterie_core.lexicon import cue_pattern, load_lexicon
-from coterie_core.understanding.english import household_words, in_dictionary
-from coterie_core.understanding.text import written_out
+from coterie_requests.lexicon import cue_pattern, load_lexicon
+from coterie_requests.understanding.english import household_words, in_dictionary
+from coterie_requests.understanding.text import written_out
 
 _NOT = re.compile(
     r"\b(?:not|no|never|neither|nor|nobody|nothing|none|nowhere|without)\b"

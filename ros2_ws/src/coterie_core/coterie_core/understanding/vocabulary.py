@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from coterie_core.household import load_household, singulars
-from coterie_core.lexicon import load_lexicon
-from coterie_core.scene import SceneGraph
+from coterie_requests.lexicon import load_lexicon
+from coterie_world.scene import SceneGraph
 
 MAX_NAME_WORDS = 5
 """Words of the longest name that is looked for."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from coterie_core.household import load_household
-from coterie_core.lexicon import load_lexicon
-from coterie_core.understanding.text import words_of, written_out
+from coterie_requests.lexicon import load_lexicon
+from coterie_requests.understanding.text import words_of, written_out
 
 _DETERMINERS = frozenset(words_of("a an the my your our their every"))
 """Words that a noun must follow, with or without adjectives."""

@@ -4,10 +4,10 @@ Writing: `open_journal` once a process, then `note`, `about` and `follow` where 
 Reading: `explain(what, folder)` returns the chain in a person's words.
 """
 
-from coterie_core.why.chain import explain
-from coterie_core.why.context import about, belong, follow
-from coterie_core.why.explanation import Explanation, Step
-from coterie_core.why.journal import (
+from coterie_safety.why.chain import explain
+from coterie_safety.why.context import about, belong, follow
+from coterie_safety.why.explanation import Explanation, Step
+from coterie_safety.why.journal import (
     ENVIRONMENT,
     JournalSettings,
     close_journal,
@@ -15,8 +15,8 @@ from coterie_core.why.journal import (
     note,
     open_journal,
 )
-from coterie_core.why.reading import Story, read_story
-from coterie_core.why.record import Record
+from coterie_safety.why.reading import Story, read_story
+from coterie_safety.why.record import Record
 
 __all__ = [
     "about",

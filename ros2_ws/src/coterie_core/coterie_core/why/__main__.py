@@ -1,4 +1,4 @@
-"""`python -m coterie_core.why FOLDER LOG WHAT`: print an explanation as JSON, for other programs.
+"""`python -m coterie_safety.why FOLDER LOG WHAT`: print an explanation as JSON, for other programs.
 
 LOG "" stands for none. Ends with 1, and a sentence on stderr, where nothing that is kept fits. A
 long journal takes seconds to read: a program that must not wait has it read in a process beside it.
@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from coterie_core.why.chain import explain
-from coterie_core.why.explanation import NothingKept
+from coterie_safety.why.chain import explain
+from coterie_safety.why.explanation import NothingKept
 
 
 def main(arguments: Sequence[str]) -> int:

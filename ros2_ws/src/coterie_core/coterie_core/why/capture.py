@@ -6,8 +6,8 @@ import hashlib
 from dataclasses import asdict
 from typing import Any
 
-from coterie_core.language.tracing import DecisionTrace
-from coterie_core.language.types import Message
+from coterie_llm.tracing import DecisionTrace
+from coterie_llm.types import Message
 
 
 def of_decision(trace: DecisionTrace) -> dict[str, Any]:

@@ -7,13 +7,13 @@ from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 
-from coterie_core.ledger import Entry
-from coterie_core.why.explanation import Explanation
-from coterie_core.why.finding import Target, find
-from coterie_core.why.reading import Story, read_story
-from coterie_core.why.record import Record
-from coterie_core.why.steps import Steps
-from coterie_core.why.words import (
+from coterie_safety.ledger import Entry
+from coterie_safety.why.explanation import Explanation
+from coterie_safety.why.finding import Target, find
+from coterie_safety.why.reading import Story, read_story
+from coterie_safety.why.record import Record
+from coterie_safety.why.steps import Steps
+from coterie_safety.why.words import (
     entry_words,
     line,
     sentence,

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from coterie_core.ledger import Entry
-from coterie_core.why.explanation import NothingKept
-from coterie_core.why.reading import Story
-from coterie_core.why.record import Record
-from coterie_core.why.words import line, mappings
+from coterie_safety.ledger import Entry
+from coterie_safety.why.explanation import NothingKept
+from coterie_safety.why.reading import Story
+from coterie_safety.why.record import Record
+from coterie_safety.why.words import line, mappings
 
 TargetKind = Literal["record", "task", "sub_task", "shares", "question", "entry"]
 _SHORT = frozenset(

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from coterie_core.files import write_atomically
-from coterie_core.language.tracing import listen
-from coterie_core.why import capture
-from coterie_core.why.context import Belongs, current
-from coterie_core.why.record import Record, moment, new_id
+from coterie_llm.tracing import listen
+from coterie_safety.why import capture
+from coterie_safety.why.context import Belongs, current
+from coterie_safety.why.record import Record, moment, new_id
 
 ENVIRONMENT = "COTERIE_WHY"
 """Variable by which a team's processes know where to write: JSON of `JournalSettings`."""

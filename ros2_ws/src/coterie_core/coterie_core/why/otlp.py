@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Iterable
 from typing import Any
 
-from coterie_core.why.spans import Span
+from coterie_safety.why.spans import Span
 
 NEEDED = "opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from coterie_core.ledger import Entry, LedgerFault, entries, read_head
-from coterie_core.why.journal import Gone, journal_files, read_gone
-from coterie_core.why.record import LINE_BYTES, NoRecord, Record, read_record
+from coterie_safety.ledger import Entry, LedgerFault, entries, read_head
+from coterie_safety.why.journal import Gone, journal_files, read_gone
+from coterie_safety.why.record import LINE_BYTES, NoRecord, Record, read_record
 
 
 @dataclass(slots=True)

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
-from coterie_core.language.redact import scrub
-from coterie_core.why.context import Belongs
+from coterie_llm.redact import scrub
+from coterie_safety.why.context import Belongs
 
 VERSION = 1
 LINE_BYTES = 200_000

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from coterie_core.why.reading import Story
-from coterie_core.why.record import Record
-from coterie_core.why.words import entry_words, line, mappings, sentence
+from coterie_safety.why.reading import Story
+from coterie_safety.why.record import Record
+from coterie_safety.why.words import entry_words, line, mappings, sentence
 
 Value = str | int | float | bool
 _PROVIDER = "openai_compatible"

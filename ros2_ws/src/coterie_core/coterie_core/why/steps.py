@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from coterie_core.ledger import Entry
-from coterie_core.why.explanation import Explanation, Step
-from coterie_core.why.reading import Story
-from coterie_core.why.record import Record
-from coterie_core.why.words import decision_details, entry_words, line, mappings, sentence
+from coterie_safety.ledger import Entry
+from coterie_safety.why.explanation import Explanation, Step
+from coterie_safety.why.reading import Story
+from coterie_safety.why.record import Record
+from coterie_safety.why.words import decision_details, entry_words, line, mappings, sentence
 
 _TITLE_CHARS = 140
 _REFLECTS = "emos.reflect_on_share"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from coterie_core.why.record import NoRecord, Record, read_record
+from coterie_safety.why.record import NoRecord, Record, read_record
 
 _MOST_BYTES = 4_000_000
 """Most that is read of one file at a time: the rest comes with the next call."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from coterie_core.language.fence import inline_data
-from coterie_core.ledger import Entry
-from coterie_core.why.record import Record
+from coterie_llm.fence import inline_data
+from coterie_safety.ledger import Entry
+from coterie_safety.why.record import Record
 
 PHRASES: Mapping[str, str] = {
     "coela.act_or_speak": "whether to act or to speak",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from coterie_core.asking import (
+from coterie_msgs.srv import AskInWords
+from coterie_requests.asking import (
     ANSWER_CHARS,
     MOST_CHOICES,
     QUESTION_CHARS,
     WordsAnswer,
     WordsQuestion,
 )
-from coterie_msgs.srv import AskInWords
 from coterie_ros.conversions.basics import duration_from_msg, duration_to_msg
 from coterie_ros.conversions.checks import Checks
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coterie_core.debate import STATEMENT_LIMIT, Utterance
 from coterie_core.questions import Question
 from coterie_msgs.msg import DiscussionTurn
 from coterie_msgs.msg import Utterance as UtteranceMsg
+from coterie_requests.debate import STATEMENT_LIMIT, Utterance
 from coterie_ros.conversions.basics import header
 from coterie_ros.conversions.checks import SENTENCE, Checks
 from coterie_ros.conversions.talk import EVIDENCE_KINDS, EVIDENCE_NUMBERS, checked_turn

@@ -14,9 +14,9 @@ from std_msgs.msg import Header, String
 
 from coterie_core.embodiment import Camera
 from coterie_core.plain_data import DataError, check_values, read_json
-from coterie_core.recording.bag_images import color_of, depth_of
-from coterie_core.recording.types import RecordingError
 from coterie_ros.conversions.checks import DOCUMENT, Checks
+from coterie_world.recording.bag_images import color_of, depth_of
+from coterie_world.recording.types import RecordingError
 
 T = TypeVar("T", bound=np.generic)
 

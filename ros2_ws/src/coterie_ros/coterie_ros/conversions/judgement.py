@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from coterie_core.ask_back import Judgement, RequestKind
-from coterie_core.asking import ANSWER_CHARS, QUESTION_CHARS
 from coterie_msgs.msg import RequestJudgement
+from coterie_requests.ask_back import Judgement, RequestKind
+from coterie_requests.asking import ANSWER_CHARS, QUESTION_CHARS
 from coterie_ros.conversions.checks import NAME, SENTENCE, Checks
 
 _KINDS: dict[int, RequestKind] = {

@@ -10,8 +10,8 @@ from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from coterie_core.geometry import yaw_to_quaternion
-from coterie_core.scene import Room, SceneGraph, SceneObject
 from coterie_ros.conversions.basics import point_to_msg
+from coterie_world.scene import Room, SceneGraph, SceneObject
 
 Color = Callable[[str], tuple[int, int, int]]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from coterie_core.object_events import EventKind, ObjectEvent
 from coterie_msgs.msg import ObjectEvent as ObjectEventMsg
 from coterie_ros.conversions.basics import (
     header,
@@ -11,6 +10,7 @@ from coterie_ros.conversions.basics import (
     stamp_from_msg,
 )
 from coterie_ros.conversions.checks import Checks
+from coterie_world.object_events import EventKind, ObjectEvent
 
 _KINDS: dict[int, EventKind] = {
     ObjectEventMsg.PICKED: "picked",

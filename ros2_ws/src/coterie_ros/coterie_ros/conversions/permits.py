@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from coterie_core.permits import Decision, Permit, PermitGoal, PermitRequest, SignedAnswer
-from coterie_core.stop import MAX_TEXT
 from coterie_msgs.msg import PermitRequest as PermitRequestMsg
 from coterie_msgs.msg import PermitRequests
 from coterie_msgs.msg import StandingPermit as StandingPermitMsg
 from coterie_msgs.srv import AnswerPermit
 from coterie_ros.conversions.basics import stamp_from_msg, time_to_msg
 from coterie_ros.conversions.checks import Checks
+from coterie_safety.permits import Decision, Permit, PermitGoal, PermitRequest, SignedAnswer
+from coterie_safety.stop import MAX_TEXT
 
 _DIGEST, _SIGNATURE = 64, 128
 _MOST = 1000

@@ -9,22 +9,6 @@ from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import Point
 
 from coterie_core.household import ObjectKind
-from coterie_core.scene import (
-    AgentState,
-    Connection,
-    Floor,
-    LabelBelief,
-    Place,
-    PlaceLink,
-    Receptacle,
-    Room,
-    SceneGraph,
-    SceneObject,
-    Sighting,
-)
-from coterie_core.scene.limits import beyond_limits
-from coterie_core.scene.model import ConnectionKind
-from coterie_core.scene.serial import dangling_references
 from coterie_msgs.msg import (
     LabelEvidence,
     MapAgent,
@@ -51,6 +35,22 @@ from coterie_ros.conversions.basics import (
 )
 from coterie_ros.conversions.checks import FAR, SENTENCE, Checks
 from coterie_ros.conversions.embeddings import embeddings_from_msgs, embeddings_to_msgs
+from coterie_world.scene import (
+    AgentState,
+    Connection,
+    Floor,
+    LabelBelief,
+    Place,
+    PlaceLink,
+    Receptacle,
+    Room,
+    SceneGraph,
+    SceneObject,
+    Sighting,
+)
+from coterie_world.scene.limits import beyond_limits
+from coterie_world.scene.model import ConnectionKind
+from coterie_world.scene.serial import dangling_references
 
 _OPENING = {MapObject.CLOSED: False, MapObject.OPEN: True, MapObject.NOT_OPENABLE: None}
 _OPENING_NUMBERS = {value: number for number, value in _OPENING.items()}

@@ -25,7 +25,6 @@ from coterie_core.skills import (
     Target,
     Wait,
 )
-from coterie_core.stop import one_line
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import SkillResult as SkillResultMsg
@@ -40,6 +39,7 @@ from coterie_ros.conversions.basics import (
 )
 from coterie_ros.conversions.checks import FAR, SENTENCE, Checks, ConversionError
 from coterie_ros.conversions.frames import MAP
+from coterie_safety.stop import one_line
 
 _ON_TARGET: dict[int, Callable[[Target], Skill]] = {
     Manipulate.Goal.PICK: Pick,

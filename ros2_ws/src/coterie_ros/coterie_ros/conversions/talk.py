@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from coterie_core.making_way import MOST_POINTS, WIDEST, WayRequest
 from coterie_core.questions import Answer, Evidence, EvidenceKind, FinalAnswer, Question, Vote
 from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import DiscussionTurn, Label, TeamMessage
@@ -20,6 +19,7 @@ from coterie_ros.conversions.basics import (
     point_to_msg,
 )
 from coterie_ros.conversions.checks import SENTENCE, Checks
+from coterie_world.making_way import MOST_POINTS, WIDEST, WayRequest
 
 EVIDENCE_KINDS: dict[int, EvidenceKind] = {
     EvidenceMsg.NOTHING: "nothing",

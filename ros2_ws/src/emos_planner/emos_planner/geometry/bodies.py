@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
-from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Obstacle
+from coterie_world.scene import SceneGraph
 from emos_planner.geometry.body import Body, Frame, body_key
 from emos_planner.geometry.configuration_space import ConfigurationSpace
 from emos_planner.geometry.floorplan import Driven, FloorPlan

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from coterie_core.geometry import Vec2, Vec3
-from coterie_core.scene import SceneGraph
+from coterie_world.scene import SceneGraph
 from emos_planner.geometry.body import Frame
 from emos_planner.geometry.floorplan import ANY_WIDTH, CELL, FloorPlan
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from coterie_core.geometry import Box, Vec3
-from coterie_core.search_belief import spread_over
 from coterie_core.tasks import Obstacle, SubTask, Thing
+from coterie_world.search_belief import spread_over
 from emos_planner.geometry.bodies import BodiesInScene
 from emos_planner.geometry.grasp import around, gap_to
 from emos_planner.geometry.manipulation import (

@@ -15,7 +15,7 @@ from scipy import ndimage
 from shapely.geometry.base import BaseGeometry
 
 from coterie_core.geometry import Box, Vec2, Vec3
-from coterie_core.scene import Connection, Floor, Room, SceneGraph
+from coterie_world.scene import Connection, Floor, Room, SceneGraph
 from emos_planner.geometry.body import Frame
 
 CELL = 0.05

@@ -15,8 +15,8 @@ import numpy as np
 
 from coterie_core.geometry import Box
 from coterie_core.resume import Resume
-from coterie_core.scene import AgentState, SceneGraph, SceneObject
 from coterie_core.tasks import Predicate, Thing
+from coterie_world.scene import AgentState, SceneGraph, SceneObject
 from emos_planner.geometry.grasp import gap_to
 from emos_planner.geometry.things import Catalog, ResolvedObject
 

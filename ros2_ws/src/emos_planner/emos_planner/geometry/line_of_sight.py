@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec3
-from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.surfaces import HOLLOW_SIDE, hollow_bottom
+from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.surfaces import HOLLOW_SIDE, hollow_bottom
 from emos_planner.geometry.body import DOOR_HEIGHT
 from emos_planner.geometry.floorplan import FloorPlan
 

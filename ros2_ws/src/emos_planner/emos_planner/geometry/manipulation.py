@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec2, Vec3
-from coterie_core.guard.mass import object_mass
-from coterie_core.sizes import oversize
-from coterie_core.surfaces import free_points, reaching_over
 from coterie_core.tasks import Obstacle, Thing
+from coterie_safety.guard.mass import object_mass
+from coterie_world.sizes import oversize
+from coterie_world.surfaces import free_points, reaching_over
 from emos_planner.geometry.bodies import BodiesInScene
 from emos_planner.geometry.body import Hand
 from emos_planner.geometry.grasp import FEW, Grip, gap_to, grips, reach_of

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
 from coterie_core.geometry import Vec3
-from coterie_core.scene import PlaceLink, SceneGraph
+from coterie_world.scene import PlaceLink, SceneGraph
 from emos_planner.geometry.body import Body
 from emos_planner.geometry.configuration_space import ConfigurationSpace
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coterie_core.geometry import Box, Vec3
-from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.surfaces import hollow_bottom, usual_surfaces
 from coterie_core.tasks import Thing
+from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.surfaces import hollow_bottom, usual_surfaces
 
 FLOOR = "floor"
 """Label of the receptacle that every room has."""

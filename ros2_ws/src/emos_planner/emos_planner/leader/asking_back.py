@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from coterie_core.ask_back import Mention, RequestState
-from coterie_core.coverage import Coverage
-from coterie_core.scene import SceneGraph
-from coterie_core.understanding import NotUnderstood
-from coterie_core.understanding.vocabulary import Vocabulary
+from coterie_requests.ask_back import Mention, RequestState
+from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding.vocabulary import Vocabulary
+from coterie_world.coverage import Coverage
+from coterie_world.scene import SceneGraph
 from emos_planner.leader.commands import Command, parse_task
 
 _LOOKED_FOR = ("find", "check", "look")

@@ -7,10 +7,10 @@ import math
 from xml.sax.saxutils import escape
 
 from coterie_core.geometry import Vec3
-from coterie_core.language import inline_data
 from coterie_core.resume import Resume
 from coterie_core.resume_text import ResumeFormat, summary_of, without_measures
-from coterie_core.scene import SceneGraph
+from coterie_llm import inline_data
+from coterie_world.scene import SceneGraph
 from emos_planner.leader.options import LeaderOptions
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from coterie_core.language import inline_data
 from coterie_core.tasks import Proposal, Reflection
+from coterie_llm import inline_data
 from coterie_msgs.msg import DiscussionTurn
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode

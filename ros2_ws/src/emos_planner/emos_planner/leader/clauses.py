@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from coterie_core.understanding import (
+from coterie_requests.understanding import (
     MAX_SENTENCE_CHARS,
     NotUnderstood,
     foreign_words,
@@ -20,15 +20,15 @@ from coterie_core.understanding import (
     words_in,
     words_of,
 )
-from coterie_core.understanding.phrases import PERSONS, STOPS
-from coterie_core.understanding.quantities import (
+from coterie_requests.understanding.phrases import PERSONS, STOPS
+from coterie_requests.understanding.quantities import (
     ARTICLES,
     NUMBERS,
     ORDINALS,
     SUPERLATIVES,
     begins_phrase,
 )
-from coterie_core.understanding.vocabulary import Vocabulary
+from coterie_requests.understanding.vocabulary import Vocabulary
 from emos_planner.leader.sentences import Sentence, need_of
 from emos_planner.leader.verbs import (
     ASKS,

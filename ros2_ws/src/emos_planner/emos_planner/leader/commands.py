@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from coterie_core.household import load_household
-from coterie_core.understanding import NotUnderstood, shown, words_of
-from coterie_core.understanding.phrases import STOPS, Phrase
-from coterie_core.understanding.quantities import SUPERLATIVES, begins_phrase
-from coterie_core.understanding.turned import comparatives, negations
-from coterie_core.understanding.vocabulary import Vocabulary
+from coterie_requests.understanding import NotUnderstood, shown, words_of
+from coterie_requests.understanding.phrases import STOPS, Phrase
+from coterie_requests.understanding.quantities import SUPERLATIVES, begins_phrase
+from coterie_requests.understanding.turned import comparatives, negations
+from coterie_requests.understanding.vocabulary import Vocabulary
 from emos_planner.leader.clauses import Clause, checked, clauses_of
 from emos_planner.leader.parts import Part, complete, grouped, items, located, parts_of, where_to
 from emos_planner.leader.sentences import sentences_of

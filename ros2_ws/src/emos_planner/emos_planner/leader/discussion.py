@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from coterie_core.language import Decider, inline_data
 from coterie_core.tasks import Obstacle, Proposal, Reflection, SubTask, Verdict
+from coterie_llm import Decider, inline_data
 from emos_planner.allocation.solver import Share
 from emos_planner.leader.groups import groups_of
 from emos_planner.leader.options import LeaderOptions

@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from coterie_core.geometry import distance
 from coterie_core.household import load_household
-from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.sightings import as_thing, inside_only, kind_of, seen_in_passing
-from coterie_core.surfaces import is_seat
 from coterie_core.tasks import Predicate, SubTask, SubTaskKind, SubTaskState, Thing
-from coterie_core.understanding import NotUnderstood
-from coterie_core.understanding.grounding import Resolver
-from coterie_core.understanding.phrases import Phrase
+from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding.grounding import Resolver
+from coterie_requests.understanding.phrases import Phrase
+from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.sightings import as_thing, inside_only, kind_of, seen_in_passing
+from coterie_world.surfaces import is_seat
 from emos_planner.leader.task_graph import TaskGraph, Want, named
 
 ROOMS_PER_SEARCH = 4

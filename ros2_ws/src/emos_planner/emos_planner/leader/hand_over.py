@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from coterie_core.language import inline_data
 from coterie_core.tasks import SubTask, SubTaskState
+from coterie_llm import inline_data
 from emos_planner.leader.assigned import keep_hand_over
 from emos_planner.leader.discussion import Talk, reasons
 from emos_planner.leader.progress import Progress

@@ -7,10 +7,10 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 from coterie_core.geometry import Vec3
-from coterie_core.language import inline_data
-from coterie_core.stop import one_line
+from coterie_llm import inline_data
 from coterie_msgs.srv import HandOver
 from coterie_ros.agent_node import AgentNode
+from coterie_safety.stop import one_line
 from emos_planner.leader.hand_over import HandedOver, Wish
 from emos_planner.leader.leader import Leader
 

@@ -8,17 +8,17 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from coterie_core.asking import Asking
 from coterie_core.geometry import Vec3
-from coterie_core.language import Decider, RulesModel
-from coterie_core.meaning import Meanings
 from coterie_core.resume import Resume
-from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, RobotReport, SubTask, SubTaskState
-from coterie_core.understanding import NotUnderstood
-from coterie_core.why import belong, note
-from coterie_core.why.context import current
-from coterie_core.why.journal import keeping
+from coterie_llm import Decider, RulesModel
+from coterie_requests.asking import Asking
+from coterie_requests.understanding import NotUnderstood
+from coterie_safety.why import belong, note
+from coterie_safety.why.context import current
+from coterie_safety.why.journal import keeping
+from coterie_world.meaning import Meanings
+from coterie_world.scene import SceneGraph
 from emos_planner.allocation.solver import Share, assign
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.ablation import believed

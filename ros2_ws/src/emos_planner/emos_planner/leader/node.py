@@ -10,19 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from coterie_core.ask_back import Judgement, settle
-from coterie_core.coverage import Coverage
 from coterie_core.geometry import Vec3
-from coterie_core.language import inline_data
-from coterie_core.permits.gate import NO_PERMIT
-from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Proposal, RobotReport, SubTask
-from coterie_core.team_memory import TeamMemory
-from coterie_core.understanding import NotUnderstood
 from coterie_core.waiting import in_time
-from coterie_core.why import belong, note
+from coterie_llm import inline_data
 from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, SemanticMap
+from coterie_requests.ask_back import Judgement, settle
+from coterie_requests.understanding import NotUnderstood
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.asking import node_asking, node_person
@@ -34,6 +29,11 @@ from coterie_ros.parameters import Parameters
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.serving import GoalContext
 from coterie_ros.team_memory import MemoryKeeper
+from coterie_safety.permits.gate import NO_PERMIT
+from coterie_safety.why import belong, note
+from coterie_world.coverage import Coverage
+from coterie_world.scene import SceneGraph
+from coterie_world.team_memory import TeamMemory
 from emos_planner.leader.asking_back import task_state
 from emos_planner.leader.channel import TICK, DiscussionTopic
 from emos_planner.leader.gathering import Gathering

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from coterie_core.permits import RobotPermits
 from coterie_core.resume_text import ResumeFormat
+from coterie_safety.permits import RobotPermits
 from emos_planner.leader.searches import ENOUGH
 from emos_planner.map_view import MAP_CHARS
 

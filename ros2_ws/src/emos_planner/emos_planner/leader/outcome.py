@@ -6,12 +6,12 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coterie_core.language import inline_data
-from coterie_core.sightings import kind_of
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Verdict
-from coterie_core.understanding.wording import article, enumerated
-from coterie_core.why import note
-from coterie_core.why.context import current
+from coterie_core.wording import article, enumerated
+from coterie_llm import inline_data
+from coterie_safety.why import note
+from coterie_safety.why.context import current
+from coterie_world.sightings import kind_of
 from emos_planner.leader.searches import Searches
 from emos_planner.leader.task_graph import Want
 

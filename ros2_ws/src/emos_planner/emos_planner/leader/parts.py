@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from coterie_core.understanding import NotUnderstood, shown
-from coterie_core.understanding.phrases import Phrase, parse_phrase
-from coterie_core.understanding.vocabulary import Vocabulary
+from coterie_requests.understanding import NotUnderstood, shown
+from coterie_requests.understanding.phrases import Phrase, parse_phrase
+from coterie_requests.understanding.vocabulary import Vocabulary
 from emos_planner.leader.verbs import (
     CAN_DO,
     EXAMPLE,

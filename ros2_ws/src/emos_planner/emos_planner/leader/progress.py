@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from coterie_core.language import inline_data
-from coterie_core.permits import PermitGoal, RobotPermits, Surroundings
-from coterie_core.permits.gate import NO_PERMIT
-from coterie_core.permits.policy import STRICTNESS
-from coterie_core.scene import SceneGraph
-from coterie_core.sightings import kind_of
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
+from coterie_llm import inline_data
+from coterie_safety.permits import PermitGoal, RobotPermits, Surroundings
+from coterie_safety.permits.gate import NO_PERMIT
+from coterie_safety.permits.policy import STRICTNESS
+from coterie_world.scene import SceneGraph
+from coterie_world.sightings import kind_of
 from emos_planner.leader.expand import look_again, other_place, search_on, unused
 from emos_planner.leader.heartbeats import Heartbeats
 from emos_planner.leader.options import LeaderOptions

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import CheckFailed, Decision, Message, Tool, as_data, inline_data
 from coterie_core.tasks import SubTask
+from coterie_llm import CheckFailed, Decision, Message, Tool, as_data, inline_data
 from emos_planner.leader.split_task import MOST_PROBLEMS, Reply, meant_by
 from emos_planner.lookups import Lookups
 from emos_planner.map_view import thing_line, whole_lines

@@ -7,8 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from coterie_core.geometry import Box, Vec3, distance
-from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.sightings import (
+from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
+from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.sightings import (
     SAME,
     kind_of,
     note_found,
@@ -17,7 +18,6 @@ from coterie_core.sightings import (
     support_at,
     taken_up,
 )
-from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
 from emos_planner.leader.state_file import ReportedState
 
 SURE = 2

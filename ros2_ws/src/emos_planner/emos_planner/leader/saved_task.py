@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from coterie_core.scene import SceneGraph
-from coterie_core.understanding import NotUnderstood
-from coterie_core.understanding.vocabulary import Vocabulary
+from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding.vocabulary import Vocabulary
+from coterie_world.scene import SceneGraph
 from emos_planner.leader.commands import parse_task
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.progress import Progress

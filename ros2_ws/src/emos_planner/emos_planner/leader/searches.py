@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from coterie_core.scene import SceneGraph
-from coterie_core.search_belief import LITTLE, Missed, SearchBelief
-from coterie_core.sightings import kind_of
+from coterie_world.scene import SceneGraph
+from coterie_world.search_belief import LITTLE, Missed, SearchBelief
+from coterie_world.sightings import kind_of
 
 ENOUGH = 0.05
 """Expected number of unseen things below which a search is enough [things]."""

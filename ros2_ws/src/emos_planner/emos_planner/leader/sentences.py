@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from coterie_core.household import load_household
-from coterie_core.understanding import NotUnderstood, plain_text, words_of, written_out
+from coterie_requests.understanding import NotUnderstood, plain_text, words_of, written_out
 from emos_planner.leader.verbs import JOINED, LYING, STATE, VERBS, base_verb
 
 SENTENCE = re.compile(r"(?<!\d)[.!?;\n]+(?=\s|$)|[!?;\n]+")

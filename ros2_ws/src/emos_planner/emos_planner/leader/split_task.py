@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from coterie_core.language import (
+from coterie_core.tasks import SubTask, SubTaskKind, Thing
+from coterie_llm import (
     CheckFailed,
     Decision,
     Message,
@@ -17,8 +18,7 @@ from coterie_core.language import (
     inline_data,
     prompt_share,
 )
-from coterie_core.sightings import kind_of
-from coterie_core.tasks import SubTask, SubTaskKind, Thing
+from coterie_world.sightings import kind_of
 from emos_planner.allocation.checks import Trouble, check_plan
 from emos_planner.lookups import Lookups
 from emos_planner.map_view import MAP_CHARS, MapView, map_view, rooms_by_floor, whole_lines

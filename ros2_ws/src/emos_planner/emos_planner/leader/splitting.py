@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coterie_core.geometry import Vec3
-from coterie_core.language import Decided, Decider, inline_data
-from coterie_core.meaning import Meanings, likeness_by_label
 from coterie_core.resume import Resume
-from coterie_core.scene import SceneGraph
-from coterie_core.sightings import as_thing
 from coterie_core.tasks import SubTask
-from coterie_core.understanding import NotUnderstood
-from coterie_core.why import follow
+from coterie_llm import Decided, Decider, inline_data
+from coterie_requests.understanding import NotUnderstood
+from coterie_safety.why import follow
+from coterie_world.meaning import Meanings, likeness_by_label
+from coterie_world.scene import SceneGraph
+from coterie_world.sightings import as_thing
 from emos_planner.allocation.problem import depths
 from emos_planner.allocation.solver import Share
 from emos_planner.leader.briefing import body_text, brief_body, where_text

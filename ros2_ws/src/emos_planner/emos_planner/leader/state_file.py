@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from coterie_core.files import write_atomically
 from coterie_core.geometry import Vec3
 from coterie_core.plain_data import DataError, check_values, read_json, schema_problems, shorten
-from coterie_core.scene import SceneError, SceneGraph, from_json, to_json
 from coterie_core.tasks import Predicate, SubTask
+from coterie_world.scene import SceneError, SceneGraph, from_json, to_json
 from emos_planner.leader.transcript import Transcript
 
 FORMAT = "coterie.leader/1"

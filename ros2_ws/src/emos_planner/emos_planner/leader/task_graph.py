@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from coterie_core.scene import SceneGraph, SceneObject
-from coterie_core.sightings import as_thing, kind_of
 from coterie_core.tasks import Predicate, SubTask, SubTaskKind, Thing
-from coterie_core.understanding.phrases import Phrase
+from coterie_requests.understanding.phrases import Phrase
+from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.sightings import as_thing, kind_of
 from emos_planner.leader.commands import Command
 from emos_planner.leader.searches import Searches
 

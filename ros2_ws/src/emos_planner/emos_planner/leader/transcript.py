@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from coterie_core.files import write_atomically
-from coterie_core.language import ToolUse, inline_data
 from coterie_core.tasks import Proposal, Reflection, SubTask
-from coterie_core.why import note
+from coterie_llm import ToolUse, inline_data
+from coterie_safety.why import note
 
 TurnKind = Literal["propose", "accept", "reject", "silent", "statement", "problem"]
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from coterie_core.household import load_household
-from coterie_core.scene import SceneGraph
 from coterie_core.tasks import Predicate, SubTask
-from coterie_core.understanding import NotUnderstood
-from coterie_core.understanding.grounding import Resolver
-from coterie_core.understanding.phrases import Phrase
-from coterie_core.understanding.vocabulary import Vocabulary
+from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding.grounding import Resolver
+from coterie_requests.understanding.phrases import Phrase
+from coterie_requests.understanding.vocabulary import Vocabulary
+from coterie_world.scene import SceneGraph
 from emos_planner.leader.commands import parse_task
 from emos_planner.leader.expand import expand, goals_of_wants
 from emos_planner.leader.order import put_in_order

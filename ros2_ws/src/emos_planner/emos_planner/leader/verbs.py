@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from coterie_core.understanding import words_of
+from coterie_requests.understanding import words_of
 
 CommandKind = Literal["bring", "take", "find", "check", "go", "look", "open", "close"]
 

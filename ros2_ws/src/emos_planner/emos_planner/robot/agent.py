@@ -11,15 +11,10 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from coterie_core.asking import Asking
 from coterie_core.geometry import Vec3
-from coterie_core.language import Decider, inline_data
-from coterie_core.making_way import WayRequest
-from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.resume import Resume
 from coterie_core.resume_text import ResumeFormat, resume_text
-from coterie_core.sightings import as_thing, kind_of
 from coterie_core.skills import (
     Ask,
     Close,
@@ -33,10 +28,15 @@ from coterie_core.skills import (
     SkillResult,
     Wait,
 )
-from coterie_core.stop import is_stop
 from coterie_core.tasks import Obstacle, Proposal, Reflection, RobotReport, SubTask, SubTaskState
-from coterie_core.team_map import TeamMap
-from coterie_core.why import belong, follow
+from coterie_llm import Decider, inline_data
+from coterie_requests.asking import Asking
+from coterie_safety.stop import is_stop
+from coterie_safety.why import belong, follow
+from coterie_world.making_way import WayRequest
+from coterie_world.object_events import ObjectEvent
+from coterie_world.sightings import as_thing, kind_of
+from coterie_world.team_map import TeamMap
 from emos_planner.geometry.floorplan import Driven
 from emos_planner.geometry.results import Estimate
 from emos_planner.geometry.things import FLOOR

@@ -8,7 +8,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import (
+from coterie_core.skills import Ask, Outcome, Skill
+from coterie_core.tasks import Obstacle, SubTask
+from coterie_llm import (
     CheckFailed,
     Decision,
     Message,
@@ -17,9 +19,7 @@ from coterie_core.language import (
     inline_data,
     neutral_order,
 )
-from coterie_core.skills import Ask, Outcome, Skill
-from coterie_core.tasks import Obstacle, SubTask
-from coterie_core.why import follow, note
+from coterie_safety.why import follow, note
 from emos_planner.lookups import Lookups
 
 Effect = Literal["act", "done", "give up"]

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 
 from coterie_core.geometry import Vec3, wrap_angle
-from coterie_core.sightings import as_thing
 from coterie_core.skills import NavigateTo, Place, Skill, SkillResult, Target
 from coterie_core.tasks import SubTask
-from coterie_core.team_map import TeamMap
+from coterie_world.sightings import as_thing
+from coterie_world.team_map import TeamMap
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.choose import Option
 from emos_planner.robot.standpoints import floor_before

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from coterie_core.geometry import Vec3, containment
 from coterie_core.household import load_household
-from coterie_core.search_belief import (
+from coterie_core.tasks import SubTask
+from coterie_world.search_belief import (
     Missed,
     Region,
     expected_in,
@@ -23,8 +24,7 @@ from coterie_core.search_belief import (
     regions_of,
     spread_over,
 )
-from coterie_core.sightings import kind_of
-from coterie_core.tasks import SubTask
+from coterie_world.sightings import kind_of
 from emos_planner.geometry.toolbox import Toolbox
 
 Floats = npt.NDArray[np.float64]

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from coterie_core.language import inline_data
 from coterie_core.tasks import Reflection, SubTask
+from coterie_llm import inline_data
 from emos_planner.leader.transcript import answer_line
 
 LONGEST = 500

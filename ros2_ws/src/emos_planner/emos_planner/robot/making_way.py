@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from coterie_core.free_space.aside import spot_aside
-from coterie_core.free_space.free_cells import FreeCells
 from coterie_core.geometry import Vec3
-from coterie_core.language import inline_data
-from coterie_core.making_way import LET_PASS, MakingWay, WayRequest
 from coterie_core.skills import NavigateTo, Skill, SkillResult, Wait
+from coterie_llm import inline_data
+from coterie_world.free_space.aside import spot_aside
+from coterie_world.free_space.free_cells import FreeCells
+from coterie_world.making_way import LET_PASS, MakingWay, WayRequest
 from emos_planner.geometry.floorplan import CELL
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.choose import Option, keep_option

@@ -12,19 +12,14 @@ from typing import Any
 from pydantic import ValidationError
 from std_msgs.msg import Bool
 
-from coterie_core.asking import ANSWER_CHARS, WordsAnswer, WordsQuestion
 from coterie_core.files import write_atomically
-from coterie_core.language import due_in, inline_data
-from coterie_core.making_way import WayRequest
-from coterie_core.object_events import ObjectEvent
 from coterie_core.observation import Observation
 from coterie_core.plain_data import schema_problems
 from coterie_core.resume import Resume
-from coterie_core.scene import SceneGraph
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
 from coterie_core.tasks import Proposal, RobotReport
-from coterie_core.team_map import TeamMap
 from coterie_core.waiting import in_time
+from coterie_llm import due_in, inline_data
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import (
@@ -35,6 +30,7 @@ from coterie_msgs.msg import (
     TeamMessage,
 )
 from coterie_msgs.msg import Observation as ObservationMsg
+from coterie_requests.asking import ANSWER_CHARS, WordsAnswer, WordsQuestion
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.asking import ROBOT, node_asking, serve_words
@@ -57,6 +53,10 @@ from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from coterie_ros.way_requests import hear_way_requests
+from coterie_world.making_way import WayRequest
+from coterie_world.object_events import ObjectEvent
+from coterie_world.scene import SceneGraph
+from coterie_world.team_map import TeamMap
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.map_view import SAID, ranks, thing_line

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from coterie_core.asking import Asking
-from coterie_core.language import inline_data
 from coterie_core.tasks import SubTask
+from coterie_llm import inline_data
+from coterie_requests.asking import Asking
 from emos_planner.lookups import Lookups
 from emos_planner.map_view import thing_line
 from emos_planner.robot.choose import ChoiceState, Option, Tried

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
 
-from coterie_core.language import CheckFailed, Decision, Message, Tool, as_data, inline_data
 from coterie_core.resume import Resume
 from coterie_core.tasks import Obstacle, SubTask, Verdict
+from coterie_llm import CheckFailed, Decision, Message, Tool, as_data, inline_data
 from emos_planner.geometry.results import Estimate
 from emos_planner.lookups import Lookups
 

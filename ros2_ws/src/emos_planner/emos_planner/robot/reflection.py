@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from coterie_core.asking import Asking
 from coterie_core.geometry import Vec3
-from coterie_core.language import Decider, inline_data
 from coterie_core.tasks import Proposal, Reflection, SubTask
+from coterie_llm import Decider, inline_data
+from coterie_requests.asking import Asking
 from emos_planner.geometry.results import Estimate
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.lookups import Lookups

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 
 from coterie_core.geometry import Vec3
-from coterie_core.search_belief import LITTLE
 from coterie_core.skills import LookAround, NavigateTo, Open, Outcome, Target, Wait
 from coterie_core.tasks import SubTask, Thing
+from coterie_world.search_belief import LITTLE
 from emos_planner.robot.choose import Option
 from emos_planner.robot.situation import Situation
 

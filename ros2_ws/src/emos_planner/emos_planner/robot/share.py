@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from coterie_core.geometry import Vec3
 from coterie_core.skills import NavigateTo, Outcome, Skill
 from coterie_core.tasks import SubTask, SubTaskState
-from coterie_core.team_map import TeamMap
+from coterie_world.team_map import TeamMap
 from emos_planner.robot.choose import Tried
 from emos_planner.robot.situation import Attempt
 

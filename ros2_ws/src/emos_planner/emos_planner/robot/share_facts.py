@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from coterie_core.geometry import Vec3
-from coterie_core.language import inline_data
-from coterie_core.scene import Connection, SceneGraph, SceneObject
 from coterie_core.tasks import SubTask, Thing
+from coterie_llm import inline_data
+from coterie_world.scene import Connection, SceneGraph, SceneObject
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.map_view import floor_height, thing_line, way_text
 

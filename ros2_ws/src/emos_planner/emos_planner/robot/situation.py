@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coterie_core.geometry import Vec3
-from coterie_core.scene import SceneGraph, SceneObject
 from coterie_core.skills import Outcome
 from coterie_core.tasks import SubTask
+from coterie_world.scene import SceneGraph, SceneObject
 from emos_planner.geometry.results import Estimate
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.coverage import Coverage

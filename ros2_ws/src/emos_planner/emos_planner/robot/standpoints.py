@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from coterie_core.free_space.free_cells import beside
 from coterie_core.geometry import Box, Vec3
-from coterie_core.scene import SceneObject
 from coterie_core.skills import NavigateTo, Target
+from coterie_world.free_space.free_cells import beside
+from coterie_world.scene import SceneObject
 from emos_planner.geometry.estimates import put_at, views_on
 from emos_planner.geometry.grasp import FEW, Grip, grips
 from emos_planner.geometry.things import ResolvedObject

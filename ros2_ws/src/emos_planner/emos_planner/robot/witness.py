@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 
 from coterie_core.geometry import Vec3, distance
 from coterie_core.household import load_household
-from coterie_core.object_events import EventKind, ObjectEvent, event_of
 from coterie_core.observation import Observation
-from coterie_core.scene import SceneObject
-from coterie_core.sightings import as_thing, kind_of
 from coterie_core.skills import Outcome
 from coterie_core.tasks import SubTask, SubTaskState, Thing
-from coterie_core.team_map import TeamMap
+from coterie_world.object_events import EventKind, ObjectEvent, event_of
+from coterie_world.scene import SceneObject
+from coterie_world.sightings import as_thing, kind_of
+from coterie_world.team_map import TeamMap
 from emos_planner.robot.situation import Attempt
 
 _NEAR = 3.0

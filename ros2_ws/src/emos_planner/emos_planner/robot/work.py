@@ -6,9 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 
 from coterie_core.geometry import Vec3
-from coterie_core.permits.gate import is_no_permit
-from coterie_core.scene import SceneObject
-from coterie_core.sightings import inside_only
 from coterie_core.skills import (
     Ask,
     Close,
@@ -26,6 +23,9 @@ from coterie_core.skills import (
     Wait,
 )
 from coterie_core.tasks import Obstacle
+from coterie_safety.permits.gate import is_no_permit
+from coterie_world.scene import SceneObject
+from coterie_world.sightings import inside_only
 from emos_planner.geometry.things import ResolvedObject
 from emos_planner.geometry.viewpoints import CLEAR_SHARE
 from emos_planner.robot.choose import Option

@@ -9,11 +9,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from coterie_core.geometry import Vec3
-from coterie_core.language import Decider, Decision
-from coterie_core.language.errors import CheckFailed
-from coterie_core.language.fence import as_data
-from coterie_core.language.types import Message
 from coterie_core.tasks import SubTask, Verdict
+from coterie_llm import Decider, Decision
+from coterie_llm.errors import CheckFailed
+from coterie_llm.fence import as_data
+from coterie_llm.types import Message
 from emos_planner.geometry.results import Estimate
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.sandbox.code_rules import LONGEST, trouble_with

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3, wrap_angle
-from coterie_core.guard import Guard
 from coterie_core.skills import Outcome, Skill, SkillResult
+from coterie_safety.guard import Guard
 from habitat_bridge.embedded.body_places import BodyPlaces
 from habitat_bridge.embedded.detector import Sighting
 from habitat_bridge.embedded.navigation import NoWay, Route

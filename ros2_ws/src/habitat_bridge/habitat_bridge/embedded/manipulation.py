@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from coterie_core.geometry import Box, Vec3, grounds_meet
-from coterie_core.scene import Receptacle, SceneObject
 from coterie_core.skills import Outcome, SkillRefused, Target
+from coterie_world.scene import Receptacle, SceneObject
 from habitat_bridge.embedded.body import Body, SkillFailed
 from habitat_bridge.embedded.occupancy import Occupancy
 from habitat_bridge.embedded.sensors import Sensors

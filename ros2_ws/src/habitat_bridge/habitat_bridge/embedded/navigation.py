@@ -12,8 +12,8 @@ import networkx as nx
 import numpy as np
 from scipy import ndimage
 
-from coterie_core.free_space.floor_graph import FloorGraph, Tree
 from coterie_core.geometry import Vec2, Vec3
+from coterie_world.free_space.floor_graph import FloorGraph, Tree
 from habitat_bridge.embedded.occupancy import CELL, BodyKey, Cell, Mask, Occupancy
 from habitat_bridge.house.house import House, Stairs
 

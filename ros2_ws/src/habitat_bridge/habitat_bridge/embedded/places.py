@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Vec2, Vec3
-from coterie_core.scene import Place, PlaceLink
+from coterie_world.scene import Place, PlaceLink
 from habitat_bridge.embedded.navigation import BodySpace
 from habitat_bridge.embedded.occupancy import BodyKey, Occupancy
 from habitat_bridge.house.house import House

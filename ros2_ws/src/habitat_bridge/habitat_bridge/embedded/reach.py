@@ -8,7 +8,7 @@ import networkx as nx
 import shapely
 from shapely.geometry import Polygon
 
-from coterie_core.scene import Floor, Room
+from coterie_world.scene import Floor, Room
 from habitat_bridge.house.furnishing_constraints import hinders, middle_of, middle_reach
 from habitat_bridge.house.house import Door, House
 

@@ -9,7 +9,6 @@ from typing import Protocol
 
 from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation
-from coterie_core.scene import SceneObject
 from coterie_core.skills import (
     Ask,
     Close,
@@ -26,6 +25,7 @@ from coterie_core.skills import (
     SkillResult,
     Wait,
 )
+from coterie_world.scene import SceneObject
 from habitat_bridge.embedded.body import Body, Hold, Job, SkillFailed, Spin, Stage, Turn, Walk
 from habitat_bridge.embedded.deadlock_avoidance import make_way
 from habitat_bridge.embedded.manipulation import Hands

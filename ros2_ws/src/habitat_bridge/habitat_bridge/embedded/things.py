@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec3
-from coterie_core.scene import SceneObject
+from coterie_world.scene import SceneObject
 from habitat_bridge.house.house import House
 from habitat_bridge.render.mesh import ObjectMesh, object_mesh
 from habitat_bridge.render.solids import Floats

@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
-from coterie_core.guard import Guard
 from coterie_core.household import load_household
 from coterie_core.observation import Observation, PlaceView, RoomView
-from coterie_core.scene import AgentState, Connection, SceneGraph, SceneObject
-from coterie_core.scene.model import ConnectionKind
 from coterie_core.skills import Outcome, Skill, SkillResult
+from coterie_safety.guard import Guard
+from coterie_world.scene import AgentState, Connection, SceneGraph, SceneObject
+from coterie_world.scene.model import ConnectionKind
 from habitat_bridge.embedded.body import (
     COMMAND_TIMEOUT,
     EPSILON,

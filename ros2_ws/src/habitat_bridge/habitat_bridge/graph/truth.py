@@ -7,7 +7,7 @@ from typing import Literal
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import load_household
-from coterie_core.scene import (
+from coterie_world.scene import (
     Connection,
     Floor,
     LabelBelief,

@@ -12,9 +12,7 @@ import networkx as nx
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3, distance, wrap_angle
-from coterie_core.guard import Guard
 from coterie_core.observation import Observation, RoomView
-from coterie_core.scene import AgentState, SceneGraph
 from coterie_core.skills import (
     Detect,
     LookAround,
@@ -25,6 +23,8 @@ from coterie_core.skills import (
     SkillResult,
     Wait,
 )
+from coterie_safety.guard import Guard
+from coterie_world.scene import AgentState, SceneGraph
 from habitat_bridge.graph.files import load_house
 from habitat_bridge.graph.model import DetectorNoise, GraphHouse, LoadReport
 from habitat_bridge.graph.perception import Perception, direction, keyed_random

@@ -19,9 +19,9 @@ import shapely
 from scipy import ndimage
 
 from coterie_core.frames import yup_to_zup, zup_to_yup
-from coterie_core.free_space.partition import RegionSettings
 from coterie_core.geometry import Vec3
-from coterie_core.scene import SceneGraph, SceneObject
+from coterie_world.free_space.partition import RegionSettings
+from coterie_world.scene import SceneGraph, SceneObject
 from habitat_bridge.embedded.occupancy import CELL, BodyKey
 from habitat_bridge.embedded.places import WALKER
 from habitat_bridge.habitat.backend import HabitatBackend, Timeouts

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from coterie_core.geometry import Box
-from coterie_core.scene import SceneGraph
+from coterie_world.scene import SceneGraph
 from habitat_bridge.habitat.data_files import Vec
 
 MotionType = Literal["STATIC", "KINEMATIC", "DYNAMIC"]

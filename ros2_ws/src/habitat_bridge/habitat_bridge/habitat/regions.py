@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
-from coterie_core.free_space.partition import Labels, RegionSettings, outline, partition
 from coterie_core.geometry import Vec2, Vec3
-from coterie_core.scene import Connection, Floor, Room
+from coterie_world.free_space.partition import Labels, RegionSettings, outline, partition
+from coterie_world.scene import Connection, Floor, Room
 from habitat_bridge.habitat.navgrid import Array, NavGrid, rasterise
 
 

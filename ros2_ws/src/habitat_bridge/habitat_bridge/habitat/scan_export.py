@@ -16,7 +16,7 @@ import shapely
 
 from coterie_core.frames import yup_to_zup
 from coterie_core.geometry import Box
-from coterie_core.scene import Room
+from coterie_world.scene import Room
 from habitat_bridge.habitat.house_file import MP3D_ROOMS
 from habitat_bridge.house.glb import glb_bytes
 from habitat_bridge.house.house import House

@@ -11,7 +11,7 @@ import numpy as np
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import ObjectKind, load_household, normalized
-from coterie_core.scene import Connection, Floor, LabelBelief, Room, SceneGraph, SceneObject
+from coterie_world.scene import Connection, Floor, LabelBelief, Room, SceneGraph, SceneObject
 from habitat_bridge.habitat.annotation_types import Annotations, RegionNote
 
 STRUCTURE = frozenset(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from coterie_core.geometry import Box
-from coterie_core.scene import SceneError, SceneGraph, load
+from coterie_world.scene import SceneError, SceneGraph, load
 from habitat_bridge.habitat.annotation_types import Annotations
 from habitat_bridge.habitat.assets import bounds
 from habitat_bridge.habitat.data_files import Refused, Vec, confined, text_field, vector, vector3

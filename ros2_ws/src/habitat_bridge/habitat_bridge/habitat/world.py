@@ -9,8 +9,8 @@ from typing import Any
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
-from coterie_core.scene import Connection
 from coterie_core.skills import Outcome, Skill, SkillResult
+from coterie_world.scene import Connection
 from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.navigation import BodySpace
 from habitat_bridge.embedded.occupancy import BodyKey, Occupancy

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from shapely.geometry import Polygon
 
 from coterie_core.geometry import Vec2
-from coterie_core.scene.limits import beyond_limits
+from coterie_world.scene.limits import beyond_limits
 from habitat_bridge.house.house import House
 from habitat_bridge.house.validator import check_ids
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import Category
-from coterie_core.scene import Receptacle, SceneObject
+from coterie_world.scene import Receptacle, SceneObject
 from habitat_bridge.house.furnish import Furnisher
 from habitat_bridge.house.furnishing_constraints import RoomSpace, overlap, span_of
 from habitat_bridge.house.surfaces import clearances, to_map

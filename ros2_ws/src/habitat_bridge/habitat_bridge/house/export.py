@@ -14,7 +14,7 @@ from coterie_core.frames import quaternion_zup_to_yup, zup_to_yup
 from coterie_core.geometry import Box, yaw_to_quaternion
 from coterie_core.household import load_household
 from coterie_core.plain_data import DataError, check_values, read_json, schema_problems, shorten
-from coterie_core.scene import SceneError, save
+from coterie_world.scene import SceneError, save
 from habitat_bridge.house.checks import unusable
 from habitat_bridge.house.glb import glb_bytes
 from habitat_bridge.house.house import House

@@ -10,7 +10,7 @@ import numpy as np
 import shapely
 
 from coterie_core.geometry import Box, Vec2
-from coterie_core.scene import Floor, Room, SceneObject
+from coterie_world.scene import Floor, Room, SceneObject
 from habitat_bridge.house.house import Door, House, Stairs
 
 ROOM_COLORS = {

@@ -12,7 +12,7 @@ import shapely
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import Category, Household
-from coterie_core.scene import LabelBelief, Room, SceneObject
+from coterie_world.scene import LabelBelief, Room, SceneObject
 from habitat_bridge.house.furnishing_constraints import GAP, RoomSpace, open_space
 from habitat_bridge.house.house import House
 from habitat_bridge.house.surfaces import receptacles_of, to_map

@@ -12,7 +12,7 @@ from shapely.geometry import Polygon
 from shapely.geometry import box as rectangle
 
 from coterie_core.geometry import Box, Vec2
-from coterie_core.scene import Room
+from coterie_world.scene import Room
 from habitat_bridge.house.house import Door, House
 
 HALF_WALL = 0.05

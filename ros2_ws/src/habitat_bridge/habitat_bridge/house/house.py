@@ -6,7 +6,7 @@ import copy
 from dataclasses import dataclass, field
 
 from coterie_core.geometry import Box, Vec2, Vec3
-from coterie_core.scene import Connection, Floor, Room, SceneGraph, SceneObject
+from coterie_world.scene import Connection, Floor, Room, SceneGraph, SceneObject
 
 
 @dataclass(slots=True)

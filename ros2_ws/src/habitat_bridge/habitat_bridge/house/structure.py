@@ -15,7 +15,7 @@ from shapely.geometry.polygon import orient
 
 from coterie_core.geometry import Box, Vec2
 from coterie_core.household import Household
-from coterie_core.scene import Floor, Room
+from coterie_world.scene import Floor, Room
 from habitat_bridge.house.house import Door, House, Stairs, Wall
 from habitat_bridge.house.layout import Layout, PlannedFlight
 

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 
 from coterie_core.geometry import Box, Vec3
-from coterie_core.scene import Receptacle
+from coterie_world.scene import Receptacle
 
 BOARD = 0.02
 # Nothing is put higher than this [m above the floor], nobody could reach it.

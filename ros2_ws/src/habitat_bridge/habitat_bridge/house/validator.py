@@ -12,7 +12,7 @@ from shapely.geometry import Polygon
 
 from coterie_core.geometry import Box
 from coterie_core.household import load_household
-from coterie_core.scene import Room, SceneObject
+from coterie_world.scene import Room, SceneObject
 from habitat_bridge.embedded.reach import LEGS_RADIUS, reachable_rooms, ways_in_room
 from habitat_bridge.house.house import House, Stairs
 

@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 
 from coterie_core.geometry import Box, Vec3, grounds_meet
-from coterie_core.scene import Receptacle, SceneObject
-from coterie_core.surfaces import hollow_bottom
+from coterie_world.scene import Receptacle, SceneObject
+from coterie_world.surfaces import hollow_bottom
 from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.world import EmbeddedWorld

@@ -14,7 +14,7 @@ from shapely.geometry import Polygon
 
 from coterie_core.colors import color_names
 from coterie_core.geometry import Box
-from coterie_core.scene import SceneObject
+from coterie_world.scene import SceneObject
 from habitat_bridge.house.house import Door, House, Wall
 from habitat_bridge.render.mesh_parts import Parts, Rgb, parse_color, shade
 from habitat_bridge.render.mesh_shapes import build_shape

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 
 from coterie_core.geometry import Box, Vec3
-from coterie_core.sightings import is_solid
 from coterie_core.skills import Close, Open, Outcome, Target
+from coterie_world.sightings import is_solid
 from robot_adapters.backends.arm import ANOTHER_WAY, GraspingArm
 from robot_adapters.backends.base import Feedback, Progress, Whereabouts
 from robot_adapters.backends.goals import Ended

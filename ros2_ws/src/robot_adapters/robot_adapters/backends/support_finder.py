@@ -8,9 +8,9 @@ import numpy as np
 
 from coterie_core.geometry import Box, Vec3, iou
 from coterie_core.household import load_household
-from coterie_core.sightings import is_solid
 from coterie_core.skills import Outcome, Target
-from coterie_core.surfaces import (
+from coterie_world.sightings import is_solid
+from coterie_world.surfaces import (
     as_high_as_its_kind,
     bears_at_top_only,
     between_arms,

@@ -10,9 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
-from coterie_core.perception.boxes import masked
-from coterie_core.perception.motion_filter import MotionFilter
-from coterie_core.perception.pairing import FramePairs
 from coterie_core.transforms import (
     Matrix,
     TransformBuffer,
@@ -20,6 +17,9 @@ from coterie_core.transforms import (
     TransformNotYet,
     inverse,
 )
+from coterie_world.perception.boxes import masked
+from coterie_world.perception.motion_filter import MotionFilter
+from coterie_world.perception.pairing import FramePairs
 
 Depth = npt.NDArray[np.float32]
 Intrinsics = tuple[float, float, float, float]

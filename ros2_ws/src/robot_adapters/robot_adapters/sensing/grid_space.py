@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
-from coterie_core.free_space.floor_graph import Cell, FloorGraph, Mask
 from coterie_core.geometry import Vec2, Vec3
+from coterie_world.free_space.floor_graph import Cell, FloorGraph, Mask
 
 FREE_MAX = 25
 """Cells up to this are free [%], as Nav2's map server has it (free_thresh 0.25)."""

@@ -13,7 +13,7 @@ from scipy import ndimage
 
 from coterie_core.detections import RgbdFrame
 from coterie_core.geometry import Box, Vec3, containment, heading_axes
-from coterie_core.perception.points import deprojected
+from coterie_world.perception.points import deprojected
 from robot_adapters.sensing.plane import MapPose
 
 Array = npt.NDArray[np.float64]

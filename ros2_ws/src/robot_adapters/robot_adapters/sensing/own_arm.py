@@ -18,8 +18,8 @@ from scipy.spatial.transform import Rotation
 from coterie_core.detections import BoxDetection, ImageDetection
 from coterie_core.geometry import Vec3
 from coterie_core.household import load_household
-from coterie_core.perception.points import deprojected
 from coterie_core.transforms import TransformBuffer, TransformError
+from coterie_world.perception.points import deprojected
 from robot_adapters.sensing.camera import CameraModel, Depth, DepthImage, Intrinsics
 
 _AROUND = 0.08

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from scipy import ndimage
 from scipy.spatial import cKDTree
 
-from coterie_core.free_space.floor_graph import Mask
 from coterie_core.geometry import Vec2
+from coterie_world.free_space.floor_graph import Mask
 from robot_adapters.sensing.grid_space import GridSpace
 
 Labels = npt.NDArray[np.int32]

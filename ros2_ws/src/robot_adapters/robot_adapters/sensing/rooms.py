@@ -10,11 +10,11 @@ import numpy.typing as npt
 from scipy import ndimage
 from shapely import Polygon, contains_xy, prepare
 
-from coterie_core.free_space.partition import RegionSettings, outline, partition
 from coterie_core.geometry import Vec2, Vec3
 from coterie_core.observation import RoomView
-from coterie_core.scene import Floor, Room
-from coterie_core.scene.outlines import outline_trouble
+from coterie_world.free_space.partition import RegionSettings, outline, partition
+from coterie_world.scene import Floor, Room
+from coterie_world.scene.outlines import outline_trouble
 from robot_adapters.sensing.grid_space import GridSpace
 from robot_adapters.sensing.plane import MapPose
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import RgbdFrame
-from coterie_core.free_space.floor_graph import Mask
 from coterie_core.geometry import Box, Vec3, heading_axes
 from coterie_core.observation import Detection
 from coterie_core.transforms import inverse
+from coterie_world.free_space.floor_graph import Mask
 from robot_adapters.sensing.grid_space import GridSpace
 
 Array = npt.NDArray[np.float64]

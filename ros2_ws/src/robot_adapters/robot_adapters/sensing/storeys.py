@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coterie_core.geometry import Vec3
-from coterie_core.scene import Floor, Place, PlaceLink, SceneGraph
+from coterie_world.scene import Floor, Place, PlaceLink, SceneGraph
 
 _BELOW = 0.5
 """A robot whose pose is so far below a floor's height is on that floor all the same [m]."""
