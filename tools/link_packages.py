@@ -3,7 +3,7 @@
 
     python tools/link_packages.py SOURCE INSTALL
 
-colcon starts Python several times for each package; for Coterie's sixteen that is half a minute of
+colcon starts Python several times for each package; for Coterie's that is half a minute of
 computing which leaves links and a few small files. Here the same is written: what ``ros2 run``,
 ``ros2 launch``, ament's index and ``source install/setup.bash`` look for. What colcon builds later
 by hand takes the place of what is written here.

@@ -11,7 +11,7 @@ from coterie_fixtures.oracle.answering import all_answers
 from coterie_llm import DECISIONS, Decision
 
 PACKAGES = (
-    "coterie_core",
+    "coterie_requests",
     "emos_planner",
     "mele_explorer",
     "object_planner",

@@ -63,13 +63,13 @@ WORKER = SOURCES / "habitat_bridge" / "habitat_bridge" / "habitat"
 ASKED_FOR = {
     **dict.fromkeys(
         ("safetensors", "tokenizers", "wordllama"),
-        ("embeddings.txt", SOURCES / "coterie_core" / "coterie_core" / "meaning"),
+        ("embeddings.txt", SOURCES / "coterie_world" / "coterie_world" / "meaning"),
     ),
     **dict.fromkeys(
         ("mcp", "starlette", "uvicorn"),
         ("mcp.txt", SOURCES / "coterie_cli" / "coterie_cli" / "team_tools"),
     ),
-    "xllamacpp": ("local-model.txt", SOURCES / "coterie_core" / "coterie_core" / "local_model"),
+    "xllamacpp": ("local-model.txt", SOURCES / "coterie_llm" / "coterie_llm" / "local_model"),
     # Both tell how to set them up where they are missing.
     **dict.fromkeys(("crowdkit", "pandas"), ("research.txt", SOURCES / "cam_aggregator")),
     **dict.fromkeys(("viser", "websockets"), ("research.txt", SOURCES / "coterie_console")),
@@ -190,10 +190,11 @@ def test_nothing_unknown_or_unused_is_declared(name):
     assert not unused, f"{name}/package.xml: {sorted(unused)} are declared and never imported"
 
 
+FOUNDATION = ("coterie_core", "coterie_llm", "coterie_world", "coterie_safety", "coterie_requests")
 LAYERS = (
-    {"coterie_core"},
+    *({name} for name in FOUNDATION),
     {"coterie_ros"},
-    set(PYTHON) - {"coterie_core", "coterie_ros", *LATE, "coterie_cli"},
+    set(PYTHON) - {*FOUNDATION, "coterie_ros", *LATE, "coterie_cli"},
     LATE,
     {"coterie_cli"},
 )

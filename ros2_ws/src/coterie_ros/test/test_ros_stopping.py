@@ -219,3 +219,17 @@ def test_a_stop_that_was_said_again_and_again_does_not_come_back_after_its_relea
         wind_down([node], executor, ros.context)
         node.destroy_node()
         executor.shutdown()
+
+
+def test_each_press_halts_once_though_several_subscriptions_bring_it(ros):
+    """To halt twice takes twice the time in which ten robots of one computer are to stand."""
+    node, person = ros.add(Mover("mover", context=ros.context)), ros.node("person")
+    ros.wait_active(node)
+    node.free.set()
+    stop = person.create_publisher(String, "ada/stop", profile("messages"))
+    ros.wait_for_matched(stop, count=3)
+    for presses in (1, 2, 3):
+        stop.publish(String(data="anna"))
+        ros.spin_until(lambda presses=presses: len(node.halted) >= presses, what="the stop")
+        ros.spin(0.8)  # longer than the other subscriptions may take
+        assert len(node.halted) == presses

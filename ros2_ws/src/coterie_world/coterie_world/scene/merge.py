@@ -40,8 +40,8 @@ class MergeRule:
     Boxes that overlap by at least `iou_any_label` are one thing whatever their labels: two things
     cannot be in one spot. Otherwise the labels must agree at least by `label_agreement` (overlap
     of the two distributions, 0..1), or their embeddings be alike at least by `likeness`
-    (`coterie_world.likeness`, 0..1) and the sizes, too, and the centres be within `distance` [m], or
-    within half the larger box's diagonal where the things are large, but never beyond
+    (`coterie_world.likeness`, 0..1) and the sizes, too, and the centres be within `distance` [m],
+    or within half the larger box's diagonal where the things are large, but never beyond
     `distance_limit` [m].
     """
 

@@ -1,8 +1,8 @@
 """TeamMemory: what a team did, saw and moved, for the next task, question and request.
 
 Maps that were given, observations of all robots and what robots did to objects become one scene
-graph, in which every object has a confidence that falls with age and with looks that do not show it
-(`coterie_world.permanence`). A thing that was moved leaves its old place at once and leaves a trace.
+graph, in which every object has a confidence that falls with age and with looks that do not show
+it (`coterie_world.permanence`). A thing that was moved leaves its old place at once, and a trace.
 """
 
 from __future__ import annotations

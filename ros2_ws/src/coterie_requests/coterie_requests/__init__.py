@@ -1,0 +1,1 @@
+"""People's words: reading, grounding, asking back; free of ROS."""

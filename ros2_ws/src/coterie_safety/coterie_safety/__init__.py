@@ -1,0 +1,1 @@
+"""Guard, permits, stops and logs; free of ROS."""

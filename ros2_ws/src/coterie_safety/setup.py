@@ -1,0 +1,22 @@
+"""Install coterie_safety into a ROS 2 workspace."""
+
+from setuptools import find_packages, setup
+
+PACKAGE = "coterie_safety"
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    packages=find_packages(exclude=["test"]),
+    package_data={PACKAGE: ["py.typed", "data/*", "data/**/*"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml"]),
+    ],
+    zip_safe=False,
+    maintainer="Coterie contributors",
+    maintainer_email="coterie@example.org",
+    description="Guard, permits, stops, and the logs of what was decided and allowed.",
+    license="Apache-2.0",
+    extras_require={"test": ["pytest"]},
+)

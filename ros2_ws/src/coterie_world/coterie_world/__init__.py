@@ -1,0 +1,1 @@
+"""What robots believe of a house; free of ROS."""
