@@ -161,7 +161,7 @@ def test_an_ablation_takes_away_just_what_it_names():
     assert bare.mobility.kind == resume.mobility.kind
     assert bool(bare.manipulation.arms[0].gripper) is bool(resume.manipulation.arms[0].gripper)
     assert len(bare.manipulation.arms) == len(resume.manipulation.arms)
-    options = LeaderOptions(numbers=False)
+    options = LeaderOptions(use_resume_numbers=False)
     text = body_text(bare, options)
     assert not re.search(r"\d\.\d", text), text
     flyer = body_text(resume_of_kind("m100_indoor"), LeaderOptions())

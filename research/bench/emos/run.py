@@ -59,7 +59,7 @@ _OPTIONS: Mapping[str, LeaderOptions] = {
     # As in the paper nothing is given anew once it is carried out: what was agreed on counts.
     "emos": LeaderOptions(reassign_limit=0),
     "emos_reassign": LeaderOptions(),
-    "no_numbers": LeaderOptions(numbers=False, reassign_limit=0),
+    "no_numbers": LeaderOptions(use_resume_numbers=False, reassign_limit=0),
     "no_resume": LeaderOptions(resume=False, reassign_limit=0),
     "dealt": LeaderOptions(discussion=False, reassign_limit=0),
     # Every robot is handed the words alone, and does what it believes to be its to do.
@@ -186,7 +186,9 @@ async def run_episode(
                 believed(resume, options),
                 deciders[name],
                 TeamMap(scene, name),
-                limits=AgentLimits(form=form, numbers=options.numbers, resume=options.resume),
+                limits=AgentLimits(
+                    form=form, numbers=options.use_resume_numbers, resume=options.resume
+                ),
             )
             for name, resume in resumes.items()
         }

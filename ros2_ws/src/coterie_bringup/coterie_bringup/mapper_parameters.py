@@ -22,7 +22,10 @@ def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[
     if spec is None:
         return {}
     names = [robot.name for robot in team.robots]
-    chosen = {key: getattr(spec, key) for key in ("color", "near", "far", "looks", "most_things")}
+    chosen = {
+        key: getattr(spec, key)
+        for key in ("color", "near", "far", "min_observations", "max_objects")
+    }
     folder = memory_folder(team, run_directory)
     kept = "" if folder is None else str(folder / "map")
     # No map before what is known beforehand is in it: who asks would take it for the whole.

@@ -242,9 +242,9 @@ def leader_parameters(team: Team, leader: LeaderSpec, run_directory: Path | None
         "reflect_timeout",
         "group_size",
         "reassign_limit",
-        "silence",
-        "revive",
-        "unseen",
+        "heartbeat_timeout",
+        "rejoin_grace",
+        "max_expected_unseen",
         "map_timeout",
         "max_time",
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import (
+    AliasChoices,
     BeforeValidator,
     Field,
     PlainSerializer,
@@ -169,21 +170,24 @@ class LeaderSpec(Section):
         le=50,
         description="Largest number of times that one sub-task is given to another robot.",
     )
-    silence: float = Field(
+    heartbeat_timeout: float = Field(
         10.0,
+        validation_alias=AliasChoices("heartbeat_timeout", "silence"),
         ge=0.2,
         le=3600.0,
         description="Time without a status report from which a robot counts as dead [s].",
     )
-    revive: float = Field(
+    rejoin_grace: float = Field(
         40.0,
+        validation_alias=AliasChoices("rejoin_grace", "revive"),
         ge=0.0,
         le=3600.0,
         description="Time to wait for a dead robot to come back where no other can do its "
         "sub-task [s].",
     )
-    unseen: float = Field(
+    max_expected_unseen: float = Field(
         0.05,
+        validation_alias=AliasChoices("max_expected_unseen", "unseen"),
         gt=0.0,
         le=10.0,
         description="Expected number of unseen objects below which a search ends.",
@@ -247,14 +251,19 @@ class MapperSpec(Section):
     )
     near: float = Field(0.1, ge=0.0, le=10.0, description="Smallest depth that is used [m].")
     far: float = Field(4.0, gt=0.0, le=100.0, description="Greatest depth that is used [m].")
-    looks: int = Field(
+    min_observations: int = Field(
         2,
+        validation_alias=AliasChoices("min_observations", "looks"),
         ge=1,
         le=100,
         description="Smallest number of observations of an object that is on the map.",
     )
-    most_things: int = Field(
-        3000, ge=1, le=100_000, description="Largest number of objects that are remembered."
+    max_objects: int = Field(
+        3000,
+        validation_alias=AliasChoices("max_objects", "most_things"),
+        ge=1,
+        le=100_000,
+        description="Largest number of objects that are remembered.",
     )
     embedder: EmbedderOptions | None = Field(
         None,

@@ -52,6 +52,7 @@ class ParameterSpec:
         choices: All values allowed (strings only); empty for any.
         read_only: Whether it is fixed once the node runs.
         json: The string holds JSON (read it with `Parameters.json`); checked when it is declared.
+        alias: Name that it had in the last version, still taken; "": none.
     """
 
     name: str
@@ -63,6 +64,7 @@ class ParameterSpec:
     choices: tuple[str, ...] = ()
     read_only: bool = True
     json: bool = False
+    alias: str = ""
 
     @property
     def kind(self) -> str:
@@ -167,6 +169,13 @@ def declare(node: Node, specs: Sequence[ParameterSpec]) -> Parameters:
         ParameterError: Unknown name (with the nearest), wrong type, out of range, no choice.
     """
     given: dict[str, Parameter] = dict(getattr(node, "_parameter_overrides", {}))
+    for spec in specs:
+        if spec.alias in given and spec.name not in given:
+            given[spec.name] = given.pop(spec.alias)
+            node.get_logger().warning(
+                f"parameter {spec.alias!r} is called {spec.name!r} now; the next version does not "
+                "know the old name"
+            )
     known = {spec.name for spec in specs}
     foreign = _meant_for_others(node)
     for name in given:

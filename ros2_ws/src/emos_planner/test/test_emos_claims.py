@@ -302,7 +302,7 @@ async def test_the_reason_for_robots_that_were_not_asked_is_true(make) -> None:
 
 async def test_a_robot_that_fell_silent_may_come_back_before_it_is_given_up(make) -> None:
     clock = Clock()
-    leader = make(house=small_house(), clock=clock, silence=5.0, revive=30.0)
+    leader = make(house=small_house(), clock=clock, heartbeat_timeout=5.0, rejoin_grace=30.0)
     await leader.discuss("t", "bring mug-2 to the bed", starts(leader))
     leader.progress.heartbeats.start_heartbeat(leader.resumes, 0.0)
     clock.now = 6.0

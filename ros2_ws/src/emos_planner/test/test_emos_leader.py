@@ -385,7 +385,7 @@ async def test_what_fails_everywhere_ends_the_task_with_the_reasons(tools) -> No
 
 async def test_a_robot_that_falls_silent_is_dead_and_its_work_goes_on(tools) -> None:
     clock = Clock()
-    leader, _ = make(tools, clock=clock, silence=5.0)
+    leader, _ = make(tools, clock=clock, heartbeat_timeout=5.0)
     await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
     leader.progress.heartbeats.start_heartbeat(STARTS, clock())
     picker = next(o.robot for o in leader.assignment if o.kind == "pick")
@@ -403,7 +403,7 @@ async def test_a_robot_that_falls_silent_is_dead_and_its_work_goes_on(tools) -> 
 
 async def test_a_dead_robot_with_the_thing_in_its_hand_gets_time_then_it_is_said(tools) -> None:
     clock = Clock()
-    leader, _ = make(tools, clock=clock, silence=5.0, revive=10.0)
+    leader, _ = make(tools, clock=clock, heartbeat_timeout=5.0, rejoin_grace=10.0)
     await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
     leader.progress.heartbeats.start_heartbeat(STARTS, clock())
     for one in leader.assignment:
@@ -589,7 +589,10 @@ async def test_ablations_leave_less_to_go_by(tools) -> None:
     assert all(r.mobility.climbs_stairs for r in leader.resumes.values())
     assert all(r.manipulation.arms for r in leader.resumes.values())
     leader = Leader(
-        rules_decider(), small_house(), small_team(), options=LeaderOptions(numbers=False)
+        rules_decider(),
+        small_house(),
+        small_team(),
+        options=LeaderOptions(use_resume_numbers=False),
     )
     assert not leader.resumes["rover"].mobility.climbs_stairs
     arms = {

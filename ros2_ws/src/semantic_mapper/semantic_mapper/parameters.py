@@ -107,7 +107,12 @@ MAPPER_PARAMETERS = (
     ParameterSpec("near", 0.1, "Smallest depth that is mapped.", "m", minimum=0.0, maximum=10.0),
     ParameterSpec("far", 4.0, "Largest depth that is mapped.", "m", minimum=0.1, maximum=100.0),
     ParameterSpec(
-        "looks", 2, "Number of observations before an object is published.", minimum=1, maximum=100
+        "min_observations",
+        2,
+        "Number of observations before an object is published.",
+        minimum=1,
+        maximum=100,
+        alias="looks",
     ),
     ParameterSpec(
         "least_share",
@@ -124,7 +129,12 @@ MAPPER_PARAMETERS = (
         maximum=1.0,
     ),
     ParameterSpec(
-        "most_things", 3000, "Largest number of objects remembered.", minimum=1, maximum=100_000
+        "max_objects",
+        3000,
+        "Largest number of objects remembered.",
+        minimum=1,
+        maximum=100_000,
+        alias="most_things",
     ),
     ParameterSpec(
         "most_points",

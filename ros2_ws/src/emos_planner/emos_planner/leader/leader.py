@@ -309,7 +309,7 @@ class Leader:
             belong(task=task)
             note("task", "leader", {"words": words, "robots": robots})
         transcript = Transcript(task, words, self._on_turn)
-        unseen = self.options.unseen
+        unseen = self.options.max_expected_unseen
         meant, problem = understood(
             words, self.scene, robots, goals, unseen=unseen, resumed=resumed
         )

@@ -133,7 +133,7 @@ class LeaderNode(AgentNode):
         self.team = TeamPresence(
             self,
             self.robots,
-            self.options.silence,
+            self.options.heartbeat_timeout,
             self._on_report,
             self._news.set,
             self._on_stop,

@@ -13,8 +13,9 @@ from emos_planner.map_view import MAP_CHARS
 class LeaderOptions(BaseModel):
     """Settings of a leader.
 
-    `numbers`, `resume` and `discussion` are what EMOS's ablations take away (section 4.3): numbers
-    in resumes, resumes at all (a role in words is left), and the discussion before the execution.
+    `use_resume_numbers`, `resume` and `discussion` are what EMOS's ablations take away (section
+    4.3): numbers in resumes, resumes at all (a role in words is left), and the discussion before
+    the execution.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -23,17 +24,19 @@ class LeaderOptions(BaseModel):
     group_size: int = Field(8, ge=1, le=100, description="robots that discuss with one another")
     reflect_timeout: float = Field(30.0, gt=0.0, le=3600.0, description="for an answer [s]")
     reassign_limit: int = Field(3, ge=0, le=50, description="times one sub-task is given anew")
-    silence: float = Field(10.0, gt=0.0, le=3600.0, description="after which a robot is dead [s]")
-    revive: float = Field(
+    heartbeat_timeout: float = Field(
+        10.0, gt=0.0, le=3600.0, description="silence after which a robot is dead [s]"
+    )
+    rejoin_grace: float = Field(
         40.0, ge=0.0, le=3600.0, description="wait for a dead robot that only could do it [s]"
     )
-    unseen: float = Field(
+    max_expected_unseen: float = Field(
         ENOUGH, gt=0.0, le=10.0, description="expected number of unseen things that ends a search"
     )
     map_chars: int = Field(
         MAP_CHARS, ge=500, le=400_000, description="of the map in a prompt [characters]"
     )
-    numbers: bool = True
+    use_resume_numbers: bool = True
     resume: bool = True
     discussion: bool = True
     resume_format: ResumeFormat = "json"

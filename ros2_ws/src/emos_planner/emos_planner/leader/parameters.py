@@ -51,24 +51,27 @@ LEADER_PARAMETERS = (
         minimum=0,
     ),
     ParameterSpec(
-        "silence",
+        "heartbeat_timeout",
         10.0,
         "Time without a status report from which a robot counts as dead.",
         "s",
         minimum=0.2,
+        alias="silence",
     ),
     ParameterSpec(
-        "revive",
+        "rejoin_grace",
         40.0,
         "Time to wait for a dead robot to come back where no other can do its sub-task.",
         "s",
         minimum=0.0,
+        alias="revive",
     ),
     ParameterSpec(
-        "unseen",
+        "max_expected_unseen",
         ENOUGH,
         "Expected number of unseen objects below which a search is enough.",
         minimum=0.001,
+        alias="unseen",
     ),
     ParameterSpec(
         "max_time",
@@ -92,7 +95,10 @@ LEADER_PARAMETERS = (
         minimum=0.0,
     ),
     ParameterSpec(
-        "numbers", True, "The numbers in resumes are used; false: an ablation without them."
+        "use_resume_numbers",
+        True,
+        "The numbers in resumes are used; false: an ablation without them.",
+        alias="numbers",
     ),
     ParameterSpec("resume", True, "The robots' resumes are used; false: an ablation without them."),
     ParameterSpec(

@@ -176,7 +176,7 @@ class Progress:
 
     def __post_init__(self) -> None:
         """Begin to listen to the robots."""
-        self.heartbeats = Heartbeats(self.options.silence)
+        self.heartbeats = Heartbeats(self.options.heartbeat_timeout)
         self.hands = Hands(self.task, self.reports, self.heartbeats)
         self.things = ReportedThings(self.scene)
 
@@ -414,7 +414,9 @@ class Progress:
         """Whether what nobody can do now could be done by a robot that has just fallen silent."""
         if not any(one.state is _PENDING and one.id in self.given_up for one in self.sub_tasks):
             return False
-        return any(self.heartbeats.may_return(r, self.options.revive) for r in self.heartbeats.dead)
+        return any(
+            self.heartbeats.may_return(r, self.options.rejoin_grace) for r in self.heartbeats.dead
+        )
 
     # -- what has to be given anew --------------------------------------------------------------
 
@@ -434,7 +436,7 @@ class Progress:
             return False
         if one.robot in self.heartbeats.dead:
             # One that holds the thing gets time to return.
-            return not self.heartbeats.may_return(self._held_by(one), self.options.revive)
+            return not self.heartbeats.may_return(self._held_by(one), self.options.rejoin_grace)
         return not one.robot
 
     def reopen(self, forbidden: set[tuple[str, str]]) -> list[SubTask]:

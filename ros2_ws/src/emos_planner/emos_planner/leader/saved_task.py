@@ -72,7 +72,7 @@ def task_of(
     Raises:
         StateError: The state does not fit the words in it.
     """
-    book = Searches(scene, options.unseen)
+    book = Searches(scene, options.max_expected_unseen)
     for robot, looked in state.looked.items():
         book.hear(robot, looked)
     book.tried = {k: {r: set(by) for r, by in v.items()} for k, v in state.searched.items()}

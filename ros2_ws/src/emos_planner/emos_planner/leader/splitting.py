@@ -105,7 +105,7 @@ def meant_by_order(
     if not order:
         return plan
     try:
-        meant = understand(order, scene, tuple(state.robots), unseen=options.unseen)
+        meant = understand(order, scene, tuple(state.robots), unseen=options.max_expected_unseen)
     except NotUnderstood:
         return plan
     known = replace(state, basis=meant.sub_tasks, second=(), only=meant.graph.only)

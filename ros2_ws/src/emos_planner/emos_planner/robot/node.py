@@ -100,7 +100,10 @@ ROBOT_PARAMETERS = (
         minimum=0,
     ),
     ParameterSpec(
-        "numbers", True, "The numbers in the resume are used; false: an ablation without them."
+        "use_resume_numbers",
+        True,
+        "The numbers in the resume are used; false: an ablation without them.",
+        alias="numbers",
     ),
     ParameterSpec("resume", True, "The robot's resume is used; false: an ablation without it."),
     ParameterSpec(
@@ -303,7 +306,8 @@ class RobotNode(AgentNode):
             self.problem(f"resume of {resume.robot!r} on the topic of {self.robot!r}: dropped")
             return
         options = LeaderOptions(
-            numbers=self.parameters["numbers"], resume=self.parameters["resume"]
+            use_resume_numbers=self.parameters["use_resume_numbers"],
+            resume=self.parameters["resume"],
         )
         self._resume = believed(resume, options)
         if self.agent is not None:
@@ -327,7 +331,7 @@ class RobotNode(AgentNode):
         limits = AgentLimits(
             tries=self.parameters["tries"],
             form=self.parameters["resume_format"],
-            numbers=self.parameters["numbers"],
+            numbers=self.parameters["use_resume_numbers"],
             resume=self.parameters["resume"],
             code_checks=self.parameters["code_checks"],
         )
