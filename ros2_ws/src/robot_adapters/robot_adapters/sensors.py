@@ -25,7 +25,6 @@ from coterie_ros import conversions
 from coterie_ros.conversions import DetectedBoxes, DetectedImage
 from coterie_ros.conversions import detections as vision
 from coterie_world.scene import Room, SceneGraph
-from robot_adapters.reading import read_grid, read_model
 from robot_adapters.relay import Relay, RobotFrames, mounted
 from robot_adapters.sensing.camera import Boxes, CameraModel, DepthImage, Detections
 from robot_adapters.sensing.clocks import ClockCheck, ClockLimits
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 
 _KEPT = {"images": 60, "color": 5, "detections": 50}
 """Messages of a topic that wait for the Observer's thread; the oldest go."""
-
 T = TypeVar("T")
 _STANDS = 0.06
 """What is seen so near to the place of a thing is that thing [m]; its neighbors are farther."""
@@ -64,6 +62,17 @@ _UNSTEADY = 2.0
 """How long after a jump of localization the team gets no images [s]."""
 _MAPS_KEPT = 1
 """Maps of a topic that wait for the Observer's thread; the oldest go."""
+
+
+def read_grid(message: OccupancyGrid, topic: str) -> GridData:
+    """Return a floor's grid."""
+    values, cell, origin = conversions.grid_from_msg(message, topic)
+    return GridData(values, cell, origin, message.header.frame_id, topic=topic)
+
+
+def read_model(message: CameraInfo, topic: str) -> tuple[CameraModel, CameraInfo]:
+    """Return a camera's model, and the message, which is passed on."""
+    return CameraModel(*conversions.intrinsics_from_msg(message, topic)), message
 
 
 class Cameras:
