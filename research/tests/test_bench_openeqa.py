@@ -11,7 +11,7 @@ import pytest
 from coterie_core.household import load_household
 from coterie_llm import ModelProfile
 from coterie_llm.testing.endpoint import Endpoint
-from coterie_world.recording import RecordingWriter
+from coterie_world.recording.mcap_writer import RecordingWriter
 from openeqa_agent.understood import CATEGORIES
 from research.bench.openeqa.bench import Unit, main, run_unit, run_units
 from research.bench.openeqa.data import DataError, find_episode, load_open_eqa
@@ -264,7 +264,7 @@ def test_episode_folders_are_found_by_either_name(tmp_path):
 def test_questions_with_and_without_frames(house, tmp_path, capsys):
     """A recording of a tour answers; where there is none, or a broken one, it is missing."""
     tour, questions = house[1], house[3]
-    writer = RecordingWriter(tmp_path / "episodes" / "house-3")
+    writer = RecordingWriter(tmp_path / "episodes" / "house-3.mcap")
     for k in range(0, len(tour), 2):
         writer.add(tour[k])
     writer.close()

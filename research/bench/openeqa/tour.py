@@ -104,7 +104,7 @@ def episode_of(seeker: Seeker, name: str) -> Episode:
         for thing, count in shown.pixels.items():
             pixels[thing] = max(pixels[thing], count)
             looks[thing] += count >= VISIBLE
-        frames.append(RecordedFrame(f"{k:05d}", shown.rgbd, shown.detections, "", place))
+        frames.append(RecordedFrame(f"{k:05d}", shown.rgbd, shown.detections, place))
     return Episode(
         name,
         seeker.start,

@@ -14,9 +14,9 @@ from coterie_bringup.errors import CommandError
 from coterie_core.detections import RgbdFrame
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.skills import NavigateTo, Skill, SkillRefused
-from coterie_world.recording import RecordedFrame, RecordingError, RecordingWriter
-from coterie_world.recording.mcap_writer import McapRecordingWriter
-from coterie_world.scene import Place, SceneGraph
+from coterie_world.recording import RecordedFrame, RecordingError
+from coterie_world.recording.mcap_writer import RecordingWriter
+from coterie_world.scene import SceneGraph
 from coterie_world.scene.regions import Regions
 from habitat_bridge.factory import make_world
 from habitat_bridge.image_detector import ImageDetector, detector_of
@@ -33,7 +33,7 @@ class RecordOptions:
 
     Attributes:
         seed: Of the house, the start and the detector's mistakes.
-        out: A folder, or a file that ends in .mcap.
+        out: A new .mcap file.
         world: embedded, or habitat.
         floors: Storeys; None: by seed.
         rooms: Rooms in all; None: by seed.
@@ -44,7 +44,6 @@ class RecordOptions:
         most: Most frames; 0: as many as the house takes.
         detections: Whether a detector looks.
         known_rooms: Whether rooms and floors go along.
-        jpeg: Colour images as JPEG instead of PNG.
         robot: Name of the robot.
     """
 
@@ -60,7 +59,6 @@ class RecordOptions:
     most: int = 0
     detections: bool = True
     known_rooms: bool = True
-    jpeg: bool = False
     robot: str = "scout"
 
 
@@ -80,7 +78,11 @@ def record(options: RecordOptions) -> int:
     try:
         truth = world.truth()
         known = Regions(truth).graph() if options.known_rooms else None
-        with _writer(options, known) as writer, _progress(console) as bars:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        with (
+            RecordingWriter(options.out, camera=CAMERA, scene=known) as writer,
+            Progress(*columns, TimeElapsedColumn(), console=console) as bars,
+        ):
             tour = _Tour(world, options, truth)
             task = bars.add_task("places", total=len(tour.places))
             for frame in tour.frames():
@@ -159,7 +161,7 @@ class _Tour:
                 if not (yield from self._drive(NavigateTo(place=place.id, yaw=yaw))):
                     break
                 self.visited += k == 0
-                yield self._frame(place)
+                yield self._frame()
             self.walked = self._world.state(robot).travelled
 
     def _drive(self, skill: Skill) -> Generator[RecordedFrame, None, bool]:
@@ -177,11 +179,11 @@ class _Tour:
             state = world.state(robot)
             if 0.0 < self._options.on_the_way <= state.travelled - last:
                 last = state.travelled
-                yield self._frame(None)
+                yield self._frame()
         world.cancel_skill(robot)
         return False
 
-    def _frame(self, place: Place | None) -> RecordedFrame:
+    def _frame(self) -> RecordedFrame:
         robot, camera = self._options.robot, self._camera
         (frame,) = self._world.render([FrameRequest(robot, CAMERA)])
         assert frame.depth is not None and frame.color is not None
@@ -199,19 +201,4 @@ class _Tour:
         )
         name = f"{self._count:06d}"
         self._count += 1
-        where = place.id if place is not None else self._world.state(robot).place
-        return RecordedFrame(name, rgbd, found, place=where)
-
-
-def _writer(
-    options: RecordOptions, known: SceneGraph | None
-) -> RecordingWriter | McapRecordingWriter:
-    if options.out.suffix == ".mcap":
-        return McapRecordingWriter(options.out, camera=CAMERA, scene=known)
-    form = "jpg" if options.jpeg else "png"
-    return RecordingWriter(options.out, color=form, scene=known)  # type: ignore[arg-type]
-
-
-def _progress(console: Console) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    return Progress(*columns, TimeElapsedColumn(), console=console)
+        return RecordedFrame(name, rgbd, found)

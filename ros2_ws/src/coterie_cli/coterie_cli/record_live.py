@@ -65,7 +65,7 @@ class LiveOptions:
     """What of a run is recorded.
 
     Attributes:
-        out: A new .mcap file; another name gets that ending.
+        out: A new .mcap file.
         images: all; thumbnails: small color images, one a second of each camera; or none. Point
             clouds count as images.
         robots: Only topics of these robots, and those of the team; none: all.
@@ -258,8 +258,6 @@ def record_live(options: LiveOptions, team: RunState) -> int:
             record.
     """
     out = options.out
-    if out.suffix != ".mcap":
-        out = out.with_name(f"{out.name}.mcap")
     for pattern in options.topics:
         try:
             re.compile(pattern)

@@ -28,7 +28,7 @@ from coterie_ros.domains import domain_in_use
 from coterie_ros.offered_qos import KEY, from_text
 from coterie_safety.ledger import KINDS, Ledger
 from coterie_world.recording import RecordingError
-from coterie_world.recording.mcap_file import Found, McapFile
+from coterie_world.recording.bag_files import Found, McapFile
 
 DELAY = 3.0
 """How long listeners are given to find the topics before the first message [s]."""

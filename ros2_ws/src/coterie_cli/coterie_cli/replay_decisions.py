@@ -15,7 +15,7 @@ from coterie_cli.rerun.tasks import TaskAgain, TaskEnd
 from coterie_llm import tracing
 from coterie_requests.ask_back.decision import JudgeRequest
 from coterie_safety.why.words import line, reply_words
-from coterie_world.recording.mcap_file import McapFile
+from coterie_world.recording.bag_files import McapFile
 
 _SERVED = ("base_url", "api_key_env", "record_to", "larger", "file", "threads", "context")
 """Fields of a profile that are for models that are asked."""

@@ -20,7 +20,7 @@ from coterie_cli.rerun.tasks import TaskAgain
 from coterie_llm import ModelProfile
 from coterie_safety.why import JournalSettings, belong, close_journal, open_journal
 from coterie_safety.why.tail import JournalTail
-from coterie_world.recording.mcap_file import McapFile
+from coterie_world.recording.bag_files import McapFile
 from coterie_world.recording.mcap_log import McapLog
 
 WORDS = "go to the kitchen"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +83,17 @@ class RgbdFrame:
     color: npt.NDArray[np.uint8] | None = None
     time: float = 0.0
     robot: str = ""
+
+
+def clipped(one: ImageDetection, cols: int, rows: int) -> ImageDetection | None:
+    """The part of a detection that lies in an image of a size [px]; None for no part."""
+    u, v, width, height = one.box
+    left, top = max(u, 0), max(v, 0)
+    right, bottom = min(u + width, cols), min(v + height, rows)
+    if right <= left or bottom <= top:
+        return None
+    mask = None if one.mask is None else one.mask[top - v : bottom - v, left - u : right - u]
+    return replace(one, box=(left, top, right - left, bottom - top), mask=mask)
 
 
 def runs_of(mask: npt.NDArray[np.bool_]) -> list[int]:

@@ -416,8 +416,6 @@ class OpenAgent:
 
     async def _caption(self, frame: RecordedFrame, known: SceneGraph | None) -> FrameCaption:
         found = detections_text(frame)
-        if frame.caption and not found:
-            return FrameCaption(frame.name, frame.caption[:900])
         color = frame.frame.color
         state = CaptionState(None, found, place_name(frame.place, known))
         if self.options.vision and color is not None and not self.decider.rule_only:
@@ -445,7 +443,7 @@ async def read_frames(recording: Recording, count: int) -> tuple[list[RecordedFr
 def _plain_captions(frames: list[RecordedFrame], known: SceneGraph | None) -> list[FrameCaption]:
     captions = []
     for frame in frames:
-        found = detections_text(frame) or frame.caption[:900]
+        found = detections_text(frame)
         if found:
             state = CaptionState(None, found, place_name(frame.place, known))
             text = CaptionFrame().rule(state).caption

@@ -27,7 +27,8 @@ from coterie_msgs.msg import AskProgress, Observation, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.pictures import SHOW, SHOWN, Wanted, shown_as
 from coterie_ros.qos import profile
-from coterie_world.recording import RecordedFrame, RecordingWriter
+from coterie_world.recording import RecordedFrame
+from coterie_world.recording.mcap_writer import RecordingWriter
 from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -122,16 +123,16 @@ def test_an_answer_that_is_not_sure_enough_is_withheld(ros):
 
 
 def test_frames_that_an_answer_names_are_shown_to_who_asks(ros, tmp_path):
-    with RecordingWriter(tmp_path / "r") as writer:
+    with RecordingWriter(tmp_path / "r.mcap") as writer:
         for k in range(3):
-            frame, _ = view({"table": TABLE}, SIDES[k])
+            frame, _ = view({"table": TABLE}, SIDES[k], time=float(k))
             color = np.full((ROWS, COLS, 3), (40 * k, 200, 30), np.uint8)
-            writer.add(RecordedFrame(f"frame {k}", dataclasses.replace(frame, color=color)))
-    asker, shown = Asker(ros, recording=str(tmp_path / "r")), []
+            writer.add(RecordedFrame(f"{k:06d}", dataclasses.replace(frame, color=color)))
+    asker, shown = Asker(ros, recording=str(tmp_path / "r.mcap")), []
     asker.node.create_subscription(CompressedImage, SHOWN, shown.append, profile("messages"))
     out = asker.node.create_publisher(String, SHOW, profile("messages"))
     ros.wait_for_matched(out)
-    out.publish(String(data=Wanted(id="a1", frames=("frame 9", "frame 2")).model_dump_json()))
+    out.publish(String(data=Wanted(id="a1", frames=("000009", "000002")).model_dump_json()))
     ros.spin_until(lambda: shown, what="the frame")
     assert [shown_as(one) for one in shown] == [("a1", "frame", 1, "")]
     pixels = conversions.color_from_msg(shown[0])

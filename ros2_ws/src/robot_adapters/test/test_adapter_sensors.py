@@ -27,11 +27,11 @@ from coterie_core.detections import BoxDetection
 from coterie_core.embodiment import Camera
 from coterie_core.geometry import Pose
 from coterie_fixtures.nav2_base import Nav2Base
+from coterie_fixtures.packed_images import encode_color
 from coterie_msgs.action import Manipulate
 from coterie_msgs.msg import ImageDetections, Observation, SkillResult
 from coterie_ros import conversions
 from coterie_ros.qos import profile
-from coterie_world.recording.images import encode_color
 from robot_adapters.node import AdapterNode
 from tf2_msgs.msg import TFMessage
 

@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pytest
 
-from coterie_world.recording.images import encode_color, encode_depth
+from coterie_fixtures.packed_images import encode_color, encode_depth
 
 pytestmark = pytest.mark.ros
 pytest.importorskip("rclpy")

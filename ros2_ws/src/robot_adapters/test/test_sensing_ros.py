@@ -20,13 +20,13 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from coterie_core.geometry import Pose, yaw_to_quaternion
 from coterie_core.observation import Observation
+from coterie_fixtures.packed_images import encode_depth
 from coterie_fixtures.sensed_house import CAMERA, OPTICAL, SensedHouse
 from coterie_msgs.msg import ImageDetections, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions.detections import Detection2DArray, Detection3DArray, LabelInfo
 from coterie_ros.qos import profile
-from coterie_world.recording.images import encode_depth
 from coterie_world.scene import SceneGraph
 from habitat_bridge.simulator import FrameRequest
 from robot_adapters.relay import transform_of_pose

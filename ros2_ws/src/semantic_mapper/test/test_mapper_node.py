@@ -26,12 +26,12 @@ from visualization_msgs.msg import Marker, MarkerArray
 from coterie_core.detections import BoxDetection
 from coterie_core.embodiment import Camera
 from coterie_fixtures.drawn_scenes import COLS, FOCAL, MUG, ROWS, SIDES, TABLE, looking, view
+from coterie_fixtures.packed_images import encode_color, encode_depth
 from coterie_msgs.msg import ImageDetections, SemanticMap
 from coterie_msgs.srv import SaveMap
 from coterie_ros import conversions
 from coterie_ros.pictures import SHOW, SHOWN, Wanted, WantedThing, shown_as
 from coterie_ros.qos import profile
-from coterie_world.recording.images import encode_color, encode_depth
 from coterie_world.scene import Floor, Room, SceneGraph
 from semantic_mapper import camera_subscriber
 from semantic_mapper.node import MapperNode

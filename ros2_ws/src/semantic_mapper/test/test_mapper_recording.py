@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_world.recording import RecordedFrame, RecordingError, RecordingWriter, open_recording
+from coterie_world.recording import RecordedFrame, RecordingError, open_recording
+from coterie_world.recording.mcap_writer import RecordingWriter
 from coterie_world.scene import Floor, Room, SceneGraph, SceneObject
 from semantic_mapper.from_recording import MappingOptions, build_map, map_recording
 
@@ -121,10 +122,10 @@ def _far():
 
 
 def test_from_the_disk(tmp_path):
-    with RecordingWriter(tmp_path / "r", scene=rooms()) as writer:
+    with RecordingWriter(tmp_path / "r.mcap", scene=rooms()) as writer:
         for k in range(6):
             writer.add(Shown()[k])
-    a, b = map_recording(open_recording(tmp_path / "r")), map_recording(Shown(scene=rooms()))
+    a, b = map_recording(open_recording(tmp_path / "r.mcap")), map_recording(Shown(scene=rooms()))
     assert only(a).label.top == only(b).label.top and only(a).room == "room_1"
     np.testing.assert_allclose(only(a).box.center, only(b).box.center, atol=0.01)
 

@@ -34,8 +34,8 @@ def house(
 @app.command()
 def record(
     out: Annotated[
-        Path, typer.Option(help="Path of a new folder, or of a file that ends in .mcap.")
-    ] = Path("out/recording"),
+        Path, typer.Option(help="Path of a new MCAP file; one without that ending gets it.")
+    ] = Path("out/recording.mcap"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the generated house.")] = 0,
     world: Annotated[str, typer.Option(help="Kind of world: embedded or habitat.")] = "embedded",
     floors: Annotated[
@@ -67,7 +67,6 @@ def record(
     known_rooms: Annotated[
         bool, typer.Option(help="Record the house's rooms and floors, too.")
     ] = True,
-    jpeg: Annotated[bool, typer.Option(help="Store color images as JPEG.")] = False,
     live: Annotated[
         bool,
         typer.Option("--live", help="Record the whole run of a running team instead, as MCAP."),
@@ -98,6 +97,8 @@ def record(
     domain: TeamDomain = None,
 ) -> None:
     """Drive a robot through a generated house, or listen to a team; write down what happens."""
+    if out.suffix != ".mcap":
+        out = out.with_name(f"{out.name}.mcap")
     if live:
         from coterie_bringup.errors import CommandError
         from coterie_cli.record_live import Images, LiveOptions, record_running
@@ -125,7 +126,6 @@ def record(
         most=most,
         detections=detections,
         known_rooms=known_rooms,
-        jpeg=jpeg,
     )
     run(options)
 
@@ -193,8 +193,8 @@ def map_command(
     recording: Annotated[
         Path,
         typer.Argument(
-            help="Path of a recording: our folder, OpenEQA's, ScanNet's, an MCAP file or a "
-            "rosbag2 folder."
+            help="Path of a recording: an MCAP file, a rosbag2 folder, a folder of OpenEQA's or "
+            "ScanNet's."
         ),
     ],
     out: Annotated[

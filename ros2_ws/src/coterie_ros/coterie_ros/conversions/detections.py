@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from std_msgs.msg import Header
 
-from coterie_core.detections import BoxDetection, ImageDetection, mask_of, runs_of
+from coterie_core.detections import BoxDetection, ImageDetection, clipped, mask_of, runs_of
 from coterie_core.embedding import UNNAMED, Embedding
 from coterie_msgs.msg import ImageDetection as ImageDetectionMsg
 from coterie_msgs.msg import ImageDetections, LabelScore
@@ -88,7 +88,7 @@ def detections_to_msg(
     Raises:
         ValueError: Embeddings of two models.
     """
-    inside = (_clipped(one, size) for one in detections)
+    inside = (clipped(one, *size) for one in detections)
     models = sorted({one.embedding.model for one in detections if one.embedding is not None})
     if len(models) > 1:
         raise ValueError(f"embeddings of one image: expected one model, got {', '.join(models)}")
@@ -354,20 +354,6 @@ def _attributes(texts: Sequence[str], checks: Checks) -> dict[str, str]:
             raise checks.fail(f"attributes[{k}]", "name=value, each name once", text)
         attributes[name] = value
     return attributes
-
-
-def _clipped(one: ImageDetection, size: tuple[int, int]) -> ImageDetection | None:
-    """The part of a detection that lies in the image; None for no part."""
-    x, y, width, height = one.box
-    left, top = max(x, 0), max(y, 0)
-    right, bottom = min(x + width, size[0]), min(y + height, size[1])
-    if right <= left or bottom <= top:
-        return None
-    box = (left, top, right - left, bottom - top)
-    if box == one.box:
-        return one
-    mask = None if one.mask is None else one.mask[top - y : bottom - y, left - x : right - x]
-    return ImageDetection(box, one.scores, mask, one.embedding, one.attributes)
 
 
 def _upright(box: Any, checks: Checks) -> tuple[int, int, int, int]:

@@ -1,6 +1,5 @@
 """Recordings: what a robot saw, on disk."""
 
-from coterie_world.recording.folder import FolderRecording, RecordingWriter
 from coterie_world.recording.opening import open_recording, readable
 from coterie_world.recording.scans import ScanRecording
 from coterie_world.recording.types import (
@@ -11,11 +10,9 @@ from coterie_world.recording.types import (
 )
 
 __all__ = [
-    "FolderRecording",
     "RecordedFrame",
     "Recording",
     "RecordingError",
-    "RecordingWriter",
     "ScanRecording",
     "open_recording",
     "readable",

@@ -20,6 +20,7 @@ from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.files import LFS_REMEDY, is_lfs_pointer
 from coterie_core.transforms import TransformBuffer, TransformError
 from coterie_core.yaml_marks import read_yaml
+from coterie_world.recording.bag_files import Db3File, Found, McapFile, Where
 from coterie_world.recording.bag_images import (
     COLORS,
     DEPTHS,
@@ -29,9 +30,7 @@ from coterie_world.recording.bag_images import (
     detections_of,
 )
 from coterie_world.recording.bag_vision import boxes_2d, boxes_3d
-from coterie_world.recording.db3_file import Db3File
 from coterie_world.recording.images import resampled
-from coterie_world.recording.mcap_file import Found, McapFile, Where
 from coterie_world.recording.ros_types import (
     BOXES_2D,
     BOXES_3D,
@@ -42,8 +41,6 @@ from coterie_world.recording.ros_types import (
     TF,
     TYPES,
     decode,
-    head_of,
-    image_head,
 )
 from coterie_world.recording.types import RecordedFrame, RecordingError
 from coterie_world.scene import SceneError, SceneGraph, from_json
@@ -232,34 +229,30 @@ class BagRecording:
             topic.items.sort(key=lambda item: item.time)
 
     def _note(self, number: int, found: Found) -> None:
+        message = decode(found.type, found.data)
         if found.type == TF:
             tree = self._trees[found.topic.strip("/").rpartition("/")[0]]
             fixed = found.topic.endswith("tf_static")
-            for one in decode(TF, found.data).transforms:
+            for one in message.transforms:
                 p, q = one.transform.translation, one.transform.rotation
-                time = one.header.stamp.sec + one.header.stamp.nanosec * 1e-9
                 parent, child = one.header.frame_id, one.child_frame_id
                 spot, turn = (p.x, p.y, p.z), (q.x, q.y, q.z, q.w)
-                tree.add(parent, child, spot, turn, time, fixed=fixed)
+                tree.add(parent, child, spot, turn, _seconds(one), fixed=fixed)
             return
         if found.type == CAMERA_INFO:
             if found.topic not in self._infos:  # a camera's model does not change on its way
-                message = decode(CAMERA_INFO, found.data)
                 self._infos[found.topic] = camera_of(message, found.topic)
             return
-        encoding = ""
-        if found.type == IMAGE:
-            head, _, _, encoding = image_head(found.data)
-        else:
-            head = head_of(found.data)
-        topic = self._topics.get(found.topic)
-        if topic is None:
-            if found.type == COMPRESSED:
-                encoding = str(decode(COMPRESSED, found.data).format)
-            frame = head.frame.lstrip("/")
-            topic = _Topic(found.topic, found.type, frame, encoding)
-            self._topics[found.topic] = topic
-        topic.items.append(_Item(head.time, number, found.where))
+        if found.topic not in self._topics:
+            told = {IMAGE: "encoding", COMPRESSED: "format"}.get(found.type)
+            self._topics[found.topic] = _Topic(
+                found.topic,
+                found.type,
+                message.header.frame_id.lstrip("/"),
+                getattr(message, told) if told else "",
+            )
+        item = _Item(_seconds(message), number, found.where)
+        self._topics[found.topic].items.append(item)
 
     def _read_scene(self, data: bytes | None) -> None:
         if data is not None:
@@ -441,6 +434,11 @@ def _open(file: Path) -> McapFile | Db3File:
     if is_lfs_pointer(file):
         raise RecordingError(file, "a pointer of git-lfs and not the recording itself", LFS_REMEDY)
     return Db3File(file) if file.suffix == ".db3" else McapFile(file)
+
+
+def _seconds(message: Any) -> float:
+    stamp = message.header.stamp
+    return float(stamp.sec + stamp.nanosec * 1e-9)
 
 
 def _info_name(topic: str) -> str:

@@ -1,4 +1,4 @@
-"""Images of recordings: colour as PNG or JPEG, depth as 16-bit PNG, checked."""
+"""Images of recordings, checked: color as PNG or JPEG, depth as 16-bit PNG."""
 
 from __future__ import annotations
 
@@ -62,22 +62,6 @@ def raw_depth(data: bytes, source: str | Path) -> npt.NDArray[np.uint16]:
         return np.asarray(image).astype(np.uint16)
 
     return _decode(data, source, pixels)
-
-
-def encode_depth(depth: npt.NDArray[np.floating[Any]]) -> bytes:
-    """Return a depth image [m] as a 16-bit PNG [mm]; what is unknown or over 65 m becomes 0."""
-    with np.errstate(invalid="ignore"):
-        known = (depth > 0.0) & (depth < 65.535)
-        units = np.where(known, np.rint(depth * 1000.0), 0.0).astype(np.uint16)
-    return _encode(Image.fromarray(units), "PNG", compress_level=3)
-
-
-def encode_color(color: npt.NDArray[np.uint8], form: str) -> bytes:
-    """Return a colour image (rows, cols, 3) as "png" or "jpg"."""
-    image = Image.fromarray(np.ascontiguousarray(color))
-    if form == "png":
-        return _encode(image, "PNG", compress_level=3)
-    return _encode(image, "JPEG", quality=92)
 
 
 def whole(path: Path) -> bool:
@@ -168,9 +152,3 @@ def _decode(data: bytes, source: str | Path, pixels: Callable[[Any], npt.NDArray
         raise RecordingError(source, "neither a PNG nor a JPEG image", _COPY) from None
     except (OSError, SyntaxError, ValueError, MemoryError, Image.DecompressionBombError) as error:
         raise RecordingError(source, f"damaged or cut off ({error})", _COPY) from None
-
-
-def _encode(image: Any, form: str, **options: int) -> bytes:
-    out = io.BytesIO()
-    image.save(out, form, **options)
-    return out.getvalue()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ class McapLog:
             raise RecordingError(path, "exists already", "give another file") from None
         except OSError as error:
             raise RecordingError(path, error.strerror or "cannot be written") from None
-        self._writer = Writer(self._file, chunk_size=1 << 20)
+        self._writer = Writer(self._file, chunk_size=1 << 18)
         self._writer.start(profile="ros2")
 
     def add(
@@ -143,10 +144,8 @@ class McapLog:
                     self._writer.finish()  # type: ignore[no-untyped-call]
                     self._file.flush()
         finally:
-            try:
+            with suppress(OSError):  # what Python still held: it was told already
                 self._file.close()
-            except OSError:  # what Python still held: it was told already
-                pass
 
     def _open(
         self,
@@ -172,25 +171,17 @@ class McapLog:
         if time.monotonic() - self._flushed > FLUSH_EVERY:
             self.flush()
 
-    def _told(self) -> _Told:
-        return _Told(self)
-
-
-class _Told:
-    """Turns what a disk says into an error that names the file; from then on nothing is written."""
-
-    def __init__(self, log: McapLog) -> None:
-        self._log = log
-
-    def __enter__(self) -> None:
-        if self._log._broken:
-            raise RecordingError(self._log.path, "cannot be written any more")
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OSError):
-            self._log._broken = True
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Turn what a disk says into an error that names the file; write nothing from then on."""
+        if self._broken:
+            raise RecordingError(self.path, "cannot be written any more")
+        try:
+            yield
+        except OSError as error:
+            self._broken = True
             raise RecordingError(
-                self._log.path,
+                self.path,
                 error.strerror or "cannot be written",
                 "what was written before can be used; make room and record anew",
             ) from None

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from mcap_ros2.writer import Writer
+from scipy.spatial.transform import Rotation
 
-from coterie_core.detections import ImageDetection, RgbdFrame, runs_of
-from coterie_core.geometry import Quaternion
-from coterie_world.recording.ros_types import CAMERA_INFO, DETECTIONS, IMAGE, TF, definition
+from coterie_core.detections import ImageDetection, RgbdFrame, clipped, runs_of
+from coterie_world.recording.mcap_log import McapLog
+from coterie_world.recording.ros_types import CAMERA_INFO, DETECTIONS, IMAGE, TF, encode
 from coterie_world.recording.types import RecordedFrame, RecordingError
 from coterie_world.scene import SceneGraph, to_json
 
 
-class McapRecordingWriter:
+class RecordingWriter:
     """Writes frames as messages on /<robot>/<camera>/..., with /tf from map to the camera.
 
-    Captions and places have no message and are left out.
+    Names and places have no message and are left out.
 
     Args:
         path: The file; must not exist.
@@ -35,23 +34,12 @@ class McapRecordingWriter:
     def __init__(
         self, path: Path, *, camera: str = "head", scene: SceneGraph | None = None
     ) -> None:
-        self.path = path
         self.camera = camera
-        self._scene = scene
         self._count = 0
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("xb")
-        except FileExistsError:
-            raise RecordingError(path, "exists already", "give another file") from None
-        except OSError as error:
-            raise RecordingError(path, error.strerror or "cannot be written") from None
-        # Small chunks: less is lost where the writing is cut off.
-        self._writer = Writer(self._file, chunk_size=256 * 1024)
-        self._schemas = {
-            name: self._writer.register_msgdef(name, definition(name))
-            for name in (IMAGE, CAMERA_INFO, TF, DETECTIONS)
-        }
+        self._log = McapLog(path)
+        self._last: dict[str, float] = {}
+        if scene is not None:
+            self._log.attach("scene.json", "application/json", to_json(scene).encode())
 
     def __len__(self) -> int:
         """Return the number of frames written."""
@@ -61,86 +49,64 @@ class McapRecordingWriter:
         """Write a frame.
 
         Raises:
-            RecordingError: The disk is full.
+            RecordingError: It is not later than the robot's frame before, or the disk is full.
         """
         frame = recorded.frame
         robot = frame.robot or "robot"
+        if frame.time <= self._last.get(robot, -math.inf):
+            what = (
+                f"frame {recorded.name!r} of {robot!r} at {frame.time} s is not later than the last"
+            )
+            raise RecordingError(self._log.path, what, "give each frame a time of its own")
+        self._last[robot] = frame.time
         optical = f"{robot}/{self.camera}_optical_frame"
         nanos = round(frame.time * 1e9)
         base = f"/{robot}/{self.camera}"
-        head = {"stamp": _stamp(nanos), "frame_id": optical}
-        try:
-            self._send("/tf", TF, {"transforms": [_transform(frame, head, optical)]}, nanos)
-            for channel, pixels in (("depth", frame.depth), ("color", frame.color)):
-                if pixels is None:
-                    continue
+        stamp = {"sec": nanos // 10**9, "nanosec": nanos % 10**9}
+        head = {"stamp": stamp, "frame_id": optical}
+        self._send("/tf", TF, {"transforms": [_transform(frame, head, optical)]}, nanos)
+        for channel, pixels in (("depth", frame.depth), ("color", frame.color)):
+            if pixels is not None:
                 info = _info(frame, head, pixels.shape)
                 self._send(f"{base}/{channel}/camera_info", CAMERA_INFO, info, nanos)
-                image = _image(pixels, head)
-                self._send(f"{base}/{channel}/image_raw", IMAGE, image, nanos)
-            if recorded.detections is not None:
-                rows, cols = frame.depth.shape
-                named = (o.embedding.model for o in recorded.detections if o.embedding)
-                found = {
-                    "header": head,
-                    "embedding_model": next(named, ""),
-                    "detector": "",
-                    "image_width": cols,
-                    "image_height": rows,
-                    "detections": [
-                        _detection(one)
-                        for one in (_clipped(one, rows, cols) for one in recorded.detections)
-                        if one is not None
-                    ],
-                }
-                self._send(f"{base}/detections", DETECTIONS, found, nanos)
-        except OSError as error:
-            raise RecordingError(self.path, error.strerror or "cannot be written") from None
+                self._send(f"{base}/{channel}/image_raw", IMAGE, _image(pixels, head), nanos)
+        if recorded.detections is not None:
+            rows, cols = frame.depth.shape
+            named = (o.embedding.model for o in recorded.detections if o.embedding)
+            inside = (clipped(one, cols, rows) for one in recorded.detections)
+            found = {
+                "header": head,
+                "image_width": cols,
+                "image_height": rows,
+                "detections": [_detection(one) for one in inside if one is not None],
+                "embedding_model": next(named, ""),
+            }
+            self._send(f"{base}/detections", DETECTIONS, found, nanos)
         self._count += 1
 
     def close(self) -> None:
-        """Finish the file."""
-        if not self._file.closed:
-            if self._scene is not None:
-                # The library's writer of ROS messages has no attachments of its own.
-                data = to_json(self._scene).encode()
-                writer = self._writer._writer
-                writer.add_attachment(0, 0, "scene.json", "application/json", data)
-            self._writer.finish()  # type: ignore[no-untyped-call]
-            self._file.close()
+        """Finish the file.
 
-    def __enter__(self) -> McapRecordingWriter:
+        Raises:
+            RecordingError: The disk is full.
+        """
+        self._log.close()
+
+    def __enter__(self) -> RecordingWriter:
         """Return the writer."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Finish the file."""
         self.close()
 
     def _send(self, topic: str, kind: str, message: dict[str, Any], nanos: int) -> None:
-        self._writer.write_message(topic, self._schemas[kind], message, nanos, nanos)
-
-
-def quaternion_of(rotation: npt.NDArray[np.float64]) -> Quaternion:
-    """Return a rotation matrix (3, 3) as (x, y, z, w)."""
-    from scipy.spatial.transform import Rotation
-
-    x, y, z, w = (float(v) for v in Rotation.from_matrix(rotation).as_quat())
-    return (x, y, z, w)
-
-
-def _stamp(nanos: int) -> dict[str, int]:
-    return {"sec": nanos // 10**9, "nanosec": nanos % 10**9}
+        self._log.add(topic, kind, encode(kind, message), nanos)
 
 
 def _transform(frame: RgbdFrame, head: dict[str, Any], optical: str) -> dict[str, Any]:
     x, y, z = (float(v) for v in frame.camera_to_map[:3, 3])
-    q = quaternion_of(frame.camera_to_map[:3, :3])
+    q = Rotation.from_matrix(frame.camera_to_map[:3, :3]).as_quat().tolist()
     return {
         "header": {**head, "frame_id": "map"},
         "child_frame_id": optical,
@@ -177,17 +143,6 @@ def _image(pixels: npt.NDArray[Any], head: dict[str, Any]) -> dict[str, Any]:
         "step": pixels.nbytes // max(pixels.shape[0], 1),
         "data": little.tobytes(),
     }
-
-
-def _clipped(one: ImageDetection, rows: int, cols: int) -> ImageDetection | None:
-    """The part of a detection that lies in the image, as the message wants it."""
-    u, v, width, height = one.box
-    left, top = max(u, 0), max(v, 0)
-    right, bottom = min(u + width, cols), min(v + height, rows)
-    if right <= left or bottom <= top:
-        return None
-    mask = None if one.mask is None else one.mask[top - v : bottom - v, left - u : right - u]
-    return replace(one, box=(left, top, right - left, bottom - top), mask=mask)
 
 
 def _detection(one: ImageDetection) -> dict[str, Any]:

@@ -1,17 +1,16 @@
-"""The ROS messages that recordings are made of: definitions, and reading them without ROS."""
+"""The ROS messages that recordings are made of, read and written by rosbags without ROS."""
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from mcap.records import Schema
-from mcap.well_known import MessageEncoding, SchemaEncoding
-from mcap_ros2.decoder import DecoderFactory
+import numpy as np
+from rosbags.interfaces import Nodetype
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from rosbags.typesys.store import Typestore
 
 IMAGE = "sensor_msgs/msg/Image"
 COMPRESSED = "sensor_msgs/msg/CompressedImage"
@@ -20,86 +19,55 @@ TF = "tf2_msgs/msg/TFMessage"
 DETECTIONS = "coterie_msgs/msg/ImageDetections"
 BOXES_2D = "vision_msgs/msg/Detection2DArray"
 BOXES_3D = "vision_msgs/msg/Detection3DArray"
+TYPES = (IMAGE, COMPRESSED, CAMERA_INFO, TF, DETECTIONS, BOXES_2D, BOXES_3D)
+"""Names of the types that are read."""
 
-_LINE = "=" * 80
-_HEADER = "builtin_interfaces/Time stamp\nstring frame_id"
-_PARTS = {
-    "std_msgs/Header": _HEADER,
-    "builtin_interfaces/Time": "int32 sec\nuint32 nanosec",
-    "sensor_msgs/RegionOfInterest": (
-        "uint32 x_offset\nuint32 y_offset\nuint32 height\nuint32 width\nbool do_rectify"
-    ),
-    "geometry_msgs/Vector3": "float64 x\nfloat64 y\nfloat64 z",
-    "geometry_msgs/Quaternion": "float64 x\nfloat64 y\nfloat64 z\nfloat64 w",
-    "geometry_msgs/Transform": (
-        "geometry_msgs/Vector3 translation\ngeometry_msgs/Quaternion rotation"
-    ),
-    "geometry_msgs/TransformStamped": (
-        "std_msgs/Header header\nstring child_frame_id\ngeometry_msgs/Transform transform"
-    ),
-    "geometry_msgs/Point": "float64 x\nfloat64 y\nfloat64 z",
-    "geometry_msgs/Pose": ("geometry_msgs/Point position\ngeometry_msgs/Quaternion orientation"),
-    "geometry_msgs/PoseWithCovariance": "geometry_msgs/Pose pose\nfloat64[36] covariance",
-    # vision_msgs 4, that of Humble, Jazzy and later.
-    "vision_msgs/ObjectHypothesis": "string class_id\nfloat64 score",
-    "vision_msgs/ObjectHypothesisWithPose": (
-        "vision_msgs/ObjectHypothesis hypothesis\ngeometry_msgs/PoseWithCovariance pose"
-    ),
-    "vision_msgs/Point2D": "float64 x\nfloat64 y",
-    "vision_msgs/Pose2D": "vision_msgs/Point2D position\nfloat64 theta",
-    "vision_msgs/BoundingBox2D": "vision_msgs/Pose2D center\nfloat64 size_x\nfloat64 size_y",
-    "vision_msgs/BoundingBox3D": "geometry_msgs/Pose center\ngeometry_msgs/Vector3 size",
-    "vision_msgs/Detection2D": (
-        "std_msgs/Header header\nvision_msgs/ObjectHypothesisWithPose[] results\n"
-        "vision_msgs/BoundingBox2D bbox\nstring id"
-    ),
-    "vision_msgs/Detection3D": (
-        "std_msgs/Header header\nvision_msgs/ObjectHypothesisWithPose[] results\n"
-        "vision_msgs/BoundingBox3D bbox\nstring id"
-    ),
-    "coterie_msgs/LabelScore": "string label\nfloat32 score",
-    "coterie_msgs/ImageDetection": (
-        "uint32 x\nuint32 y\nuint32 width\nuint32 height\ncoterie_msgs/LabelScore[] scores\n"
+EARLIER = "coterie_msgs/msg/EarlierImageDetections"
+"""Detections of recordings of earlier versions, which do not name the network."""
+_FOUND = (
+    "std_msgs/Header header\nstring detector\nuint32 image_width\nuint32 image_height\n"
+    "ImageDetection[] detections\n"
+)
+_MORE = {
+    "coterie_msgs/msg/LabelScore": "string label\nfloat32 score",
+    "coterie_msgs/msg/ImageDetection": (
+        "uint32 x\nuint32 y\nuint32 width\nuint32 height\nLabelScore[] scores\n"
         "uint32[] mask\nfloat32[] embedding\nstring[] attributes"
     ),
+    DETECTIONS: f"{_FOUND}string embedding_model",
+    EARLIER: _FOUND,
+    # vision_msgs 4, that of Humble, Jazzy and later.
+    "vision_msgs/msg/ObjectHypothesis": "string class_id\nfloat64 score",
+    "vision_msgs/msg/ObjectHypothesisWithPose": (
+        "ObjectHypothesis hypothesis\ngeometry_msgs/PoseWithCovariance pose"
+    ),
+    "vision_msgs/msg/Point2D": "float64 x\nfloat64 y",
+    "vision_msgs/msg/Pose2D": "Point2D position\nfloat64 theta",
+    "vision_msgs/msg/BoundingBox2D": "Pose2D center\nfloat64 size_x\nfloat64 size_y",
+    "vision_msgs/msg/BoundingBox3D": "geometry_msgs/Pose center\ngeometry_msgs/Vector3 size",
+    **{
+        f"vision_msgs/msg/Detection{n}D": (
+            "std_msgs/Header header\nObjectHypothesisWithPose[] results\n"
+            f"BoundingBox{n}D bbox\nstring id"
+        )
+        for n in (2, 3)
+    },
+    BOXES_2D: "std_msgs/Header header\nDetection2D[] detections",
+    BOXES_3D: "std_msgs/Header header\nDetection3D[] detections",
 }
-_WHOLE = {
-    IMAGE: (
-        "std_msgs/Header header\nuint32 height\nuint32 width\nstring encoding\n"
-        "uint8 is_bigendian\nuint32 step\nuint8[] data"
-    ),
-    COMPRESSED: "std_msgs/Header header\nstring format\nuint8[] data",
-    CAMERA_INFO: (
-        "std_msgs/Header header\nuint32 height\nuint32 width\nstring distortion_model\n"
-        "float64[] d\nfloat64[9] k\nfloat64[9] r\nfloat64[12] p\nuint32 binning_x\n"
-        "uint32 binning_y\nsensor_msgs/RegionOfInterest roi"
-    ),
-    TF: "geometry_msgs/TransformStamped[] transforms",
-    DETECTIONS: (
-        "std_msgs/Header header\nstring detector\nuint32 image_width\nuint32 image_height\n"
-        "coterie_msgs/ImageDetection[] detections\nstring embedding_model"
-    ),
-    BOXES_2D: "std_msgs/Header header\nvision_msgs/Detection2D[] detections",
-    BOXES_3D: "std_msgs/Header header\nvision_msgs/Detection3D[] detections",
-}
-_ADDED = {DETECTIONS: "\nstring embedding_model"}
-"""Last field of a message that recordings of earlier versions lack."""
-TYPES = tuple(_WHOLE)
-"""Names of the types that are read."""
+
+
+@cache
+def _store() -> Typestore:
+    store = get_typestore(Stores.ROS2_JAZZY)
+    store.register({k: v for n, t in _MORE.items() for k, v in get_types_from_msg(t, n).items()})
+    return store
 
 
 @cache
 def definition(name: str) -> str:
     """Return a type's definition with those of its parts, as MCAP files hold them."""
-    text, todo, done = _WHOLE[name], [_WHOLE[name]], set[str]()
-    while todo:
-        for line in todo.pop().splitlines():
-            part = line.split()[0].split("[")[0]
-            if part in _PARTS and part not in done:
-                done.add(part)
-                todo.append(_PARTS[part])
-                text += f"\n{_LINE}\nMSG: {part}\n{_PARTS[part]}"
-    return text
+    return str(_store().generate_msgdef(name, ros_version=2)[0])
 
 
 def decode(name: str, data: bytes) -> Any:
@@ -111,57 +79,31 @@ def decode(name: str, data: bytes) -> Any:
         ValueError: The data are damaged.
     """
     try:
-        return _decoder(name, definition(name))(data)
-    except Exception as error:  # the decoder raises all kinds for damaged data
-        if name in _ADDED:
+        return _store().deserialize_cdr(data, name)
+    except Exception as error:  # damaged data raise all kinds
+        if name == DETECTIONS:
             with suppress(Exception):
-                return _decoder(name, definition(name).replace(_ADDED[name], "", 1))(data)
+                return _store().deserialize_cdr(data, EARLIER)
         raise ValueError(f"no {name}: {str(error)[:100]}") from None
 
 
-@cache
-def _decoder(name: str, text: str) -> Callable[[bytes], Any]:
-    schema = Schema(1, text.encode(), SchemaEncoding.ROS2, name)
-    found = DecoderFactory().decoder_for(MessageEncoding.CDR, schema)
-    assert found is not None  # the factory knows CDR
-    return found
+def encode(name: str, fields: Mapping[str, Any]) -> bytes:
+    """Encode a message (CDR); fields that are not given are zero or empty."""
+    return bytes(_store().serialize_cdr(_built((Nodetype.NAME, name), fields), name))
 
 
-@dataclass(frozen=True, slots=True)
-class Stamped:
-    """The head of a message: its stamp [s] and frame, and the bytes' order with the next offset."""
-
-    time: float
-    frame: str
-    order: str
-    offset: int
-
-
-def head_of(data: bytes) -> Stamped:
-    """Read the std_msgs/Header that a message (CDR) begins with, and no more of it.
-
-    Raises:
-        ValueError: There is none.
-    """
-    try:
-        order = "<" if data[1] & 1 else ">"
-        seconds, nanos, length = struct.unpack_from(f"{order}iII", data, 4)
-        if not 1 <= length <= 1000 or 16 + length > len(data):
-            raise ValueError("a header whose frame_id does not fit the message")
-        frame = bytes(data[16 : 15 + length]).decode()
-    except (IndexError, struct.error, UnicodeDecodeError):
-        raise ValueError("no std_msgs/Header") from None
-    return Stamped(seconds + nanos * 1e-9, frame, order, 16 + length)
-
-
-def image_head(data: bytes) -> tuple[Stamped, int, int, str]:
-    """Read header, height, width [px] and encoding of a sensor_msgs/Image; see `head_of`."""
-    head = head_of(data)
-    # Positions count from the end of the four bytes before the message.
-    at = 4 + (head.offset - 4 + 3) // 4 * 4
-    try:
-        height, width, length = struct.unpack_from(f"{head.order}III", data, at)
-        encoding = bytes(data[at + 12 : at + 11 + min(length, 100)]).decode()
-    except (struct.error, UnicodeDecodeError):
-        raise ValueError("no sensor_msgs/Image") from None
-    return head, height, width, encoding
+def _built(kind: Any, value: Any) -> Any:
+    """A value of a field as rosbags wants it, from plain data."""
+    node, of = kind
+    if node == Nodetype.BASE:
+        return value if value is not None else "" if of[0] == "string" else 0
+    if node == Nodetype.NAME:
+        parts = _store().fielddefs[of][1]
+        return _store().types[of](*(_built(part, (value or {}).get(name)) for name, part in parts))
+    (inner, named), size = of
+    if inner == Nodetype.BASE and named[0] != "string":
+        kind = np.dtype(named[0])
+        if isinstance(value, bytes):
+            return np.frombuffer(value, kind)
+        return np.array(value if value is not None else [0] * size, kind)
+    return [_built((inner, named), one) for one in value or ()]

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from coterie_core.detections import RgbdFrame
 from coterie_core.frames import ZUP_TO_YUP
-from coterie_world.recording.folder import is_rigid
 from coterie_world.recording.images import (
     MILLIMETRES,
     check_camera,
@@ -217,9 +216,18 @@ def _square(camera: Intrinsics, shape: tuple[int, ...]) -> Intrinsics:
 
 def _matrix(path: Path) -> npt.NDArray[np.float64]:
     pose = _numbers(path, (16,)).reshape(4, 4)
-    if not is_rigid(pose):
+    if not _is_rigid(pose):
         raise RecordingError(path, "no pose", "leave the frame out")
     return pose
+
+
+def _is_rigid(pose: npt.NDArray[np.float64]) -> bool:
+    """Whether a matrix (4, 4) turns and moves only; a hundredth off is taken for rounding."""
+    if not np.isfinite(pose).all() or np.abs(pose[:3, 3]).max() > 1e5:
+        return False
+    rotation = pose[:3, :3]
+    straight = np.abs(rotation @ rotation.T - np.eye(3)).max() < 0.01
+    return bool(straight and np.linalg.det(rotation) > 0.0 and np.allclose(pose[3], (0, 0, 0, 1)))
 
 
 def _numbers(path: Path, counts: tuple[int, ...]) -> npt.NDArray[np.float64]:

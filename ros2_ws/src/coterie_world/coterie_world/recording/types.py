@@ -16,13 +16,12 @@ class RecordedFrame:
     """One frame of a recording.
 
     `name` is unique in the recording. `detections` is None where no detector looked, empty where
-    one found nothing. `caption` and `place` are "" where unknown.
+    one found nothing. `place` is "" where unknown.
     """
 
     name: str
     frame: RgbdFrame
     detections: tuple[ImageDetection, ...] | None = None
-    caption: str = ""
     place: str = ""
 
 
