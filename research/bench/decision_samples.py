@@ -231,8 +231,7 @@ def _emos(seed: int) -> list[Sample]:
     from coterie_core.tasks import Obstacle, Proposal, Reflection
     from coterie_world.team_map import TeamMap
     from emos_planner.leader.leader import Leader
-    from emos_planner.robot.agent import RobotAgent
-    from emos_planner.robot.limits import AgentLimits
+    from emos_planner.robot.agent import AgentLimits, RobotAgent
     from emos_planner.team import LocalChannel, run_team
     from habitat_bridge.prior import prior_map
     from research.bench.emos.episodes import world_of

@@ -18,8 +18,8 @@ from coterie_world.team_map import TeamMap
 from emos_planner.counting import CountingDecider
 from emos_planner.leader.ablation import without_numbers
 from emos_planner.leader.briefing import body_text
+from emos_planner.leader.leader import deal
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.round_robin import deal
 from emos_planner.robot.agent import RobotAgent
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
@@ -161,7 +161,7 @@ def test_an_ablation_takes_away_just_what_it_names():
     assert bare.mobility.kind == resume.mobility.kind
     assert bool(bare.manipulation.arms[0].gripper) is bool(resume.manipulation.arms[0].gripper)
     assert len(bare.manipulation.arms) == len(resume.manipulation.arms)
-    options = LeaderOptions(numbers=False)
+    options = LeaderOptions(use_resume_numbers=False)
     text = body_text(bare, options)
     assert not re.search(r"\d\.\d", text), text
     flyer = body_text(resume_of_kind("m100_indoor"), LeaderOptions())

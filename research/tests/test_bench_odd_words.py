@@ -95,7 +95,7 @@ def told_of_task(words: str) -> str:
     if not settled.go_on:
         return settled.judgement.line
     try:
-        return "; ".join(understand(words, HOME, ("ann",)).board.notes)
+        return "; ".join(understand(words, HOME, ("ann",)).graph.notes)
     except NotUnderstood as error:
         return str(error)
 
@@ -134,4 +134,4 @@ def test_odd_word_is_named(told_of, sentence: str, word: str) -> None:
 )
 def test_number_is_understood(words: str) -> None:
     understanding = understand(words, HOME, ("ann",))
-    assert not any("cannot tell" in note for note in understanding.board.notes)
+    assert not any("cannot tell" in note for note in understanding.graph.notes)

@@ -64,7 +64,9 @@ class Graph:
         )
         common = {"robots": list(TEAM), "state_directory": str(tmp_path)}
         self.leader = ros.add(
-            LeaderNode("leader", context=ros.context, parameters={**common, "silence": 10.0})
+            LeaderNode(
+                "leader", context=ros.context, parameters={**common, "heartbeat_timeout": 10.0}
+            )
         )
         self.robots = {
             name: ros.add(

@@ -40,7 +40,9 @@ class Team:
             "state_directory": str(folder),
         }
         self.leader = ros.add(
-            LeaderNode("leader", context=ros.context, parameters={**common, "silence": 10.0})
+            LeaderNode(
+                "leader", context=ros.context, parameters={**common, "heartbeat_timeout": 10.0}
+            )
         )
         workers = [
             ros.add(

@@ -47,7 +47,9 @@ class Team:
         self.ros = ros
         self.rig = LabRig(ros, _PATIENT + _OTHER, pace=3.0, camera_rate=1.0)
         common = {"robots": list(NAMES), "use_sim_time": True}
-        leader = LeaderNode("leader", context=ros.context, parameters={**common, "silence": 30.0})
+        leader = LeaderNode(
+            "leader", context=ros.context, parameters={**common, "heartbeat_timeout": 30.0}
+        )
         self.workers = {
             name: RobotNode("robot", namespace=f"/{name}", context=ros.context, parameters=common)
             for name in NAMES

@@ -99,7 +99,7 @@ class Judges:
             meant = understand(case.words, known, ROBOTS)
         except NotUnderstood:
             return True, 0.0
-        ids = [id_ for want in meant.wants for id_ in want.given if id_ in known.objects]
+        ids = [id_ for want in meant.wants for id_ in want.assigned if id_ in known.objects]
         sure = min((known.objects[id_].confidence or 1.0 for id_ in ids), default=0.5)
         return False, sure
 

@@ -95,10 +95,10 @@ def _says_none(leader: Leader) -> bool:
     """Whether the leader says that all was looked over and none of the things is there."""
     understood = leader.progress.meant
     return bool(understood.wants) and all(
-        not want.given
-        and not want.met
+        not want.assigned
+        and not want.satisfied
         and want.rooms
-        and understood.board.book.is_enough(want.label, want.rooms)
+        and understood.graph.book.is_enough(want.label, want.rooms)
         for want in understood.wants
     )
 
@@ -136,7 +136,7 @@ def _left(leader: Leader) -> float:
     """Return the expected number of things that the leader believes unseen."""
     understood = leader.progress.meant
     return sum(
-        understood.board.book.left(want.label, want.rooms)
+        understood.graph.book.left(want.label, want.rooms)
         for want in understood.wants
         if want.rooms
     )

@@ -165,7 +165,7 @@ def _looked_over(case: Case, rooms: list[str], tools: Toolbox) -> bool:
     for robot in tools.robots:
         cover = Coverage(robot, label, owners=set(case.source))
         cover.hear(book.looked(label))
-        parts = opened.parts_of(robot, None)
+        parts = opened.components_of(robot, None)
         for room in rooms:
             # Best look first, until so little is left that more looks would change nothing.
             little = min(book.enough / (4 * len(rooms)), 0.5 * LOOKED_OVER * belief.whole(room))

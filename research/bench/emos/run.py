@@ -22,8 +22,7 @@ from emos_planner.leader.ablation import believed
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.understand import from_goals
-from emos_planner.robot.agent import RobotAgent
-from emos_planner.robot.limits import AgentLimits
+from emos_planner.robot.agent import AgentLimits, RobotAgent
 from emos_planner.team import LocalChannel, run_team
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import NoiseLevel
@@ -60,7 +59,7 @@ _OPTIONS: Mapping[str, LeaderOptions] = {
     # As in the paper nothing is given anew once it is carried out: what was agreed on counts.
     "emos": LeaderOptions(reassign_limit=0),
     "emos_reassign": LeaderOptions(),
-    "no_numbers": LeaderOptions(numbers=False, reassign_limit=0),
+    "no_numbers": LeaderOptions(use_resume_numbers=False, reassign_limit=0),
     "no_resume": LeaderOptions(resume=False, reassign_limit=0),
     "dealt": LeaderOptions(discussion=False, reassign_limit=0),
     # Every robot is handed the words alone, and does what it believes to be its to do.
@@ -187,7 +186,9 @@ async def run_episode(
                 believed(resume, options),
                 deciders[name],
                 TeamMap(scene, name),
-                limits=AgentLimits(form=form, numbers=options.numbers, resume=options.resume),
+                limits=AgentLimits(
+                    form=form, numbers=options.use_resume_numbers, resume=options.resume
+                ),
             )
             for name, resume in resumes.items()
         }

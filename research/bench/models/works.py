@@ -19,7 +19,8 @@ from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS
 from mele_explorer import Answerer, ExplorerRun, QuestionBank, run_exploration
-from object_planner.workflows import Method, Options, Roles, plan_objects
+from object_planner.settings import Method
+from object_planner.workflows import Options, Roles, plan_objects
 from openeqa_agent.judge import judge
 from research.bench.decision_samples import decision_samples
 from research.bench.emos.episodes import Episode, Family, make_episode

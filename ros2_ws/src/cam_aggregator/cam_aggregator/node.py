@@ -18,8 +18,7 @@ from cam_aggregator.collector import Collector, OpenQuestion
 from cam_aggregator.debate import Debate, LastWords
 from cam_aggregator.labels import Labels, few_labels
 from cam_aggregator.moved import after_moves
-from cam_aggregator.parameters import AGGREGATOR_PARAMETERS
-from cam_aggregator.registry import accepted_options, make_aggregator
+from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
 from cam_aggregator.store import ModelFileError, load_model, save_model
 from coterie_core.questions import Answer, FinalAnswer, Question
 from coterie_core.waiting import in_time
@@ -36,9 +35,65 @@ from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.conversions.judgement import judgement_to_msg
 from coterie_ros.main import ProcessOptions, run_nodes
-from coterie_ros.model import node_decider
-from coterie_ros.parameters import Parameters
+from coterie_ros.model import MODEL_PARAMETER, node_decider
+from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
+
+AGGREGATOR_PARAMETERS = (
+    ParameterSpec(
+        "method",
+        "majority_vote",
+        "Aggregator that makes the team's answer from the robots' answers; a class of your own is "
+        f"module:Class, else one of: {', '.join(aggregator_names())}.",
+    ),
+    ParameterSpec(
+        "robots", [], "Names of the robots whose answers are waited for; empty is refused."
+    ),
+    ParameterSpec(
+        "deadline",
+        10.0,
+        "Time to wait for the robots' answers to a question that sets no time of its own.",
+        "s",
+        minimum=0.05,
+        maximum=3600.0,
+    ),
+    ParameterSpec(
+        "model_directory", "", "Folder of the trained aggregators; empty: none are kept."
+    ),
+    ParameterSpec(
+        "house",
+        "",
+        "Name of the house that a trained aggregator belongs to; empty: a house without a name.",
+    ),
+    ParameterSpec(
+        "labels_needed",
+        0,
+        "Labels from which a method must have learned for abstain_below to hold what it promises; "
+        "0: any number will do.",
+        minimum=0,
+    ),
+    ParameterSpec(
+        "abstain_below",
+        0.0,
+        "Confidence below which the team abstains from an answer; 0: it never does.",
+        minimum=0.0,
+        maximum=1.0,
+    ),
+    ParameterSpec(
+        "turn_timeout", 30.0, "Time to wait for a robot's turn in a debate.", "s", minimum=0.1
+    ),
+    ParameterSpec(
+        "open_timeout",
+        600.0,
+        "Time to wait for the answer to an open question.",
+        "s",
+        minimum=0.1,
+        maximum=3600.0,
+    ),
+    ParameterSpec("explore", True, "A robot may go and look for the answer to an open question."),
+    ParameterSpec("seed", 0, "Seed of the learned aggregators."),
+    MODEL_PARAMETER,
+)
 
 TICK = 0.05
 """How often deadlines are looked at [s]."""

@@ -237,6 +237,10 @@ class Operator(AgentNode):
         response = await self._train.call(Trigger.Request(), timeout=timeout, attempts=2)
         return bool(response.success), str(response.message)
 
+    def abilities(self) -> dict[str, bool]:
+        """Return whether the team can be asked, and searched; for the executor's thread."""
+        return {"ask": self._ask.there or self._ask_open.there, "find": self._query.there}
+
     async def ask(
         self,
         question: Question,

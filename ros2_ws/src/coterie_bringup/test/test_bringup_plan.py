@@ -427,7 +427,7 @@ world: {kind: embedded, seed: 5}
 robots:
   - {name: rover, embodiment: wheels, role: worker}
   - {name: drone, embodiment: air, role: worker}
-leader: {silence: 4.0, prior_map: rooms}
+leader: {heartbeat_timeout: 4.0, prior_map: rooms}
 """
 
 
@@ -436,14 +436,16 @@ def test_a_team_that_does_tasks_has_a_leader_and_no_aggregator(tmp_path: Path) -
     assert list(specs) == ["bridge", "leader", "robot.rover", "robot.drone"]
     assert specs["bridge"].parameters["bridge"]["prior_map"] == "rooms"
     leader = specs["leader"].parameters["leader"]
-    assert leader["robots"] == ["rover", "drone"] and leader["silence"] == 4.0
+    assert leader["robots"] == ["rover", "drone"] and leader["heartbeat_timeout"] == 4.0
+    before = parse_team(WORKERS.replace("heartbeat_timeout", "silence"))
+    assert before == parse_team(WORKERS), "the last version's name is still taken"
     assert specs["robot.rover"].parameters["rover/robot"]["robots"] == ["rover", "drone"]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("leader: {silence: 4.0, prior_map: rooms}\n", "", "there is no leader"),
+        ("leader: {heartbeat_timeout: 4.0, prior_map: rooms}\n", "", "there is no leader"),
         (", role: worker", "", "a leader needs robots with role: worker"),
         ("embodiment: air", "embodiment: air, urdf: x.urdf", "exclude each other"),
         ("embodiment: air", "overrides: x.yaml", "overrides belong to a urdf"),

@@ -36,7 +36,7 @@ from object_planner.embedding import (
     most_alike,
     read_picture,
 )
-from object_planner.ground import Mode
+from object_planner.settings import Mode
 from object_planner.workflows import METHODS, Answer, Options, Roles
 from semantic_mapper.files import load_map
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from coterie_bringup.rundir import RunState
-from coterie_cli import pending_stops
-from coterie_cli.pending_stops import command, pending, telling
+from coterie_cli import up
 from coterie_cli.stop import Addressee, _keep, _take_back
+from coterie_cli.up import command, pending, telling
 from coterie_safety.stop import keep_stop, latch_file
 
 
@@ -56,7 +56,7 @@ async def test_it_is_told_until_it_is_heard(
     heard = tmp_path / "heard"
     tries = tmp_path / "tries"
     script = f"echo x >> {tries}; test -e {heard}"
-    monkeypatch.setattr(pending_stops, "command", lambda *a: ("sh", "-c", script))
+    monkeypatch.setattr(up, "command", lambda *a: ("sh", "-c", script))
     file = latch_file(tmp_path, "rover")
     keep_stop(file, "anna", "")
     async with telling(state(tmp_path)):
@@ -71,7 +71,7 @@ async def test_it_is_told_until_it_is_heard(
 async def test_a_release_ends_an_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = tmp_path / "begun"
     slow = f"echo $$ > {begun}.new; mv {begun}.new {begun}; exec sleep 250"
-    monkeypatch.setattr(pending_stops, "command", lambda *a: ("sh", "-c", slow))
+    monkeypatch.setattr(up, "command", lambda *a: ("sh", "-c", slow))
     file = latch_file(tmp_path, "rover")
     keep_stop(file, "anna", "")
     async with telling(state(tmp_path)):

@@ -14,8 +14,8 @@ pytest.importorskip("nav2_msgs")
 from geometry_msgs.msg import Twist
 from rosgraph_msgs.msg import Clock
 
-from coterie_cli.robot.definitions import installed_hashes
 from coterie_cli.robot.finding import worst
+from coterie_cli.robot.probe import installed_hashes
 from coterie_fixtures.checked_robot import bad, found, the, with_settings
 
 pytestmark = pytest.mark.ros

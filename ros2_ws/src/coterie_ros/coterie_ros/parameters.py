@@ -56,6 +56,7 @@ class ParameterSpec:
         choices: All values allowed (strings only); empty for any.
         read_only: Whether it is fixed once the node runs.
         json: The string holds JSON (read it with `Parameters.json`); checked when it is declared.
+        alias: Name that it had in the last version, still taken; "": none.
     """
 
     name: str
@@ -67,6 +68,7 @@ class ParameterSpec:
     choices: tuple[str, ...] = ()
     read_only: bool = True
     json: bool = False
+    alias: str = ""
 
     @property
     def kind(self) -> str:
@@ -164,8 +166,15 @@ def _spec(leaf: Leaf) -> ParameterSpec:
         unit,
         choices=get_args(kind) if get_origin(kind) is Literal else (),
         json=leaf.json,
+        alias=_old_name(leaf),
         **limits,
     )
+
+
+def _old_name(leaf: Leaf) -> str:
+    names: Sequence[Any] = getattr(leaf.field.validation_alias, "choices", ())
+    section = leaf.name[: leaf.name.rfind(".") + 1]
+    return f"{section}{names[1]}" if len(names) > 1 else ""
 
 
 class Parameters(Mapping[str, Any]):
@@ -206,6 +215,13 @@ def declare(node: Node, specs: Sequence[ParameterSpec]) -> Parameters:
         ParameterError: Unknown name (with the nearest), wrong type, out of range, no choice.
     """
     given: dict[str, Parameter] = dict(node._parameter_overrides)
+    for spec in specs:
+        if spec.alias in given and spec.name not in given:
+            given[spec.name] = given.pop(spec.alias)
+            node.get_logger().warning(
+                f"parameter {spec.alias!r} is called {spec.name!r} now; the next version does not "
+                "know the old name"
+            )
     known = {spec.name for spec in specs}
     foreign = _meant_for_others(node)
     for name in given:

@@ -35,7 +35,7 @@ class Tunable(AgentNode):
         ParameterSpec("names", (), "Whose."),
         ParameterSpec("weights", (1.0,), "How much."),
         ParameterSpec("profile", "", "What.", json=True),
-        ParameterSpec("house", "", "Where."),
+        ParameterSpec("house", "", "Where.", alias="home"),
     )
 
 
@@ -91,6 +91,12 @@ def test_given_values_come_in_the_declared_type(ros):
     assert values.json("profile") == {"kind": "rules"}
     # `-p house:=17` is read as a number; the name of a house is a text all the same.
     assert values["house"] == "17"
+
+
+def test_a_parameter_is_also_taken_by_the_name_that_it_had(ros):
+    assert make(ros, home="seven").parameters["house"] == "seven"
+    with pytest.raises(ParameterError, match="has no parameter 'home'"):
+        make(ros, home="seven", house="eight")
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ async def run_team(
     for robot in list(agents):
         run.look(robot)
     agreement = await leader.discuss(task, words, run.starts(), goals=goals)
-    leader.progress.heartbeats.expect(agents, leader.clock())
+    leader.progress.heartbeats.start_heartbeat(agents, leader.clock())
     run.publish()
     steps = 0
     while steps < max_steps and not leader.progress.finished:
@@ -300,7 +300,7 @@ class _Run:
         for robot in self.agents:
             self.leader.progress.heartbeats.heard(robot, self.world.time)
         changes = [c for r in robots for c in self.leader.update(self.agents[r].report())]
-        changes += self.leader.look_after()
+        changes += self.leader.check_heartbeats()
         for change in changes:
             self.note(change.robot, change.text)
         if self.leader.must_replan:

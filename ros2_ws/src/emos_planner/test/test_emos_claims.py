@@ -99,7 +99,7 @@ async def test_searches_go_on_below_what_is_enough_for_a_claim(make) -> None:
     leader = make()
     await leader.discuss("t", "bring all mugs to the counter", starts(leader))
     searches = [one for one in leader.assignment if one.kind == "search"]
-    book = leader.progress.meant.board.book
+    book = leader.progress.meant.graph.book
     assert 0.0 < sum(one.enough for one in searches) <= 0.5 * book.enough
 
 
@@ -302,13 +302,13 @@ async def test_the_reason_for_robots_that_were_not_asked_is_true(make) -> None:
 
 async def test_a_robot_that_fell_silent_may_come_back_before_it_is_given_up(make) -> None:
     clock = Clock()
-    leader = make(house=small_house(), clock=clock, silence=5.0, revive=30.0)
+    leader = make(house=small_house(), clock=clock, heartbeat_timeout=5.0, rejoin_grace=30.0)
     await leader.discuss("t", "bring mug-2 to the bed", starts(leader))
-    leader.progress.heartbeats.expect(leader.resumes, 0.0)
+    leader.progress.heartbeats.start_heartbeat(leader.resumes, 0.0)
     clock.now = 6.0
     for robot in ("rover", "drone"):
         leader.progress.heartbeats.heard(robot, clock.now)
-    leader.look_after()
+    leader.check_heartbeats()
     await leader.replan({robot: STARTS[robot] for robot in ("rover", "drone")})
     assert not leader.progress.finished, "only walker climbs stairs, and may return"
     clock.now = 20.0
@@ -328,11 +328,11 @@ async def test_what_others_saw_before_it_was_taken_is_no_second_thing(make) -> N
         stale = mine.model_copy(update={"position": (x, 3.5, 0.8)})
         leader.update(RobotReport(robot="walker", task="t", found=(stale,)))
     (want,) = leader.progress.meant.wants
-    assert set(want.given) == {"m1"}
+    assert set(want.assigned) == {"m1"}
     another = mine.model_copy(update={"sightings": 8})
     leader.update(RobotReport(robot="walker", task="t", found=(another,)))
     await leader.replan(starts(leader))
-    assert len(want.given) == 2, "looks since then show that there was another mug beside it"
+    assert len(want.assigned) == 2, "looks since then show that there was another mug beside it"
 
 
 async def test_what_was_doubted_and_is_seen_again_counts(make) -> None:
@@ -377,7 +377,7 @@ async def test_a_leader_that_is_started_again_knows_what_was_taken_from_where(
     await carry_out(leader, kinds=("detect", "pick", "place"))
     other = started_again(leader, make, tmp_path)
     other.update(RobotReport(robot="walker", task="t", found=(mine,)))
-    assert set(other.progress.meant.wants[0].given) == {"m1"}
+    assert set(other.progress.meant.wants[0].assigned) == {"m1"}
     assert mugs(other) == ["m1"]
 
 
@@ -465,12 +465,12 @@ async def test_things_on_found_furniture_are_not_taken_for_more(make) -> None:
     await leader.replan(starts(leader))
     await carry_out(leader, kinds=("detect", "pick", "place"))
     (want,) = leader.progress.meant.wants
-    assert len(want.given) == 1
+    assert len(want.assigned) == 1
     there = MUG.model_copy(update={"id": "seen", "position": (10.3, 3.1, 0.8), "sightings": 4})
     leader.update(RobotReport(robot="walker", task="t", found=(there,)))
     await leader.replan(starts(leader))
-    assert len(want.given) == 1, "it is the mug that was brought there"
-    place = leader.scene.objects[next(iter(want.given))]
+    assert len(want.assigned) == 1, "it is the mug that was brought there"
+    place = leader.scene.objects[next(iter(want.assigned))]
     assert place.box.bottom > 0.6, "on top of the table, which stands on the floor"
 
 
@@ -573,7 +573,7 @@ async def test_closer_looks_elsewhere_make_up_for_what_nobody_can_see(make) -> N
     """A room that a robot left because little enough was unseen is looked at further."""
     leader = make(robots=("rover",))
     await leader.discuss("t", "check whether there are mugs downstairs", starts(leader))
-    book, want = leader.progress.meant.board.book, leader.progress.meant.wants[0]
+    book, want = leader.progress.meant.graph.book, leader.progress.meant.wants[0]
     rooms = want.rooms
     assert set(rooms) == {"kitchen", "hall", "living"}
     whole = {room: book.belief("mug").whole(room) for room in rooms}
@@ -604,7 +604,7 @@ async def test_who_asks_for_one_is_not_told_none_before_the_rest_was_searched(
     """Little enough is left for a claim about all; that one was asked for says that there is."""
     leader = make()
     await leader.discuss("t", words, starts(leader))
-    book, want = leader.progress.meant.board.book, leader.progress.meant.wants[0]
+    book, want = leader.progress.meant.graph.book, leader.progress.meant.wants[0]
     whole = sum(book.belief("mug").whole(room) for room in want.rooms)
     searches = [o for o in leader.assignment if o.kind == "search"]
     look(leader, "rover", want.rooms, missed=0.8 * book.enough / whole)

@@ -158,7 +158,7 @@ async def test_a_thing_in_a_hand_stays_there(make) -> None:
 
 
 async def test_who_is_stopped_silent_or_away_is_not_given_work(make) -> None:
-    leader, _ = await make(silence=5.0)
+    leader, _ = await make(heartbeat_timeout=5.0)
     leader.take_stop("walker", True)
     there = {r: at for r, at in STARTS.items() if r != "walker"}
     wish = Wish("pick-2", "walker")

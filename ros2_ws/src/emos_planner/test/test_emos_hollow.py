@@ -14,7 +14,7 @@ from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thi
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_world.scene import LabelBelief, SceneObject
 from coterie_world.surfaces import hollow_bottom
-from emos_planner.geometry.things import Meant, surfaces_of
+from emos_planner.geometry.things import ResolvedObject, surfaces_of
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.geometry.viewpoints import CLEAR_SHARE, eyes_toward
 from emos_planner.leader.leader import Leader, rules_decider
@@ -97,18 +97,18 @@ def test_what_goes_beyond_the_image_is_not_in_view(rows, farther) -> None:
     house.add_object(high)
     eye = Camera(width=640, height=rows, hfov=math.radians(60), mount_height=1.0, pitch=0.0)
     body = Resume.of_embodiment(Embodiment(name="tall", radius=0.2, cameras=(eye,)))
-    sight = Toolbox(house, {"tall": body}).view("tall", Meant("wardrobe", box, high), None)
+    sight = Toolbox(house, {"tall": body}).view("tall", ResolvedObject("wardrobe", box, high), None)
     assert sight.feasible and sight.share > CLEAR_SHARE
     assert (sight.distance > 2.0) is farther
 
 
 def test_what_is_let_go_over_a_tub_comes_to_lie_in_it() -> None:
     tub = SceneObject("tub-1", LabelBelief.of("bathtub"), TUB, kind="fixture")
-    (surface,) = surfaces_of(Meant("bathtub", TUB, tub), None)
+    (surface,) = surfaces_of(ResolvedObject("bathtub", TUB, tub), None)
     assert surface.box.center[2] == pytest.approx(TUB.top)
     assert surface.rest.center[2] == pytest.approx(TUB.top - 0.45)
     desk = SceneObject("d", LabelBelief.of("desk"), Box((0, 0, 0.4), (1.2, 0.6, 0.8)))
-    (top,) = surfaces_of(Meant("desk", desk.box, desk), None)
+    (top,) = surfaces_of(ResolvedObject("desk", desk.box, desk), None)
     assert top.rest == top.box
 
 

@@ -385,15 +385,15 @@ async def test_what_fails_everywhere_ends_the_task_with_the_reasons(tools) -> No
 
 async def test_a_robot_that_falls_silent_is_dead_and_its_work_goes_on(tools) -> None:
     clock = Clock()
-    leader, _ = make(tools, clock=clock, silence=5.0)
+    leader, _ = make(tools, clock=clock, heartbeat_timeout=5.0)
     await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
-    leader.progress.heartbeats.expect(STARTS, clock())
+    leader.progress.heartbeats.start_heartbeat(STARTS, clock())
     picker = next(o.robot for o in leader.assignment if o.kind == "pick")
     clock.now = 6.0
     for robot in STARTS:
         if robot != picker:
             leader.update(RobotReport(robot=robot, task="t"))
-    changes = leader.look_after()
+    changes = leader.check_heartbeats()
     assert [c.robot for c in changes] == [picker] and "silent" in changes[0].text
     await leader.replan(STARTS)
     assert all(o.robot not in ("", picker) for o in leader.assignment)
@@ -403,18 +403,18 @@ async def test_a_robot_that_falls_silent_is_dead_and_its_work_goes_on(tools) -> 
 
 async def test_a_dead_robot_with_the_thing_in_its_hand_gets_time_then_it_is_said(tools) -> None:
     clock = Clock()
-    leader, _ = make(tools, clock=clock, silence=5.0, revive=10.0)
+    leader, _ = make(tools, clock=clock, heartbeat_timeout=5.0, rejoin_grace=10.0)
     await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
-    leader.progress.heartbeats.expect(STARTS, clock())
+    leader.progress.heartbeats.start_heartbeat(STARTS, clock())
     for one in leader.assignment:
         if one.kind in ("detect", "pick"):
             say(leader, one.robot, DONE, one.id)
     holder = next(o.robot for o in leader.assignment if o.kind == "place")
     clock.now = 6.0
-    leader.look_after()
+    leader.check_heartbeats()
     assert not leader.must_replan and not leader.progress.finished
     clock.now = 20.0
-    leader.look_after()
+    leader.check_heartbeats()
     alive = {r: at for r, at in STARTS.items() if r != holder}
     for robot in alive:
         leader.update(RobotReport(robot=robot, task="t"))
@@ -497,14 +497,14 @@ async def test_a_restart_changes_nothing_of_order_looks_and_places(tools, tmp_pa
     leader.update(RobotReport(robot="rover", task="t", looked=looked))
     want = leader.progress.meant.wants[0]
     want.elsewhere["mug-9"] = "shelf-1 instead of table"
-    leader.progress.meant.board.never["search-1", "rover"] = "it has searched kitchen already"
+    leader.progress.meant.graph.never["search-1", "rover"] = "it has searched kitchen already"
     save_state(leader.state(), leader.scene, tmp_path / "leader.json")
 
     other, _ = make(tools)
     other.restore(load_state(tmp_path / "leader.json"))
     assert other.state() == leader.state()
     assert other.state().looked == {"rover": looked} and other.state().wants[0].elsewhere
-    assert other.progress.meant.board.never == leader.progress.meant.board.never
+    assert other.progress.meant.graph.never == leader.progress.meant.graph.never
 
 
 NO_STATE = (
@@ -589,7 +589,10 @@ async def test_ablations_leave_less_to_go_by(tools) -> None:
     assert all(r.mobility.climbs_stairs for r in leader.resumes.values())
     assert all(r.manipulation.arms for r in leader.resumes.values())
     leader = Leader(
-        rules_decider(), small_house(), small_team(), options=LeaderOptions(numbers=False)
+        rules_decider(),
+        small_house(),
+        small_team(),
+        options=LeaderOptions(use_resume_numbers=False),
     )
     assert not leader.resumes["rover"].mobility.climbs_stairs
     arms = {

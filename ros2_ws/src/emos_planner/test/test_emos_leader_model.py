@@ -27,8 +27,7 @@ from emos_planner.leader.ablation import believed
 from emos_planner.leader.briefing import body_text, brief_body, resume_text
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.robot.agent import RobotAgent
-from emos_planner.robot.limits import AgentLimits
+from emos_planner.robot.agent import AgentLimits, RobotAgent
 from emos_planner.team import LocalChannel
 
 WORDS = "Bring two mugs to the kitchen counter"
@@ -318,7 +317,7 @@ def test_prompts_tell_a_models_summary_and_without_numbers_its_words(format) -> 
     told = "It rolls on wheels and sees from 1.30 m, so that a low shelf is hidden from it."
     resume = small_team()["rover"].model_copy(update={"summary": told})
     whole = LeaderOptions(resume_format=format)
-    bare = LeaderOptions(resume_format=format, numbers=False)
+    bare = LeaderOptions(resume_format=format, use_resume_numbers=False)
     limits = AgentLimits(form=format), AgentLimits(form=format, numbers=False)
     assert told in body_text(resume, whole) and told in limits[0].body_text(resume)
     believes = believed(resume, bare)

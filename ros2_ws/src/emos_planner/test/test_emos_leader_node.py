@@ -40,10 +40,10 @@ from coterie_ros.conversions.tasks import (  # noqa: E402
 )
 from coterie_ros.qos import profile  # noqa: E402
 from coterie_world.scene import SceneGraph  # noqa: E402
-from emos_planner.leader.changes import Change  # noqa: E402
 from emos_planner.leader.channel import TICK  # noqa: E402
 from emos_planner.leader.leader import Leader  # noqa: E402
 from emos_planner.leader.node import LeaderNode  # noqa: E402
+from emos_planner.leader.progress import Change  # noqa: E402
 
 DONE, PENDING, RUNNING = SubTaskState.DONE, SubTaskState.PENDING, SubTaskState.RUNNING
 ABORTED, CANCELED, SUCCEEDED = 6, 5, 4
@@ -260,7 +260,7 @@ def test_a_person_hands_a_sub_task_over(ros, start, tmp_path) -> None:
 
 
 def test_a_silent_robot_is_left_out_and_a_dead_one_is_replaced(ros, start) -> None:
-    start(reflect_timeout=3.0, silence=4.0)
+    start(reflect_timeout=3.0, heartbeat_timeout=4.0)
     person = Person(ros)
     words = "bring mug-1 to the kitchen counter"
     for hand in person.robots.values():
@@ -278,7 +278,7 @@ def test_a_silent_robot_is_left_out_and_a_dead_one_is_replaced(ros, start) -> No
 
 
 def test_a_stopped_robot_is_replaced_and_with_all_stopped_the_task_waits(ros, start) -> None:
-    start(revive=1.0)
+    start(rejoin_grace=1.0)
     person = Person(ros)
     for hand in person.robots.values():
         hand.lazy = True

@@ -36,7 +36,7 @@ from emos_planner.lookups import Lookups
 from emos_planner.map_view import SAID, map_view, ranks
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.robot.choose import ChoiceState, ChooseSkill, Option
-from emos_planner.robot.messages import HelpMessage
+from emos_planner.robot.helping import HelpMessage
 from emos_planner.robot.reflect import ReflectOnShare, ShareState
 from emos_planner.robot.share_facts import share_facts
 from emos_planner.team import LocalChannel

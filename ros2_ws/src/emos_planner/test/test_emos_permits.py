@@ -17,7 +17,7 @@ from coterie_safety.permits import Permits, RobotPermits
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from coterie_world.team_map import TeamMap
 from emos_planner.leader.outcome import outcome_of
-from emos_planner.leader.permits import no_better
+from emos_planner.leader.progress import no_better
 from emos_planner.robot.agent import RobotAgent
 
 MUG = Thing(label="mug", id="mug-1", position=(10.2, 3.5, 0.8), room="living")

@@ -33,7 +33,7 @@ from coterie_world.team_map import TeamMap
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.transcript import reflection_text
 from emos_planner.robot.agent import RobotAgent
-from emos_planner.robot.messages import HelpMessage
+from emos_planner.robot.helping import HelpMessage
 
 DONE, FAILED, PENDING, RUNNING = (
     SubTaskState.DONE,
@@ -1160,8 +1160,7 @@ async def test_code_of_a_model_is_run_and_the_tool_wins():
     from coterie_llm import Decider, ModelProfile, build_model
     from coterie_llm.testing.endpoint import Endpoint
     from coterie_world.team_map import TeamMap
-    from emos_planner.robot.agent import RobotAgent
-    from emos_planner.robot.limits import AgentLimits
+    from emos_planner.robot.agent import AgentLimits, RobotAgent
 
     def reply(request):
         words = json.dumps(request["messages"])

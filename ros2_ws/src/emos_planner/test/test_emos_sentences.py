@@ -18,7 +18,7 @@ from coterie_fixtures.two_floor_home import small_house
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.phrases import Phrase
 from coterie_requests.understanding.vocabulary import Vocabulary
-from emos_planner.leader.commands import Wish, parse_task
+from emos_planner.leader.commands import Command, parse_task
 
 DATA = Path(__file__).parent / "data"
 ROBOTS = ("rover", "walker", "drone")
@@ -53,7 +53,7 @@ def short(phrase: Phrase) -> str:
     return text + "".join(f" @{m.relation} {name(m.phrase)}" for m in phrase.places)
 
 
-def told(wishes: tuple[Wish, ...]) -> str:
+def told(wishes: tuple[Command, ...]) -> str:
     text = ""
     for k, wish in enumerate(wishes):
         text += "" if not k else " -> " if wish.then else "; "

@@ -74,7 +74,7 @@ async def test_what_is_not_known_is_found_first(team) -> None:
 
 
 async def test_a_robot_that_dies_is_replaced(team) -> None:
-    world, leader, agents = team(silence=5.0, revive=5.0)
+    world, leader, agents = team(heartbeat_timeout=5.0, rejoin_grace=5.0)
     killed = []
 
     def kill(step: int) -> None:

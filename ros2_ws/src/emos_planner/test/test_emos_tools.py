@@ -27,8 +27,8 @@ from coterie_world.scene import (
 )
 from emos_planner.geometry.bodies import UnknownRobot
 from emos_planner.geometry.floorplan import Driven
-from emos_planner.geometry.path_cost import TO_TRY
-from emos_planner.geometry.things import Meant, surfaces_of
+from emos_planner.geometry.path_cost import UNCERTAIN_PATH_PENALTY_S
+from emos_planner.geometry.things import ResolvedObject, surfaces_of
 from emos_planner.geometry.toolbox import Toolbox
 
 EYE = Camera(name="eye", mount_height=1.2, pitch=0.3, hfov=1.4)
@@ -309,7 +309,7 @@ def test_what_furniture_that_was_seen_only_closes_is_tried_and_comes_last():
     phantom.box = box(3.5, 2.0, 2.2, 0.8, 3.9, 0.2)  # above the robot's head: nothing is closed
     free = Toolbox(scene, resumes).estimate("wheels", task("go_to", "vase-8"), START)
     assert free.feasible and "trying" not in free.reason
-    assert answer.time == pytest.approx(free.time + TO_TRY, abs=15.0)
+    assert answer.time == pytest.approx(free.time + UNCERTAIN_PATH_PENALTY_S, abs=15.0)
     phantom.box, phantom.last_seen = box(3.5, 2.0, 0.0, 0.8, 3.9, 0.9), None
     shut = Toolbox(scene, resumes).estimate("wheels", task("go_to", "vase-8"), START)
     assert shut.obstacle is Obstacle.NO_PATH and "no way" in shut.reason
@@ -327,7 +327,9 @@ def test_what_seen_furniture_surrounds_is_gone_near_to_and_comes_last():
     answer = tools.estimate("wheels", task("pick", "mug-1"), START)
     assert answer.feasible and "trying tells" in answer.reason, answer.reason
     plain = Toolbox(house(), resumes).estimate("wheels", task("pick", "mug-1"), START)
-    assert "trying" not in plain.reason and answer.time > plain.time + TO_TRY / 2.0
+    assert (
+        "trying" not in plain.reason and answer.time > plain.time + UNCERTAIN_PATH_PENALTY_S / 2.0
+    )
     again = tools.with_scene(scene, resumes).estimate("wheels", task("pick", "mug-1"), START)
     assert again == answer
     wide.last_seen = None  # on a map that somebody made there is no floor there
@@ -655,8 +657,10 @@ def test_of_what_is_known_as_a_box_edges_arms_and_backs_are_no_surface(
 ):
     box = Box((1.0, 2.0, height / 2.0), (0.9, 0.8, height))
     thing = SceneObject("t", LabelBelief.of(label), box, kind="furniture")
-    (found,) = surfaces_of(Meant(label, box, thing), None)
+    (found,) = surfaces_of(ResolvedObject(label, box, thing), None)
     assert found.box.center == pytest.approx((1.0, 2.0, surface))
     assert found.box.size == pytest.approx((*size, 0.0))
-    (large,) = surfaces_of(Meant(label, box, thing), Box((0.0, 0.0, 0.0), (0.85, 0.3, 0.1)))
+    (large,) = surfaces_of(
+        ResolvedObject(label, box, thing), Box((0.0, 0.0, 0.0), (0.85, 0.3, 0.1))
+    )
     assert large.box.size == pytest.approx((0.9, 0.8, 0.0)), "else there is no room for it"

@@ -197,7 +197,7 @@ def test_known_things_are_detected_picked_and_placed(house) -> None:
 def test_what_is_there_already_is_not_moved(house) -> None:
     meant = understand("bring the keys to the kitchen counter", house)
     assert kinds(meant) == ["detect"], "it is looked at before it counts"
-    assert set(meant.wants[0].given) == {"keys-1"}
+    assert set(meant.wants[0].assigned) == {"keys-1"}
 
 
 def test_containers_are_opened_first(house) -> None:
@@ -242,9 +242,9 @@ def test_a_search_grows_into_work_once_things_are_found() -> None:
     assert meant.grow() == []
     found = small_house().objects["mug-2"]
     scene.add_object(found)
-    meant.board.seen.add("mug-2")
+    meant.graph.seen.add("mug-2")
     new = meant.grow()
-    assert [meant.board.sub_tasks[id].kind for id in new] == ["pick", "place"]
+    assert [meant.graph.sub_tasks[id].kind for id in new] == ["pick", "place"]
     assert meant.grow() == [] and len(meant.sub_tasks) == before + 2
 
 
@@ -278,9 +278,9 @@ def test_a_room_that_is_not_there_is_named(house) -> None:
 def test_things_nobody_knows_are_searched_by_their_name(house) -> None:
     meant = understand("find the gizmo", house)
     assert {one.object.label for one in meant.sub_tasks} == {"gizmo"}
-    assert any("nobody knows" in note for note in meant.board.notes)
+    assert any("nobody knows" in note for note in meant.graph.notes)
     meant = understand("find the shiny mug", house)
-    assert any("shiny" in note for note in meant.board.notes)
+    assert any("shiny" in note for note in meant.graph.notes)
 
 
 def test_a_label_is_no_order(house) -> None:
@@ -308,7 +308,7 @@ def test_goals_become_the_same_sub_tasks(house) -> None:
         ("rover", "drone"),
     )
     assert sorted(kinds(meant)) == ["detect", "go_to", "go_to", "pick", "place"]
-    only = {meant.board.sub_tasks[id].kind: robot for id, robot in meant.board.only.items()}
+    only = {meant.graph.sub_tasks[id].kind: robot for id, robot in meant.graph.only.items()}
     assert only == {"detect": "drone", "go_to": "rover"}
 
 
@@ -426,20 +426,20 @@ def test_what_was_said_to_come_later_waits(house) -> None:
 def test_what_is_found_later_is_waited_for_too() -> None:
     scene = small_house(items=False)
     meant = understand("Put the keys in the fridge, then close it", scene)
-    closing = next(id for id, one in meant.board.sub_tasks.items() if one.kind == "close")
+    closing = next(id for id, one in meant.graph.sub_tasks.items() if one.kind == "close")
     scene.add_object(small_house().objects["keys-1"])
     scene.objects["keys-1"].support = "table-1"
-    meant.board.seen.add("keys-1")
+    meant.graph.seen.add("keys-1")
     meant.grow()
     place = next(one for one in meant.sub_tasks if one.kind == "place")
-    assert place.id in meant.board.sub_tasks[closing].depends_on
+    assert place.id in meant.graph.sub_tasks[closing].depends_on
 
 
 def test_what_was_taken_for_the_thing_meant_is_told(house) -> None:
     meant = understand("bring the mug to the bed", house)
-    assert any("2 fit 'the mug'" in note for note in meant.board.notes)
+    assert any("2 fit 'the mug'" in note for note in meant.graph.notes)
     meant = understand("bring the shiny mug to the bed for the guests before dinner", house)
-    told = " ".join(meant.board.notes)
+    told = " ".join(meant.graph.notes)
     assert "shiny" in told and "for the guests" in told and "before dinner" in told
 
 
@@ -560,8 +560,8 @@ def test_a_word_that_no_robot_can_tell_makes_a_task_done_in_part(house):
     ):
         task = understand(text, copy.deepcopy(house))
         for want in task.wants:
-            want.met, want.need = {"bottle-1"}, 1
-        outcome = outcome_of(task.wants, (), {}, task.board.book)
+            want.satisfied, want.need = {"bottle-1"}, 1
+        outcome = outcome_of(task.wants, (), {}, task.graph.book)
         assert (outcome.state, outcome.success) == (state, state is TaskState.DONE), text
         assert ("'warm', no robot can tell" in outcome.message) is (state is TaskState.PARTIAL)
 
@@ -574,7 +574,7 @@ def test_none_in_a_place_is_not_none_at_all(house):
     scene.add_object(plate)
     task = understand("Find a plate in the sink", scene)
     for want in task.wants:
-        want.given.clear()
-        want.met.clear()
-    message = outcome_of(task.wants, (), {}, task.board.book).message
+        want.assigned.clear()
+        want.satisfied.clear()
+    message = outcome_of(task.wants, (), {}, task.graph.book).message
     assert "No plate in the sink was found, but plate-9" in message

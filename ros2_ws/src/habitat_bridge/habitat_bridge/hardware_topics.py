@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from geometry_msgs.msg import PoseStamped, TransformStamped, Twist
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import JointState, LaserScan
 
-from coterie_core.geometry import Pose
+from coterie_core.geometry import Pose, Vec2
 from coterie_core.urdf.errors import UrdfError
 from coterie_core.urdf.tree import Link, Tree, tree_of
 from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions import Checks, ConversionError
 from coterie_ros.safe_publisher import SafePublisher
-from habitat_bridge.embedded.driving import Velocity
-from habitat_bridge.embedded.hardware import Hardware
+from habitat_bridge.embedded.body import Velocity
 from habitat_bridge.embedded.laser import laser_of
+from habitat_bridge.embedded.world import Hardware
 from habitat_bridge.links import BASE, posed_links, values_at_rest
 from habitat_bridge.simulator import RobotState
 from tf2_msgs.msg import TFMessage
-
-if TYPE_CHECKING:
-    from habitat_bridge.node import BridgeNode
 
 _SCAN_PERIOD = 0.2  # [s]
 _SLOW_PERIOD = 0.1  # [s]
@@ -36,17 +34,27 @@ class HardwareTopics:
     drives from outside has none of them.
 
     Args:
-        node: The bridge.
+        node: Publishes and listens.
         hardware: The drivers of the world's robots.
         robot: The robot's name.
         urdf: Its description.
         start: Where its odometry frame is, map frame.
+        in_world: Has something done in the world's thread.
+        go: Sends the robot of a name to a spot (x, y) [m] of its floor, facing a yaw [rad].
     """
 
     def __init__(
-        self, node: BridgeNode, hardware: Hardware, robot: str, urdf: str, start: Pose
+        self,
+        node: AgentNode,
+        hardware: Hardware,
+        robot: str,
+        urdf: str,
+        start: Pose,
+        *,
+        in_world: Callable[[Callable[[], object]], object],
+        go: Callable[[str, Vec2, float], object],
     ) -> None:
-        self._node = node
+        self._node, self._in_world, self._go = node, in_world, go
         self._hardware = hardware
         self._robot = robot
         self._start = start
@@ -168,7 +176,7 @@ class HardwareTopics:
     def _velocity(self, message: Twist) -> None:
         linear = message.linear
         velocity = Velocity(float(linear.x), float(linear.y), float(message.angular.z))
-        self._node.in_world(lambda: self._hardware.drive(self._robot, velocity))
+        self._in_world(lambda: self._hardware.drive(self._robot, velocity))
 
     def _goal_pose(self, message: PoseStamped) -> None:
         topic = f"{self._robot}/goal_pose"
@@ -181,4 +189,4 @@ class HardwareTopics:
             self._node.problem(f"goal dropped: {error}")
             return
         x, y, _ = pose.position
-        self._node.go(self._robot, (x, y), pose.yaw)
+        self._go(self._robot, (x, y), pose.yaw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from geometry_msgs.msg import TransformStamped
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Bool
 
+from coterie_core.detections import ImageDetection
 from coterie_core.geometry import Pose, Vec2
 from coterie_core.observation import Observation
 from coterie_core.skills import NavigateTo as NavigateSkill
@@ -27,23 +28,23 @@ from coterie_ros.fencing import FenceTeller
 from coterie_ros.main import run_nodes
 from coterie_ros.parameters import Parameters
 from coterie_ros.permitting import permit_gates, serve_permits
-from coterie_ros.robot_publishers import FramePublisher, RobotPublishers
+from coterie_ros.robot_publishers import CHANNELS, CameraPublishers, FramePublisher, RobotPublishers
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import STOP, StopServer
 from coterie_safety.guard import Guard
-from habitat_bridge.camera_feed import CameraFeed
 from habitat_bridge.clock_file import ClockFile
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import world_of
 from habitat_bridge.goal_scheduler import Goal, GoalScheduler, Step
 from habitat_bridge.hardware_topics import HardwareTopics
+from habitat_bridge.image_detector import detector_of
 from habitat_bridge.links import known_links
 from habitat_bridge.lockstep_barrier import LockstepBarrier
 from habitat_bridge.parameters import BRIDGE_PARAMETERS
 from habitat_bridge.prior import prior_map
 from habitat_bridge.roster import RobotSpec, read_roster
 from habitat_bridge.sim_thread import SimThread
-from habitat_bridge.simulator import RobotState, Simulator, WorldError
+from habitat_bridge.simulator import Frame, FrameRequest, RobotState, Simulator, WorldError
 from habitat_bridge.urdf import urdf_of
 from habitat_bridge.world_file import WorldFile
 
@@ -55,6 +56,66 @@ _REPEAT_PERIOD = 2.0
 _GRAPH_PERIOD = 0.5
 _REMIND_PERIOD = 1.0
 _NOWHERE = Pose((0.0, 0.0, 0.0))
+
+
+class CameraFeed:
+    """Makes what cameras publish; for the world's thread.
+
+    Args:
+        world: The world.
+        ports: The robots' publishers.
+        rate: How often images are made [Hz of simulated time].
+    """
+
+    def __init__(
+        self, world: Simulator, ports: Callable[[], Collection[RobotPublishers]], rate: float
+    ) -> None:
+        self._world, self._ports, self._rate = world, ports, rate
+        self._detector = detector_of(world) if world.capabilities.pixels else None
+        self._detected: dict[CameraPublishers, tuple[float, int, list[ImageDetection]]] = {}
+        self._due = 0.0
+
+    def wanted(self, stamp: float) -> bool:
+        """Whether images are due at a time [s], and somebody wants some."""
+        if stamp < self._due:
+            return False
+        cameras = (camera for port in self._ports() for camera in port.cameras)
+        return any(c.wanted or c.detections_wanted or c.infos_wanted for c in cameras)
+
+    def render(self, stamp: float) -> None:
+        """Make the images that somebody listens to, of all robots in one batch."""
+        self._due = stamp + 1.0 / self._rate - 1e-9
+        cameras: list[CameraPublishers] = []
+        requests: list[FrameRequest] = []
+        for port in self._ports():
+            for camera in port.cameras:
+                camera.publish_infos(stamp)
+                wanted = set(camera.wanted)
+                if camera.detections_wanted and self._detector is not None:
+                    wanted |= {"depth", "semantic"}
+                if wanted:
+                    channels = tuple(channel for channel in CHANNELS if channel in wanted)
+                    requests.append(FrameRequest(port.robot, camera.camera.name, channels))
+                    cameras.append(camera)
+        if not requests:
+            return
+        for camera, frame in zip(cameras, self._world.render(requests), strict=True):
+            images = {c: getattr(frame, c) for c in CHANNELS if getattr(frame, c) is not None}
+            camera.publish(frame.time, images, frame.labels)
+            self._detect(camera, frame)
+
+    def _detect(self, camera: CameraPublishers, frame: Frame) -> None:
+        """Publish what the detector finds; of one moment it finds the same, however often."""
+        listeners = camera.detections_wanted
+        if not listeners or self._detector is None:
+            return
+        if frame.semantic is None or frame.depth is None:
+            return  # the first listener came while the images were drawn: the next ones have all
+        last = self._detected.get(camera)
+        if last is None or last[:2] != (frame.time, listeners):
+            found = self._detector.detect(frame, number=round(1e3 * frame.time))
+            last = self._detected[camera] = (frame.time, listeners, found)
+        camera.publish_detections(frame.time, last[2], "simulated")
 
 
 class BridgeNode(AgentNode):
@@ -158,7 +219,13 @@ class BridgeNode(AgentNode):
             self.subscribe(Bool, f"{robot}/takes_part", "latched", partial(self._hear, robot))
             if isinstance(world, EmbeddedWorld):
                 self._hardware[robot] = HardwareTopics(
-                    self, world.hardware, robot, urdf, world.state(robot).pose
+                    self,
+                    world.hardware,
+                    robot,
+                    urdf,
+                    world.state(robot).pose,
+                    in_world=self.in_world,
+                    go=self.go,
                 )
         if parameters["prior_map"] != "nothing":
             known = prior_map(truth, parameters["prior_map"])

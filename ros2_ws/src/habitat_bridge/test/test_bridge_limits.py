@@ -11,7 +11,7 @@ from coterie_core.geometry import Pose
 from coterie_core.skills import NavigateTo, Outcome, SkillResult, Wait
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_safety.guard import Guard, Limits, RobotLimits
-from habitat_bridge.embedded.driving import Velocity
+from habitat_bridge.embedded.body import Velocity
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.goal_scheduler import Goal, GoalScheduler
 from habitat_bridge.lockstep_barrier import LockstepBarrier

@@ -16,8 +16,7 @@ from coterie_world.scene import Floor, Room, SceneGraph
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.habitat.backend import Timeouts
 from habitat_bridge.habitat.dataset import SceneDataset
-from habitat_bridge.habitat.dataset_world import open_scene, settle_floors
-from habitat_bridge.habitat.progress import PERIOD, Progress
+from habitat_bridge.habitat.dataset_world import PERIOD, Progress, open_scene, settle_floors
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import FrameRequest, WorldError
 
@@ -113,7 +112,7 @@ def test_what_takes_long_says_so_and_at_what_it_is(caplog: pytest.LogCaptureFixt
             if "scene 'x': it opens" in record.getMessage():
                 heard.set()
 
-    logger, listener = logging.getLogger("habitat_bridge.habitat.progress"), Listener()
+    logger, listener = logging.getLogger("habitat_bridge.habitat.dataset_world"), Listener()
     logger.addHandler(listener)
     try:
         with Progress("scene 'x'", period=0.01) as steps:

@@ -7,7 +7,7 @@ from shapely import Polygon
 from coterie_core.geometry import Box
 from coterie_world.free_space.partition import RegionSettings
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
-from habitat_bridge.habitat.complete import with_regions
+from habitat_bridge.habitat.dataset_world import with_regions
 from habitat_bridge.habitat.description import SceneDescription
 from habitat_bridge.habitat.navgrid import rasterise
 from habitat_bridge.habitat.regions import (

@@ -12,7 +12,7 @@ from coterie_core.geometry import Pose, relative
 from coterie_core.skills import Wait
 from coterie_core.urdf.tree import tree_of
 from coterie_fixtures.tiny_house import tiny_house
-from habitat_bridge.embedded.driving import COMMAND_TIMEOUT, Velocity
+from habitat_bridge.embedded.body import COMMAND_TIMEOUT, Velocity
 from habitat_bridge.embedded.floor_map import seen_from
 from habitat_bridge.embedded.laser import Laser, laser_of
 from habitat_bridge.embedded.world import EmbeddedWorld

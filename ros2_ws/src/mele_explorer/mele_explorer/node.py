@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,11 +12,12 @@ from typing import Any
 
 from std_msgs.msg import Bool
 
+from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation
 from coterie_core.questions import Answer, Question
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult, Wait
 from coterie_core.waiting import in_time
-from coterie_llm import Decider, due_in
+from coterie_llm import Decider, due_in, inline_data
 from coterie_llm.due import time_to_think
 from coterie_msgs.action import Explore
 from coterie_msgs.action import NavigateTo as NavigateToAction
@@ -32,29 +34,138 @@ from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
-from coterie_ros.model import node_decider, node_meanings
+from coterie_ros.model import EMBEDDER_PARAMETER, MODEL_PARAMETER, node_decider, node_meanings
 from coterie_ros.names import team_name
 from coterie_ros.observations import Observations
-from coterie_ros.parameters import Parameters
+from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import RobotStopped, StopWatch
-from coterie_ros.team_memory import MemoryKeeper
+from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from coterie_ros.way_requests import hear_way_requests
-from coterie_world.making_way import WayRequest
+from coterie_world.free_space.aside import place_aside
+from coterie_world.making_way import MakingWay, WayRequest, make_way
 from coterie_world.meaning import label_relevance
 from coterie_world.object_events import ObjectEvent
 from coterie_world.scene import rooms_text
 from mele_explorer.answer_presence import AnswerPresence
 from mele_explorer.answering import Answerer
 from mele_explorer.explorer import Explorer, ExplorerLimits
-from mele_explorer.making_way import WayOfExplorer
 from mele_explorer.memory import Memory
 from mele_explorer.memory_file import MemoryFileError, load_memory, save_memory
 from mele_explorer.moves import note_event
-from mele_explorer.parameters import EXPLORER_PARAMETERS
+
+EXPLORER_PARAMETERS = (
+    ParameterSpec("robot", "", "Name of the robot; empty: the last part of the node's namespace."),
+    ParameterSpec(
+        "robots",
+        [],
+        "Names of all robots of the team, which this one makes way for; empty: for nobody.",
+    ),
+    ParameterSpec(
+        "radius", 0.25, "Radius of the robot's footprint.", "m", minimum=0.05, maximum=2.0
+    ),
+    MODEL_PARAMETER,
+    EMBEDDER_PARAMETER,
+    ParameterSpec("seed", 0, "Seed of choices between equal places."),
+    ParameterSpec("malicious", False, "The robot inverts every answer, for experiments."),
+    ParameterSpec(
+        "hop_timeout",
+        300.0,
+        "Time limit of one hop, in wall time.",
+        "s",
+        minimum=1.0,
+        maximum=3600.0,
+    ),
+    ParameterSpec("state_directory", "", "Folder of the robot's memory; empty: none is kept."),
+    ParameterSpec(
+        "step_limit", 0, "Largest number of hops of one exploration; 0: no limit.", minimum=0
+    ),
+    *MEMORY_PARAMETERS,
+    ParameterSpec(
+        "detector_vocabulary",
+        [],
+        "Labels that the detector can report; empty: they are not known.",
+    ),
+    ParameterSpec(
+        "deadline",
+        10.0,
+        "Time to answer a question that sets no time of its own.",
+        "s",
+        minimum=0.05,
+        maximum=3600.0,
+    ),
+    ParameterSpec(
+        "turn_timeout", 30.0, "Time limit of the robot's turn in a debate.", "s", minimum=0.1
+    ),
+    ParameterSpec(
+        "concurrency",
+        8,
+        "Largest number of questions worked on at the same time.",
+        minimum=1,
+        maximum=256,
+    ),
+)
 
 GIVEN_ANSWERS = 5000
 """How many own answers are remembered for debates."""
+
+
+class WayOfExplorer(MakingWay):
+    """Making way of one explorer.
+
+    Args:
+        memory: What the explorer knows.
+        radius: Of its body [m].
+        look: Tells what it perceives now; None: nothing yet.
+        carry_out: Has the robot carry out a skill, and tells it why.
+        ask: Asks the other robots for the way.
+        now: Tells the time [s].
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        radius: float,
+        look: Callable[[], Observation | None],
+        carry_out: Callable[[Skill, str], Awaitable[SkillResult]],
+        ask: Callable[[WayRequest], object],
+        now: Callable[[], float],
+    ) -> None:
+        super().__init__(memory.robot)
+        self._memory, self._radius, self._look = memory, radius, look
+        self._carry_out, self._ask, self._now = carry_out, ask, now
+
+    async def hop_ended(self, skill: Skill, result: SkillResult) -> None:
+        """Take in how a hop ended: ask for the way that was blocked, and go aside if asked to."""
+        drive = self.blocked_drive(skill, result)
+        if drive is not None:
+            self._ask_way(drive)
+            await self.go(idle=False)
+
+    async def go(self, idle: bool) -> None:
+        """Go aside for a robot that has asked for it.
+
+        Args:
+            idle: Whether this one has nothing else to do.
+        """
+
+        async def carry_out(skill: Skill) -> SkillResult:
+            return await self._carry_out(skill, f"makes way for {inline_data(self.whom)}")
+
+        await make_way(self, self._spot, carry_out, self._ask_way, idle)
+
+    def _spot(self, request: WayRequest, closed: Sequence[Vec3]) -> Vec3 | None:
+        seen, graph = self._look(), self._memory.graph
+        if seen is None:
+            return None
+        here = seen.pose.position
+        return place_aside(graph, seen.place, here, self._radius, request, closed)
+
+    def _ask_way(self, drive: NavigateTo) -> None:
+        seen, place = self._look(), self._memory.graph.places.get(drive.place)
+        goal = drive.position if place is None else place.position
+        if seen is not None and goal is not None:
+            self._ask(self.request((seen.pose.position, goal), self._radius, self._now()))
 
 
 class ExplorerNode(AgentNode):

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from coterie_core.wording import enumerated
 from coterie_llm import Decided, Decider, Usage
-from coterie_world.meaning import Meanings, likeness_by_label
+from coterie_requests.understanding.english import is_english
+from coterie_requests.understanding.text import shown
+from coterie_world.meaning import EmbedderError, Meanings, Near, likeness_by_label
 from coterie_world.scene import SceneGraph
-from object_planner.by_meaning import by_meaning
 from object_planner.ground import Grounder
 from object_planner.map_text import MAP_TOKENS
 from object_planner.plan import MOST, Plan, PlanObjects, PlanState, by_tools, explained
@@ -25,8 +28,82 @@ from object_planner.review import ChoiceState, ChoosePlan, Refine, Reflect, Revi
 from object_planner.settings import Method, Mode
 from object_planner.wish import Request
 
+LIKELY, POSSIBLE = 0.3, 0.1
+"""Least probability that a word means a label for its things to be shown, as a guess; and for the
+label to be told."""
+
 Stop = Literal["count", "unchanged", "model"]
 METHODS: tuple[Method, ...] = get_args(Method)
+
+
+def by_meaning(state: PlanState, meanings: Meanings) -> Plan | None:
+    """Answer a request for a thing of unknown name by the labels nearest to it.
+
+    The rest of the request (place, relations, colors) holds for what is shown. It is a guess, and
+    said to be one with its probability; where none is likely enough, the explanation names the
+    nearest labels and no object is shown.
+
+    Args:
+        state: The request and its map.
+        meanings: Compares words.
+
+    Returns:
+        None where the request has no thing of unknown name.
+    """
+    request = parse(state.words)
+    word = _unknown_thing(request)
+    if not word:
+        return None
+    labels = sorted({thing.label.top for thing in state.scene.objects.values() if thing.label.top})
+    try:
+        near = meanings.nearest(word, labels, scene=state.scene)
+    except EmbedderError as error:
+        return _told(state, word, f"nearness by meaning is not known: {error}")
+    for one in near:
+        if one.probability >= LIKELY:
+            plan = _with_label(state, word, one)
+            if plan is not None:
+                return plan
+    told = [f"{n.label} ({n.probability:.0%})" for n in near if n.probability >= POSSIBLE]
+    if not told:
+        return _told(state, word, "nothing in this map is near to it by meaning either")
+    return _told(state, word, f"by meaning it may be, with little probability: {enumerated(told)}")
+
+
+def _unknown_thing(request: Request) -> str:
+    """Return the thing's name that no table lists; empty where there is none, or it is no word."""
+    if request.refusal:
+        return ""
+    word = request.head or ("" if request.wants else " ".join(request.unknown[:2]))
+    return word if word and all(is_english(part) for part in word.split()) else ""
+
+
+def _with_label(state: PlanState, word: str, near: Near) -> Plan | None:
+    words = re.sub(rf"\b{re.escape(word)}\b", near.label, state.words, flags=re.IGNORECASE)
+    if words == state.words:
+        return None
+    findings = state.grounder.find(parse(words, (near.label,)))
+    if not findings.found:
+        return None
+    ids = findings.ids[:MOST]
+    guess = (
+        f"perhaps: {shown(word)} stands in no table; by meaning it is nearest to {near.label}, and "
+        f"{near.probability:.0%} of words that near are"
+    )
+    return Plan(
+        inferred_query=words[:300],
+        achievable=True,
+        relevant_objects=ids,
+        reason=f"{guess}; {explained(findings, ids)}"[:800],
+    )
+
+
+def _told(state: PlanState, word: str, why: str) -> Plan:
+    return Plan(
+        inferred_query=state.words[:300],
+        achievable=False,
+        reason=f"not understood: {shown(word)}; {why}"[:800],
+    )
 
 
 @dataclass(frozen=True, slots=True)

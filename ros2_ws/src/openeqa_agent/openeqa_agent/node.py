@@ -41,19 +41,37 @@ from coterie_world.making_way import MakingWay
 from coterie_world.object_events import ObjectEvent
 from coterie_world.recording import Recording, RecordingError, open_recording
 from coterie_world.scene import SceneGraph
+from coterie_world.team_memory import TeamMemory
 from openeqa_agent.agents import AgentOptions, OpenAgent, read_frames
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.asking_back import answers_all_the_same
 from openeqa_agent.explore import ExplorerOptions
 from openeqa_agent.looking import Hop, Walk, go_and_look
-from openeqa_agent.moved import moved_since
 from openeqa_agent.parameters import PARAMETERS
 from openeqa_agent.question import parse_open
 from openeqa_agent.things import MapIndex
+from openeqa_agent.understood import OpenQuestion
+
+_KINDS = ("is_there", "where", "which_room", "how_many")
 
 _PATH_POINTS = 500
 STOPPING = 2.0
 """How long a question that is cancelled waits for its robot to stand still [s]."""
+
+
+def moved_since(question: OpenQuestion, team: TeamMemory) -> str:
+    """Return who brought such a thing from where to where; empty where nobody did.
+
+    Only for questions about where things are. A question about one room is about what left it.
+    """
+    name, room = question.target.name, question.target.room
+    if question.kind not in _KINDS or not name:
+        return ""
+    known = team.graph.room_named(room) if room else None
+    if room and known is None:
+        return ""
+    trace = team.left(name, known.id if known is not None else "")
+    return team.words(trace) if trace is not None and not trace.gone else ""
 
 
 class OpenNode(AgentNode):

@@ -142,7 +142,7 @@ class RevecaAgent:
         body = {"words": words, "skill": type(action).__name__, "plan": plan}
         why.follow(why.note("action", self.name, body, because=because))
 
-    def burden(self) -> str:
+    def undeliverable_item(self) -> str:
         """Return the id of what the hand holds though none of its places takes it now; "": none.
 
         Nor does one where none is known, and all rooms left are such that one does not get into.
@@ -159,11 +159,11 @@ class RevecaAgent:
                 return thing.id
         return ""
 
-    def laid_aside(self, item: str) -> Note:
+    def release_item(self, item: str) -> Note:
         """Leave a thing to others for a while; return what tells them where it is."""
         self.memory.block(item)
         self._end_plan("laid aside")
-        return self.communicator.laid_aside(item)
+        return self.communicator.release_item(item)
 
     # --- observation time ------------------------------------------------------------------------
 

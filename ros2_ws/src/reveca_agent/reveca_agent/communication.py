@@ -115,7 +115,7 @@ class Communicator:
         )
         return self._note("done", facts)
 
-    def laid_aside(self, item: str) -> Note:
+    def release_item(self, item: str) -> Note:
         """What one could not bring where it belongs is free for others to fetch: where it is."""
         self._told.pop(item, None)
         self._aside[item] = None

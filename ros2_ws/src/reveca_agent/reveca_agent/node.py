@@ -44,6 +44,7 @@ from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
 from coterie_ros.way_requests import hear_way_requests
+from coterie_safety import why
 from coterie_world.making_way import PAUSE, WayRequest
 from coterie_world.scene import SceneGraph
 from reveca_agent.agent import RevecaAgent
@@ -51,7 +52,6 @@ from reveca_agent.house import HouseBody
 from reveca_agent.household_goal import household_goal, unfamiliar
 from reveca_agent.making_way import make_way
 from reveca_agent.parameters import AGENT_PARAMETERS, shape_of
-from reveca_agent.progress import feedback_of, keep_result
 from reveca_agent.saved_work import WorkFile
 from reveca_agent.settings import Settings
 from reveca_agent.working import Work
@@ -62,6 +62,39 @@ LONGEST = 1e6
 """Most simulated time that a goal may take [s]."""
 HEARTBEAT = 1.0
 """Longest time between two reports [s of wall time]."""
+
+
+def feedback_of(work: Work) -> Cooperate.Feedback:
+    """Return how far the work on a goal is."""
+    placed, wanted = _progress(work)
+    plan = work.agent.plan
+    return Cooperate.Feedback(
+        steps=work.decisions,
+        placed=placed,
+        wanted=wanted,
+        plan=plan.text() if plan is not None else "",
+        room=work.body.spot.room,
+    )
+
+
+def keep_result(work: Work | None, success: bool, message: str) -> Cooperate.Result:
+    """Keep and return how the work on a goal ended; without work: it did not begin."""
+    result = Cooperate.Result(success=success, message=message)
+    if work is not None:
+        result.placed, result.wanted = _progress(work)
+        result.steps, result.distance = work.decisions, work.distance
+        result.messages, result.characters = work.notes, work.characters
+        result.duration = conversions.duration_to_msg(max(work.body.since_begin, 0.0))
+        there = f"{result.placed} of {result.wanted} where they belong, as far as it knows"
+        body = {"outcome": "DONE" if success else "NOT_DONE", "message": f"{message}; {there}"}
+        why.note("outcome", work.body.name, body)
+    return result
+
+
+def _progress(work: Work) -> tuple[int, int]:
+    memory = work.agent.memory
+    lacking = sum(memory.needs().values())
+    return memory.goal.total - lacking, memory.goal.total
 
 
 class RevecaNode(AgentNode):

@@ -158,13 +158,13 @@ class Work:
 
         It is left alone for a while then. Tell whether there was such a thing.
         """
-        item = self.agent.burden()
+        item = self.agent.undeliverable_item()
         if not item:
             return False
         self._do("lay aside")
         await self.empty_hand()
         self.agent.observe(self.body.percept(self.driver.heard()))
-        note = self.agent.laid_aside(item)
+        note = self.agent.release_item(item)
         if len(self.agent.briefing.team) > 1 and not self.body.holding:
             self._speak(note)
         return True

@@ -357,15 +357,15 @@ async def test_what_no_place_takes_is_a_burden_and_then_said_to_lie_where_it_was
     agent = started(ways)
     held = replace(PLATE, parent="Ada", relation="held")
     agent.observe(seeing(TABLE, COUNTER, held, hands=("plate-1",)))
-    assert agent.burden() == ""
+    assert agent.undeliverable_item() == ""
     agent.memory.deeds.append(Deed(1, "fetch", "plate-1", "done"))
     agent.memory.block("table-1")
-    assert agent.burden() == "plate-1"
+    assert agent.undeliverable_item() == "plate-1"
     agent.observe(seeing(TABLE, COUNTER, PLATE, step=2))
     agent.memory.rate("plate-1", agent.settings.levels - 1)
-    said = agent.laid_aside("plate-1")
+    said = agent.release_item("plate-1")
     assert [(one.id, one.parent) for one in said.facts.seen] == [("plate-1", "counter-1")]
-    assert agent.burden() == ""
+    assert agent.undeliverable_item() == ""
     agent.receive(note("ask", Facts(item="plate-1", label="plate", place="counter-1")))
     assert agent.communicator.reply(None).facts.answer == "untouched", "it is free to be fetched"
 
@@ -378,9 +378,9 @@ async def test_what_belongs_where_one_does_not_get_is_a_burden_only_to_one_of_se
     agent.observe(seeing(COUNTER, held, hands=("plate-1",)))
     *seen, beyond = sorted(ways.rooms, key=lambda room: room != "kitchen")
     agent.memory.rooms.update(dict.fromkeys(seen, 1))
-    assert agent.burden() == "", "the table may be in the room that is left"
+    assert agent.undeliverable_item() == "", "the table may be in the room that is left"
     agent.memory.block(beyond)
-    assert agent.burden() == ("plate-1" if len(team) > 1 else "")
+    assert agent.undeliverable_item() == ("plate-1" if len(team) > 1 else "")
 
 
 @pytest.mark.parametrize(("steps", "waits"), [(3, True), (SEEN_ENOUGH + 5, False)])
@@ -476,7 +476,7 @@ async def test_who_did_not_find_a_thing_has_not_taken_it(ways, outcome, answer):
 async def test_what_was_laid_aside_is_left_alone_while_its_place_is(ways):
     agent = started(ways)
     agent.observe(seeing(TABLE, COUNTER, PLATE, hands=()))
-    agent.laid_aside("plate-1")
+    agent.release_item("plate-1")
     assert not [o for o in candidates(agent.memory, agent.briefing) if o.plan.target == "plate-1"]
 
 

@@ -190,7 +190,7 @@ def before(ros, label, box, drawn=None, pitch=0.7, cup=None, beside=None):
     if drawn is not None:
         eye = pitched(1.0, 1.0, 1.2, 0.0, pitch)
         frame, _ = view({"floor": FLOOR, **drawn}, eye, time=rig.adapter.now())
-        rig.adapter.sensors.observer.relief.add(frame)
+        rig.adapter.sensors.observer.height_map.add(frame)
     return rig
 
 
@@ -230,7 +230,7 @@ def test_nothing_is_let_go_over_the_floor_where_the_map_has_no_such_furniture(ro
     rig = ArmRig(ros, **{"arm.scene_radius": 0.0})
     assert rig.do(Pick(CUP))[0] is Outcome.SUCCEEDED
     frame, _ = view({"floor": FLOOR}, pitched(1.0, 1.0, 1.2, 0.0, 0.7), time=rig.adapter.now())
-    rig.adapter.sensors.observer.relief.add(frame)
+    rig.adapter.sensors.observer.height_map.add(frame)
     outcome, reason, holding = rig.do(Place(Target("desk", (1.8, 1.0, 0.75))))
     assert (outcome, holding) == (Outcome.NOT_VISIBLE, "cup"), reason
     assert rig.do(Place(Target("floor", (1.8, 1.0, 0.0))))[0] is Outcome.SUCCEEDED

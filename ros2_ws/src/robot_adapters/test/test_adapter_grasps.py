@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from robot_adapters.backends.grasps import DOWN, grip_point, ways
+from robot_adapters.backends.arm import DOWN, grip_point, ways
 
 PAN = (0.26, 0.3, 0.05)
 

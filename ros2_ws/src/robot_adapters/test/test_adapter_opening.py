@@ -84,7 +84,7 @@ def test_depth_tells_where_the_front_is_that_a_box_has_wrong(ros):
     rig = rig_before(ros, box=Box((1.9, 1.0, 0.5), (0.7, 0.8, 1.0)))  # its front is 0.15 m too far
     eye = pitched(1.0, 1.0, 1.2, 0.0, 0.6)
     frame, _ = view({"cabinet": ((1.7, 0.6, 0.0), (2.1, 1.4, 1.0))}, eye, time=rig.adapter.now())
-    rig.adapter.sensors.observer.relief.add(frame)
+    rig.adapter.sensors.observer.height_map.add(frame)
     handle_at(rig, 1.66)
     assert rig.do(Open(DOOR))[:2] == (Outcome.SUCCEEDED, "pulled by 0.15 m")
     x = [1.0 + point_of(goal.request)[0] for goal in rig.arm.goals[MOVE]]

@@ -10,7 +10,7 @@ from coterie_core.geometry import Box, wrap_angle
 from coterie_core.transforms import TransformBuffer
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from habitat_bridge.house.generator import generate_house
-from robot_adapters.sensing import finder
+from robot_adapters.sensing import observer
 from robot_adapters.sensing.alignment import AlignmentError, Landmark, align
 from robot_adapters.sensing.camera import Boxes
 from robot_adapters.sensing.objects import FoundBox
@@ -160,8 +160,8 @@ def test_a_robot_that_has_seen_much_in_vain_is_still_looked_for(monkeypatch):
         tried.append(len(own))
         raise AlignmentError("ambiguous: let the robot see more")
 
-    monkeypatch.setattr(finder, "align", refuse)
-    maps = finder.MapFinder(Sight())
+    monkeypatch.setattr(observer, "align", refuse)
+    maps = observer.MapFinder(Sight())
     for number in range(100):
         for view in range(2):
             box = Box((2.0 * number, 0.0, 0.5), (0.3, 0.3, 0.3))

@@ -15,9 +15,9 @@ from coterie_world.perception.backprojection import LiftOptions
 from coterie_world.perception.points import deprojected
 from robot_adapters.backends.base import in_tf
 from robot_adapters.sensing.camera import CameraModel, DepthImage
+from robot_adapters.sensing.height_map import HeightMap
 from robot_adapters.sensing.objects import boxes_of
 from robot_adapters.sensing.own_arm import Grasped, OwnArm
-from robot_adapters.sensing.relief import Relief
 
 LEVEL = (0.0, 0.0, 0.0, 1.0)
 EYE = (-0.5, 0.5, -0.5, 0.5)  # optical frame: z ahead, x right, y down
@@ -134,7 +134,7 @@ def test_what_is_held_over_a_table_is_no_part_of_its_relief() -> None:
     pose = np.array([[1, 0, 0, 3.6], [0, -1, 0, 2.0], [0, 0, -1, 1.2], [0, 0, 0, 1.0]], dtype=float)
     frame = RgbdFrame(depth, (100.0, 100.0, 50.0, 50.0), pose, time=1.0)
     table = Box((3.6, 2.0, 0.15), (0.8, 0.8, 0.3))
-    with_it, without = Relief(), Relief()
+    with_it, without = HeightMap(), HeightMap()
     with_it.add(frame)
     without.add(frame, (middle, radius))
     assert with_it.height((3.6, 2.0, 0.3), table, 0.04) == pytest.approx(0.4, abs=0.02)

@@ -29,7 +29,7 @@ from coterie_ros.conversions.detections import Detection2DArray, Detection3DArra
 from coterie_ros.qos import profile
 from coterie_world.scene import SceneGraph
 from habitat_bridge.simulator import FrameRequest
-from robot_adapters.placing import transform_of_pose
+from robot_adapters.relay import transform_of_pose
 from robot_adapters.sensing.observer import SensingError
 from robot_adapters.sensors import Sensors
 from robot_adapters.settings import AdapterSettings

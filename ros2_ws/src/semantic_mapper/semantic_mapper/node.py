@@ -392,10 +392,10 @@ def _options(p: Parameters) -> BuilderOptions:
         frame=p["map_frame"],
         mapper=MapperOptions(
             lift=LiftOptions(near=p["near"], far=p["far"]),
-            publish=p["looks"],
+            publish=p["min_observations"],
             least_share=p["least_share"],
             least_share_large=p["least_share_large"],
-            most_instances=p["most_things"],
+            most_instances=p["max_objects"],
             most_points=p["most_points"],
         ),
         grid=GridOptions(cell=p["grid_cell"], near=p["near"], far=p["far"]),

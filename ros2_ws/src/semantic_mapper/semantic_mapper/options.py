@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pydantic import Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
 from coterie_core.settings import Settings
 from coterie_world.perception.backprojection import LiftOptions
@@ -19,11 +19,19 @@ class MapperSettings(Settings):
     )
     near: float = Field(0.1, ge=0.0, le=10.0, description="Smallest depth that is mapped [m].")
     far: float = Field(4.0, ge=0.1, le=100.0, description="Largest depth that is mapped [m].")
-    looks: int = Field(
-        2, ge=1, le=100, description="Number of observations before an object is published."
+    min_observations: int = Field(
+        2,
+        validation_alias=AliasChoices("min_observations", "looks"),
+        ge=1,
+        le=100,
+        description="Number of observations before an object is published.",
     )
-    most_things: int = Field(
-        3000, ge=1, le=100_000, description="Largest number of objects remembered."
+    max_objects: int = Field(
+        3000,
+        validation_alias=AliasChoices("max_objects", "most_things"),
+        ge=1,
+        le=100_000,
+        description="Largest number of objects remembered.",
     )
 
     @model_validator(mode="after")

@@ -9,9 +9,8 @@ from coterie_fixtures.drawn_scenes import COLS, MUG, SIDES, TABLE, looking, view
 from coterie_world.perception.backprojection import LiftOptions, lift
 from coterie_world.scene import Floor, Room, SceneGraph
 from coterie_world.scene.regions import Regions
-from semantic_mapper.mapper import SemanticMapper
+from semantic_mapper.mapper import SemanticMapper, seen_through
 from semantic_mapper.options import MapperOptions
-from semantic_mapper.views import seen_through
 
 
 def mapped(boxes, poses, **options):

@@ -14,9 +14,8 @@ from coterie_world.sightings import resting_on
 from coterie_world.sizes import is_sliver, plausible_size
 from coterie_world.team_map import TeamMap
 from semantic_mapper.cloud import EvidenceCloud
-from semantic_mapper.mapper import SemanticMapper
+from semantic_mapper.mapper import SemanticMapper, set_supports
 from semantic_mapper.options import MapperOptions
-from semantic_mapper.views import set_supports
 
 CRATE = ((1.8, -0.15, 0.7), (2.1, 0.15, 1.0))
 TOP = ((1.5, -0.9, 0.6), (2.8, 0.9, 0.7))

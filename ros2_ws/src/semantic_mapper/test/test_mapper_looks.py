@@ -9,7 +9,7 @@ from coterie_core.colors import COLOR_NAMES, color_name
 from coterie_core.detections import ImageDetection
 from coterie_world.perception.appearance import color_evidence
 from coterie_world.scene import LabelBelief
-from semantic_mapper.opening import note_opening
+from semantic_mapper.mapper import note_opening
 
 
 def image(paint, background=(240, 240, 240)):

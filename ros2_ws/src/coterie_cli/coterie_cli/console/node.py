@@ -19,12 +19,9 @@ from std_srvs.srv import SetBool
 
 from coterie_bringup.kept_runs import KeptRun
 from coterie_bringup.team_client import Operator
-from coterie_cli.console.cameras import Cameras
-from coterie_cli.console.corrections import MapCorrections
+from coterie_cli.console.desk import HandOvers, MapCorrections, PermitDesk
 from coterie_cli.console.explaining import Explaining
-from coterie_cli.console.hand_over import HandOvers
-from coterie_cli.console.permits import PermitDesk
-from coterie_cli.console.pictures import Pictures
+from coterie_cli.console.pictures import Cameras, Pictures
 from coterie_cli.console.requests import Requests
 from coterie_console.team.page import ConsolePage, Refused, Said, Tab
 from coterie_console.team.state import ConsoleState
@@ -98,9 +95,9 @@ class ConsoleNode(Operator):
     def on_setup(self, parameters: Parameters) -> None:
         """Make publishers and clients."""
         super().on_setup(parameters)
-        self.requests = Requests(self, self.state)
+        self.requests = Requests(self, self.state, lambda: self.page.operators)
         self.hand_overs = HandOvers(self, self.state)
-        self.cameras = Cameras(self, self.state)
+        self.cameras = Cameras(self, self.state, lambda: self.page.tabs)
         self._stop_all = self.publisher(String, STOP, "messages")
 
     def on_start(self) -> None:

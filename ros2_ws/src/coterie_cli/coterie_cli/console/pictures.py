@@ -1,38 +1,51 @@
-"""Pictures of what an answer rests on, asked for when somebody wants to see them."""
+"""Pictures for the pages: what cameras see while somebody looks, and what an answer rests on."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import contextlib
+import io
 import json
+import re
+import time
 import uuid
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sensor_msgs.msg import CompressedImage
+from PIL import Image as Picture
+from sensor_msgs.msg import CompressedImage, Image
 from std_msgs.msg import String
 
-from coterie_cli.console.cameras import packed
 from coterie_console.team.page import Refused, Said, Tab
 from coterie_console.team.records import Talk
 from coterie_console.team.state import ConsoleState
 from coterie_console.text import plain
 from coterie_core.waiting import in_time
+from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions import color_from_msg
 from coterie_ros.pictures import MOST, SHOW, SHOWN, Wanted, WantedThing, shown_as
+from coterie_ros.subscribing import subscribe
 
-if TYPE_CHECKING:
-    from coterie_cli.console.node import ConsoleNode
+_RATE = 3.0
+"""Pictures a second that are read, and sent [1/s]."""
+_WIDTH, _QUALITY = 480, 70
+_TYPES = {"sensor_msgs/msg/Image": Image, "sensor_msgs/msg/CompressedImage": CompressedImage}
+_NO_COLOR = re.compile(r"depth|semantic|mask|infra|disparity|theora|confidence", re.I)
+_END = re.compile(r"/(color/)?(image|image_raw|image_color|image_rect|rgb)?(/compressed)?$")
+Key = tuple[str, str]
 
 _WITHIN = 4.0
 """How long pictures may take [s]: a thing that nobody has a picture of is not heard of."""
 _MOST_PICTURES, _MOST_ASKED = 12, 4
 """Pictures of an answer; answers whose pictures a page waits for at a time."""
 _MOST_BYTES = 2_000_000
-Picture = tuple[tuple[str, str, int, str], npt.NDArray[np.uint8]]
+Shown = tuple[tuple[str, str, int, str], npt.NDArray[np.uint8]]
 
 
 @dataclass(slots=True)
@@ -55,7 +68,7 @@ class Pictures:
         state: What was asked and answered.
     """
 
-    def __init__(self, node: ConsoleNode, state: ConsoleState) -> None:
+    def __init__(self, node: AgentNode, state: ConsoleState) -> None:
         self._state, self._waiting = state, dict[str, _Request]()
         self._out = node.publisher(String, SHOW, "messages")
         node.subscribe(CompressedImage, SHOWN, "messages", self._hear, convert=_read)
@@ -103,7 +116,7 @@ class Pictures:
             frames=tuple(talk.answer.get("frames", ()))[:MOST],
         )
 
-    async def _hear(self, picture: Picture) -> None:
+    async def _hear(self, picture: Shown) -> None:
         (id_, what, number, by), color = picture
         request = self._waiting.get(id_)
         if request is None or request.sent >= _MOST_PICTURES:
@@ -126,7 +139,114 @@ class Pictures:
             request.all.set()
 
 
-def _read(message: CompressedImage) -> Picture:
+def _read(message: CompressedImage) -> Shown:
     if len(message.data) > _MOST_BYTES:
         raise ValueError(f"{SHOWN}: {len(message.data)} bytes; at most {_MOST_BYTES}")
     return shown_as(message), color_from_msg(message, SHOWN)
+
+
+class Cameras:
+    """Sends pictures to the pages that watch a camera; for the loop of its node.
+
+    Args:
+        node: The console's node.
+        state: Is told which cameras there are.
+        tabs: Returns the pages that are open.
+    """
+
+    def __init__(
+        self, node: AgentNode, state: ConsoleState, tabs: Callable[[], Iterable[Tab]]
+    ) -> None:
+        self._node, self._state, self._tabs = node, state, tabs
+        self._topics: dict[Key, tuple[str, Any]] = {}
+        self._open: dict[Key, Any] = {}
+        self._busy: set[Key] = set()
+        self._turn = asyncio.Lock()
+
+    def look(self, space: str, topics: Sequence[tuple[str, list[str]]]) -> dict[Key, Any]:
+        """Return the cameras whose pictures somebody publishes; for the executor's thread.
+
+        Args:
+            space: The team's namespace, with its slash.
+            topics: All topics, with their types.
+        """
+        cameras: dict[Key, tuple[str, Any]] = {}
+        for name, types in sorted(topics):
+            kind = next((_TYPES[one] for one in types if one in _TYPES), None)
+            robot, _, rest = name.removeprefix(f"{space}/").partition("/")
+            if kind is None or robot not in self._state.robots or _NO_COLOR.search(rest):
+                continue
+            key = (robot, _END.sub("", "/" + rest).strip("/") or "camera")
+            if key not in cameras and self._node.count_publishers(name):
+                cameras[key] = (name, kind)  # raw images come before compressed ones
+        return cameras
+
+    def found(self, cameras: dict[Key, tuple[str, Any]]) -> None:
+        """Take the cameras that there are now."""
+        self._topics = cameras
+        for robot in self._state.robots:
+            self._state.cameras(robot, [camera for who, camera in cameras if who == robot])
+
+    async def watch(self, said: Said, tab: Tab) -> str:
+        """Begin to watch a camera, or end it where none is named."""
+        robot, camera = said.get("robot"), said.get("camera")
+        if robot is None and camera is None:
+            tab.watched = None
+        elif isinstance(robot, str) and isinstance(camera, str) and (robot, camera) in self._topics:
+            tab.watched = robot, camera
+        else:
+            raise Refused("no such camera is known")
+        await self.update()
+        return ""
+
+    async def update(self) -> None:
+        """Listen to what pages watch, and to nothing else."""
+        async with self._turn:
+            wanted = {tab.watched for tab in self._tabs() if tab.watched}
+            for key in set(self._open) - wanted:
+                await self._node.in_executor(self._open.pop(key))
+            for key in wanted - set(self._open):
+                if key in self._topics:
+                    topic, kind = self._topics[key]
+                    make = partial(
+                        subscribe,
+                        self._node,
+                        kind,
+                        topic,
+                        "sensor_data",
+                        partial(self._show, key),
+                        convert=partial(conversions.color_from_msg, topic=topic),
+                        limit=2,
+                        rate=_RATE,
+                        sampled=True,
+                    )
+                    self._open[key] = await self._node.in_executor(make)
+
+    async def _show(self, key: Key, pixels: npt.NDArray[np.uint8]) -> None:
+        if key in self._busy:
+            return
+        self._busy.add(key)
+        try:
+            jpeg = await asyncio.to_thread(packed, pixels)
+            robot, camera = key
+            news = {
+                "robot": robot,
+                "camera": plain(camera),
+                "at": round(time.time(), 1),
+                "jpeg": base64.b64encode(jpeg).decode(),
+            }
+            text = json.dumps({"picture": news})
+            watching = [tab for tab in self._tabs() if tab.watched == key]
+            await asyncio.gather(*(tab.send(text) for tab in watching))
+        finally:
+            self._busy.discard(key)
+
+
+def packed(pixels: npt.NDArray[np.uint8]) -> bytes:
+    """Return an image (rows, cols, 3) as a JPEG of at most 480 columns."""
+    picture = Picture.fromarray(pixels)
+    if picture.width > _WIDTH:
+        picture = picture.resize((_WIDTH, max(picture.height * _WIDTH // picture.width, 1)))
+    out = io.BytesIO()
+    picture.save(out, "JPEG", quality=_QUALITY)
+    return out.getvalue()

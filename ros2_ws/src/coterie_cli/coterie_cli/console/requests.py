@@ -7,12 +7,13 @@ import contextlib
 import os
 import time
 import uuid
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from action_msgs.srv import CancelGoal
 from std_srvs.srv import Trigger
 
+from coterie_bringup.team_client import Operator
 from coterie_cli.ask import progress_text
 from coterie_cli.console import answers
 from coterie_cli.do.watch import OUTCOMES, STAGES, followed
@@ -48,9 +49,6 @@ from coterie_ros.serving import serve
 from coterie_world.scene import SceneGraph
 from emos_planner.leader.transcript import Transcript
 
-if TYPE_CHECKING:
-    from coterie_cli.console.node import ConsoleNode
-
 _ASK, _FIND = 300.0, 60.0
 """How long an answer, or a search, may take [s]."""
 _TRAIN = 600.0
@@ -68,10 +66,11 @@ class Requests:
     Args:
         node: The console's node.
         state: Is filled.
+        operators: Returns how many pages of operators are open.
     """
 
-    def __init__(self, node: ConsoleNode, state: ConsoleState) -> None:
-        self._node, self.state = node, state
+    def __init__(self, node: Operator, state: ConsoleState, operators: Callable[[], int]) -> None:
+        self._node, self.state, self._operators = node, state, operators
         self._tasks = ActionClient(node, ExecuteTask, "execute_task")
         self._cancel_all = ServiceClient(node, CancelGoal, "execute_task/_action/cancel_goal")
         self._trainer = ServiceClient(node, Trigger, "train")
@@ -97,10 +96,8 @@ class Requests:
 
     def abilities(self) -> dict[str, bool]:
         """Return what the team can be asked for now; for the executor's thread."""
-        node = self._node
         return {
-            "ask": node._ask.there or node._ask_open.there,
-            "find": node._query.there,
+            **self._node.abilities(),
             "task": self._tasks.there,
             "train": self._trainer.there,
         }
@@ -168,7 +165,7 @@ class Requests:
             return ""
         known: dict[str, SceneGraph] = {}
         for one in answer.answers:
-            if one.evidence.objects and one.robot in self._node._memory:
+            if one.evidence.objects and one.robot in self._node.robots:
                 with contextlib.suppress(NoAnswer, ConversionError):
                     known[one.robot] = await self._node.memory(one.robot, timeout=2.0)
         names = [room.name for room in self.state.scene.rooms.values()]
@@ -375,7 +372,7 @@ class Requests:
                 words = inline_data(typed.result(), limit=ANSWER_CHARS)
                 text = told_choice(words, question.choices)
                 return WordsAnswer(text, "" if text else "the person gave no answer")
-            there = time.monotonic() if self._node.page.operators else there
+            there = time.monotonic() if self._operators() else there
             if time.monotonic() - there > _GONE:
                 return WordsAnswer(reason=NOBODY)
         return WordsAnswer(reason="the person did not answer in time")

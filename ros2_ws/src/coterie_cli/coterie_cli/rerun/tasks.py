@@ -20,8 +20,7 @@ from coterie_requests.understanding import NotUnderstood
 from coterie_world.team_map import TeamMap
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.robot.agent import RobotAgent
-from emos_planner.robot.limits import AgentLimits
+from emos_planner.robot.agent import AgentLimits, RobotAgent
 from emos_planner.team import TeamRun, run_team
 from habitat_bridge.simulator import WorldError
 

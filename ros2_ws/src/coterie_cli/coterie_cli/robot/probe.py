@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import rclpy
@@ -27,7 +29,6 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import Trigger
 
-from coterie_cli.robot.definitions import installed_hashes
 from coterie_cli.robot.expected import (
     GET_PARAMETERS,
     Expected,
@@ -51,6 +52,32 @@ _LABELS = 100
 """Class identifiers after which no more are taken down."""
 _PNG_HEADER = 24  # bytes of a PNG up to its height
 GET_STATE = "lifecycle_msgs/srv/GetState"
+
+
+def installed_hashes(interface: str) -> frozenset[str]:
+    """Return the hashes of an installed interface and its parts; empty: nothing tells them.
+
+    The packages tell them in the descriptions of their types. All parts of an action or a service
+    count (goal, result, feedback; request, response), as middlewares differ in which one they tell.
+
+    Args:
+        interface: Its full name, such as `nav2_msgs/action/NavigateToPose`.
+    """
+    package, _, name = interface.partition("/")
+    for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
+        file = Path(prefix) / "share" / package / f"{name}.json"
+        if not prefix or not file.is_file():
+            continue
+        try:
+            entries = json.loads(file.read_text("utf-8"))["type_hashes"]
+            return frozenset(
+                str(entry["hash_string"])
+                for entry in entries
+                if entry["type_name"] == interface or entry["type_name"].startswith(f"{interface}_")
+            )
+        except (ValueError, KeyError, TypeError):
+            return frozenset()
+    return frozenset()
 
 
 class Probe:

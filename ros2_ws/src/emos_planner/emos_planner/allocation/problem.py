@@ -83,7 +83,7 @@ class Estimates:
             held = agent.holding if agent is not None else ""
             # What the plan puts down does not keep the hand full.
             held = "" if held in planned else held
-            key = (toolbox.kind_key(name), toolbox.parts_of(name, places[k]), held)
+            key = (toolbox.kind_key(name), toolbox.components_of(name, places[k]), held)
             if key not in classes:
                 classes[key] = len(classes)
                 first.append(k)

@@ -17,14 +17,14 @@ from emos_planner.geometry.floorplan import Driven, FloorPlan
 from emos_planner.geometry.line_of_sight import Sightlines
 from emos_planner.geometry.path_cost import Ways
 from emos_planner.geometry.results import Sight
-from emos_planner.geometry.things import Catalog, Meant
+from emos_planner.geometry.things import Catalog, ResolvedObject
 from emos_planner.geometry.viewpoints import BEST_AWAY, sights
 
 BodiesT = TypeVar("BodiesT", bound="BodiesInScene")
 
 
 @dataclass(slots=True)
-class Kind:
+class BodyModel:
     """Everything worked out for one kind of body; robots with equal bodies share it."""
 
     body: Body
@@ -65,7 +65,7 @@ class BodiesInScene:
         self.catalog = Catalog(scene)
         self._structure = _structure(scene)
         self._kind_of = {robot: body_key(resume) for robot, resume in self.resumes.items()}
-        self._kinds: dict[str, Kind] = {}
+        self._kinds: dict[str, BodyModel] = {}
         self._spaces: dict[tuple[FloorPlan, Frame], ConfigurationSpace] = {}
         self._bare: Any = None  # the same without what was seen, once somebody has asked
 
@@ -102,7 +102,7 @@ class BodiesInScene:
             for robot, resume in robots.items()
         }
         out._kinds = {
-            key: Kind(kind.body, kind.space, kind.ways) for key, kind in self._kinds.items()
+            key: BodyModel(kind.body, kind.space, kind.ways) for key, kind in self._kinds.items()
         }
         out._spaces, out._bare = self._spaces, None
         return out
@@ -124,7 +124,7 @@ class BodiesInScene:
             known = ", ".join(sorted(self._kind_of)) or "none"
             raise UnknownRobot(f"no resume of a robot {robot!r}; known are: {known}") from None
 
-    def kind(self, robot: str) -> Kind:
+    def kind(self, robot: str) -> BodyModel:
         """Return what is worked out for a robot's kind of body.
 
         Raises:
@@ -137,7 +137,7 @@ class BodiesInScene:
             if where not in self._spaces:
                 self._spaces[where] = ConfigurationSpace(self.plan, self.scene, body.frame)
             space = self._spaces[where]
-            self._kinds[key] = Kind(body, space, Ways(self.scene, space, body))
+            self._kinds[key] = BodyModel(body, space, Ways(self.scene, space, body))
         return self._kinds[key]
 
     def start_of(self, robot: str, start: Vec3 | None = None) -> Vec3 | None:
@@ -145,13 +145,13 @@ class BodiesInScene:
         agent = self.scene.agents.get(robot)
         return start if start is not None or agent is None else agent.pose.position
 
-    def parts_of(self, robot: str, start: Vec3 | None) -> frozenset[int]:
-        """Return the parts of free space that a robot gets to from where it starts."""
+    def components_of(self, robot: str, start: Vec3 | None) -> frozenset[int]:
+        """Return the components of free space that a robot gets to from where it starts."""
         kind = self.kind(robot)
-        part = kind.space.part_at(start) if start is not None else -1
-        return frozenset({part}) if part >= 0 else kind.space.main
+        component = kind.space.component_at(start) if start is not None else -1
+        return frozenset({component}) if component >= 0 else kind.space.main
 
-    def lines_to(self, meant: Meant) -> list[Sightlines]:
+    def lines_to(self, meant: ResolvedObject) -> list[Sightlines]:
         """Return the lines of sight to a thing: as the map has it, then as it may be.
 
         Only what a robot has seen is surely in view from somewhere.
@@ -160,18 +160,22 @@ class BodiesInScene:
         return [self.lines, self.lines.forgiving()] if seen else [self.lines]
 
     def view(
-        self, robot: str, meant: Meant, parts: frozenset[int] | None, away: float = BEST_AWAY
+        self,
+        robot: str,
+        meant: ResolvedObject,
+        components: frozenset[int] | None,
+        away: float = BEST_AWAY,
     ) -> Sight:
-        """Tell whether a camera gets a thing into view from parts of free space (None: all).
+        """Tell whether a camera gets a thing into view from components of free space (None: all).
 
         Args:
             robot: Its name.
             meant: The thing.
-            parts: Of free space.
+            components: Of free space.
             away: From how far to look best [m].
         """
         kind = self.kind(robot)
-        key = ("sight", meant.key, parts, away)
+        key = ("sight", meant.key, components, away)
         if key not in kind.answers:
             for lines in self.lines_to(meant):
                 sight = sights(
@@ -180,7 +184,7 @@ class BodiesInScene:
                     kind.body,
                     meant.box,
                     self.plan.floor_index(meant.box.bottom),
-                    parts,
+                    components,
                     self.catalog.around(meant),
                     meant.id,
                     away,

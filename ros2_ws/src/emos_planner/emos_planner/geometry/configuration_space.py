@@ -26,27 +26,27 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class BasePoses:
-    """Spots to stand on: x, y [m], room to spare around the body [m], joined part; all (n,)."""
+    """Spots to stand on: x, y [m], clearance around the body [m], joined component; all (n,)."""
 
     x: Floats
     y: Floats
-    spare: Floats
-    part: npt.NDArray[np.intp]
+    clearance: Floats
+    component: npt.NDArray[np.intp]
 
-    def of_parts(self, parts: frozenset[int] | None) -> BasePoses:
-        """Return those in certain parts only (None: all)."""
-        return self if parts is None else self.where(self.among(parts))
+    def of_components(self, components: frozenset[int] | None) -> BasePoses:
+        """Return those in certain components only (None: all)."""
+        return self if components is None else self.where(self.among(components))
 
-    def among(self, parts: frozenset[int]) -> npt.NDArray[np.bool_]:
-        """Tell (n,) which are in certain parts."""
-        keep = np.zeros(len(self.part), dtype=bool)
-        for part in parts:
-            keep |= self.part == part
+    def among(self, components: frozenset[int]) -> npt.NDArray[np.bool_]:
+        """Tell (n,) which are in certain components."""
+        keep = np.zeros(len(self.component), dtype=bool)
+        for component in components:
+            keep |= self.component == component
         return keep
 
     def where(self, keep: npt.NDArray[np.bool_]) -> BasePoses:
         """Return those that a mask (n,) keeps."""
-        return BasePoses(self.x[keep], self.y[keep], self.spare[keep], self.part[keep])
+        return BasePoses(self.x[keep], self.y[keep], self.clearance[keep], self.component[keep])
 
     def __len__(self) -> int:
         """Return the number of spots."""
@@ -54,7 +54,7 @@ class BasePoses:
 
 
 class ConfigurationSpace:
-    """Free space of a body: its spots by floor, and the parts that it can walk between.
+    """Free space of a body: its spots by floor, and the components that it can walk between.
 
     Floors whose rooms have no outlines are known by their places and links alone.
 
@@ -69,18 +69,18 @@ class ConfigurationSpace:
         self.frame = frame
         self._scene = scene
         self._labels: list[npt.NDArray[np.intp]] = []
-        self._spare: list[Floats] = []
+        self._clearance: list[Floats] = []
         height, width = plan.shape
         self._xs: Floats = np.arange(width, dtype=np.float64) * CELL + (plan.origin[0] + CELL / 2)
         self._ys: Floats = np.arange(height, dtype=np.float64) * CELL + (plan.origin[1] + CELL / 2)
         count = 1
         for floor in range(len(plan.floors)):
-            spare = plan.clearance(frame, floor).astype(np.float64) - frame.radius
-            labels, found = ndimage.label(spare >= 0.0, _EVERYWHERE)
+            clearance = plan.clearance(frame, floor).astype(np.float64) - frame.radius
+            labels, found = ndimage.label(clearance >= 0.0, _EVERYWHERE)
             sizes = np.bincount(labels.ravel(), minlength=found + 1)
             labels = np.where(sizes[labels] >= _LEAST_PART, labels, 0).astype(np.intp)
             self._labels.append(np.where(labels > 0, labels + count, 0))
-            self._spare.append(spare)
+            self._clearance.append(clearance)
             count += found + 1
         self._spots: dict[str, tuple[Vec3, int]] = {}
         links: nx.Graph = nx.Graph()
@@ -89,7 +89,9 @@ class ConfigurationSpace:
         for flight in plan.flights:
             way = flight.connection
             if not frame.stairs_trouble(f"stairs {way.id}", way.width, way.riser):
-                ends = [self._part_near(end, _STAIRS_SNAP) for end in (flight.bottom, flight.top)]
+                ends = [
+                    self._component_near(end, _STAIRS_SNAP) for end in (flight.bottom, flight.top)
+                ]
                 if min(ends) > 0:
                     links.add_edge(*ends)
         self._joined = np.zeros(links.number_of_nodes(), dtype=np.intp)
@@ -98,7 +100,8 @@ class ConfigurationSpace:
         self._joined[0] = -1
         self._labels = [self._joined[labels] for labels in self._labels]
         self._spots = {
-            name: (spot, int(self._joined[part])) for name, (spot, part) in self._spots.items()
+            name: (spot, int(self._joined[component]))
+            for name, (spot, component) in self._spots.items()
         }
         self._mains: frozenset[int] | None = None
         self._beyond: dict[int, frozenset[int]] | None = None
@@ -106,55 +109,57 @@ class ConfigurationSpace:
 
     @property
     def main(self) -> frozenset[int]:
-        """The part with most room, where a robot is taken to be while nobody knows where it is."""
+        """The component with most room, where a robot is while nobody knows where it is."""
         if self._mains is None:
             sizes: dict[int, int] = {}
             for labels in self._labels:
-                for part, size in zip(*np.unique(labels, return_counts=True), strict=True):
-                    if part >= 0:
-                        sizes[int(part)] = sizes.get(int(part), 0) + int(size)
-            for _, part in self._spots.values():
-                sizes[part] = sizes.get(part, 0) + 1
-            best = max(sizes, key=lambda part: (sizes[part], -part), default=-1)
+                for component, size in zip(*np.unique(labels, return_counts=True), strict=True):
+                    if component >= 0:
+                        sizes[int(component)] = sizes.get(int(component), 0) + int(size)
+            for _, component in self._spots.values():
+                sizes[component] = sizes.get(component, 0) + 1
+            best = max(sizes, key=lambda component: (sizes[component], -component), default=-1)
             self._mains = frozenset({best}) if best >= 0 else frozenset()
         return self._mains
 
     @property
     def places(self) -> dict[str, tuple[Vec3, int]]:
-        """Place id -> where the body stands there [m], and the part it is in; what fits only."""
+        """Place id -> where the body stands there [m], and its component; what fits only."""
         return self._spots
 
-    def beyond_seen(self, parts: frozenset[int]) -> frozenset[int]:
-        """Return certain parts, and those that furniture separates from them that was seen only.
+    def ignoring_observed_obstacles(self, components: frozenset[int]) -> frozenset[int]:
+        """Return components, and those that furniture separates from them that was only seen.
 
         Boxes of seen furniture are rough, or there is none: only trying tells whether there is a
-        way. Where ways between two parts were measured, and are too narrow, there is none.
+        way. Where ways between two components were measured, and are too narrow, there is none.
         """
         if not self.plan.rough:
-            return parts
+            return components
         if self._beyond is None:
             self._beyond = self._without_seen()
-        return parts.union(*(self._beyond.get(part, frozenset()) for part in parts))
+        return components.union(
+            *(self._beyond.get(component, frozenset()) for component in components)
+        )
 
     def _without_seen(self) -> dict[int, frozenset[int]]:
-        """Return part -> those that are one with it where seen furniture does not count."""
+        """Return component -> those that are one with it where seen furniture does not count."""
         together: dict[int, set[int]] = {}
         for floor, labels in enumerate(self._labels):
-            spare = self.plan.without_seen().clearance(self.frame, floor) - self.frame.radius
-            whole, found = ndimage.label(spare >= 0.0, _EVERYWHERE)
+            clearance = self.plan.without_seen().clearance(self.frame, floor) - self.frame.radius
+            whole, found = ndimage.label(clearance >= 0.0, _EVERYWHERE)
             pairs = np.unique(np.stack([whole[labels >= 0], labels[labels >= 0]]), axis=1)
             for number in range(1, found + 1):
-                group = {int(part) for part in pairs[1, pairs[0] == number]}
-                for part in group:
-                    together.setdefault(part, set()).update(group)
-        for name, (_, part) in self._spots.items():
+                group = {int(component) for component in pairs[1, pairs[0] == number]}
+                for component in group:
+                    together.setdefault(component, set()).update(group)
+        for name, (_, component) in self._spots.items():
             for other, link in self._scene.neighbours(name).items():
                 # What was measured wide enough has joined them already.
                 if other in self._spots and link.width < 2.0 * self.frame.radius:
-                    together.get(part, set()).discard(self._spots[other][1])
-        return {part: frozenset(group) for part, group in together.items()}
+                    together.get(component, set()).discard(self._spots[other][1])
+        return {component: frozenset(group) for component, group in together.items()}
 
-    def part_at(self, point: Vec3) -> int:
+    def component_at(self, point: Vec3) -> int:
         """Return the part that a robot at or near a point [m] is in, -1: nowhere it can be."""
         floor = self.plan.floor_index(point[2])
         if floor in self.plan.outlined:
@@ -167,18 +172,18 @@ class ConfigurationSpace:
         if floor in self.plan.outlined:
             return int(self._labels[floor][self.plan.cell(spot[0], spot[1])])
         return min(
-            ((math.dist(place, spot), part) for place, part in self._spots.values()),
+            ((math.dist(place, spot), component) for place, component in self._spots.values()),
             default=(0.0, -1),
         )[1]
 
     def stand(
-        self, point: Vec3, tolerance: float = _SNAP, parts: frozenset[int] | None = None
+        self, point: Vec3, tolerance: float = _SNAP, components: frozenset[int] | None = None
     ) -> Vec3 | None:
         """Return the nearest spot [m] to a point [m] within a tolerance [m], or None."""
         x, y, z = point
         floor = self.plan.floor_index(z)
         near = self.within(floor, (x - tolerance, y - tolerance), (x + tolerance, y + tolerance))
-        near = near.of_parts(parts)
+        near = near.of_components(components)
         if not len(near):
             return None
         away = np.hypot(near.x - x, near.y - y)
@@ -193,8 +198,8 @@ class ConfigurationSpace:
         """Return the spots of a floor within a rectangle [m], of every so many rows and columns."""
         if floor not in self.plan.outlined:
             spots = [
-                (x, y, 0.5, part)
-                for (x, y, z), part in self._spots.values()
+                (x, y, 0.5, component)
+                for (x, y, z), component in self._spots.values()
                 if self.plan.floor_index(z) == floor
                 and low[0] <= x <= high[0]
                 and low[1] <= y <= high[1]
@@ -206,17 +211,17 @@ class ConfigurationSpace:
         window = np.s_[r0 : r1 + 1 : every, c0 : c1 + 1 : every]
         labels = self._labels[floor][window]
         rows, cols = np.nonzero(labels >= 0)
-        spare = self._spare[floor][window]
+        clearance = self._clearance[floor][window]
         xs = self._xs[c0 : c1 + 1 : every]
         ys = self._ys[r0 : r1 + 1 : every]
-        return BasePoses(xs[cols], ys[rows], spare[rows, cols], labels[rows, cols])
+        return BasePoses(xs[cols], ys[rows], clearance[rows, cols], labels[rows, cols])
 
-    def cells(self, floor: int, part: int) -> npt.NDArray[np.bool_]:
+    def cells(self, floor: int, component: int) -> npt.NDArray[np.bool_]:
         """Tell which cells (rows, columns of the plan) of a floor a part of free space has.
 
         Of a floor whose rooms have no outlines there are none.
         """
-        out: npt.NDArray[np.bool_] = self._labels[floor] == part
+        out: npt.NDArray[np.bool_] = self._labels[floor] == component
         return out
 
     def in_room(self, room: str) -> BasePoses:
@@ -226,11 +231,13 @@ class ConfigurationSpace:
         if floor in self.plan.outlined:
             mask = (self.plan.room_raster(floor) == number) & (self._labels[floor] >= 0)
             rows, cols = np.nonzero(mask)
-            spare = self._spare[floor][rows, cols]
-            return BasePoses(self._xs[cols], self._ys[rows], spare, self._labels[floor][rows, cols])
+            clearance = self._clearance[floor][rows, cols]
+            return BasePoses(
+                self._xs[cols], self._ys[rows], clearance, self._labels[floor][rows, cols]
+            )
         spots = [
-            (x, y, 0.5, part)
-            for name, ((x, y, _), part) in self._spots.items()
+            (x, y, 0.5, component)
+            for name, ((x, y, _), component) in self._spots.items()
             if self._scene.places[name].room == room
         ]
         table = np.array(spots, dtype=float).reshape(-1, 4)
@@ -295,8 +302,8 @@ class ConfigurationSpace:
         near = min(self._scene.places.values(), key=lambda p: (math.dist(p.position, point), p.id))
         return near.room
 
-    def _part_near(self, point: Vec3, tolerance: float) -> int:
-        """Return the not yet joined part near a point, 0: none."""
+    def _component_near(self, point: Vec3, tolerance: float) -> int:
+        """Return the not yet joined component near a point, 0: none."""
         floor = self.plan.floor_index(point[2])
         row, col = self.plan.cell(point[0], point[1])
         reach = int(tolerance / CELL) + 1
@@ -320,9 +327,9 @@ class ConfigurationSpace:
         for place in self._scene.places.values():
             floor = self.plan.floor_index(place.position[2])
             if floor in self.plan.outlined:
-                part = self._part_near(place.position, 0.5)
-                if part > 0:
-                    self._spots[place.id] = (place.position, part)
+                component = self._component_near(place.position, 0.5)
+                if component > 0:
+                    self._spots[place.id] = (place.position, component)
                     inside.append(place.id)
             else:
                 numbers[place.id] = count + len(numbers)

@@ -16,28 +16,28 @@ from emos_planner.geometry.grasp import around, gap_to
 from emos_planner.geometry.manipulation import (
     WORK,
     done,
+    open_or_close,
     pick,
     place,
     place_on_floor,
     put_from,
-    swing,
 )
 from emos_planner.geometry.results import Estimate
-from emos_planner.geometry.things import FLOOR, Meant, surfaces_of
+from emos_planner.geometry.things import FLOOR, ResolvedObject, surfaces_of
 
 AT_OBJECT = 1.5
 """How near [m] a robot has to be to be at a thing."""
 _LOOK_SPACING = 2.5  # [m] between spots from which a room is searched
 _UNKNOWN_WAY = 8.0  # [m] taken for the way to what nobody has found yet
 
-Parts = frozenset[int]
+Components = frozenset[int]
 
 
 def estimate_for(
     tools: BodiesInScene,
     robot: str,
     sub_task: SubTask,
-    parts: Parts,
+    components: Components,
     holding: str,
     opened: Collection[str],
 ) -> Estimate:
@@ -51,23 +51,25 @@ def estimate_for(
             return Estimate(True, reason="it holds it already", thing=holding)
         return Estimate(False, Obstacle.HANDS_FULL, f"its hand holds {holding}; place that first")
     if kind == "search":
-        return _search(tools, robot, sub_task, parts)
+        return _search(tools, robot, sub_task, components)
     thing = sub_task.target
     if thing is None:
-        return _go_to_room(tools, robot, sub_task.rooms, parts)
+        return _go_to_room(tools, robot, sub_task.rooms, components)
     if kind == "place" and thing.label == FLOOR and not thing.id:
-        return place_on_floor(tools, robot, thing, parts)
+        return place_on_floor(tools, robot, thing, components)
     candidates = tools.catalog.meant_by(thing)
     if not candidates:
         return _not_known(tools, robot, sub_task, thing)
     if kind == "detect" and sub_task.receptacle is not None:
         candidates += _anywhere_on(tools, candidates[0], sub_task.receptacle)
-    answers = [_one(tools, robot, sub_task, m, parts, opened) for m in candidates[:12]]
+    answers = [_one(tools, robot, sub_task, m, components, opened) for m in candidates[:12]]
     feasible = [a for a in answers if a.feasible]
     return min(feasible, key=lambda a: a.work) if feasible else answers[0]
 
 
-def _anywhere_on(tools: BodiesInScene, meant: Meant, holder: Thing) -> list[Meant]:
+def _anywhere_on(
+    tools: BodiesInScene, meant: ResolvedObject, holder: Thing
+) -> list[ResolvedObject]:
     """Return a thing at points all over what it was put on: where on it is not known."""
     owners = tools.catalog.meant_by(holder)
     return [
@@ -79,10 +81,10 @@ def _anywhere_on(tools: BodiesInScene, meant: Meant, holder: Thing) -> list[Mean
 
 
 def views_on(
-    tools: BodiesInScene, robot: str, meant: Meant, holder: Thing, parts: Parts
+    tools: BodiesInScene, robot: str, meant: ResolvedObject, holder: Thing, components: Components
 ) -> list[Estimate]:
     """Return whence a robot sees what lies on or in something, for points all over that."""
-    looks = (_detect(tools, robot, one, parts) for one in _anywhere_on(tools, meant, holder))
+    looks = (_detect(tools, robot, one, components) for one in _anywhere_on(tools, meant, holder))
     return [look for look in looks if look.feasible]
 
 
@@ -105,18 +107,18 @@ def _one(
     tools: BodiesInScene,
     robot: str,
     sub_task: SubTask,
-    meant: Meant,
-    parts: Parts,
+    meant: ResolvedObject,
+    components: Components,
     opened: Collection[str],
 ) -> Estimate:
     kind = tools.kind(robot)
     item = _item_of(tools, sub_task) if sub_task.kind == "place" else None
     key = (
-        "estimate", sub_task.kind, meant.key, parts, item.size if item else None,
+        "estimate", sub_task.kind, meant.key, components, item.size if item else None,
         frozenset(opened),
     )  # fmt: skip
     if key not in kind.answers:
-        kind.answers[key] = _work_out(tools, robot, sub_task, meant, parts, opened, item)
+        kind.answers[key] = _work_out(tools, robot, sub_task, meant, components, opened, item)
     out: Estimate = kind.answers[key]
     return out
 
@@ -125,28 +127,30 @@ def _work_out(
     tools: BodiesInScene,
     robot: str,
     sub_task: SubTask,
-    meant: Meant,
-    parts: Parts,
+    meant: ResolvedObject,
+    components: Components,
     opened: Collection[str],
     item: Box | None,
 ) -> Estimate:
     if sub_task.kind == "go_to":
-        return _go_to(tools, robot, meant, parts)
+        return _go_to(tools, robot, meant, components)
     if sub_task.kind == "place":
-        return place(tools, robot, meant, parts, opened, item)
+        return place(tools, robot, meant, components, opened, item)
     if sub_task.kind in ("open", "close"):
-        return swing(tools, robot, meant, parts)
+        return open_or_close(tools, robot, meant, components)
     shut = tools.catalog.closed_around(meant.object)
     if shut is not None and shut.id in opened:
         shut = None
     answer = (
-        _detect(tools, robot, meant, parts)
+        _detect(tools, robot, meant, components)
         if sub_task.kind == "detect"
-        else pick(tools, robot, meant, parts)
+        else pick(tools, robot, meant, components)
     )
     if shut is None or not answer.feasible:
         return answer
-    opening = swing(tools, robot, Meant(shut.label.top, shut.box, shut), parts)
+    opening = open_or_close(
+        tools, robot, ResolvedObject(shut.label.top, shut.box, shut), components
+    )
     if not opening.feasible:
         return Estimate(
             False,
@@ -165,9 +169,11 @@ def _work_out(
     )
 
 
-def _detect(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Estimate:
+def _detect(
+    tools: BodiesInScene, robot: str, meant: ResolvedObject, components: Components
+) -> Estimate:
     name = meant.id
-    sight = tools.view(robot, meant, parts)
+    sight = tools.view(robot, meant, components)
     if sight.feasible:
         reason = f"{meant.name}: {sight.reason}"
         return done("detect", reason, sight.spot, meant.box.center, name)
@@ -182,7 +188,9 @@ def _detect(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Est
     )
 
 
-def _go_to(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Estimate:
+def _go_to(
+    tools: BodiesInScene, robot: str, meant: ResolvedObject, components: Components
+) -> Estimate:
     kind, box = tools.kind(robot), meant.box
     name = meant.id
     floor = tools.plan.floor_index(box.bottom)
@@ -196,7 +204,7 @@ def _go_to(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Esti
             == (tools.plan.room_raster(floor)[row, col])
         )
         near = near.where(own) if own.any() else near
-    chosen = near.of_parts(parts)
+    chosen = near.of_components(components)
     elevation = tools.plan.elevation(floor)
     if not len(chosen):
         if len(near):
@@ -211,18 +219,20 @@ def _go_to(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Esti
         )
     # Rather a little off than squeezed in.
     gaps = gap_to(box, chosen.x, chosen.y)
-    score = np.minimum(chosen.spare, 0.15) - 0.5 * np.maximum(gaps - 0.3, 0.0)
+    score = np.minimum(chosen.clearance, 0.15) - 0.5 * np.maximum(gaps - 0.3, 0.0)
     k = int(np.argmax(score))
     spot = (float(chosen.x[k]), float(chosen.y[k]), elevation)
     away = float(gaps[k])
     return done("go_to", f"stands {away:.2f} m from the {meant.name}", spot, box.center, name)
 
 
-def _go_to_room(tools: BodiesInScene, robot: str, rooms: tuple[str, ...], parts: Parts) -> Estimate:
+def _go_to_room(
+    tools: BodiesInScene, robot: str, rooms: tuple[str, ...], components: Components
+) -> Estimate:
     room = tools.scene.rooms.get(rooms[0]) or tools.scene.room_named(rooms[0])
     if room is None:
         return Estimate(False, Obstacle.UNKNOWN_THING, f"there is no room {rooms[0]!r}")
-    spot, blocked = room_spot(tools, robot, room.id, parts)
+    spot, blocked = room_spot(tools, robot, room.id, components)
     if spot is None:
         return Estimate(
             False, Obstacle.NO_PATH, f"it does not get into the {room.name}", spot=blocked
@@ -231,55 +241,57 @@ def _go_to_room(tools: BodiesInScene, robot: str, rooms: tuple[str, ...], parts:
 
 
 def room_spot(
-    tools: BodiesInScene, robot: str, room: str, parts: Parts
+    tools: BodiesInScene, robot: str, room: str, components: Components
 ) -> tuple[Vec3 | None, Vec3 | None]:
     """Return where a robot stands in a room [m], or None and where it would."""
     kind = tools.kind(robot)
-    key = ("room", room, parts)
+    key = ("room", room, components)
     if key not in kind.answers:
-        kind.answers[key] = _room_spot(tools, robot, room, parts)
+        kind.answers[key] = _room_spot(tools, robot, room, components)
     out: tuple[Vec3 | None, Vec3 | None] = kind.answers[key]
     return out
 
 
 def _room_spot(
-    tools: BodiesInScene, robot: str, room: str, parts: Parts
+    tools: BodiesInScene, robot: str, room: str, components: Components
 ) -> tuple[Vec3 | None, Vec3 | None]:
     stands = tools.kind(robot).space.in_room(room)
     if not len(stands):
         return None, None
     z = tools.plan.elevation(tools.plan.room_floor(room))
-    mine = stands.of_parts(parts)
+    mine = stands.of_components(components)
     some = mine if len(mine) else stands
     middle = (float(np.mean(stands.x)), float(np.mean(stands.y)))
-    away = np.hypot(some.x - middle[0], some.y - middle[1]) - 2.0 * np.minimum(some.spare, 0.3)
+    away = np.hypot(some.x - middle[0], some.y - middle[1]) - 2.0 * np.minimum(some.clearance, 0.3)
     k = int(np.argmin(away))
     spot = (float(some.x[k]), float(some.y[k]), z)
     return (spot, None) if len(mine) else (None, spot)
 
 
-def _search(tools: BodiesInScene, robot: str, sub_task: SubTask, parts: Parts) -> Estimate:
+def _search(
+    tools: BodiesInScene, robot: str, sub_task: SubTask, components: Components
+) -> Estimate:
     """Return the tour through rooms: from each to the nearest that is left, looking around."""
     kind = tools.kind(robot)
     if not kind.body.cameras:
         return Estimate(False, Obstacle.NO_CAMERA, "it has no camera")
     wanted = sub_task.rooms or tuple(tools.scene.rooms)
-    key = ("search", wanted, bool(sub_task.rooms), parts)
+    key = ("search", wanted, bool(sub_task.rooms), components)
     if key not in kind.answers:
-        kind.answers[key] = _tour(tools, robot, wanted, bool(sub_task.rooms), parts)
+        kind.answers[key] = _tour(tools, robot, wanted, bool(sub_task.rooms), components)
     out: Estimate = kind.answers[key]
     return out
 
 
 def _tour(
-    tools: BodiesInScene, robot: str, wanted: tuple[str, ...], named: bool, parts: Parts
+    tools: BodiesInScene, robot: str, wanted: tuple[str, ...], named: bool, components: Components
 ) -> Estimate:
     kind = tools.kind(robot)
     spots: dict[str, Vec3] = {}
     for room in wanted:
         if room not in tools.scene.rooms:
             return Estimate(False, Obstacle.UNKNOWN_THING, f"there is no room {room!r}")
-        spot, blocked = room_spot(tools, robot, room, parts)
+        spot, blocked = room_spot(tools, robot, room, components)
         if spot is not None:
             spots[room] = spot
         elif named:

@@ -18,7 +18,7 @@ from coterie_core.resume import Resume
 from coterie_core.tasks import Predicate, Thing
 from coterie_world.scene import AgentState, SceneGraph, SceneObject
 from emos_planner.geometry.grasp import gap_to
-from emos_planner.geometry.things import Catalog, Meant
+from emos_planner.geometry.things import Catalog, ResolvedObject
 
 AT = 1.5
 """How near a robot has to be to be at a thing [m]."""
@@ -63,7 +63,7 @@ def holds(
     )
 
 
-def robot_at(agent: AgentState, meant: Meant, resume: Resume | None = None) -> bool:
+def robot_at(agent: AgentState, meant: ResolvedObject, resume: Resume | None = None) -> bool:
     """Tell whether a robot is at a thing."""
     if meant.object is not None and meant.object.id == agent.holding:
         return True

@@ -20,7 +20,6 @@ _SAFE = 0.04  # [m] that a robot may stand off and still reach
 _SIDES = 16  # directions about a thing from which spots are tried
 _RINGS = 3  # and so many distances
 
-
 _MORE = 250  # spots tried if a thing is hidden from all of those
 
 FEW = _SIDES * _RINGS
@@ -33,7 +32,7 @@ class Grip:
 
     spots: Floats
     gaps: Floats
-    spare: Floats
+    clearance: Floats
     hand: Hand
     height: float
     floor: int
@@ -82,7 +81,7 @@ def grips(
     box: Box,
     z: float,
     floor: int,
-    parts: frozenset[int] | None,
+    components: frozenset[int] | None,
 ) -> tuple[list[Grip], Reach]:
     """Return where to stand so that a hand reaches the box, for each arm that does, and why not.
 
@@ -95,7 +94,7 @@ def grips(
         box: What to reach; without extent for a point.
         z: Height of the hand [m, map].
         floor: Index of the floor to stand on.
-        parts: Parts of free space that count; None: all.
+        components: Components of free space that count; None: all.
 
     Returns:
         The grips, and if there are none the tool's answer that says why.
@@ -111,16 +110,16 @@ def grips(
             trouble = trouble or _wrong_height(hand, height)
             continue
         farthest = hand.farthest(row)
-        stands = around(space, box, floor, farthest).of_parts(parts)
+        stands = around(space, box, floor, farthest).of_components(components)
         gaps = gap_to(box, stands.x, stands.y)
         ok = hand.reaches(row, gaps)
         if not ok.any():
-            trouble = _too_far(space, hand, box, height, floor, farthest, parts)
+            trouble = _too_far(space, hand, box, height, floor, farthest, components)
             continue
         stands, gaps = stands.where(ok), gaps[ok]
         safe = hand.reaches(row, gaps + _SAFE) & hand.reaches(row, np.maximum(gaps - _SAFE, 0.0))
-        spare = np.minimum(stands.spare, 0.15)
-        score = safe + spare + 0.5 * np.minimum(farthest - gaps, 0.2)
+        clearance = np.minimum(stands.clearance, 0.15)
+        score = safe + clearance + 0.5 * np.minimum(farthest - gaps, 0.2)
         best = spread(stands, box, score, gaps, 1)
         rest = np.setdiff1d(np.argsort(-score, kind="stable"), best, assume_unique=True)
         best = np.concatenate([best, rest[:: max(1, len(rest) // _MORE)]])
@@ -128,7 +127,7 @@ def grips(
             Grip(
                 np.stack([stands.x[best], stands.y[best]], axis=1),
                 gaps[best],
-                stands.spare[best],
+                stands.clearance[best],
                 hand,
                 height,
                 floor,
@@ -158,7 +157,7 @@ def reach_of(grip: Grip, k: int, elevation: float, what: str) -> Reach:
         gap,
         grip.height,
         grip.farthest - gap,
-        float(grip.spare[k]),
+        float(grip.clearance[k]),
     )
 
 
@@ -187,9 +186,9 @@ def _too_far(
     height: float,
     floor: int,
     farthest: float,
-    parts: frozenset[int] | None,
+    components: frozenset[int] | None,
 ) -> Reach:
-    stands = around(space, box, floor, farthest + 3.0, 2).of_parts(parts)
+    stands = around(space, box, floor, farthest + 3.0, 2).of_components(components)
     if not len(stands):
         return Reach(
             False,

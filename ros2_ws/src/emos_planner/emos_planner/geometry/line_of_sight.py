@@ -101,7 +101,7 @@ class Sightlines:
         eyes: Floats,
         points: Floats,
         floor: int,
-        through: Collection[str] = (),
+        ignored_ids: Collection[str] = (),
         own: str = "",
     ) -> npt.NDArray[np.bool_]:
         """Tell which points can be seen from which eyes.
@@ -110,7 +110,7 @@ class Sightlines:
             eyes: (n, 3) [m].
             points: (m, 3) [m], the first is the middle of the thing.
             floor: Index of the floor of both.
-            through: Ids of the thing itself, and of what it is in.
+            ignored_ids: Ids of the thing itself, and of what it is in.
             own: Id of the thing itself.
 
         Returns:
@@ -131,7 +131,7 @@ class Sightlines:
         near &= self._center[:, 2] - self._half[:, 2] < high[2]
         middle = (float(points[0, 0]), float(points[0, 1]), float(points[0, 2]))
         rooms: dict[int, _Room] = {}
-        for name in through:
+        for name in ignored_ids:
             row = self._row.get(name, -1)
             if row < 0:
                 continue

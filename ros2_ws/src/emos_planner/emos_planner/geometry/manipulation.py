@@ -18,7 +18,7 @@ from emos_planner.geometry.body import Hand
 from emos_planner.geometry.grasp import FEW, Grip, gap_to, grips, reach_of
 from emos_planner.geometry.line_of_sight import Sightlines, points_of
 from emos_planner.geometry.results import Estimate, Reach
-from emos_planner.geometry.things import FLOOR, Meant, Surface, surfaces_of
+from emos_planner.geometry.things import FLOOR, ResolvedObject, Surface, surfaces_of
 from emos_planner.geometry.viewpoints import eyes_toward
 
 WORK = {"pick": 2.0, "place": 2.0, "open": 1.5, "close": 1.5, "detect": 0.5, "go_to": 0.0}
@@ -31,11 +31,13 @@ _SMALL = 0.08  # [m] edge of a thing that is not known yet
 _SOME = Box((0.0, 0.0, 0.0), (_SMALL, _SMALL, _SMALL))
 _POINT = Box((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
-Parts = frozenset[int]
+Components = frozenset[int]
 Floats = npt.NDArray[np.float64]
 
 
-def pick(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Estimate:
+def pick(
+    tools: BodiesInScene, robot: str, meant: ResolvedObject, components: Components
+) -> Estimate:
     """Return whether a robot takes a thing: in weight and size, in reach, and in its sight."""
     kind, box = tools.kind(robot), meant.box
     thing = meant.object
@@ -70,7 +72,7 @@ def pick(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Estima
     best = None
     # A hand takes a thing by its middle; where it gets to the rim alone, it may get that.
     for reached in (Box(box.center, (0.0, 0.0, 0.0)), box):
-        found, trouble = grips(kind.space, kind.body, reached, z, floor, parts)
+        found, trouble = grips(kind.space, kind.body, reached, z, floor, components)
         best = _seen_from(tools, robot, meant, found) if found else None
         if best is not None:
             break
@@ -91,7 +93,7 @@ def pick(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Estima
 
 
 def _seen_from(
-    tools: BodiesInScene, robot: str, meant: Meant, found: list[Grip]
+    tools: BodiesInScene, robot: str, meant: ResolvedObject, found: list[Grip]
 ) -> tuple[Grip, int] | None:
     """Return the first spot from which the thing can be seen too: the best, as they are sorted."""
     for lines in tools.lines_to(meant):
@@ -102,11 +104,11 @@ def _seen_from(
 
 
 def _seen_along(
-    lines: Sightlines, tools: BodiesInScene, robot: str, meant: Meant, found: list[Grip]
+    lines: Sightlines, tools: BodiesInScene, robot: str, meant: ResolvedObject, found: list[Grip]
 ) -> tuple[Grip, int] | None:
     kind, box = tools.kind(robot), meant.box
     points = points_of(box)
-    through = tools.catalog.around(meant)
+    ignored_ids = tools.catalog.around(meant)
     best: tuple[float, Grip, int] | None = None
     for many in (slice(0, FEW), slice(FEW, None)):
         for grip in found:
@@ -117,7 +119,7 @@ def _seen_along(
             for camera in kind.body.cameras:
                 x, y = spots[:, 0], spots[:, 1]
                 eyes = eyes_toward(camera, x, y, box.center, z + camera.height)
-                clear = lines.clear(eyes, points, grip.floor, through, meant.id)
+                clear = lines.clear(eyes, points, grip.floor, ignored_ids, meant.id)
                 shares = clear.mean(axis=1)
                 # What is well in view counts before what is at the edge of being hidden.
                 for least in _SHARES:
@@ -131,7 +133,13 @@ def _seen_along(
 
 
 def _unreached(
-    tools: BodiesInScene, robot: str, meant: Meant, box: Box, z: float, floor: int, trouble: Reach
+    tools: BodiesInScene,
+    robot: str,
+    meant: ResolvedObject,
+    box: Box,
+    z: float,
+    floor: int,
+    trouble: Reach,
 ) -> Estimate:
     """Return why a hand does not get there: the body itself, or the way."""
     kind = tools.kind(robot)
@@ -150,8 +158,8 @@ def _unreached(
 def place(
     tools: BodiesInScene,
     robot: str,
-    meant: Meant,
-    parts: Parts,
+    meant: ResolvedObject,
+    components: Components,
     opened: Collection[str],
     item: Box | None,
 ) -> Estimate:
@@ -170,7 +178,7 @@ def place(
     trouble: Estimate | None = None
     for surface in surfaces:
         if surface.closed and name not in opened:
-            opening = swing(tools, robot, meant, parts)
+            opening = open_or_close(tools, robot, meant, components)
             if not opening.feasible:
                 trouble = trouble or Estimate(
                     False,
@@ -187,7 +195,7 @@ def place(
                 False, Obstacle.NO_ROOM, f"there is no room left on the {meant.name}", thing=name
             )
             continue
-        found, why = grips(kind.space, kind.body, surface.box, z, floor, parts)
+        found, why = grips(kind.space, kind.body, surface.box, z, floor, components)
         put = _put_down(tools, robot, found, points, thing, surface.rest)
         if put is None:
             answer = _unreached(tools, robot, meant, surface.box, z, floor, why)
@@ -221,7 +229,7 @@ def place(
 
 
 def put_from(
-    tools: BodiesInScene, robot: str, meant: Meant, spot: Vec3, item: Box | None
+    tools: BodiesInScene, robot: str, meant: ResolvedObject, spot: Vec3, item: Box | None
 ) -> Vec3 | None:
     """Return the point [m] on what stands open at which a robot at a spot puts an item down.
 
@@ -246,7 +254,7 @@ def put_from(
 
 
 def _room_on(
-    tools: BodiesInScene, meant: Meant, surface: Surface, item: Box | None
+    tools: BodiesInScene, meant: ResolvedObject, surface: Surface, item: Box | None
 ) -> tuple[Floats, bool]:
     """Return the points (n, 2) [m] of a surface with room for an item; whether none is free."""
     thing = item or _SOME
@@ -343,7 +351,7 @@ def _in_view(
     height = surface.center[2] + item.size[2] / 2.0
     middles = np.column_stack([points, np.full(len(points), height)])
     first: Vec3 = (float(points[0, 0]), float(points[0, 1]), height)
-    through = tools.catalog.around(Meant("", Box(first, item.size, surface.yaw)))
+    ignored_ids = tools.catalog.around(ResolvedObject("", Box(first, item.size, surface.yaw)))
     here = np.array([spot])
     for camera in body.cameras:
         z = tools.plan.elevation(floor) + body.frame.base + camera.height
@@ -352,14 +360,16 @@ def _in_view(
         down = np.arctan2(z - middles[:, 2], np.maximum(away, 0.05))
         low, high = min(camera.pitches[0], camera.pitch), max(camera.pitches[1], camera.pitch)
         ok = np.abs(down - np.clip(down, low, high)) <= camera.vfov / 2.0
-        ok &= tools.lines.clear(eyes, middles, floor, through)[0]
+        ok &= tools.lines.clear(eyes, middles, floor, ignored_ids)[0]
         if ok.any():
             x, y = points[int(np.argmax(ok))]
             return float(x), float(y)
     return None
 
 
-def place_on_floor(tools: BodiesInScene, robot: str, thing: Thing, parts: Parts) -> Estimate:
+def place_on_floor(
+    tools: BodiesInScene, robot: str, thing: Thing, components: Components
+) -> Estimate:
     """Return whether a robot's hand gets down to the floor, at a thing's position if it has one."""
     kind = tools.kind(robot)
     if not kind.body.hands:
@@ -369,14 +379,16 @@ def place_on_floor(tools: BodiesInScene, robot: str, thing: Thing, parts: Parts)
     floor = tools.plan.floor_index(thing.position[2])
     z = tools.plan.elevation(floor)
     box = Box((thing.position[0], thing.position[1], z), (0.1, 0.1, 0.0))
-    found, trouble = grips(kind.space, kind.body, box, z, floor, parts)
+    found, trouble = grips(kind.space, kind.body, box, z, floor, components)
     if not found:
-        return _unreached(tools, robot, Meant(FLOOR, box), box, z, floor, trouble)
+        return _unreached(tools, robot, ResolvedObject(FLOOR, box), box, z, floor, trouble)
     reach = reach_of(found[0], 0, z, "the floor")
     return done("place", reach.reason, reach.spot, box.center, "")
 
 
-def swing(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Estimate:
+def open_or_close(
+    tools: BodiesInScene, robot: str, meant: ResolvedObject, components: Components
+) -> Estimate:
     """Return whether a robot opens or closes a container: a hand gets to its front anywhere."""
     kind, box = tools.kind(robot), meant.box
     name = meant.id
@@ -394,7 +406,7 @@ def swing(tools: BodiesInScene, robot: str, meant: Meant, parts: Parts) -> Estim
     ]
     for height in dict.fromkeys(heights):
         z = min(max(height, box.bottom), box.top)
-        found, why = grips(kind.space, kind.body, box, z, floor, parts)
+        found, why = grips(kind.space, kind.body, box, z, floor, components)
         if not found:
             trouble = trouble or _unreached(tools, robot, meant, box, z, floor, why)
             continue

@@ -19,7 +19,7 @@ _ENTRIES = 4  # places tried from where a robot stands
 _AROUND = 1.3  # a way around furniture is so much longer than the straight line
 _TURN_PER_METRE = 0.35  # [rad/m] that ways through rooms bend
 _FIRST_TURN = 1.2  # [rad] until a robot faces its way
-TO_TRY = 30.0
+UNCERTAIN_PATH_PENALTY_S = 30.0
 """Time [s] that a way counts for on top, of which only trying tells whether it is there."""
 
 Floats = npt.NDArray[np.float64]
@@ -36,10 +36,10 @@ class Ways:
     def __init__(self, scene: SceneGraph, space: ConfigurationSpace, body: Body) -> None:
         self.space = space
         self.body = body
-        names, spots, parts, edges = _network(scene, space)
+        names, spots, components, edges = _network(scene, space)
         self.rooms_of = names
         self.spots = np.array(spots, dtype=float).reshape(-1, 3)
-        self.parts = np.array(parts, dtype=np.intp)
+        self.components = np.array(components, dtype=np.intp)
         self._floors = np.array([space.plan.floor_index(z) for z in self.spots[:, 2]], dtype=int)
         count = len(spots)
         rows = [a for a, _, _ in edges]
@@ -66,7 +66,7 @@ class Ways:
         return out
 
     def length(self, start: Vec3, goal: Vec3) -> tuple[float, tuple[str, ...]]:
-        """Return the length [m] of the way between two spots of one part, and the rooms on it.
+        """Return the length [m] of the way between two spots of one component, and the rooms on it.
 
         Infinite where the network has no way although free space has one.
         """
@@ -143,7 +143,7 @@ class Ways:
         floors = np.array([plan.floor_index(s[2]) for s in spots])
         if not np.isfinite(out).all():
             tried = self._only_trying_tells(spots) & (floors[:, None] == floors[None, :])
-            far = straight * _AROUND + TO_TRY * self.body.speed
+            far = straight * _AROUND + UNCERTAIN_PATH_PENALTY_S * self.body.speed
             out = np.where(tried, np.minimum(out, far), out)
         near = (rooms[:, None] == rooms[None, :]) | (
             (floors[:, None] == floors[None, :]) & (straight < 0.1)
@@ -152,9 +152,14 @@ class Ways:
 
     def _only_trying_tells(self, spots: Sequence[Vec3]) -> npt.NDArray[np.bool_]:
         """Tell (n, n) which spots only furniture separates that was seen."""
-        parts = [self.space.part_at(spot) for spot in spots]
-        beyond = {part: self.space.beyond_seen(frozenset({part})) for part in set(parts)}
-        return np.array([[a != b and b in beyond[a] for b in parts] for a in parts], dtype=bool)
+        components = [self.space.component_at(spot) for spot in spots]
+        beyond = {
+            component: self.space.ignoring_observed_obstacles(frozenset({component}))
+            for component in set(components)
+        }
+        return np.array(
+            [[a != b and b in beyond[a] for b in components] for a in components], dtype=bool
+        )
 
     def _enter(self, spot: Vec3) -> tuple[npt.NDArray[np.intp], Floats]:
         """Return the places nearest to a spot and the lengths [m] of the ways there."""
@@ -162,8 +167,8 @@ class Ways:
         if known is not None:
             return known
         floor = self.space.plan.floor_index(spot[2])
-        part = self.space.part_at(spot)
-        usable = np.flatnonzero((self._floors == floor) & (self.parts == part))
+        component = self.space.component_at(spot)
+        usable = np.flatnonzero((self._floors == floor) & (self.components == component))
         away = np.hypot(self.spots[usable, 0] - spot[0], self.spots[usable, 1] - spot[1])
         order = np.argsort(away, kind="stable")[: 2 * _ENTRIES]
         places, lengths = usable[order], away[order]
@@ -184,7 +189,7 @@ _Network = tuple[list[str], list[Vec3], list[int], list[tuple[int, int, float]]]
 
 
 def _network(scene: SceneGraph, space: ConfigurationSpace) -> _Network:
-    """Return rooms, spots and parts of the nodes, and the edges (a, b, length [m])."""
+    """Return rooms, spots and components of the nodes, and the edges (a, b, length [m])."""
     if scene.places:
         return _of_places(scene, space)
     return _of_rooms(scene, space)
@@ -209,8 +214,8 @@ def _of_places(scene: SceneGraph, space: ConfigurationSpace) -> _Network:
 
 
 def _link_length(space: ConfigurationSpace, a: str, b: str, link: PlaceLink) -> float:
-    (here, part), (there, other) = space.places[a], space.places[b]
-    if part != other or space.link_trouble(a, b):
+    (here, component), (there, other) = space.places[a], space.places[b]
+    if component != other or space.link_trouble(a, b):
         return math.inf
     plan = space.plan
     floor = plan.floor_index(here[2])
@@ -224,7 +229,7 @@ def _of_rooms(scene: SceneGraph, space: ConfigurationSpace) -> _Network:
     """Return a network of rooms' middles, both sides of doors, and ends of stairs."""
     rooms: list[str] = []
     spots: list[Vec3] = []
-    parts: list[int] = []
+    components: list[int] = []
     inside: dict[str, list[int]] = {}
 
     def add(point: Vec3, room: str) -> int:
@@ -233,7 +238,7 @@ def _of_rooms(scene: SceneGraph, space: ConfigurationSpace) -> _Network:
             return -1
         rooms.append(room)
         spots.append(spot)
-        parts.append(space.part_at(spot))
+        components.append(space.component_at(spot))
         inside.setdefault(room, []).append(len(spots) - 1)
         return len(spots) - 1
 
@@ -257,4 +262,4 @@ def _of_rooms(scene: SceneGraph, space: ConfigurationSpace) -> _Network:
     for nodes in inside.values():
         for n, i in enumerate(nodes):
             edges += [(i, j, math.dist(spots[i], spots[j])) for j in nodes[n + 1 :]]
-    return rooms, spots, parts, [e for e in edges if parts[e[0]] == parts[e[1]]]
+    return rooms, spots, components, [e for e in edges if components[e[0]] == components[e[1]]]

@@ -23,7 +23,7 @@ class Reach:
         distance: From the spot to the point, sideways [m]; without a spot, the least there is.
         height: Of the point above the floor the robot stands on [m].
         margin: How much farther the hand reaches at this height [m]; negative: how much it lacks.
-        spare: Room around the body at the spot [m].
+        clearance: Room around the body at the spot [m].
     """
 
     feasible: bool
@@ -34,7 +34,7 @@ class Reach:
     distance: float = 0.0
     height: float = 0.0
     margin: float = 0.0
-    spare: float = 0.0
+    clearance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ _TOUCH = 0.003  # [m] that boxes are taken smaller when it is asked what is in t
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class ResolvedObject:
     """A thing that a sub-task may mean; `object` is None if the scene does not hold it."""
 
     name: str
@@ -59,7 +59,7 @@ class Catalog:
         yaw = np.array([t.box.yaw for t in solid])
         self._cos, self._sin = np.cos(yaw), np.sin(yaw)
 
-    def meant_by(self, thing: Thing) -> list[Meant]:
+    def meant_by(self, thing: Thing) -> list[ResolvedObject]:
         """Return the things that fit, best first; empty: nobody knows where it is.
 
         By id; else the nearest thing of that label to the position given; else the position alone;
@@ -82,10 +82,10 @@ class Catalog:
             ]
             if near:
                 return [_meant(self._scene.objects[min(near)[1]])]
-            return [Meant(thing.label, Box(here, (0.0, 0.0, 0.0)))]
+            return [ResolvedObject(thing.label, Box(here, (0.0, 0.0, 0.0)))]
         return [] if thing.id else [_meant(other) for other in alike]
 
-    def around(self, meant: Meant) -> tuple[str, ...]:
+    def around(self, meant: ResolvedObject) -> tuple[str, ...]:
         """Return the ids of a thing itself and of what fills its place too.
 
         That is the furniture that it is in, or one of two names that detectors give to one thing.
@@ -127,8 +127,8 @@ class Catalog:
         return None
 
 
-def _meant(thing: SceneObject) -> Meant:
-    return Meant(thing.label.top or thing.id, thing.box, thing)
+def _meant(thing: SceneObject) -> ResolvedObject:
+    return ResolvedObject(thing.label.top or thing.id, thing.box, thing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Surface:
         return replace(self.box, center=(x, y, z if self.falls_to is None else self.falls_to))
 
 
-def surfaces_of(meant: Meant, item: Box | None) -> list[Surface]:
+def surfaces_of(meant: ResolvedObject, item: Box | None) -> list[Surface]:
     """Return the surfaces of a receptacle that an item's box fits on, reachable ones first.
 
     What has no receptacles in the scene is taken to have those usual for it: its upper face, or

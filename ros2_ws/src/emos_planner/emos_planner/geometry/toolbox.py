@@ -11,16 +11,15 @@ from coterie_core.tasks import Obstacle, SubTask
 from emos_planner.geometry.bodies import BodiesInScene
 from emos_planner.geometry.estimates import estimate_for
 from emos_planner.geometry.grasp import grips, reach_of
-from emos_planner.geometry.path_cost import TO_TRY
+from emos_planner.geometry.path_cost import UNCERTAIN_PATH_PENALTY_S
 from emos_planner.geometry.results import Estimate, Path, Reach, Sight
-from emos_planner.geometry.things import Meant
+from emos_planner.geometry.things import ResolvedObject
 
-_DOUBT = "whether it gets past furniture that was seen only, trying tells"
+_UNCERTAIN = "whether it gets past furniture that was seen only, trying tells"
 _FROM_ELSEWHERE = (
     Obstacle.NO_PATH, Obstacle.TOO_FAR_IN, Obstacle.OCCLUDED, Obstacle.OUT_OF_VIEW,
 )  # fmt: skip
 """What may be otherwise from a spot that the robot did not count on getting to."""
-
 
 _REACHED = ("pick", "place", "open", "close")
 """What a robot goes near to for its hand: as near as its own map of the floor lets it."""
@@ -44,12 +43,12 @@ class Toolbox(BodiesInScene):
             UnknownRobot: No resume of that robot.
         """
         kind = self.kind(robot)
-        parts = None if start is None else self.parts_of(robot, start)
-        key = ("reach", point, radius, parts)
+        components = None if start is None else self.components_of(robot, start)
+        key = ("reach", point, radius, components)
         if key not in kind.answers:
             floor = self.plan.floor_index(point[2])
             box = Box(point, (2.0 * radius, 2.0 * radius, 0.0))
-            found, trouble = grips(kind.space, kind.body, box, point[2], floor, parts)
+            found, trouble = grips(kind.space, kind.body, box, point[2], floor, components)
             kind.answers[key] = (
                 reach_of(found[0], 0, self.plan.elevation(floor), "the point") if found else trouble
             )
@@ -70,7 +69,9 @@ class Toolbox(BodiesInScene):
         if not isinstance(box, Box):
             box = Box(box, (0.0, 0.0, 0.0))
         return self.view(
-            robot, Meant("", box), None if start is None else self.parts_of(robot, start)
+            robot,
+            ResolvedObject("", box),
+            None if start is None else self.components_of(robot, start),
         )
 
     def path(self, robot: str, start: Vec3, goal: Vec3) -> Path:
@@ -149,18 +150,24 @@ class Toolbox(BodiesInScene):
         if holding is None:
             agent = self.scene.agents.get(robot)
             holding = agent.holding if agent is not None else ""
-        parts, space = self.parts_of(robot, start), self.kind(robot).space
-        there = estimate_for(self, robot, sub_task, parts, holding, opened)
+        components, space = self.components_of(robot, start), self.kind(robot).space
+        there = estimate_for(self, robot, sub_task, components, holding, opened)
         if there.feasible or there.obstacle not in _FROM_ELSEWHERE:
             return there
         # Ways past seen furniture count their doubt themselves; spots in its boxes do not.
-        doubtful = [(self, space.beyond_seen(parts), 0.0)]
+        doubtful = [(self, space.ignoring_observed_obstacles(components), 0.0)]
         if self.plan.rough and sub_task.kind in _REACHED:
-            doubtful.append((bare := self.without_seen(), bare.parts_of(robot, start), TO_TRY))
+            doubtful.append(
+                (
+                    bare := self.without_seen(),
+                    bare.components_of(robot, start),
+                    UNCERTAIN_PATH_PENALTY_S,
+                )
+            )
         for tools, more, late in doubtful:
             tried = estimate_for(tools, robot, sub_task, more, holding, opened)
             if tried.feasible:
-                words = f"{tried.reason}; {_DOUBT}"
+                words = f"{tried.reason}; {_UNCERTAIN}"
                 time, work = tried.time + late, tried.work + late
                 return replace(tried, reason=words, time=time, work=work)
         if there.obstacle is not Obstacle.NO_PATH or there.spot is None:
@@ -176,7 +183,11 @@ class Toolbox(BodiesInScene):
         if None in (a, b) and self.plan.rough:
             way = self.without_seen().path(robot, start, goal)
             if way.feasible:
-                return replace(way, reason=f"{way.reason}; {_DOUBT}", time=way.time + TO_TRY)
+                return replace(
+                    way,
+                    reason=f"{way.reason}; {_UNCERTAIN}",
+                    time=way.time + UNCERTAIN_PATH_PENALTY_S,
+                )
         for spot, wanted in ((a, start), (b, goal)):
             if spot is None:
                 return Path(
@@ -188,19 +199,19 @@ class Toolbox(BodiesInScene):
         assert a is not None and b is not None
         if kind.body.frame.kind == "fixed" and math.dist(a, b) > 0.1:
             return Path(False, Obstacle.NO_PATH, "it is fixed to its place")
-        own, there = frozenset({space.part_at(a)}), space.part_at(b)
+        own, there = frozenset({space.component_at(a)}), space.component_at(b)
         doubt = ""
         if there not in own:
-            near = space.stand(goal, parts=own)
+            near = space.stand(goal, components=own)
             if near is not None:
                 b = near
-            elif there in space.beyond_seen(own):
-                doubt = f"; {_DOUBT}"
+            elif there in space.ignoring_observed_obstacles(own):
+                doubt = f"; {_UNCERTAIN}"
             else:
                 return Path(False, Obstacle.NO_PATH, space.why_not(a, b))
         length, rooms = kind.ways.length(a, b)
         if not math.isfinite(length):
             return Path(False, Obstacle.NO_PATH, space.why_not(a, b))
-        time = kind.ways.time(length) + (TO_TRY if doubt else 0.0)
+        time = kind.ways.time(length) + (UNCERTAIN_PATH_PENALTY_S if doubt else 0.0)
         words = f"{length:.1f} m in {time:.0f} s through {len(rooms)} rooms{doubt}"
         return Path(True, None, words, length, time, rooms)

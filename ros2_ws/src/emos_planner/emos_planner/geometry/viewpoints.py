@@ -41,8 +41,8 @@ def sights(
     body: Body,
     box: Box,
     floor: int,
-    parts: frozenset[int] | None,
-    through: Collection[str] = (),
+    components: frozenset[int] | None,
+    ignored_ids: Collection[str] = (),
     own: str = "",
     away: float = BEST_AWAY,
 ) -> Sight:
@@ -58,8 +58,8 @@ def sights(
         body: The body.
         box: The thing; without extent for a point.
         floor: Index of the floor of the thing and the eye.
-        parts: Parts of free space that count; None: all.
-        through: Ids of furniture that the thing is in, which is open where its surfaces are.
+        components: Components of free space that count; None: all.
+        ignored_ids: Ids of furniture that the thing is in, which is open where its surfaces are.
         own: Id of the thing.
         away: From how far to look best [m].
     """
@@ -68,8 +68,8 @@ def sights(
     points = points_of(box)
     best: Sight | None = None
     trouble: Sight | None = None
-    stands = around(space, box, floor, FARTHEST, _COARSE).of_parts(parts)
-    near = around(space, box, floor, 0.8).of_parts(parts)
+    stands = around(space, box, floor, FARTHEST, _COARSE).of_components(components)
+    near = around(space, box, floor, 0.8).of_components(components)
     if not len(stands) and not len(near):
         return Sight(
             False, Obstacle.NO_PATH, f"there is no spot it gets to within {FARTHEST:.0f} m"
@@ -78,7 +78,7 @@ def sights(
         for eye_height in _heights(camera):
             for candidates in (stands, near):
                 found = _look(
-                    space, lines, candidates, box, points, floor, through, own, camera,
+                    space, lines, candidates, box, points, floor, ignored_ids, own, camera,
                     eye_height + body.frame.base, away,
                 )  # fmt: skip
                 if found.feasible:
@@ -108,7 +108,7 @@ def _look(
     box: Box,
     points: Floats,
     floor: int,
-    through: Collection[str],
+    ignored_ids: Collection[str],
     own: str,
     camera: ResumeCamera,
     eye_height: float,
@@ -138,7 +138,7 @@ def _look(
         return _out_of_view(camera, eye_height, box.center[2] - elevation, off, in_range, farthest)
     chosen = stands.where(ok)
     slant, axis, off = slant[ok], axis[ok], off[ok]
-    score = np.minimum(chosen.spare, 0.1) - 0.3 * np.abs(slant - best_away) - 0.2 * off
+    score = np.minimum(chosen.clearance, 0.1) - 0.3 * np.abs(slant - best_away) - 0.2 * off
     score -= _EDGE_COST * np.maximum(off - _MIDDLE * half, 0.0)
     best = spread(chosen, box, score, slant, 1)
     rest = np.setdiff1d(np.argsort(-score, kind="stable"), best, assume_unique=True)
@@ -147,7 +147,7 @@ def _look(
     for some in tried:
         if share < LEAST_SHARE and len(some):
             shares = _shares(
-                lines, chosen, some, box, points, floor, eye_z, axis[some], camera, through, own
+                lines, chosen, some, box, points, floor, eye_z, axis[some], camera, ignored_ids, own
             )
             k = int(np.argmax(np.minimum(shares, 0.7) + 0.001 * score[some]))
             if found < 0 or shares[k] > share:
@@ -189,7 +189,7 @@ def _shares(
     eye_z: float,
     axis: Floats,
     camera: ResumeCamera,
-    through: Collection[str],
+    ignored_ids: Collection[str],
     own: str,
 ) -> Floats:
     """Return the shares (0..1) of a thing's points in view from some of the spots.
@@ -197,7 +197,7 @@ def _shares(
     What lies above or below the image, whose middle is pitched by `axis` [rad], is not in view.
     """
     eyes = eyes_toward(camera, stands.x[some], stands.y[some], box.center, eye_z)
-    clear = lines.clear(eyes, points, floor, through, own)
+    clear = lines.clear(eyes, points, floor, ignored_ids, own)
     away = np.hypot(*(points[None, :, :2] - eyes[:, None, :2]).transpose(2, 0, 1))
     down = np.arctan2(eye_z - points[None, :, 2], np.maximum(away, 1e-3))
     clear = clear & (np.abs(down - axis[:, None]) <= camera.vfov / 2.0)

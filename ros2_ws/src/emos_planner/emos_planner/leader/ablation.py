@@ -32,7 +32,7 @@ def believed(resume: Resume, options: LeaderOptions) -> Resume:
     """Return what leader and robots believe of a body: all of it, unless an ablation takes it."""
     if not options.resume:
         return without_resume(resume)
-    return resume if options.numbers else without_numbers(resume)
+    return resume if options.use_resume_numbers else without_numbers(resume)
 
 
 def without_numbers(resume: Resume) -> Resume:

@@ -9,11 +9,10 @@ from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.coverage import Coverage
 from coterie_world.scene import SceneGraph
-from emos_planner.leader.commands import parse_task
-from emos_planner.leader.wishes import Wish
+from emos_planner.leader.commands import Command, parse_task
 
 _LOOKED_FOR = ("find", "check", "look")
-"""Wishes that ask whether there is a thing, and where: it is not presumed."""
+"""Commands that ask whether there is a thing, and where: it is not presumed."""
 
 
 def task_state(
@@ -36,26 +35,26 @@ def task_state(
     names = tuple(robots)
     looked = coverage or Coverage(scene, given=True)
     try:
-        wishes = parse_task(words, Vocabulary.of(scene, names))
+        commands = parse_task(words, Vocabulary.of(scene, names))
     except NotUnderstood as error:
         return RequestState(
             words, "do", scene, looked, robots=names, problem=error.problem, rooms_given=rooms_given
         )
-    mentions = tuple(mention for wish in wishes for mention in _mentions(wish))
+    mentions = tuple(mention for command in commands for mention in _mentions(command))
     return RequestState(
         words, "do", scene, looked, robots=names, mentions=mentions, rooms_given=rooms_given
     )
 
 
-def _mentions(wish: Wish) -> list[Mention]:
-    thing = wish.object
-    presumed = wish.kind not in _LOOKED_FOR
+def _mentions(command: Command) -> list[Mention]:
+    thing = command.object
+    presumed = command.kind not in _LOOKED_FOR
     found = [Mention(thing, only=thing.definite and thing.number == "one", presumed=presumed)]
     found += [
         Mention(place.phrase, only=place.phrase.definite and place.phrase.number == "one")
         for place in thing.places
     ]
-    if wish.target is not None:
-        target = wish.target
+    if command.target is not None:
+        target = command.target
         found.append(Mention(target, "target", target.definite and target.number == "one"))
     return found

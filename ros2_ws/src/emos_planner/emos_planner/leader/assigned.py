@@ -105,7 +105,7 @@ def _reason(
         return work.true_reason(one.id, robot, verdict).reason or "it refused"
     if robot in talk.left_out:
         return talk.left_out[robot]
-    named = work.meant.board.only.get(one.id, "")
+    named = work.meant.graph.only.get(one.id, "")
     if named and named != robot:
         return f"{named} was asked for by name"
     if (one.id, robot) in work.forbidden | talk.forbidden:

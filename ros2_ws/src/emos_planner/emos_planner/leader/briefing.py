@@ -18,14 +18,14 @@ def body_text(resume: Resume, options: LeaderOptions) -> str:
     """Return what a prompt says of one robot's body; the same as long as the body is."""
     if not options.resume:
         return resume.summary
-    return resume_text(resume, options.resume_format, numbers=options.numbers)
+    return resume_text(resume, options.resume_format, numbers=options.use_resume_numbers)
 
 
 def brief_body(resume: Resume, options: LeaderOptions) -> str:
     """Return a body in a line, for prompts that must be short."""
     body = resume.mobility
     arms, cameras = resume.manipulation.arms, resume.perception.cameras
-    if not (options.resume and options.numbers):
+    if not (options.resume and options.use_resume_numbers):
         return resume.summary
     moves = "stairs" if body.climbs_stairs else "no stairs"
     flies = f" {body.flight_height:.1f} m up" if body.kind == "air" else ""

@@ -1,10 +1,10 @@
-"""Household imperatives as wishes: what is to be brought, found, checked, gone to, opened."""
+"""Household imperatives as commands: what is to be brought, found, checked, gone to, opened."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from coterie_core.household import load_household
 from coterie_requests.understanding import NotUnderstood, shown, words_of
@@ -13,8 +13,7 @@ from coterie_requests.understanding.quantities import SUPERLATIVES, begins_phras
 from coterie_requests.understanding.turned import comparatives, negations
 from coterie_requests.understanding.vocabulary import Vocabulary
 from emos_planner.leader.clauses import Clause, checked, clauses_of
-from emos_planner.leader.parts import Part, complete, grouped, parts_of, where_to
-from emos_planner.leader.places import Places
+from emos_planner.leader.parts import Part, complete, grouped, items, located, parts_of, where_to
 from emos_planner.leader.sentences import sentences_of
 from emos_planner.leader.verbs import (
     ASKS,
@@ -33,13 +32,15 @@ from emos_planner.leader.verbs import (
     WHERE_LATE,
     WHETHER_AT,
     YES_NO,
+    CommandKind,
     base_verb,
 )
-from emos_planner.leader.wishes import Wish
 
-__all__ = ["CAN_DO", "NotUnderstood", "Wish", "parse_task"]
+__all__ = ["CAN_DO", "NotUnderstood", "Command", "parse_task"]
 
-MOST_WISHES = 60
+_ABOUT = frozenset(("around", "in", "into", "inside", "on", "through", "about", "over", "under"))
+"""What stands before the place that is looked at."""
+MAX_COMMANDS = 60
 _SPARED = re.compile(
     r"^(?:but )?(?:do not|never|not) (?P<verb>touch|move|take|bring|include|disturb|pick up|remove|"
     r"forget|drop|break|spill|hurry|rush|worry|wake|bother)(?P<what>.*)$"
@@ -62,10 +63,31 @@ _NAMES_NOTHING = frozenset(SUPERLATIVES) | set(
 )
 """Words that are part of no thing's name, so that nothing of that name is looked for."""
 _THERE = frozenset(("inside", "in", "there", "on", "onto", "into"))
+FROM_WORDS = ("to", "into", "onto")
 
 
-def parse_task(words: str, names: Vocabulary) -> tuple[Wish, ...]:
-    """Return the wishes of a task, one per verb and object, in the order they were said.
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One thing that a person wants: verb, object, and where to (`relation`: in, on or near).
+
+    `then` says that it is begun when all commands before it are done. `notes` are said words that
+    change nothing. `asks`: why it cannot be done unless what follows says where to.
+    """
+
+    kind: CommandKind
+    object: Phrase
+    target: Phrase | None = None
+    relation: str = ""
+    robot: str = ""
+    everybody: bool = False
+    text: str = ""
+    then: bool = False
+    notes: tuple[str, ...] = ()
+    asks: NotUnderstood | None = None
+
+
+def parse_task(words: str, names: Vocabulary) -> tuple[Command, ...]:
+    """Return the commands of a task, one per verb and object, in the order they were said.
 
     Raises:
         NotUnderstood: Empty, too long, in another language, or a part of it means nothing to
@@ -76,21 +98,23 @@ def parse_task(words: str, names: Vocabulary) -> tuple[Wish, ...]:
     clause = None
     try:
         for sentence in sentences_of(words, names.robots):
-            context = len(reader.wishes)
+            context = len(reader.commands)
             for clause in clauses_of(sentence, names, words):
                 reader.read(clause)
             if sentence.context:
-                reader.context = reader.wishes[context:]
-                del reader.wishes[context:]
+                reader.context = reader.commands[context:]
+                del reader.commands[context:]
             elif sentence.needs:
                 reader.needed = True
     except NotUnderstood as error:
-        raise _with_progress(error, reader.wishes, words) from None
-    wishes = reader.wishes
-    owed = [wish.asks for wish in wishes if wish.kind == "take" and wish.asks is not None]
+        raise _with_progress(error, reader.commands, words) from None
+    commands = reader.commands
+    owed = [
+        command.asks for command in commands if command.kind == "take" and command.asks is not None
+    ]
     if owed:
         raise _with_progress(owed[0], (), words)
-    if not wishes:
+    if not commands:
         if reader.context:
             what = reader.context[0].object.said
             raise NotUnderstood(
@@ -101,19 +125,19 @@ def parse_task(words: str, names: Vocabulary) -> tuple[Wish, ...]:
         raise NotUnderstood(
             f"{shown(words)!r} asks for nothing that robots can do; {CAN_DO}", "empty"
         )
-    if len(wishes) > MOST_WISHES:
+    if len(commands) > MAX_COMMANDS:
         raise NotUnderstood(
-            f"{len(wishes)} wishes at once; split the task (most: {MOST_WISHES})", "too_long"
+            f"{len(commands)} wishes at once; split the task (most: {MAX_COMMANDS})", "too_long"
         )
-    return tuple(wishes)
+    return tuple(commands)
 
 
-def _with_progress(error: NotUnderstood, wishes: Sequence[Wish], words: str) -> NotUnderstood:
+def _with_progress(error: NotUnderstood, commands: Sequence[Command], words: str) -> NotUnderstood:
     """Say what was understood before that, and that nothing of it is done."""
     problem = error.problem
     text = problem.text
-    if wishes:
-        told = ", ".join(repr(wish.text) for wish in wishes[:3])
+    if commands:
+        told = ", ".join(repr(command.text) for command in commands[:3])
         text = f"{text} (understood: {told}; nothing is done of a task that is only half clear)"
     return NotUnderstood(
         text,
@@ -126,11 +150,20 @@ def _with_progress(error: NotUnderstood, wishes: Sequence[Wish], words: str) -> 
     )
 
 
-class _Reader(Places):
+class _Reader:
     """Reads the clauses of a task one after the other; pronouns look back at what was read."""
 
+    def __init__(self, names: Vocabulary) -> None:
+        self.names = names
+        self.commands: list[Command] = []
+        self.context: list[Command] = []
+        self.needed = False
+        self.verb = ""
+        self._clause = Clause("")
+        self._asks: NotUnderstood | None = None
+
     def read(self, clause: Clause) -> None:
-        """Add the wishes of one clause; its verb is the next one's, where that has none.
+        """Add the commands of one clause; its verb is the next one's, where that has none.
 
         Raises:
             NotUnderstood: The clause means nothing to robots, or more than was read of it.
@@ -145,10 +178,10 @@ class _Reader(Places):
                 compared[0],
                 question="Which one do you mean? Say where it is, or what color",
             )
-        begun = len(self.wishes)
+        begun = len(self.commands)
         self._read(text)
         denied = negations(text)
-        heard = [p for w in self.wishes[begun:] for p in (w.object, w.target) if p is not None]
+        heard = [p for w in self.commands[begun:] for p in (w.object, w.target) if p is not None]
         for phrase in heard:
             strange = [w for w in phrase.noun.split() if not phrase.known and w in _NAMES_NOTHING]
             if strange:
@@ -159,7 +192,7 @@ class _Reader(Places):
                     question=f"What is {phrase.said!r}?",
                 )
         if denied and heard and not any(p.excluded for h in heard for p in h.mentioned()):
-            del self.wishes[begun:]
+            del self.commands[begun:]
             raise NotUnderstood(
                 f"{shown(text)!r}: what {denied[0]!r} means there is not understood",
                 "negation",
@@ -312,7 +345,7 @@ class _Reader(Places):
         """As in "don't touch the vase": left out of what is moved."""
         said = f"{text!r}: robots do it as they always do"
         if verb in ("touch", "move", "take", "bring", "include", "disturb", "pick up", "remove"):
-            if not self.wishes:
+            if not self.commands:
                 raise NotUnderstood(
                     f"{shown(text)!r} says what is not to be done: robots do only what they are "
                     "told",
@@ -321,13 +354,13 @@ class _Reader(Places):
                     question="What shall they do?",
                 )
             left_out = tuple(self._items(what)) if what else ()
-            for k, wish in enumerate(self.wishes):
-                if wish.kind in ("bring", "take") and wish.object.number == "all":
-                    spared = replace(wish.object, excluded=(*wish.object.excluded, *left_out))
-                    self.wishes[k] = replace(wish, object=spared)
+            for k, command in enumerate(self.commands):
+                if command.kind in ("bring", "take") and command.object.number == "all":
+                    spared = replace(command.object, excluded=(*command.object.excluded, *left_out))
+                    self.commands[k] = replace(command, object=spared)
             said = f"{text!r}: it is left where it is"
-        if self.wishes:
-            self.wishes[-1] = replace(self.wishes[-1], notes=(*self.wishes[-1].notes, said))
+        if self.commands:
+            self.commands[-1] = replace(self.commands[-1], notes=(*self.commands[-1].notes, said))
 
     def _bring(self, clause: str, verb: str, rest: list[str], out: bool) -> None:
         """Objects, then where to; several such pairs may follow one another."""
@@ -456,5 +489,273 @@ class _Reader(Places):
             question=f"Where shall {said} go?{hint}",
         )
 
+    # -- where to go, where to look, and what for ------------------------------------------------
 
-FROM_WORDS = ("to", "into", "onto")
+    def _items(self, text: str) -> list[Phrase]:
+        return items(text, self.names, self._clause.text)
+
+    def _see(self, kind: CommandKind, things: Sequence[Phrase]) -> None:
+        """Add commands to see things; to see a room, a robot goes there."""
+        for thing in things:
+            room = bool(thing.room or thing.floor) and not (thing.label or thing.pronoun)
+            self._add("go" if room else kind, [thing])
+
+    def _look(self, clause: str, verb: str, rest: list[str]) -> bool:
+        """As in "look around the kitchen", "look in the drawer", "search the kitchen".
+
+        Returns:
+            Whether the clause says where to look, and not for what.
+
+        Raises:
+            NotUnderstood: There is no such place.
+        """
+        around = rest[:1] and rest[0] in _ABOUT
+        if verb not in ("look", "search", "check") or not (around or verb == "search"):
+            return False
+        where = rest[1:] if around else rest
+        places = self._items(" ".join(where)) if where else []
+        if not places or any(place.house for place in places):
+            raise NotUnderstood(
+                f"{shown(clause)!r}: say what to look for, as in {EXAMPLE['find']}", "object"
+            )
+        if any(place.places for place in places):
+            return False
+        if not around and not all(place.room or place.floor or not place.known for place in places):
+            return False  # "search my keys"
+        for place in places:
+            if not place.pronoun:
+                self._known_place(clause, place)
+        self._see("look", places)
+        return True
+
+    def _find(self, clause: str, rest: list[str]) -> None:
+        """As in "find the keys", "search the kitchen for keys", "look upstairs for the towel"."""
+        rest = rest[1:] if rest[:1] in (["me"], ["us"]) and len(rest) > 1 else rest
+        if "for" in rest:
+            k = rest.index("for")
+            where, what = rest[:k], rest[k + 1 :]
+        else:
+            where, what = [], rest
+        if not what:
+            raise NotUnderstood(
+                f"{shown(clause)!r}: say what to look for, as in {EXAMPLE['find']}", "object"
+            )
+        things = self._items(" ".join(what))
+        if where and where[0] not in ("around", "everywhere"):
+            if where[0] not in WEAK and where[0] not in SIDES:
+                where = ["in", *where]
+            places = parts_of(where, self.names, clause)
+            for place in places:
+                if isinstance(place, Phrase) and not (place.pronoun or place.house):
+                    self._known_place(clause, place)
+            things = [located(thing, places, clause) for thing in things]
+        self._see("find", things)
+
+    def _go(self, clause: str, rest: list[str]) -> None:
+        skipped = ("to", "into", "in", "over", "back", "near", "towards", "toward", "and", "inside",
+                   "at", "on", "up", "down", "out", "by", "off", "through")  # fmt: skip
+        while rest and rest[0] in skipped:
+            rest = rest[1:]
+        if not rest:
+            raise NotUnderstood(
+                f"{shown(clause)!r}: say where to go, as in {EXAMPLE['go']}", "target"
+            )
+        rest = ["and" if word in ("to", "into") else word for word in rest]
+        for phrase in self._items(" ".join(rest)):
+            if phrase.pronoun:
+                self._add("go", [phrase])
+                continue
+            self._known_place(clause, phrase)
+            self._append(Command("go", phrase, everybody=self._clause.everybody))
+
+    def _known_place(self, clause: str, place: Phrase) -> None:
+        """Nobody searches a house for a place whose name means nothing.
+
+        Raises:
+            NotUnderstood: The place is a person's, or no name of any place.
+        """
+        person = place.person or place.noun in self.names.persons
+        if person and not place.places:
+            raise NotUnderstood(
+                f"{shown(clause)!r}: robots do not know where {_you(place.said)}",
+                "person",
+                place.said,
+                question=f"Where is that? Name a room or a piece of furniture, as in "
+                f"{EXAMPLE['bring']}",
+            )
+        if place.known or person:
+            return
+        raise NotUnderstood(
+            f"{shown(clause)!r}: nothing here is called {place.noun or place.said!r}",
+            "place",
+            place.noun or place.said,
+            question="Where is that? Name a room or a piece of furniture",
+        )
+
+    # -- what pronouns stand for ----------------------------------------------------------------
+
+    def _last_place(self) -> Phrase | None:
+        """What "inside" and "there" stand for: where the last command was about."""
+        for command in reversed([*self.context, *self.commands]):
+            if command.kind in ("open", "close", "go"):
+                return command.object
+            if command.target is not None:
+                return command.target
+            if command.object.places:
+                return command.object.places[-1].phrase
+        return None
+
+    def _needed_place(self, things: Sequence[Phrase]) -> tuple[Phrase, str] | None:
+        """Where "get two" is to go, said of a need before it; the need itself is served by it."""
+        last = self.commands[-1] if self.commands else None
+        if not self.needed or last is None or last.target is None:
+            return None
+        same = all(t.pronoun or t.label == last.object.label for t in things)
+        return (last.target, last.relation) if same else None
+
+    def _meant(self, thing: Phrase, kind: CommandKind) -> Phrase:
+        before = [*self.context, *self.commands]
+        if not before:
+            raise NotUnderstood(
+                f"{shown(self._clause.text)!r}: what does {thing.said!r} stand for?",
+                "pronoun",
+                thing.said,
+                question="Name the thing",
+            )
+        last = before[-1]
+        household = load_household()
+        if kind in ("open", "close") and last.target is not None:
+            category = household.category(last.target.label)
+            if category is not None and category.opens:
+                return last.target
+        if kind not in ("open", "close", "go", "look"):
+            things = [w for w in before if w.kind not in ("open", "close", "go")]
+            last = things[-1] if things else last
+        return last.object
+
+    def _add(
+        self,
+        kind: CommandKind,
+        things: Sequence[Phrase],
+        target: Phrase | None = None,
+        relation: str = "",
+    ) -> None:
+        """Add a command per thing; "it", "them", "the one" take their noun from before."""
+        clause = self._clause.text
+        things = [one for thing in things for one in self._all_of(thing)]
+        first = len(self.commands)
+        for thing in things:
+            if thing.person or thing.noun in self.names.persons or (thing.house and kind != "go"):
+                raise NotUnderstood(
+                    f"{shown(clause)!r}: {thing.said!r} is nothing to {kind}; {CAN_DO}",
+                    "person" if not thing.house else "object",
+                    thing.said,
+                )
+            if thing.room and not thing.label and kind in ("bring", "take"):
+                raise NotUnderstood(
+                    f"{shown(clause)!r}: {thing.said!r} is a room and stays where it is", "object",
+                    thing.said,
+                )  # fmt: skip
+            if not thing.known and not thing.pronoun and not thing.anything:
+                if not all(word.isascii() and word.isalpha() for word in thing.noun.split()):
+                    raise NotUnderstood(
+                        f"{shown(clause)!r}: nothing is called {thing.noun!r}", "word", thing.noun
+                    )
+            linked = False
+            if thing.pronoun:
+                meant = self._meant(thing, kind)
+                if kind == "bring" and self.needed and self.commands[-1].object is meant:
+                    self.commands.pop()  # "we are out of cups: get two" is one command
+                    first = min(first, len(self.commands))
+                    linked = False
+                else:
+                    linked = kind != "bring" or thing.which == ""
+                thing = self._like(thing, meant)
+            if kind == "bring" and self._taken_before(thing, target, relation):
+                continue
+            if target is not None and target.pronoun:
+                place = self._last_place()
+                if place is None or (not self.commands and not self.context):
+                    raise NotUnderstood(
+                        f"{shown(clause)!r}: what does {target.said!r} stand for?",
+                        "pronoun",
+                        target.said,
+                    )
+                target = target.like(place) if target.count == 1 and target.color else place
+            ordered = linked and bool(self.commands) and kind in ("open", "close")
+            ordered = ordered or self._follows_opening(kind, target)
+            self._append(
+                Command(kind, thing, target, relation, then=ordered and len(self.commands) == first)
+            )
+        if self._clause.then and first < len(self.commands) and first > 0:
+            self.commands[first] = replace(self.commands[first], then=True)
+
+    def _all_of(self, thing: Phrase) -> list[Phrase]:
+        """What "them" stands for, if several things were named at once."""
+        if not thing.pronoun or thing.said not in ("them", "both", "all of them", "both of them"):
+            return [thing]
+        last = self.commands[-1].text if self.commands else ""
+        named = [w for w in self.commands if w.text == last and w.kind in ("take", "find", "bring")]
+        return [w.object for w in named] if len(named) > 1 else [thing]
+
+    def _like(self, thing: Phrase, meant: Phrase) -> Phrase:
+        full = thing.like(meant)
+        if thing.which == "other" and not thing.said.startswith(("it", "them")):
+            # "the other one": not the one that was spoken of.
+            full = replace(full, excluded=(replace(meant, excluded=()),) if _tells(meant) else ())
+        return full
+
+    def _follows_opening(self, kind: CommandKind, target: Phrase | None) -> bool:
+        """Whether something is put into what was opened before, or that is closed again."""
+        opened = [w.object.label for w in self.commands if w.kind == "open"]
+        return kind == "bring" and target is not None and target.label in opened
+
+    def _taken_before(self, thing: Phrase, target: Phrase | None, relation: str) -> bool:
+        """Make "take the mug" and "put it on the desk" one command, in the place of the first."""
+        merged = False
+        for k in range(len(self.commands) - 1, -1, -1):
+            command = self.commands[k]
+            same = command.object.label == thing.label and command.object.noun == thing.noun
+            fewer = thing.number == "some" and thing.count != command.object.count
+            if command.kind == "take" and same and fewer:
+                raise NotUnderstood(
+                    f"{shown(self._clause.text)!r}: {thing.said!r} are not all of "
+                    f"{command.object.said!r}",
+                    "ambiguous",
+                    thing.said,
+                    question="Where shall the rest go?",
+                )
+            if command.kind == "take" and same and target is not None and not target.pronoun:
+                self.commands[k] = replace(
+                    command, kind="bring", target=target, relation=relation,
+                    text=f"{command.text} and {self._clause.text}",
+                )  # fmt: skip
+                merged = True
+            elif merged or command.kind == "bring":
+                break
+        return merged
+
+    def _append(self, command: Command) -> None:
+        clause = self._clause
+        self.commands.append(
+            replace(
+                command,
+                robot=clause.robot,
+                text=command.text or clause.text,
+                asks=self._asks if command.kind == "take" else None,
+                then=command.then or (clause.then and bool(self.commands)),
+                notes=(*command.notes, *clause.notes),
+            )
+        )
+        self._clause = replace(clause, then=False, notes=())
+
+
+def _you(said: str) -> str:
+    if said in ("me", "us", "myself", "here"):
+        return "you are"
+    return f"{said!r} is"
+
+
+def _tells(phrase: Phrase) -> bool:
+    """Whether a phrase picks some things out of all that bear its name."""
+    return bool(phrase.color or phrase.places or phrase.order or phrase.ordinal)

@@ -13,8 +13,7 @@ from coterie_requests.understanding.phrases import Phrase
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.sightings import as_thing, inside_only, kind_of, seen_in_passing
 from coterie_world.surfaces import is_seat
-from emos_planner.leader.board import Board, named
-from emos_planner.leader.wants import Want
+from emos_planner.leader.task_graph import TaskGraph, Want, named
 
 ROOMS_PER_SEARCH = 4
 """Rooms that one search sub-task holds: few enough to share a search among robots."""
@@ -24,7 +23,7 @@ MOST_LABELS = 3
 """Labels that are searched for where several will do: the likeliest."""
 
 
-def expand(wants: Iterable[Want], scene: SceneGraph, board: Board) -> list[str]:
+def expand(wants: Iterable[Want], scene: SceneGraph, graph: TaskGraph) -> list[str]:
     """Add the sub-tasks that wants need with what the map shows now; return the new ids.
 
     Called again whenever the map has grown: things that were looked for are picked, placed, looked
@@ -33,27 +32,27 @@ def expand(wants: Iterable[Want], scene: SceneGraph, board: Board) -> list[str]:
     Raises:
         NotUnderstood: What is wanted cannot be on this map (no such room, nothing to put it on).
     """
-    before = set(board.sub_tasks)
+    before = set(graph.sub_tasks)
     resolver = Resolver(scene)
-    taken = {id for want in wants for id in want.given if want.kind in ("bring", "take")}
+    taken = {id for want in wants for id in want.assigned if want.kind in ("bring", "take")}
     for want in wants:
         if want.kind == "go":
-            _go(want, resolver, board)
+            _go(want, resolver, graph)
         else:
-            _serve(want, resolver, board, taken)
-    return [id for id in board.sub_tasks if id not in before]
+            _serve(want, resolver, graph, taken)
+    return [id for id in graph.sub_tasks if id not in before]
 
 
-def _go(want: Want, resolver: Resolver, board: Board) -> None:
+def _go(want: Want, resolver: Resolver, graph: TaskGraph) -> None:
     phrase = want.phrase
-    if want.given:
+    if want.assigned:
         return
     if phrase is not None and resolver.is_place(phrase):
         rooms = resolver.rooms(phrase)
         for room in rooms if want.need == 0 and not phrase.floor else rooms[:1]:
-            who = board.robots if want.everybody else (want.robot,)
-            want.given[room.id] = tuple(
-                board.add("go_to", f"go to {room.name}", rooms=(room.id,), robot=robot)
+            who = graph.robots if want.everybody else (want.robot,)
+            want.assigned[room.id] = tuple(
+                graph.add("go_to", f"go to {room.name}", rooms=(room.id,), robot=robot)
                 for robot in who
             )
             goal = Thing(label=room.name, room=room.id)
@@ -61,16 +60,16 @@ def _go(want: Want, resolver: Resolver, board: Board) -> None:
         return
     if want.thing is not None and not want.thing.id and want.thing.room in resolver.scene.rooms:
         room = resolver.scene.rooms[want.thing.room]
-        task = board.add("go_to", f"go to {room.name}", rooms=(room.id,), robot=want.robot)
-        want.given[room.id] = (task,)
+        task = graph.add("go_to", f"go to {room.name}", rooms=(room.id,), robot=want.robot)
+        want.assigned[room.id] = (task,)
         return
     found = _candidates(want, resolver)
     if not found:
-        _search(want, want.searches, want.label, want.phrase, resolver, board)
+        _search(want, want.searches, want.label, want.phrase, resolver, graph)
     for thing in found[: want.need or MOST_THINGS]:
-        who = board.robots if want.everybody else (want.robot,)
-        want.given[thing.id] = tuple(
-            board.add(
+        who = graph.robots if want.everybody else (want.robot,)
+        want.assigned[thing.id] = tuple(
+            graph.add(
                 "go_to",
                 f"go to {named(thing, resolver.scene)}",
                 object=as_thing(thing),
@@ -81,7 +80,7 @@ def _go(want: Want, resolver: Resolver, board: Board) -> None:
         want.goals[thing.id] = _goal(want, as_thing(thing))
 
 
-def _serve(want: Want, resolver: Resolver, board: Board, taken: set[str]) -> None:
+def _serve(want: Want, resolver: Resolver, graph: TaskGraph, taken: set[str]) -> None:
     """See to every thing that fits, as many as are needed; search where there are too few."""
     if want.phrase is not None and want.phrase.anything and not want.phrase.places:
         raise NotUnderstood(f"{want.text!r}: say where: everything on what, or in which room")
@@ -98,58 +97,62 @@ def _serve(want: Want, resolver: Resolver, board: Board, taken: set[str]) -> Non
                         f"the map shows nothing in {want.target.said!r} to put things on; name a "
                         "piece of furniture"
                     )
-            _search(want, want.target_searches, label, want.target, resolver, board)
+            _search(want, want.target_searches, label, want.target, resolver, graph)
         want.targets = tuple(dict.fromkeys((*want.targets, *(t.id for t in targets))))
     found = [
-        t for t in _candidates(want, resolver) if t.id not in want.given and t.id not in want.met
+        t
+        for t in _candidates(want, resolver)
+        if t.id not in want.assigned and t.id not in want.satisfied
     ]
     if want.kind == "bring":
         there = {target.id for target in targets} - seen_in_passing(targets)
         fits = [t for t in found if t.support in there or t.container in there]
         others = [t for t in found if t not in fits and t.id not in taken and t.id not in there]
         found = sorted(others, key=lambda t: (_far(t, targets), t.id))
-        if not want.need or board.resumed or len(found) + want.count < want.need:
-            enough = 0 if board.resumed else len(found)
+        if not want.need or graph.resumed or len(found) + want.count < want.need:
+            enough = 0 if graph.resumed else len(found)
             most = max(want.need - enough - want.count, 0) if want.need else len(fits)
             for thing in sorted(fits, key=lambda t: t.id)[:most]:
                 # What the map has there already has to be seen there before it counts.
-                looks = board.detected(thing, scene, "")
+                looks = graph.detected(thing, scene, "")
                 if looks:
-                    want.given[thing.id] = looks
+                    want.assigned[thing.id] = looks
                 else:
-                    want.met.add(thing.id)
+                    want.satisfied.add(thing.id)
     for thing in found[:MOST_THINGS]:
         if want.enough:
             break
         if want.kind == "bring" and not targets:
             break
-        needed = _chain(want, thing, targets, scene, board)
+        needed = _chain(want, thing, targets, scene, graph)
         if needed:
-            want.given[thing.id] = needed
+            want.assigned[thing.id] = needed
         else:
-            want.met.add(thing.id)  # only to be seen, and seen already
+            want.satisfied.add(thing.id)  # only to be seen, and seen already
         want.goals[thing.id] = _goal(want, as_thing(thing), targets)
         if want.kind in ("bring", "take"):
             taken.add(thing.id)
-    if _unclear(want, board) and not want.enough:
-        _search(want, want.searches, want.label, want.phrase, resolver, board)
+    if _unclear(want, graph) and not want.enough:
+        _search(want, want.searches, want.label, want.phrase, resolver, graph)
 
 
-def _unclear(want: Want, board: Board) -> bool:
+def _unclear(want: Want, graph: TaskGraph) -> bool:
     """Whether the map may not show all that is wanted."""
     if want.need:
         return want.count < want.need
     if want.phrase is not None and want.phrase.anything:
         if want.searches:
-            return not board.book.is_enough(want.label, want.rooms)
-        return not want.given and not want.met  # a map that shows something there shows all
-    if want.phrase is not None and want.phrase.label in board.book.scene.objects:
+            return not graph.book.is_enough(want.label, want.rooms)
+        return (
+            not want.assigned and not want.satisfied
+        )  # a map that shows something there shows all
+    if want.phrase is not None and want.phrase.label in graph.book.scene.objects:
         return False  # one that was named
     category = load_household().category(want.label)
     if category is not None and category.kind != "item":
         # All windows: furniture stays where the map has it, and one that shows some shows all.
-        return not want.given and not want.met
-    return not (want.searches and board.book.is_enough(want.label, want.rooms))
+        return not want.assigned and not want.satisfied
+    return not (want.searches and graph.book.is_enough(want.label, want.rooms))
 
 
 def _far(thing: SceneObject, targets: Sequence[SceneObject]) -> float:
@@ -187,14 +190,14 @@ def _search(
     label: str,
     phrase: Phrase | None,
     resolver: Resolver,
-    board: Board,
+    graph: TaskGraph,
 ) -> None:
     """Add searches over the rooms where a thing may be, likeliest first, once."""
     if known or not label or not resolver.scene.rooms:
         if not resolver.scene.rooms:
-            board.note("the map shows no rooms yet: robots look where they are")
+            graph.note("the map shows no rooms yet: robots look where they are")
             if not known and label:
-                known += board.searches(label, (), (), want.robot)
+                known += graph.searches(label, (), (), want.robot)
         return
     if phrase is not None and phrase.anything:
         owners = _bearing(phrase, resolver)
@@ -202,7 +205,7 @@ def _search(
         for owner in owners:
             names = [resolver.scene.rooms[owner.room].name]
             thing = as_thing(owner)
-            known += board.searches(
+            known += graph.searches(
                 label, (owner.room,), names, want.robot, len(want.rooms), owner=thing
             )
         return
@@ -219,11 +222,11 @@ def _search(
             part = rooms[k : k + ROOMS_PER_SEARCH]
             names = [resolver.scene.rooms[room].name for room in part]
             for one in labels if label in labels else (label,):
-                known += board.searches(one, part, names, want.robot, len(where))
+                known += graph.searches(one, part, names, want.robot, len(where))
     if phrase is not None and not phrase.known:
         near = resolver.nearest_name(phrase)
         hint = f" (the map has {near!r})" if near else ""
-        board.note(f"nobody knows what {phrase.noun!r} is{hint}; robots look for that name")
+        graph.note(f"nobody knows what {phrase.noun!r} is{hint}; robots look for that name")
 
 
 def _bearing(phrase: Phrase, resolver: Resolver) -> list[SceneObject]:
@@ -243,26 +246,26 @@ def _chain(
     thing: SceneObject,
     targets: Sequence[SceneObject],
     scene: SceneGraph,
-    board: Board,
+    graph: TaskGraph,
 ) -> tuple[str, ...]:
     """Add open, detect, pick, open, place, as far as they are needed."""
     item, robot = as_thing(thing), want.robot
     if want.kind in ("open", "close"):
         kind: SubTaskKind = "open" if want.kind == "open" else "close"
         if kind == "open":
-            return (board.opens(thing, scene, robot),)
-        return (board.add(kind, f"{kind} {named(thing, scene)}", object=item, robot=robot),)
-    seen = board.detected(thing, scene, robot if want.kind in ("detect", "check") else "")
+            return (graph.opens(thing, scene, robot),)
+        return (graph.add(kind, f"{kind} {named(thing, scene)}", object=item, robot=robot),)
+    seen = graph.detected(thing, scene, robot if want.kind in ("detect", "check") else "")
     if want.kind in ("detect", "check"):
         return seen
-    pick = board.add("pick", f"pick up {named(thing, scene)}", object=item, after=seen, robot=robot)
+    pick = graph.add("pick", f"pick up {named(thing, scene)}", object=item, after=seen, robot=robot)
     if want.kind == "take":
         return (*seen, pick)
     target = targets[0]
     inside = want.relation == "in" or inside_only(target)
-    opening = board.opened(target, scene, "") if inside else ""
+    opening = graph.opened(target, scene, "") if inside else ""
     where = "into" if inside and target.receptacles else "on"
-    place = board.add(
+    place = graph.add(
         "place",
         f"put {thing.id} {where} {named(target, scene)}",
         object=item,
@@ -275,7 +278,7 @@ def _chain(
 
 
 def other_place(
-    want: Want, place: SubTask, tried: Collection[str], scene: SceneGraph, board: Board
+    want: Want, place: SubTask, tried: Collection[str], scene: SceneGraph, graph: TaskGraph
 ) -> str:
     """Add a sub-task that puts a thing elsewhere: its place is full, or out of everybody's reach.
 
@@ -298,40 +301,42 @@ def other_place(
     if target is None:
         return ""
     instead = target.id not in want.targets and kind_of(target.label.top) != kind
-    id = board.add(
+    id = graph.add(
         "place",
         f"put {place.object.id} on {named(target, scene)}" + (" instead" if instead else ""),
         object=place.object,
         receptacle=as_thing(target),
         after=[i for i in place.depends_on if not i.startswith("open-")],
         same_robot_as=place.same_robot_as,
-        robot=board.only.get(place.id, ""),
+        robot=graph.only.get(place.id, ""),
     )
     thing = place.object.id
-    want.given[thing] = (*(i for i in want.given.get(thing, ()) if i != place.id), id)
+    want.assigned[thing] = (*(i for i in want.assigned.get(thing, ()) if i != place.id), id)
     if instead:
         want.elsewhere[thing] = f"{named(target, scene)} instead of {place.receptacle.label}"
     return id
 
 
-def look_again(place: SubTask, wants: Iterable[Want], scene: SceneGraph, board: Board) -> list[str]:
+def look_again(
+    place: SubTask, wants: Iterable[Want], scene: SceneGraph, graph: TaskGraph
+) -> list[str]:
     """Add a look at what was put down: who did it has not seen it there.
 
     Returns the new sub-task's id in a list, which is empty where no want is about the thing.
     """
     item, owner = place.object, place.receptacle
-    want = next((w for w in wants if item and item.id in w.given), None)
+    want = next((w for w in wants if item and item.id in w.assigned), None)
     known = scene.objects.get(item.id) if item is not None else None
     if want is None or known is None or item is None or owner is None:
         return []
-    id = board.add(
+    id = graph.add(
         "detect",
         f"see that {item.id} is on {owner.id or owner.label}",
         object=Thing(label=item.label, id=item.id, position=known.box.center, room=known.room),
         receptacle=owner,
     )
-    board.checks.add(id)
-    want.given[item.id] = (*want.given[item.id], id)
+    graph.checks.add(id)
+    want.assigned[item.id] = (*want.assigned[item.id], id)
     return [id]
 
 
@@ -340,7 +345,7 @@ def search_on(
     tasks: Mapping[str, SubTask],
     given_up: Collection[str],
     scene: SceneGraph,
-    board: Board,
+    graph: TaskGraph,
 ) -> list[str]:
     """Where all searches for something are over and too much is unseen, have others go on.
 
@@ -352,7 +357,7 @@ def search_on(
         tasks: Its sub-tasks as they are now.
         given_up: Ids of those that nobody does.
         scene: The leader's map.
-        board: Makes the new ones.
+        graph: Makes the new ones.
 
     Returns:
         The ids of the new searches.
@@ -366,10 +371,10 @@ def search_on(
         for one in mine:
             lost = one.id in given_up and one.state is not SubTaskState.DONE
             if lost and len(one.rooms) == 1:
-                for robot in board.robots:
-                    board.book.ended(want.label, robot, one.rooms)
-        if want.need or not board.book.is_enough(want.label, want.rooms):
-            added += board.search_again(want, scene)
+                for robot in graph.robots:
+                    graph.book.ended(want.label, robot, one.rooms)
+        if want.need or not graph.book.is_enough(want.label, want.rooms):
+            added += graph.search_again(want, scene)
     return added
 
 
@@ -410,15 +415,15 @@ def goals_of_wants(wants: Iterable[Want], scene: SceneGraph) -> tuple[Predicate,
     return tuple(goals)
 
 
-def unused(board: Board, wants: Iterable[Want]) -> Collection[str]:
+def unused(graph: TaskGraph, wants: Iterable[Want]) -> Collection[str]:
     """Return searches that no want needs any longer."""
     needed: set[str] = set()
     searches: set[str] = set()
     for want in wants:
         searches |= {*want.searches, *want.target_searches}
-        little = board.book.is_enough(want.label, want.rooms)
+        little = graph.book.is_enough(want.label, want.rooms)
         if not want.enough and (want.need or not little):
             needed |= set(want.searches)
-        if want.kind == "bring" and not want.given:
+        if want.kind == "bring" and not want.assigned:
             needed |= set(want.target_searches)
     return searches - needed

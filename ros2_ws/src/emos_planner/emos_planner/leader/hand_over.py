@@ -136,12 +136,12 @@ def _against(work: TaskInWork, wish: Wish, there: Collection[str], team: Collect
     for one in unit:
         if one.robot != robot and (against := _begun(progress, one)):
             return against
-    board = work.meant.board
+    graph = work.meant.graph
     for one in unit:
-        named = board.only.get(one.id, robot)
+        named = graph.only.get(one.id, robot)
         if named != robot:
             return f"the task asks {named} for it by name"
-        if reason := board.never.get((one.id, robot)):
+        if reason := graph.never.get((one.id, robot)):
             return reason
         lost = [i for i in one.depends_on if i in progress.given_up and not _in(unit, i)]
         if lost:

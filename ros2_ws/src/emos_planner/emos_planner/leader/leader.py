@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import random
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
-from coterie_core.tasks import Predicate, RobotReport, SubTask
+from coterie_core.tasks import Predicate, RobotReport, SubTask, SubTaskState
 from coterie_llm import Decider, RulesModel
 from coterie_requests.asking import Asking
 from coterie_requests.understanding import NotUnderstood
@@ -17,28 +19,147 @@ from coterie_safety.why.context import current
 from coterie_safety.why.journal import keeping
 from coterie_world.meaning import Meanings
 from coterie_world.scene import SceneGraph
-from emos_planner.allocation.solver import Share
+from emos_planner.allocation.solver import Share, assign
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.assigned import keep_assignment
 from emos_planner.leader.briefing import body_text, where_text
-from emos_planner.leader.changes import Change
-from emos_planner.leader.discussion import Channel, Setting, Talk, ask, discuss
-from emos_planner.leader.group_split import Splitting
+from emos_planner.leader.discussion import Channel, Pair, Setting, Talk, ask, discuss
 from emos_planner.leader.hand_over import HandedOver, Wish, hand_over
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.plans import solver_of, with_offers
-from emos_planner.leader.progress import Progress
-from emos_planner.leader.round_robin import deal
+from emos_planner.leader.progress import Change, Progress
 from emos_planner.leader.saved_task import state_of, task_of
+from emos_planner.leader.splitting import Splitting
 from emos_planner.leader.state_file import Kept, LeaderState
-from emos_planner.leader.stops import take_stop
 from emos_planner.leader.task import Agreement, TaskInWork
 from emos_planner.leader.transcript import Transcript, Turn
 from emos_planner.leader.understand import understood
 from emos_planner.lookups import Lookups
 
 ToolboxFactory = Callable[[SceneGraph, Mapping[str, Resume]], Toolbox]
+
+
+def take_stop(progress: Progress, robot: str, stopped: bool, now: float) -> list[Change]:
+    """Take down that a robot is stopped, or released; return what changed.
+
+    Args:
+        progress: Of the task in work.
+        robot: The robot.
+        stopped: Whether it is stopped now.
+        now: Wall time [s].
+    """
+    beats = progress.heartbeats
+    if stopped:
+        if not beats.hold(robot, now):
+            return []
+        text = f"{robot} is stopped: others do its work, or it waits for ./coterie release {robot}"
+        return [Change("silent", text, robot)]
+    if not beats.let_go(robot, now):
+        return []
+    # What nobody could do without it may be possible now.
+    for one in progress.sub_tasks:
+        if one.state is SubTaskState.PENDING:
+            progress.given_up.pop(one.id, None)
+    return [Change("back", f"{robot} is released and goes on", robot)]
+
+
+def deal(
+    sub_tasks: Sequence[SubTask], robots: Sequence[str], only: Mapping[str, str], seed: int
+) -> tuple[SubTask, ...]:
+    """Give sub-tasks to robots in turn, in an order of chance, looking at nobody's body.
+
+    Sub-tasks that one robot must do together, or that are about one object, stay together; whom
+    the person named, does it.
+    """
+    order = list(robots)
+    random.Random(seed).shuffle(order)
+    of: dict[str, str] = {}
+    turn = 0
+    dealt = []
+    for one in sub_tasks:
+        about = f"object {one.object.id or one.object.label}" if one.object is not None else ""
+        robot = only.get(one.id) or of.get(one.same_robot_as, "") or of.get(about, "")
+        if not robot:
+            robot = order[turn % len(order)]
+            turn += 1
+        of[one.id] = of[about or one.id] = robot
+        dealt.append(one.model_copy(update={"robot": robot}))
+    return tuple(dealt)
+
+
+def solver_of(
+    progress: Progress,
+    starts: Mapping[str, Vec3 | None],
+    toolbox: Callable[[], Toolbox],
+    seed: int,
+) -> Callable[..., Share]:
+    """Return the solver for what is still open; what is done or running stays as it is.
+
+    Args:
+        progress: Of the task.
+        starts: Robots -> where they are [m], None: unknown.
+        toolbox: Returns the tools as they are when it solves.
+        seed: Of the solver.
+    """
+
+    def solve(
+        sub_tasks: Sequence[SubTask],
+        robots: Iterable[str],
+        load: Mapping[str, float],
+        forbidden: Iterable[Pair],
+    ) -> Share:
+        ids = {one.id for one in sub_tasks}
+        fixed = [one for one in progress.begun() if one.id not in ids]
+        share = assign(
+            [*fixed, *sub_tasks],
+            {robot: starts.get(robot) for robot in robots},
+            toolbox(),
+            load=load,
+            forbidden=frozenset(forbidden),
+            seed=seed,
+        )
+        kept = {one.id for one in fixed}
+        mine = tuple(one for one in share.sub_tasks if one.id not in kept)
+        return replace(share, sub_tasks=mine)
+
+    return solve
+
+
+def with_offers(
+    share: Share,
+    offers: Mapping[str, Iterable[str]],
+    robots: Collection[str],
+    forbidden: Collection[Pair],
+) -> Share:
+    """Give what the solver gives to nobody to a robot that offered to do it.
+
+    Who offers knows the place better than the leader's map; it is asked again in the discussion,
+    and checks it with its own tools. A thing that is picked and placed goes to one robot.
+    """
+    given: dict[str, str] = {}
+    for one in share.sub_tasks:
+        if one.robot or one.id in given:
+            continue
+        pair = [
+            other.id
+            for other in share.sub_tasks
+            if not other.robot
+            and (one.id in (other.id, other.same_robot_as) or one.same_robot_as == other.id)
+        ]
+        for robot in dict.fromkeys(robot for id in pair for robot in offers.get(id, ())):
+            if robot in robots and not any((id, robot) in forbidden for id in pair):
+                given |= dict.fromkeys(pair, robot)
+                break
+    if not given:
+        return share
+    return replace(
+        share,
+        sub_tasks=tuple(
+            one.model_copy(update={"robot": given[one.id]}) if one.id in given else one
+            for one in share.sub_tasks
+        ),
+        unassigned={id: by for id, by in share.unassigned.items() if id not in given},
+    )
 
 
 class Leader:
@@ -133,7 +254,7 @@ class Leader:
         """What a person should know about how the task was taken."""
         if self._current is None:
             return ()
-        return (*self._current.meant.board.notes, *dict.fromkeys(self._current.notes))
+        return (*self._current.meant.graph.notes, *dict.fromkeys(self._current.notes))
 
     def toolbox(self) -> Toolbox:
         """Return the tools for what is known now."""
@@ -188,7 +309,7 @@ class Leader:
             belong(task=task)
             note("task", "leader", {"words": words, "robots": robots})
         transcript = Transcript(task, words, self._on_turn)
-        unseen = self.options.unseen
+        unseen = self.options.max_expected_unseen
         meant, problem = understood(
             words, self.scene, robots, goals, unseen=unseen, resumed=resumed
         )
@@ -242,7 +363,7 @@ class Leader:
             talk.verdicts.setdefault(id, {}).update(by)
         if not self.options.discussion:
             agreed: tuple[SubTask, ...] = deal(
-                sub_tasks, robots, work.meant.board.only, self.options.seed
+                sub_tasks, robots, work.meant.graph.only, self.options.seed
             )
         elif self.channel is None:
             given = {one.id for one in first.sub_tasks}
@@ -313,7 +434,7 @@ class Leader:
         """Take in a robot's report; return what changed (nothing: no need to publish)."""
         if self._current is None:
             return []
-        changes = self._current.progress.hear(report, self.clock())
+        changes = self._current.progress.on_report(report, self.clock())
         self._remark(self._current)
         return changes
 
@@ -323,7 +444,7 @@ class Leader:
         for text in remarks:
             work.transcript.say("statement", "leader", text, time=self.clock())
 
-    def look_after(self) -> list[Change]:
+    def check_heartbeats(self) -> list[Change]:
         """Notice robots that have been silent for too long; call now and then."""
         if self._current is None:
             return []

@@ -21,6 +21,7 @@ from coterie_requests.understanding import NotUnderstood
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.asking import node_asking, node_person
+from coterie_ros.conversions.judgement import judgement_to_msg
 from coterie_ros.conversions.tasks import assignment_to_msg, sub_task_to_msg
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import node_decider, node_meanings
@@ -32,8 +33,8 @@ from coterie_safety.permits.gate import NO_PERMIT
 from coterie_safety.why import belong, note
 from coterie_world.coverage import Coverage
 from coterie_world.scene import SceneGraph
+from coterie_world.team_memory import TeamMemory
 from emos_planner.leader.asking_back import task_state
-from emos_planner.leader.changes import Change
 from emos_planner.leader.channel import TICK, DiscussionTopic
 from emos_planner.leader.gathering import Gathering
 from emos_planner.leader.hand_over_service import HandOverService
@@ -42,15 +43,69 @@ from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import Outcome, TaskState, keep_outcome
 from emos_planner.leader.parameters import LEADER_PARAMETERS
 from emos_planner.leader.presence import TeamPresence
-from emos_planner.leader.result_message import result_msg
+from emos_planner.leader.progress import Change
 from emos_planner.leader.state_file import StateError, TaskFiles, load_state
 from emos_planner.leader.task import Agreement
+
+_OUTCOMES = {
+    TaskState.DONE: ExecuteTask.Result.DONE,
+    TaskState.PARTIAL: ExecuteTask.Result.PARTIAL,
+    TaskState.NOT_DONE: ExecuteTask.Result.NOT_DONE,
+    TaskState.CANCELLED: ExecuteTask.Result.CANCELLED,
+}
 
 MAP_PERIOD = 1.0
 """Least time between two maps that it publishes [s of wall time]."""
 SETTLE = 0.2
 """How long further news is waited for before sub-tasks are given anew [s of wall time]."""
 _CANCELLED = Outcome(False, "cancelled: all robots stop", {}, TaskState.CANCELLED)
+
+
+def result_msg(
+    outcome: Outcome,
+    leader: Leader | None,
+    memory: TeamMemory,
+    judgement: Judgement | None,
+    *,
+    missing: str = "",
+    time: float = 0.0,
+) -> ExecuteTask.Result:
+    """Return how a task ended, as a message.
+
+    Args:
+        outcome: How it ended.
+        leader: Who led it; None, or without a task: it was not begun.
+        memory: What the team remembers.
+        judgement: Whether the task was clear; None: nobody judged.
+        missing: Which robots were left out, and why.
+        time: Now [s].
+    """
+    result = ExecuteTask.Result(
+        outcome=_OUTCOMES[outcome.state],
+        success=outcome.success,
+        message=outcome.message[:4000],
+        achieved=outcome.achieved,
+        wanted=outcome.wanted,
+        not_searched=list(outcome.not_searched),
+        judgement=judgement_to_msg(judgement),
+    )
+    if leader is None or not leader.task:
+        return result
+    notes = "; ".join(part for part in (*leader.notes, *_moved(leader, memory), missing) if part)
+    if notes:
+        result.message = f"{outcome.message} ({notes})"[:4000]
+    result.assignment = assignment_to_msg(leader.task, leader.round, leader.assignment, time=time)
+    return result
+
+
+def _moved(leader: Leader, memory: TeamMemory) -> list[str]:
+    """Return who brought away what was asked for and is not there."""
+    told = []
+    for want in leader.progress.meant.wants:
+        if want.kind == "check" and want.label and not (want.assigned or want.satisfied):
+            traces = [memory.left(want.label, room) for room in want.rooms]
+            told += [memory.words(t) for t in traces if t is not None and not t.gone]
+    return told[:3]
 
 
 class LeaderNode(AgentNode):
@@ -78,7 +133,7 @@ class LeaderNode(AgentNode):
         self.team = TeamPresence(
             self,
             self.robots,
-            self.options.silence,
+            self.options.heartbeat_timeout,
             self._on_report,
             self._news.set,
             self._on_stop,
@@ -183,7 +238,7 @@ class LeaderNode(AgentNode):
                 starts,
                 resumed=bool(goal.request.resume),
             )
-            self.leader.progress.heartbeats.expect(starts, time.monotonic())
+            self.leader.progress.heartbeats.start_heartbeat(starts, time.monotonic())
             self._after(agreement)
             outcome = await self._watch(goal, limit)
         except (NotUnderstood, ValueError) as error:
@@ -318,7 +373,7 @@ class LeaderNode(AgentNode):
                 await in_time(self._news.wait(), TICK)
             except asyncio.TimeoutError:
                 pass
-            self._told(leader.look_after())
+            self._told(leader.check_heartbeats())
 
     def _starts(self) -> dict[str, Vec3 | None]:
         assert self.leader is not None
@@ -409,7 +464,7 @@ class LeaderNode(AgentNode):
             await self._gather(rooms=True)
             self.leader = self._new_leader(kept.scene)
             self.leader.restore(kept)
-            self.leader.progress.heartbeats.expect(self.robots, time.monotonic())
+            self.leader.progress.heartbeats.start_heartbeat(self.robots, time.monotonic())
             for report in self.team.reports.values():
                 self.leader.update(report)
             self.get_logger().info(f"{self._busy}: going on after a restart")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from coterie_core.resume_text import ResumeFormat
 from coterie_requests.asking import AskBackSettings
@@ -33,21 +33,24 @@ class LeaderSettings(AskBackSettings):
         le=50,
         description="Largest number of times that one sub-task is given to another robot.",
     )
-    silence: float = Field(
+    heartbeat_timeout: float = Field(
         10.0,
+        validation_alias=AliasChoices("heartbeat_timeout", "silence"),
         ge=0.2,
         le=3600.0,
         description="Time without a status report from which a robot counts as dead [s].",
     )
-    revive: float = Field(
+    rejoin_grace: float = Field(
         40.0,
+        validation_alias=AliasChoices("rejoin_grace", "revive"),
         ge=0.0,
         le=3600.0,
         description="Time to wait for a dead robot to come back where no other can do its "
         "sub-task [s].",
     )
-    unseen: float = Field(
+    max_expected_unseen: float = Field(
         ENOUGH,
+        validation_alias=AliasChoices("max_expected_unseen", "unseen"),
         ge=0.001,
         le=10.0,
         description="Expected number of unseen objects below which a search is enough.",
@@ -68,8 +71,9 @@ class LeaderSettings(AskBackSettings):
 class LeaderOptions(LeaderSettings):
     """All settings of a leader.
 
-    `numbers`, `resume` and `discussion` are what EMOS's ablations take away (section 4.3): numbers
-    in resumes, resumes at all (a role in words is left), and the discussion before the execution.
+    `use_resume_numbers`, `resume` and `discussion` are what EMOS's ablations take away (section
+    4.3): numbers in resumes, resumes at all (a role in words is left), and the discussion before
+    the execution.
     """
 
     start_time: float = Field(
@@ -84,8 +88,9 @@ class LeaderOptions(LeaderSettings):
         description="Largest number of characters that a prompt spends on the map; four are about "
         "one token.",
     )
-    numbers: bool = Field(
+    use_resume_numbers: bool = Field(
         True,
+        validation_alias=AliasChoices("use_resume_numbers", "numbers"),
         description="The numbers in resumes are used; false: an ablation without them.",
     )
     resume: bool = Field(

@@ -5,36 +5,35 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from coterie_core.tasks import Obstacle, SubTask, SubTaskState
-from emos_planner.leader.board import Board
-from emos_planner.leader.wants import Want
+from emos_planner.leader.task_graph import TaskGraph, Want
 
 _OPEN = (SubTaskState.PENDING, SubTaskState.RUNNING)
 
 
-def put_in_order(wants: Sequence[Want], board: Board) -> None:
+def put_in_order(wants: Sequence[Want], graph: TaskGraph) -> None:
     """Let the sub-tasks of every "then" wait for those of the wants before it.
 
-    Called again whenever the board has grown. What is waited for may fail: then it is over, and
+    Called again whenever the graph has grown. What is waited for may fail: then it is over, and
     what waits begins all the same ("put the milk in the fridge, then close it").
     """
     before: list[str] = []
     for want in wants:
-        mine = _sub_tasks(want, board)
+        mine = _sub_tasks(want, graph)
         if want.then:
             for id in mine:
-                earlier = [i for i in before if i != id and not _depends(i, id, board)]
-                known = board.waits.get(id, ())
+                earlier = [i for i in before if i != id and not _depends(i, id, graph)]
+                known = graph.waits.get(id, ())
                 added = tuple(i for i in dict.fromkeys(earlier) if i not in known)
-                board.waits[id] = (*known, *added)
-                one = board.sub_tasks[id]
+                graph.waits[id] = (*known, *added)
+                one = graph.sub_tasks[id]
                 depends = tuple(dict.fromkeys((*one.depends_on, *added)))
-                board.sub_tasks[id] = one.model_copy(update={"depends_on": depends})
+                graph.sub_tasks[id] = one.model_copy(update={"depends_on": depends})
         before += [id for id in mine if id not in before]
 
 
-def wait_for_new(board: Board, tasks: dict[str, SubTask]) -> None:
+def wait_for_new(graph: TaskGraph, tasks: dict[str, SubTask]) -> None:
     """Let what was said to come later wait for what was found to be done before it."""
-    for id, earlier in board.waits.items():
+    for id, earlier in graph.waits.items():
         one = tasks.get(id)
         if one is not None and one.state is SubTaskState.PENDING:
             depends = (*one.depends_on, *(i for i in earlier if i in tasks))
@@ -42,12 +41,12 @@ def wait_for_new(board: Board, tasks: dict[str, SubTask]) -> None:
 
 
 def block(
-    board: Board, tasks: dict[str, SubTask], given_up: dict[str, str], dropped: Collection[str]
+    graph: TaskGraph, tasks: dict[str, SubTask], given_up: dict[str, str], dropped: Collection[str]
 ) -> None:
     """Give up what waits for something that will not be done, for as long as that is so.
 
     Args:
-        board: Knows what was only said to come earlier: that is not waited for any longer.
+        graph: Knows what was only said to come earlier: that is not waited for any longer.
         tasks: The sub-tasks as they are now; changed in place.
         given_up: Id -> why nobody does it; grows.
         dropped: Ids of those that count no longer.
@@ -69,7 +68,7 @@ def block(
             lost = next((other for other in one.depends_on if other in given_up), "")
             if not lost:
                 continue
-            if lost in board.waits.get(one.id, ()):
+            if lost in graph.waits.get(one.id, ()):
                 depends = tuple(id for id in one.depends_on if id != lost)
                 tasks[one.id] = one.model_copy(update={"depends_on": depends})
             else:
@@ -84,7 +83,7 @@ def _waits(lost: str) -> str:
 
 def take_lost(
     wants: Iterable[Want],
-    board: Board,
+    graph: TaskGraph,
     tasks: Mapping[str, SubTask],
     given_up: Collection[str],
     failures: Mapping[str, Mapping[str, str]],
@@ -102,12 +101,12 @@ def take_lost(
     for want in wants:
         open_ = {
             thing: {i for i in ids if i in given_up and tasks[i].state is not SubTaskState.DONE}
-            for thing, ids in want.given.items()
+            for thing, ids in want.assigned.items()
         }
         want.unseen = {
-            thing for thing, ids in open_.items() if ids and ids <= board.checks - looked
+            thing for thing, ids in open_.items() if ids and ids <= graph.checks - looked
         }
-        if not want.any_will_do or want.label in board.book.scene.objects:
+        if not want.any_will_do or want.label in graph.book.scene.objects:
             continue
         before = want.count
         want.lost = {thing for thing, ids in open_.items() if ids} - want.unseen
@@ -115,22 +114,22 @@ def take_lost(
     return more
 
 
-def _sub_tasks(want: Want, board: Board) -> list[str]:
+def _sub_tasks(want: Want, graph: TaskGraph) -> list[str]:
     """Return the sub-tasks that serve a want, but for those that look at what is there already."""
-    ids = [id for given in want.given.values() for id in given]
+    ids = [id for given in want.assigned.values() for id in given]
     if not want.enough:
         ids += [*want.searches, *want.target_searches]
-    return [id for id in dict.fromkeys(ids) if id in board.sub_tasks]
+    return [id for id in dict.fromkeys(ids) if id in graph.sub_tasks]
 
 
-def _depends(one: str, other: str, board: Board) -> bool:
+def _depends(one: str, other: str, graph: TaskGraph) -> bool:
     """Whether a sub-task waits, by way of others, for another one."""
     todo, seen = [one], {one}
     while todo:
-        for id in board.sub_tasks[todo.pop()].depends_on:
+        for id in graph.sub_tasks[todo.pop()].depends_on:
             if id == other:
                 return True
-            if id not in seen and id in board.sub_tasks:
+            if id not in seen and id in graph.sub_tasks:
                 seen.add(id)
                 todo.append(id)
     return False

@@ -13,7 +13,7 @@ from coterie_safety.why import note
 from coterie_safety.why.context import current
 from coterie_world.sightings import kind_of
 from emos_planner.leader.searches import Searches
-from emos_planner.leader.wants import Want
+from emos_planner.leader.task_graph import Want
 
 _DONE = SubTaskState.DONE
 _LISTED = 6
@@ -143,21 +143,21 @@ def _by_reason(sub_tasks: Sequence[SubTask], given_up: Mapping[str, str]) -> lis
 
 def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _Told:
     """Return whether a want is met, and how it went, in words."""
-    served = [id for id in want.given if _served(id, want, sub_tasks)]
-    count = len(served) + len(want.met)
+    served = [id for id in want.assigned if _served(id, want, sub_tasks)]
+    count = len(served) + len(want.satisfied)
     name = want.label or want.text
-    known = len(want.given) + len(want.met)
+    known = len(want.assigned) + len(want.satisfied)
     unseen, partly = (
         book.told(want.label, want.rooms) if book is not None and want.rooms else ([], [])
     )
     enough = book is not None and book.is_enough(want.label, want.rooms)
-    unlooked = [id for id in want.given if id not in served] if want.kind == "check" else []
+    unlooked = [id for id in want.assigned if id not in served] if want.kind == "check" else []
     # A check is answered by looks alone: where nobody searched, nobody can say that there is none.
     complete = (enough and not unlooked) if want.kind == "check" else enough or not want.searches
     if complete:
         unseen, partly = [], []
     where = _where(unseen, partly)
-    names = ", ".join([*served, *sorted(want.met)][:10])
+    names = ", ".join([*served, *sorted(want.satisfied)][:10])
     if want.kind == "check":
         if count >= max(want.need, 1):
             return _Told(
@@ -199,7 +199,7 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
         text = f"{count} {name} {words} ({names}); there may be more: {where}"
         return _Told(False, text, count, wanted, [*unseen, *partly])
     text = f"{count} of {wanted} {name or 'places'} {words}" + (f" ({names})" if names else "")
-    if unseen_put := sorted(want.unseen.intersection(want.given).difference(served)):
+    if unseen_put := sorted(want.unseen.intersection(want.assigned).difference(served)):
         text += f"; put there, and not seen since: {', '.join(unseen_put[:10])}"
         return _Told(False, text, count, wanted, [*unseen, *partly], partly=True)
     if where:
@@ -259,7 +259,7 @@ def _covered(want: Want, book: Searches | None) -> str:
 
 def _served(id: str, want: Want, sub_tasks: Sequence[SubTask]) -> bool:
     """Whether all sub-tasks for a thing (or room) of a want are done, and what came of it seen."""
-    ids = set(want.given[id])
+    ids = set(want.assigned[id])
     kinds = {"bring": ("pick", "place"), "take": ("pick",)}.get(want.kind, ())
     mine = [
         one

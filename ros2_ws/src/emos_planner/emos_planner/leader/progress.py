@@ -2,32 +2,220 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
 
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
 from coterie_llm import inline_data
+from coterie_safety.permits import PermitGoal, RobotPermits, Surroundings
+from coterie_safety.permits.gate import NO_PERMIT
+from coterie_safety.permits.policy import STRICTNESS
 from coterie_world.scene import SceneGraph
 from coterie_world.sightings import kind_of
-from emos_planner.leader.changes import Change
 from emos_planner.leader.expand import look_again, other_place, search_on, unused
-from emos_planner.leader.hands import EMPTY_HANDS, Hands
-from emos_planner.leader.heartbeats import Heartbeats
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.order import block, take_lost, wait_for_new
-from emos_planner.leader.outcome import Outcome, is_full, outcome_of, why_nobody
-from emos_planner.leader.permits import no_better
+from emos_planner.leader.outcome import Outcome, is_full, outcome_of, told_of_hands, why_nobody
 from emos_planner.leader.reported import SURE, ReportedThings
 from emos_planner.leader.understand import Understanding
 
+_SKILLS = {
+    "pick": ("navigate_to", "pick"),
+    "place": ("navigate_to", "place"),
+    "open": ("navigate_to", "open"),
+    "close": ("navigate_to", "close"),
+}
+EMPTY_HANDS = 60.0
+"""How long robots may take to put down what is left in their hands [s]."""
+ChangeKind = Literal["state", "failed", "found", "silent", "back", "help", "problem", "doubted"]
 MOST_PLACES = 4
 """Places that are tried for one thing."""
 MOST_FOUND = 2000
 """Things that robots may report in one task."""
-
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
 _OPEN = (_PENDING, _RUNNING)
+
+
+@dataclass(slots=True)
+class Heartbeats:
+    """When each robot was heard last; who is silent for too long is dead until it is heard again.
+
+    Those `held` are stopped by a person: they count as dead until they are let go, and may return.
+
+    Args:
+        silence: After which a robot is dead [s].
+    """
+
+    silence: float
+    now: float = 0.0
+    dead: set[str] = field(default_factory=set)
+    held: set[str] = field(default_factory=set)
+    _heard: dict[str, float] = field(default_factory=dict)
+    _died: dict[str, float] = field(default_factory=dict)
+
+    def start_heartbeat(self, robots: Iterable[str], now: float) -> None:
+        """Count the silence of robots from now."""
+        self.now = max(self.now, now)
+        for robot in robots:
+            self._heard.setdefault(robot, now)
+
+    def heard(self, robot: str, now: float) -> None:
+        """Take down a sign of life that says nothing else; who was dead is so until it reports."""
+        self._heard[robot] = now
+
+    def reported(self, robot: str, now: float) -> bool:
+        """Take down a report; return whether the robot was taken for dead."""
+        self.now = max(self.now, now)
+        self.heard(robot, now)
+        if robot in self.held:
+            return False
+        was_dead = robot in self.dead
+        self.dead.discard(robot)
+        self._died.pop(robot, None)
+        return was_dead
+
+    def lost(self, robot: str) -> None:
+        """Take a robot for dead."""
+        if robot not in self.dead:
+            self.dead.add(robot)
+            self._died[robot] = self.now
+
+    def hold(self, robot: str, now: float) -> bool:
+        """Take a robot for dead until it is let go; return whether that is new."""
+        self.now = max(self.now, now)
+        fresh = robot not in self.held
+        self.held.add(robot)
+        self.lost(robot)
+        return fresh
+
+    def let_go(self, robot: str, now: float) -> bool:
+        """Take a robot that was held for alive; return whether it was held."""
+        if robot not in self.held:
+            return False
+        self.held.discard(robot)
+        self.reported(robot, now)
+        return True
+
+    def fallen_silent(self, now: float) -> dict[str, float]:
+        """Take for dead who is silent for too long; return each with how long that is [s]."""
+        self.now = max(self.now, now)
+        silent = {
+            robot: now - heard
+            for robot, heard in self._heard.items()
+            if robot not in self.dead and now - heard > self.silence
+        }
+        for robot in silent:
+            self.lost(robot)
+        return silent
+
+    def may_return(self, robot: str, within: float) -> bool:
+        """Whether a robot is held, or dead for less than a time [s]: it may come back."""
+        if robot in self.held:
+            return True
+        return robot in self.dead and self.now - self._died[robot] < within
+
+
+def no_better(
+    permits: Mapping[str, RobotPermits],
+    one: SubTask,
+    scene: SceneGraph,
+    now: datetime | None = None,
+) -> set[tuple[str, str]]:
+    """Return (sub-task, robot) of robots whose policy is no better, where one got no permit for it.
+
+    Another robot gets it only where its policy differs: a person who has said no is not asked once
+    more by way of another robot.
+
+    Args:
+        permits: Robot -> its policy.
+        one: The sub-task, with the robot that could not do it and the reason.
+        scene: The map.
+        now: Local time; None: that of the computer.
+    """
+    if NO_PERMIT not in one.reason or one.robot not in permits:
+        return set()
+    around, moment = Surroundings(scene), now or datetime.now()
+    touched = [thing for thing in (one.object, one.receptacle) if thing is not None]
+    known = [scene.objects[thing.id] for thing in touched if thing.id in scene.objects]
+    rooms, strays = around.rooms_of([thing.box.center for thing in known])
+
+    def strictness(robot: str) -> tuple[int, ...]:
+        goals = (
+            # Of the speed and the way the leader knows nothing.
+            PermitGoal(robot, skill, "", rooms=rooms, strays=strays or not rooms, speed=math.nan,
+                       objects=tuple(t.label for t in touched) if skill != "navigate_to" else ())
+            for skill in _SKILLS.get(one.kind, ("navigate_to",))
+        )  # fmt: skip
+        verdicts = (permits[robot].decide(goal, around, moment) for goal in goals)
+        return tuple(STRICTNESS[verdict.answer] for verdict in verdicts)
+
+    refused = strictness(one.robot)
+    if not any(refused):
+        return set()  # it is not the policy that the leader knows: others may try
+    return {
+        (one.id, robot)
+        for robot in permits
+        if robot != one.robot
+        and all(other >= own for other, own in zip(strictness(robot), refused, strict=True) if own)
+    }
+
+
+@dataclass(slots=True)
+class Hands:
+    """The hands of a task's robots; those of the dead do not count.
+
+    Args:
+        task: Its id.
+        reports: The robots' last ones.
+        heartbeats: Who is dead, and the time.
+    """
+
+    task: str
+    reports: Mapping[str, RobotReport]
+    heartbeats: Heartbeats
+    _since: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def full(self) -> list[RobotReport]:
+        """Return the reports of robots that hold something."""
+        return [
+            report
+            for robot, report in self.reports.items()
+            if report.holding and report.task == self.task and robot not in self.heartbeats.dead
+        ]
+
+    def told(self) -> list[str]:
+        """Return what a person should know of what is, or may be, in hands."""
+        mine = [report for report in self.reports.values() if report.task == self.task]
+        return told_of_hands(mine, self.full())
+
+    def put_down(self, place: SubTask) -> None:
+        """Take down that a robot is to put down beside it what it could not place."""
+        self._since.setdefault((place.id, place.robot), self.heartbeats.now)
+
+    def were_to(self, place: SubTask) -> bool:
+        """Tell whether `put_down` has said so."""
+        return (place.id, place.robot) in self._since
+
+    def are_at_it(self, place: SubTask) -> bool:
+        """Tell whether it holds the thing still: where that will lie nobody knows yet."""
+        since = self._since.get((place.id, place.robot))
+        if since is None or self.heartbeats.now - since > EMPTY_HANDS:
+            return False
+        return any(report.robot == place.robot for report in self.full())
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something that happened to a task."""
+
+    kind: ChangeKind
+    text: str
+    robot: str = ""
+    sub_task: str = ""
 
 
 @dataclass(slots=True)
@@ -65,7 +253,7 @@ class Progress:
 
     def __post_init__(self) -> None:
         """Begin to listen to the robots."""
-        self.heartbeats = Heartbeats(self.options.silence)
+        self.heartbeats = Heartbeats(self.options.heartbeat_timeout)
         self.hands = Hands(self.task, self.reports, self.heartbeats)
         self.things = ReportedThings(self.scene)
 
@@ -110,24 +298,24 @@ class Progress:
 
     def _looked_for(self, one: SubTask) -> str:
         """Return the thing that a sub-task looks at, as it was reported ("": it does not)."""
-        if one.kind != "detect" or one.object is None or one.id in self.meant.board.checks:
+        if one.kind != "detect" or one.object is None or one.id in self.meant.graph.checks:
             return ""
         return one.object.id
 
     def _elsewhere(self, place: SubTask) -> str:
         """Have a thing put on another place; return the new sub-task's id ("": there is none)."""
         thing = place.object.id if place.object else ""
-        want = next((w for w in self.meant.wants if thing in w.given), None)
+        want = next((w for w in self.meant.wants if thing in w.assigned), None)
         if want is None or want.kind != "bring" or place.receptacle is None:
             return ""
-        if place.id not in want.given[thing]:
+        if place.id not in want.assigned[thing]:
             return ""  # only handed over there
         tried = self.places.setdefault(thing, [])
         tried.append(place.receptacle.id)
         if len(tried) > MOST_PLACES:
             return ""
-        board = self.meant.board
-        id = other_place(want, place, tried, self.scene, board)
+        graph = self.meant.graph
+        id = other_place(want, place, tried, self.scene, graph)
         if id:
             self._take_new([id])
             self.dropped.add(place.id)
@@ -142,7 +330,7 @@ class Progress:
         """Go on with sub-tasks as they were."""
         self._tasks = {one.id: one for one in sub_tasks}
 
-    def hear(self, report: RobotReport, now: float) -> list[Change]:
+    def on_report(self, report: RobotReport, now: float) -> list[Change]:
         """Merge a robot's report (time `now` [s], wall); return what changed."""
         changes: list[Change] = []
         robot = report.robot
@@ -166,7 +354,7 @@ class Progress:
                     changes.append(Change("help", f"{robot} offers to do {id}", robot, id))
             if id in self._tasks:
                 self.offers.setdefault(id, {})[robot] = None
-        self.meant.board.book.hear(robot, report.looked)
+        self.meant.graph.book.hear(robot, report.looked)
         same = before is not None and before.task == report.task
         if not (same and before and before.found == report.found):
             for thing in report.found:
@@ -210,10 +398,10 @@ class Progress:
         """Take down what a sub-task has changed; what nobody takes on is to be seen there."""
         self.things.changed(one)
         if one.kind == "detect" and one.object is not None and one.object.id:
-            self.meant.board.seen.add(one.object.id)
+            self.meant.graph.seen.add(one.object.id)
         elif one.kind == "place" and one.receptacle is not None and not one.seen:
             if not any(o.kind == "pick" and one.id in o.depends_on for o in self._tasks.values()):
-                self._take_new(look_again(one, self.meant.wants, self.scene, self.meant.board))
+                self._take_new(look_again(one, self.meant.wants, self.scene, self.meant.graph))
         elif one.kind == "search":
             self._searched(one)
 
@@ -221,20 +409,20 @@ class Progress:
         """Take down that a robot has searched rooms as well as it can."""
         if one.object is not None:
             enough = one.enough if one.state is _DONE else -1.0
-            self.meant.board.book.ended(one.object.label, one.robot, one.rooms, enough)
+            self.meant.graph.book.ended(one.object.label, one.robot, one.rooms, enough)
         self._grown = True
 
     def _drop(self, one: SubTask, reason: str, changes: list[Change]) -> None:
         """Forget a thing that is not where it was reported: it blocks nothing any longer."""
         thing = one.object.id if one.object else ""
         for want in self.meant.wants:
-            want.given.pop(thing, None)
+            want.assigned.pop(thing, None)
             want.goals.pop(thing, None)
         for other in list(self._tasks.values()):
             if other.object is not None and other.object.id == thing and other.kind != "search":
                 self.dropped.add(other.id)
                 self.given_up.pop(other.id, None)
-        self.meant.board.forget(thing)
+        self.meant.graph.forget(thing)
         self.things.forget(thing)
         self._grown = True
         text = f"{thing} is taken for a mistake: {one.robot} {reason.partition(': ')[2]}"
@@ -244,13 +432,13 @@ class Progress:
     def _see(self, thing: Thing, report: RobotReport, changes: list[Change]) -> None:
         if self._found >= MOST_FOUND or not self._wanted(thing):
             return
-        noted = self.things.note(thing, report, self._tasks.values())
+        noted = self.things.integrate_report(thing, report, self._tasks.values())
         if noted is None:
             return
         found, news = noted
-        first = found.id not in self.meant.board.seen
+        first = found.id not in self.meant.graph.seen
         if found.observations >= SURE:
-            self.meant.board.seen.add(found.id)
+            self.meant.graph.seen.add(found.id)
             self._looked_at(found.id)
         elif not news:
             return  # one look may err: somebody looks again before anything is done with it
@@ -303,7 +491,9 @@ class Progress:
         """Whether what nobody can do now could be done by a robot that has just fallen silent."""
         if not any(one.state is _PENDING and one.id in self.given_up for one in self.sub_tasks):
             return False
-        return any(self.heartbeats.may_return(r, self.options.revive) for r in self.heartbeats.dead)
+        return any(
+            self.heartbeats.may_return(r, self.options.rejoin_grace) for r in self.heartbeats.dead
+        )
 
     # -- what has to be given anew --------------------------------------------------------------
 
@@ -323,7 +513,7 @@ class Progress:
             return False
         if one.robot in self.heartbeats.dead:
             # One that holds the thing gets time to return.
-            return not self.heartbeats.may_return(self._held_by(one), self.options.revive)
+            return not self.heartbeats.may_return(self._held_by(one), self.options.rejoin_grace)
         return not one.robot
 
     def reopen(self, forbidden: set[tuple[str, str]]) -> list[SubTask]:
@@ -361,7 +551,7 @@ class Progress:
             if holds:
                 # It puts down beside it what it cannot bring there: others fetch it from there.
                 pick, report = self._tasks[one.same_robot_as], self.reports.get(one.robot)
-                self._tasks |= {o.id: o for o in self.things.put_aside(pick, one, report)}
+                self._tasks |= {o.id: o for o in self.things.drop_here(pick, one, report)}
                 again[one.same_robot_as] = None
             elif holder in self.heartbeats.dead:
                 thing = one.object.label if one.object else "the thing"
@@ -379,8 +569,8 @@ class Progress:
         for id in again:
             one = self._tasks[id]
             self._tasks[id] = one.model_copy(update={"state": _PENDING, "robot": "", "reason": ""})
-        block(self.meant.board, self._tasks, self.given_up, self.dropped)
-        forbidden.update(self.meant.board.never)
+        block(self.meant.graph, self._tasks, self.given_up, self.dropped)
+        forbidden.update(self.meant.graph.never)
         return [self._tasks[id] for id in again if id not in self.given_up]
 
     def _grow(self) -> None:
@@ -388,8 +578,8 @@ class Progress:
         self._grown = False
         self._take_new(self.meant.grow())
         self._search_on()
-        wait_for_new(self.meant.board, self._tasks)
-        for id in unused(self.meant.board, self.meant.wants):
+        wait_for_new(self.meant.graph, self._tasks)
+        for id in unused(self.meant.graph, self.meant.wants):
             one = self._tasks.get(id)
             if one is not None and one.state in _OPEN:
                 self._tasks[id] = one.model_copy(
@@ -398,13 +588,13 @@ class Progress:
                 self.given_up.pop(id, None)
 
     def _search_on(self) -> bool:
-        wants, board = self.meant.wants, self.meant.board
-        self._take_new(added := search_on(wants, self._tasks, self.given_up, self.scene, board))
+        wants, graph = self.meant.wants, self.meant.graph
+        self._take_new(added := search_on(wants, self._tasks, self.given_up, self.scene, graph))
         return bool(added)
 
     def _take_new(self, ids: Iterable[str]) -> None:
-        """Take over sub-tasks that the board has made."""
-        self._tasks |= {id: self.meant.board.sub_tasks[id] for id in ids}
+        """Take over sub-tasks that the graph has made."""
+        self._tasks |= {id: self.meant.graph.sub_tasks[id] for id in ids}
 
     def give(self, ids: Iterable[str], robot: str) -> None:
         """Give sub-tasks to a robot, which begins them anew."""
@@ -423,8 +613,8 @@ class Progress:
     def finished(self) -> bool:
         """Whether all robots wait: everything is done, or cannot be done."""
         tasks, given_up = self._tasks, self.given_up
-        block(self.meant.board, tasks, given_up, self.dropped)
-        self._grown |= take_lost(self.meant.wants, self.meant.board, tasks, given_up, self.failures)
+        block(self.meant.graph, tasks, given_up, self.dropped)
+        self._grown |= take_lost(self.meant.wants, self.meant.graph, tasks, given_up, self.failures)
         if self.must_replan or self._may_return():
             return False
         ended = given_up.keys() | self.dropped
@@ -442,4 +632,4 @@ class Progress:
         """Return whether what was asked for is reached, and what is left and why."""
         open_ = [t for t in self._tasks.values() if t.id not in self.dropped]
         hands = self.hands.told()
-        return outcome_of(self.meant.wants, open_, self.given_up, self.meant.board.book, hands)
+        return outcome_of(self.meant.wants, open_, self.given_up, self.meant.graph.book, hands)

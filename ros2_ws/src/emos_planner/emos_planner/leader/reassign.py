@@ -10,8 +10,7 @@ from pydantic import BaseModel, Field
 
 from coterie_core.tasks import SubTask
 from coterie_llm import CheckFailed, Decision, Message, Tool, as_data, inline_data
-from emos_planner.leader.split_state import Reply, meant_by
-from emos_planner.leader.split_task import MOST_PROBLEMS
+from emos_planner.leader.split_task import MOST_PROBLEMS, Reply, meant_by
 from emos_planner.lookups import Lookups
 from emos_planner.map_view import thing_line, whole_lines
 

@@ -61,7 +61,7 @@ class ReportedThings:
         self._sightings = dict(state.sightings)
         self._taken = {id: (at, dict(before)) for id, (at, before) in state.taken.items()}
 
-    def note(
+    def integrate_report(
         self, thing: Thing, report: RobotReport, sub_tasks: Collection[SubTask]
     ) -> tuple[SceneObject, bool] | None:
         """Put a thing of a report into the map; return it and whether that is news.
@@ -121,7 +121,7 @@ class ReportedThings:
         elif one.kind in ("open", "close") and item is not None:
             item.is_open = one.kind == "open"
 
-    def put_aside(
+    def drop_here(
         self, pick: SubTask, place: SubTask, report: RobotReport | None
     ) -> tuple[SubTask, SubTask]:
         """Take down that a thing lies where a robot has put it that could not bring it there.

@@ -5,45 +5,44 @@ from __future__ import annotations
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.scene import SceneGraph
-from emos_planner.leader.board import Board
 from emos_planner.leader.commands import parse_task
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.progress import Progress
 from emos_planner.leader.searches import Searches
 from emos_planner.leader.state_file import LeaderState, StateError, WantState
 from emos_planner.leader.task import TaskInWork
+from emos_planner.leader.task_graph import TaskGraph, Want, wants_of, wants_of_goals
 from emos_planner.leader.transcript import Transcript
 from emos_planner.leader.understand import Understanding
-from emos_planner.leader.wants import Want, wants_of, wants_of_goals
 
 
 def state_of(work: TaskInWork) -> LeaderState:
     """Return everything that another leader needs to go on with a task."""
-    board, progress = work.meant.board, work.progress
+    graph, progress = work.meant.graph, work.progress
     return LeaderState(
         task=work.id,
         words=work.words,
         order=work.order,
-        robots=board.robots,
+        robots=graph.robots,
         goals=work.goals,
         round=work.round,
         sub_tasks=progress.sub_tasks,
-        only=board.only,
-        resumed=board.resumed,
-        waits=board.waits,
-        never=tuple((*pair, why) for pair, why in board.never.items()),
-        seen=tuple(sorted(board.seen)),
-        checks=tuple(sorted(board.checks)),
-        looked=board.book.all_looked(),
+        only=graph.only,
+        resumed=graph.resumed,
+        waits=graph.waits,
+        never=tuple((*pair, why) for pair, why in graph.never.items()),
+        seen=tuple(sorted(graph.seen)),
+        checks=tuple(sorted(graph.checks)),
+        looked=graph.book.all_looked(),
         searched={
             label: {room: sorted(by) for room, by in rooms.items()}
-            for label, rooms in board.book.tried.items()
+            for label, rooms in graph.book.tried.items()
         },
         reported=progress.things.state(),
         wants=tuple(
             WantState(
-                given=want.given,
-                met=tuple(sorted(want.met)),
+                given=want.assigned,
+                met=tuple(sorted(want.satisfied)),
                 searches=tuple(want.searches),
                 rooms=want.rooms,
                 targets=want.targets,
@@ -73,11 +72,11 @@ def task_of(
     Raises:
         StateError: The state does not fit the words in it.
     """
-    book = Searches(scene, options.unseen)
+    book = Searches(scene, options.max_expected_unseen)
     for robot, looked in state.looked.items():
         book.hear(robot, looked)
     book.tried = {k: {r: set(by) for r, by in v.items()} for k, v in state.searched.items()}
-    board = Board(
+    graph = TaskGraph(
         state.robots,
         book,
         only=dict(state.only),
@@ -87,8 +86,8 @@ def task_of(
         checks=set(state.checks),
         waits=dict(state.waits),
     )
-    board.adopt(state.sub_tasks)
-    meant = Understanding(state.order or state.words, _wants(state, scene), board, scene)
+    graph.adopt(state.sub_tasks)
+    meant = Understanding(state.order or state.words, _wants(state, scene), graph, scene)
     progress = Progress(
         state.task,
         meant,
@@ -133,7 +132,7 @@ def _wants(state: LeaderState, scene: SceneGraph) -> list[Want]:
             f"{state.task}: {len(state.wants)} wants in the state, {len(wants)} in its words"
         )
     for want, was in zip(wants, state.wants, strict=True):
-        want.given, want.met = dict(was.given), set(was.met)
+        want.assigned, want.satisfied = dict(was.given), set(was.met)
         want.searches, want.target_searches = list(was.searches), list(was.target_searches)
         want.rooms, want.targets = was.rooms, was.targets
         want.goals, want.elsewhere = dict(was.goals), dict(was.elsewhere)

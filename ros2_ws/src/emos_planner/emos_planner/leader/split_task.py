@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
-from coterie_core.tasks import SubTask
-from coterie_llm import CheckFailed, Decision, Message, Tool, as_data, prompt_share
-from emos_planner.leader.split_checks import mistakes
-from emos_planner.leader.split_state import SplitItem, SplitReply, SplitState
+from coterie_core.tasks import SubTask, SubTaskKind, Thing
+from coterie_llm import (
+    CheckFailed,
+    Decision,
+    Message,
+    Tool,
+    as_data,
+    inline_data,
+    prompt_share,
+)
+from coterie_world.sightings import kind_of
+from emos_planner.allocation.checks import Trouble, check_plan
+from emos_planner.lookups import Lookups
+from emos_planner.map_view import MAP_CHARS, MapView, map_view, rooms_by_floor, whole_lines
 
+_LEAST_MAP, _BRIEF_ROOMS = 900, 600  # characters
+_ON_SURFACE = 0.05  # [m] above a surface that the middle of a small thing lies
 MOST_PROBLEMS = 12
 """Mistakes that one refusal names."""
 _WHOLE = 10**6  # characters: what a short prompt must not be made of a part of
 _SHOWN_ONLY, _BRIEF = 0.5, 0.25
 """Shares of the usual length below which a prompt names only the things that it shows, and says
 rules and bodies in brief."""
-
 _SYSTEM = """\
 You lead a team of household robots with different bodies. Split the person's task, in whatever \
 language it is, into sub-tasks and give each to one robot whose base, sensors and arm can do it, \
@@ -40,8 +52,6 @@ cup in the sink", "sub_tasks": [{"id": "see", "kind": "detect", "object": "cup-1
 {"id": "take", "kind": "pick", "object": "cup-1", "robot": "r1", "depends_on": ["see"]}, {"id": \
 "put", "kind": "place", "object": "cup-1", "receptacle": "sink-1", "robot": "r1", "depends_on": \
 ["take"], "same_robot_as": "take"}]}"""
-
-
 _SYSTEM_IN_BRIEF = """\
 You lead household robots. Split the person's task into sub-tasks, each for one robot whose body \
 can do it. Lengths in metres, heights from the floor, weights in kg.
@@ -50,6 +60,272 @@ receptacle), open, close.
 Use ids only. For each thing: detect, then pick, then place; depends_on names what comes before, \
 same_robot_as the pick of a place. Open what is closed first. Search for what is not on the map. \
 Do all that is asked, nothing else."""
+
+
+def with_known_ids(
+    plan: Sequence[SubTask],
+    known: Sequence[SubTask],
+    key: Callable[[SubTask], Hashable],
+) -> tuple[SubTask, ...]:
+    """Return a plan in which sub-tasks that mean the same as known ones have their ids.
+
+    Args:
+        plan: As a model has written it, with ids of its own.
+        known: The same task as a rule has split it.
+        key: What a sub-task means.
+    """
+    free: dict[Hashable, list[str]] = {}
+    for one in known:
+        free.setdefault(key(one), []).append(one.id)
+    own = {one.id for one in known}
+    named: dict[str, str] = {}
+    for one in plan:
+        same = free.get(key(one), [])
+        if one.id in same:
+            same.remove(one.id)
+            named[one.id] = one.id
+    for one in plan:
+        if one.id not in named:
+            same = free.get(key(one), [])
+            taken = own | set(named.values())
+            named[one.id] = same.pop(0) if same else _unlike(one.id, taken)
+    return tuple(
+        one.model_copy(
+            update={
+                "id": named[one.id],
+                "depends_on": tuple(named.get(i, i) for i in one.depends_on),
+                "same_robot_as": named.get(one.same_robot_as, one.same_robot_as),
+            }
+        )
+        for one in plan
+    )
+
+
+def _unlike(id: str, taken: set[str]) -> str:
+    name, n = id, 2
+    while name in taken:
+        name, n = f"{id[:50]}-m{n}", n + 1
+    return name
+
+
+class Reply(BaseModel):
+    """What replies of models have in common: fields that nobody asked for are passed over."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class SplitItem(Reply):
+    """One sub-task as a model writes it."""
+
+    id: str = Field(min_length=1, max_length=60, description="short and unique, e.g. pick-1")
+    kind: SubTaskKind
+    object: str = Field("", max_length=120, description="id of the thing; empty for search")
+    label: str = Field(
+        "", max_length=80, description="search only: what is looked for, in English, e.g. mug"
+    )
+    receptacle: str = Field("", max_length=120, description="place only: id of where to put it")
+    rooms: list[str] = Field(
+        default_factory=list, max_length=60, description="room ids, of search and go_to"
+    )
+    robot: str = Field(max_length=60, description="name of the robot that does it")
+    depends_on: list[Annotated[str, Field(max_length=60)]] = Field(
+        default_factory=list, max_length=60, description="ids of sub-tasks done before"
+    )
+    same_robot_as: str = Field("", max_length=60, description="place only: id of its pick")
+
+
+class SplitReply(Reply):
+    """A task split into sub-tasks, each given to a robot."""
+
+    reason: str = Field(
+        "", max_length=2000, description="what is meant, and who can do what; a few sentences"
+    )
+    order: str = Field(
+        "",
+        max_length=400,
+        description="the task as one plain English order that names things and rooms, e.g. "
+        "'bring two mugs to the kitchen counter'",
+    )
+    sub_tasks: list[SplitItem] = Field(max_length=300)
+
+
+@dataclass(frozen=True)
+class SplitState:
+    """A task before it is split.
+
+    Attributes:
+        words: The task as a person gave it.
+        meant: Things (ids) that the words are known to mean.
+        things: All things of the map, by id: what may be named.
+        rooms: Room id -> name.
+        robots: Robot -> its body in words.
+        brief: The same in a line each, for short prompts.
+        now: Robot -> where it stands and what it holds.
+        lookups: Bodies in the scene: for tools, and for the check.
+        basis: The sub-tasks that a rule has made of the words; empty: it did not understand them.
+        second: The same with a solver's robots.
+        only: Sub-task of `basis` -> the robot that the person named for it.
+        map_chars: Most characters that a prompt of usual length spends on the map.
+        likeness: Top label of the map -> cosine of its meaning with the task's.
+    """
+
+    words: str
+    meant: tuple[str, ...]
+    things: Mapping[str, Thing]
+    rooms: Mapping[str, str]
+    robots: Mapping[str, str]
+    brief: Mapping[str, str]
+    now: Mapping[str, str]
+    lookups: Lookups
+    basis: tuple[SubTask, ...] = ()
+    second: tuple[SubTask, ...] = ()
+    only: Mapping[str, str] = field(default_factory=dict)
+    map_chars: int = MAP_CHARS
+    likeness: Mapping[str, float] = field(default_factory=dict)
+
+    def view(self) -> MapView:
+        """Return the map as the prompt that is being made shows it."""
+        limit = max(_LEAST_MAP, round(self.map_chars * prompt_share()))
+        scene = self.lookups.toolbox.scene
+        return map_view(scene, self.words, self.meant, limit, self.likeness)
+
+    @property
+    def rooms_briefly(self) -> str:
+        """The rooms, as a short prompt shows them."""
+        return whole_lines(
+            rooms_by_floor(self.lookups.toolbox.scene).splitlines(), _BRIEF_ROOMS, "floors"
+        )
+
+
+def searched_label(item: SplitItem) -> str:
+    """Return what a search looks for; some models write it where ids belong."""
+    return (item.label or item.object).strip()
+
+
+def meant_by(one: SubTask) -> str:
+    """Return what a sub-task is about: a label for a search, else a thing's id ("": rooms)."""
+    if one.object is None:
+        return ""
+    return one.object.label if one.kind == "search" else one.object.id
+
+
+def end_of(one: SubTask) -> tuple[str, str, str]:
+    """Return what a sub-task is to bring about: kind, thing, place."""
+    where = one.receptacle.id if one.receptacle and one.kind == "place" else ""
+    if one.kind == "go_to" and one.object is None:
+        return one.kind, "", ",".join(one.rooms)
+    return one.kind, meant_by(one), where
+
+
+def sub_tasks_of_reply(state: SplitState, reply: SplitReply) -> tuple[SubTask, ...]:
+    """Return a reply whose names exist as sub-tasks; those that a rule knows keep their ids."""
+    made = []
+    for item in reply.sub_tasks:
+        thing = state.things.get(item.object)
+        if item.kind == "search":
+            thing = Thing(label=searched_label(item))
+        made.append(
+            SubTask(
+                id=item.id,
+                kind=item.kind,
+                object=thing,
+                receptacle=state.things.get(item.receptacle) if item.kind == "place" else None,
+                rooms=tuple(item.rooms),
+                robot=item.robot,
+                depends_on=tuple(dict.fromkeys(i for i in item.depends_on if i != item.id)),
+                same_robot_as=item.same_robot_as,
+                description=_described(item, state),
+            )
+        )
+    made = _with_searches(_handed_over(made, state.lookups), state)
+    return with_known_words(with_known_ids(made, known_of(state), _meaning), known_of(state))
+
+
+def _with_searches(plan: Sequence[SubTask], state: SplitState) -> list[SubTask]:
+    """Return a plan with all searches that a rule needs, each by the robot that a model named.
+
+    Which rooms must be looked over before anything can be claimed is not a model's to say; who goes
+    is. A search that it has left out goes to the robot of the rule.
+    """
+    known = [one for one in known_of(state) if one.kind == "search"]
+    labels = {kind_of(meant_by(one)) for one in known}
+    mine = [o for o in plan if o.kind == "search" and kind_of(meant_by(o)) in labels]
+    out = [one for one in plan if one not in mine]
+    names: dict[str, str] = {}
+    for one in known:
+        alike = [o for o in mine if kind_of(meant_by(o)) == kind_of(meant_by(one))]
+        alike.sort(key=lambda o: -len(set(o.rooms) & set(one.rooms)))
+        for other in alike:
+            names.setdefault(other.id, one.id)
+        wanted = [*[other.robot for other in alike if other.robot][:1], one.robot, *state.robots]
+        found = state.lookups.estimates(one, [robot for robot in wanted if robot])
+        able = [robot for robot in found if found[robot].feasible]
+        out.append(one.model_copy(update={"robot": able[0] if able else ""}))
+    return [
+        one.model_copy(update={"depends_on": tuple(names.get(i, i) for i in one.depends_on)})
+        for one in out
+    ]
+
+
+def _handed_over(plan: Sequence[SubTask], lookups: Lookups) -> list[SubTask]:
+    """Return a plan in which a thing that another robot has put down is taken from there.
+
+    The map still has it where it was, so that sub-task names a place instead of an id.
+    """
+    by_id = {one.id: one for one in plan}
+    out = []
+    for one in plan:
+        puts = [
+            put
+            for put in (by_id.get(id) for id in one.depends_on)
+            if put and put.kind == "place" and one.kind == "pick" and put.object == one.object
+        ]
+        if not puts or one.object is None or puts[-1].receptacle is None:
+            out.append(one)
+            continue
+        put = puts[-1]
+        assert put.receptacle is not None
+        found = lookups.estimates(put, (put.robot,))[put.robot] if put.robot else None
+        at = found.target if found is not None and found.target else put.receptacle.position
+        lies = (at[0], at[1], at[2] + _ON_SURFACE) if at is not None else None
+        there = Thing(label=one.object.label, position=lies, room=put.receptacle.room)
+        out.append(one.model_copy(update={"object": there}))
+    return out
+
+
+def known_of(state: SplitState) -> tuple[SubTask, ...]:
+    """Return the sub-tasks that a rule has made, with hand-overs where there are any."""
+    return state.second or state.basis
+
+
+def with_known_words(plan: Sequence[SubTask], known: Sequence[SubTask]) -> tuple[SubTask, ...]:
+    """Return a plan in which known sub-tasks keep their words, and how much a search must see."""
+    by_id = {one.id: one for one in known}
+    return tuple(
+        one.model_copy(
+            update={
+                "description": was.description,
+                "enough": was.enough,
+                "looked": was.looked,
+                "receptacle": was.receptacle or one.receptacle,
+            }
+        )
+        if (was := by_id.get(one.id)) is not None and _meaning(was) == _meaning(one)
+        else one
+        for one in plan
+    )
+
+
+def _meaning(one: SubTask) -> tuple[object, ...]:
+    return (*end_of(one), one.rooms if one.kind == "search" else ())
+
+
+def _described(item: SplitItem, state: SplitState) -> str:
+    rooms = ", ".join(state.rooms.get(room, room) for room in item.rooms)
+    where = f" on {item.receptacle}" if item.receptacle else f" in {rooms}" if rooms else ""
+    what = searched_label(item) if item.kind == "search" else item.object
+    verb = {"go_to": "go to", "search": "look for", "detect": "look at", "pick": "pick up"}
+    return f"{verb.get(item.kind, item.kind)} {what}{where}".strip()
 
 
 class SplitTask(Decision[SplitState, SplitReply]):
@@ -147,3 +423,175 @@ def _thing(one: SubTask, state: SplitState) -> str:
     # Taken from where another robot puts it: the same thing as that one has.
     puts = [o.object for o in state.second if o.id in one.depends_on and o.kind == "place"]
     return next((thing.id for thing in puts if thing is not None), "")
+
+
+def mistakes(state: SplitState, reply: SplitReply) -> list[str]:
+    """Return what is wrong with a reply, each with what to do; empty if nothing is.
+
+    Names and order first; then whether all is done that the words ask for, as far as a rule
+    understood them, and nothing else; then, with its numbers, what a body cannot do.
+    """
+    if not reply.sub_tasks:
+        return ["there are no sub-tasks; name at least one"]
+    problems = [*_wrong_names(state, reply), *_wrong_order(reply)]
+    if problems:
+        return problems
+    plan = sub_tasks_of_reply(state, reply)
+    if state.basis:
+        problems += [*_wrong_goals(state, reply), *_wrong_robots(state, plan)]
+    return problems or _beyond_bodies(state, plan)
+
+
+def _beyond_bodies(state: SplitState, plan: Sequence[SubTask]) -> list[str]:
+    """Return what robots cannot do, with the reasons of the tools, and who could be named."""
+    lookups = state.lookups
+    problems = [
+        f"{inline_data(one.sub_task)}: {inline_data(one.reason, limit=300)}"
+        for one in check_plan(plan, lookups.toolbox, starts=lookups.starts)
+        if one.trouble is not Trouble.FORGOTTEN
+    ]
+    opened = {one.object.id for one in plan if one.kind == "open" and one.object is not None}
+    left = {end_of(one) for one in state.second if not one.robot}
+    for one in plan:
+        if one.robot or end_of(one) in left:
+            continue
+        found = lookups.estimates(one, state.robots, opened)
+        able = [robot for robot, estimate in found.items() if estimate.feasible]
+        if able:
+            problems.append(f"{inline_data(one.id)}: no robot is named; {' or '.join(able)} can")
+    return problems
+
+
+def _wrong_robots(state: SplitState, plan: Sequence[SubTask]) -> list[str]:
+    """Return what is given to another robot than the person named for it."""
+    return [
+        f"{inline_data(one.id)}: the person asked for {state.only[one.id]} by name"
+        for one in plan
+        if one.robot and state.only.get(one.id, one.robot) != one.robot
+    ]
+
+
+def _wrong_names(state: SplitState, reply: SplitReply) -> list[str]:
+    problems = []
+    seen: set[str] = set()
+    for item in reply.sub_tasks:
+        where = f"sub-task {inline_data(item.id)}"
+        if item.id in seen:
+            problems.append(f"{where} comes twice; give each its own id")
+        seen.add(item.id)
+        if item.robot and item.robot not in state.robots:
+            problems.append(
+                f"{where}: there is no robot {inline_data(item.robot)}; there are "
+                f"{', '.join(state.robots)}"
+            )
+        if item.kind == "search":
+            if not searched_label(item):
+                problems.append(f"{where}: search needs the label of what is looked for")
+        elif item.kind != "go_to" and item.object not in state.things:
+            problems.append(
+                f"{where}: the map has no thing with id {inline_data(item.object)}; what is not "
+                "on it is searched for"
+            )
+        elif item.kind == "go_to" and not item.rooms and item.object not in state.things:
+            problems.append(f"{where}: go_to needs a known thing or rooms")
+        if item.kind == "place" and item.receptacle not in state.things:
+            problems.append(f"{where}: no receptacle with id {inline_data(item.receptacle)}")
+        problems += [
+            f"{where}: no room {inline_data(room)}"
+            for room in item.rooms
+            if room not in state.rooms
+        ]
+    return problems
+
+
+def _wrong_order(reply: SplitReply) -> list[str]:
+    problems = []
+    items = {item.id: item for item in reply.sub_tasks}
+    for item in reply.sub_tasks:
+        where = f"sub-task {inline_data(item.id)}"
+        unknown = [i for i in (*item.depends_on, item.same_robot_as) if i and i not in items]
+        if unknown:
+            problems.append(f"{where}: no sub-task {inline_data(unknown[0])} to depend on")
+        partner = items.get(item.same_robot_as)
+        if partner is not None and partner.robot != item.robot:
+            problems.append(f"{where}: must be done by {partner.robot}, who does {partner.id}")
+        if item.kind == "place":
+            picks = [
+                other
+                for other in _before(item.id, items)
+                if items[other].kind == "pick"
+                and items[other].object == item.object
+                and items[other].robot == item.robot
+            ]
+            if not picks:
+                problems.append(f"{where}: {item.robot} places what it has not picked before")
+    for item in reply.sub_tasks:
+        if item.id in _before(item.id, items):
+            problems.append(f"sub-task {inline_data(item.id)} waits for itself")
+            break
+    return problems
+
+
+def _before(start: str, items: Mapping[str, SplitItem]) -> set[str]:
+    """Return all that must be done before a sub-task."""
+    found: set[str] = set()
+    todo = [i for i in items[start].depends_on if i in items]
+    while todo:
+        one = todo.pop()
+        if one not in found:
+            found.add(one)
+            todo += [i for i in items[one].depends_on if i in items]
+    return found
+
+
+def _wrong_goals(state: SplitState, reply: SplitReply) -> list[str]:
+    """Compare with what the words ask for: every end is reached once, nothing else is moved."""
+    problems = []
+    steps = _steps(state.basis)
+    asked = {end_of(one): one for one in state.basis}
+    given: dict[tuple[str, str, str], int] = {}
+    for item in reply.sub_tasks:
+        end = _end_of_item(item)
+        given[end] = given.get(end, 0) + 1
+    for end, one in asked.items():
+        if one.kind != "search" and one.id not in steps and end not in given:
+            problems.append(f"forgotten: {inline_data(one.description or one.id)}")
+    moved = {one.object.id for one in state.basis if one.kind in ("pick", "place") and one.object}
+    opened = {one.object.id for one in state.basis if one.kind in ("open", "close") and one.object}
+    searched = {kind_of(meant_by(one)) for one in state.basis if one.kind == "search"}
+    for item in reply.sub_tasks:
+        if item.kind == "search" and kind_of(searched_label(item)) not in searched:
+            problems.append(f"{inline_data(searched_label(item))} need not be searched for")
+        if item.kind in ("pick", "place") and item.object not in moved:
+            problems.append(
+                f"{inline_data(item.object)} is not to be moved; the task does not say so"
+            )
+        if item.kind in ("open", "close") and item.object not in opened:
+            problems.append(f"{inline_data(item.object)} need not be {item.kind}ed")
+    for end, n in given.items():
+        # One thing, one robot: a second pick is for what was put down in between.
+        put = sum(1 for i in reply.sub_tasks if i.kind == "place" and i.object == end[1])
+        if end[0] == "pick" and n > max(put, 1):
+            problems.append(f"{inline_data(end[1])} is picked up {n} times; give it to one robot")
+    problems += [
+        f"{end[0]} {inline_data(end[1])} {inline_data(end[2])} comes {n} times"
+        for end, n in given.items()
+        if n > 1 and end[0] not in ("pick", "go_to", "search") and end in asked
+    ]
+    return problems
+
+
+def _steps(basis: Sequence[SubTask]) -> set[str]:
+    """Return sub-tasks (ids) that are no wish of the person: a look before a pick, a pick."""
+    picks = [one for one in basis if one.kind == "pick"]
+    looked = {id for one in picks for id in one.depends_on}
+    looks = {one.id for one in basis if one.kind == "detect" and one.id in looked}
+    placed = {one.object.id for one in basis if one.kind == "place" and one.object}
+    return looks | {one.id for one in picks if one.object and one.object.id in placed}
+
+
+def _end_of_item(item: SplitItem) -> tuple[str, str, str]:
+    if item.kind == "go_to" and not item.object:
+        return item.kind, "", ",".join(item.rooms)
+    what = searched_label(item) if item.kind == "search" else item.object
+    return item.kind, what, item.receptacle if item.kind == "place" else ""

@@ -59,7 +59,7 @@ class TaskInWork:
         """Return what must not be because the person named another robot for it."""
         return {
             (id, robot)
-            for id, wanted in self.meant.board.only.items()
+            for id, wanted in self.meant.graph.only.items()
             for robot in robots
             if robot != wanted
         }
@@ -69,13 +69,13 @@ class TaskInWork:
         if verdict.reason != RULED_OUT:
             self.refused.setdefault((id, robot), verdict.reason)
             return verdict
-        board = self.meant.board
-        named = board.only.get(id, "")
-        first = board.sub_tasks[id].same_robot_as or id if id in board.sub_tasks else id
-        pair = [o.id for o in board.sub_tasks.values() if first in (o.id, o.same_robot_as)]
+        graph = self.meant.graph
+        named = graph.only.get(id, "")
+        first = graph.sub_tasks[id].same_robot_as or id if id in graph.sub_tasks else id
+        pair = [o.id for o in graph.sub_tasks.values() if first in (o.id, o.same_robot_as)]
         failures = self.progress.failures
         reason = (
-            board.never.get((id, robot))
+            graph.never.get((id, robot))
             or (f"{named} was asked for by name" if named and named != robot else "")
             or next((self.refused[i, robot] for i in pair if (i, robot) in self.refused), "")
             or next((by[robot] for i in pair if robot in (by := failures.get(i, {}))), "")

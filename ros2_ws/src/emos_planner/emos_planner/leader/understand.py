@@ -13,12 +13,11 @@ from coterie_requests.understanding.grounding import Resolver
 from coterie_requests.understanding.phrases import Phrase
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.scene import SceneGraph
-from emos_planner.leader.board import Board
 from emos_planner.leader.commands import parse_task
 from emos_planner.leader.expand import expand, goals_of_wants
 from emos_planner.leader.order import put_in_order
 from emos_planner.leader.searches import ENOUGH, Searches
-from emos_planner.leader.wants import Want, wants_of, wants_of_goals
+from emos_planner.leader.task_graph import TaskGraph, Want, wants_of, wants_of_goals
 
 
 @dataclass(slots=True)
@@ -27,7 +26,7 @@ class Understanding:
 
     words: str
     wants: list[Want]
-    board: Board
+    graph: TaskGraph
     scene: SceneGraph
 
     @property
@@ -38,14 +37,14 @@ class Understanding:
     @property
     def sub_tasks(self) -> tuple[SubTask, ...]:
         """The sub-tasks; nobody is assigned yet."""
-        return tuple(self.board.sub_tasks.values())
+        return tuple(self.graph.sub_tasks.values())
 
     @property
     def nothing_to_do(self) -> str:
         """Why there are no sub-tasks, in words: what is so already."""
         told = []
         for want in self.wants:
-            for id in sorted(want.met):
+            for id in sorted(want.satisfied):
                 thing = self.scene.objects.get(id)
                 at = (thing.support or thing.container or thing.room) if thing is not None else ""
                 told.append(f"{id} is {'at ' + at if at else 'there'} already ({want.text})")
@@ -53,8 +52,8 @@ class Understanding:
 
     def grow(self) -> list[str]:
         """Add what the map, which may have grown, now makes possible; return the new ids."""
-        new = expand(self.wants, self.scene, self.board)
-        put_in_order(self.wants, self.board)
+        new = expand(self.wants, self.scene, self.graph)
+        put_in_order(self.wants, self.graph)
         return new
 
 
@@ -81,17 +80,17 @@ def understand(
     names = tuple(robots)
     wishes = parse_task(words, Vocabulary.of(scene, names))
     wants = wants_of(wishes)
-    board = Board(names, Searches(scene, unseen), resumed=resumed)
+    graph = TaskGraph(names, Searches(scene, unseen), resumed=resumed)
     for wish in wishes:
         for note in wish.notes:
-            board.note(note)
+            graph.note(note)
     for want in wants:
         _check_target(want, scene)
-        _note_ignored(want, board)
-    understanding = Understanding(words, wants, board, scene)
+        _note_ignored(want, graph)
+    understanding = Understanding(words, wants, graph, scene)
     understanding.grow()
     for want in wants:
-        _note_choice(want, board, Resolver(scene))
+        _note_choice(want, graph, Resolver(scene))
     return understanding
 
 
@@ -104,8 +103,8 @@ def from_goals(
     unseen: float = ENOUGH,
 ) -> Understanding:
     """Return the same for goals that are given as predicates."""
-    board = Board(tuple(robots), Searches(scene, unseen))
-    understanding = Understanding(words, wants_of_goals(goals), board, scene)
+    graph = TaskGraph(tuple(robots), Searches(scene, unseen))
+    understanding = Understanding(words, wants_of_goals(goals), graph, scene)
     understanding.grow()
     return understanding
 
@@ -153,35 +152,35 @@ def _check_target(want: Want, scene: SceneGraph) -> None:
         )
 
 
-def _note_ignored(want: Want, board: Board) -> None:
+def _note_ignored(want: Want, graph: TaskGraph) -> None:
     said: list[Phrase] = [p for p in (want.phrase, want.target) if p is not None]
     for phrase in [inner for whole in said for inner in whole.mentioned()]:
         if phrase.ignored:
-            board.note(
+            graph.note(
                 f"robots cannot tell {' and '.join(repr(w) for w in phrase.ignored)}: "
                 f"any {phrase.noun} counts"
             )
         if phrase.which in ("other", "another") and not phrase.excluded:
-            board.note(f"{phrase.said!r}: any {phrase.noun} counts that nothing else is done with")
+            graph.note(f"{phrase.said!r}: any {phrase.noun} counts that nothing else is done with")
         if phrase.order in ("nearest", "farthest"):
-            board.note(f"{phrase.said!r}: robots take the one that is quickest to get")
+            graph.note(f"{phrase.said!r}: robots take the one that is quickest to get")
 
 
-def _note_choice(want: Want, board: Board, resolver: Resolver) -> None:
+def _note_choice(want: Want, graph: TaskGraph, resolver: Resolver) -> None:
     """Tell which of several things, and which of several places, was taken for the one meant."""
     phrase, target = want.phrase, want.target
-    if phrase is None or not want.given or resolver.is_place(phrase):
+    if phrase is None or not want.assigned or resolver.is_place(phrase):
         return
     fitting = resolver.things(phrase)
     if phrase.definite and want.need == 1 and len(fitting) > 1:
-        taken = ", ".join(want.given)
-        board.note(f"{len(fitting)} fit {phrase.said!r}: {taken} is taken")
+        taken = ", ".join(want.assigned)
+        graph.note(f"{len(fitting)} fit {phrase.said!r}: {taken} is taken")
     if target is None or not target.definite or resolver.is_place(target):
         return
     places = resolver.things(target)
     goal = next(iter(want.goals.values()), None)
     if len(places) > 1 and goal is not None and goal.receptacle is not None:
-        board.note(f"{len(places)} fit {target.said!r}: {goal.receptacle.id} is taken")
+        graph.note(f"{len(places)} fit {target.said!r}: {goal.receptacle.id} is taken")
 
 
 def understood(

@@ -8,11 +8,11 @@ from typing import Literal
 
 from coterie_requests.understanding import words_of
 
-WishKind = Literal["bring", "take", "find", "check", "go", "look", "open", "close"]
+CommandKind = Literal["bring", "take", "find", "check", "go", "look", "open", "close"]
 
 _CARRY = "bring carry move deliver transport haul relocate transfer return take get fetch give hand"
 _PUT = "put place set lay drop leave store stow hang stack deposit throw toss stick pop pass slide"
-VERBS: dict[str, WishKind] = {
+VERBS: dict[str, CommandKind] = {
     **dict.fromkeys(words_of(f"{_CARRY} {_PUT} serve push drag shift"), "bring"),
     **dict.fromkeys(("pick", "grab", "collect", "gather", "remove"), "take"),
     **dict.fromkeys(words_of("find search locate seek spot look hunt"), "find"),

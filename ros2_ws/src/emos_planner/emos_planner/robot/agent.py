@@ -6,13 +6,15 @@ and what it sees afterwards, never itself.
 
 from __future__ import annotations
 
+import copy
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation
 from coterie_core.resume import Resume
+from coterie_core.resume_text import ResumeFormat, resume_text
 from coterie_core.skills import (
     Ask,
     Close,
@@ -28,32 +30,133 @@ from coterie_core.skills import (
 )
 from coterie_core.tasks import Obstacle, Proposal, Reflection, RobotReport, SubTask, SubTaskState
 from coterie_llm import Decider, inline_data
+from coterie_requests.asking import Asking
 from coterie_safety.stop import is_stop
 from coterie_safety.why import belong, follow
 from coterie_world.making_way import WayRequest
 from coterie_world.object_events import ObjectEvent
-from coterie_world.sightings import kind_of
+from coterie_world.sightings import as_thing, kind_of
 from coterie_world.team_map import TeamMap
+from emos_planner.geometry.floorplan import Driven
+from emos_planner.geometry.results import Estimate
 from emos_planner.geometry.things import FLOOR
+from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.choose import ChooseSkill, Option, SkillChoice, Tried, keep_option
 from emos_planner.robot.clearing import HandClearing
-from emos_planner.robot.helping import ANSWER_WAIT, HelpTalk
-from emos_planner.robot.limits import AgentLimits
-from emos_planner.robot.looks import Looks
-from emos_planner.robot.making_way import WayOfRobot
-from emos_planner.robot.messages import HelpMessage
-from emos_planner.robot.others_work import OthersWork
+from emos_planner.robot.coverage import Looks
+from emos_planner.robot.helping import ANSWER_WAIT, HelpMessage, HelpTalk
+from emos_planner.robot.making_way import YieldBehavior
 from emos_planner.robot.outlook import outlook
-from emos_planner.robot.own_tools import OwnTools
 from emos_planner.robot.reflection import reflection_on
 from emos_planner.robot.searching import LOOK_AGAIN
 from emos_planner.robot.share import Share, Work, open_places
 from emos_planner.robot.situation import LOOKED, Situation
-from emos_planner.robot.witness import Witness
+from emos_planner.robot.witness import OthersWork, Witness
 from emos_planner.robot.work import options_for
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
+
+
+class OwnTools:
+    """The tools of one robot, made anew when its map or what is told of its body has changed.
+
+    Args:
+        robot: Its name.
+        resume: What its body can do.
+        team_map: What it knows of the house.
+
+    Attributes:
+        asking: Lets its model ask the person and other robots; None: there is no way to.
+    """
+
+    def __init__(self, robot: str, resume: Resume, team_map: TeamMap) -> None:
+        self.robot, self.map = robot, team_map
+        self.resume = resume
+        self.asking: Asking | None = None
+        self._toolbox: Toolbox | None = None
+        self._made_of: tuple[int, Resume] | None = None
+
+    def toolbox(self) -> Toolbox:
+        """Return the tools for what this robot knows now."""
+        made_of = (self.map.version, self.resume)
+        if self._toolbox is None or self._made_of != made_of:
+            scene, resumes = copy.deepcopy(self.map.scene), {self.robot: self.resume}
+            mobility = self.resume.mobility
+            driven = Driven(tuple(self.map.trail), mobility.radius if mobility else 0.0)
+            if self._toolbox is None:
+                self._toolbox = Toolbox(scene, resumes, driven)
+            else:
+                self._toolbox = self._toolbox.with_scene(scene, resumes, driven)
+            self._made_of = made_of
+        return self._toolbox
+
+    def begin(self, task: str) -> None:
+        """Begin a task: what was asked and answered about another one is forgotten."""
+        if self.asking is not None:
+            self.asking.begin(task)
+
+    def estimate(self, one: SubTask, position: Vec3 | None, holding: str) -> Estimate:
+        """Return what the tools say of a sub-task now, as this robot's own map has it.
+
+        Args:
+            one: The sub-task.
+            position: Where the robot stands [m].
+            holding: Id of what its hand holds ("": nothing).
+        """
+        held = (holding or None) if one.kind == "place" else holding
+        return self.toolbox().estimate(self.robot, self._grounded(one), position, holding=held)
+
+    def estimate_later(
+        self, one: SubTask, position: Vec3 | None, others: Mapping[str, SubTask]
+    ) -> Estimate:
+        """Return the same for when its turn has come.
+
+        What a place puts down is in the hand by then, what `others` (by id) open is open.
+        """
+        before = (others.get(id) for id in one.depends_on)
+        opened = [o.object.id for o in before if o and o.kind == "open" and o.object]
+        holding = one.object.id if one.kind == "place" and one.object is not None else ""
+        return self.toolbox().estimate(self.robot, one, position, holding=holding, opened=opened)
+
+    def _grounded(self, one: SubTask) -> SubTask:
+        """The sub-task with ids and places as this robot's own map has them."""
+        changes = {}
+        for name in ("object", "receptacle"):
+            thing = getattr(one, name)
+            known = self.map.resolve(thing) if thing is not None else None
+            if known is not None:
+                changes[name] = as_thing(known)
+        return one.model_copy(update=changes) if changes else one
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLimits:
+    """Bounds of an agent: tries per sub-task, its memory of what was done, things reported.
+
+    `form`, `numbers` and `resume` say how the body is shown to a model (the paper's ablations): in
+    which format, with its numbers, or as a role in words only. A model also writes code over the
+    tools for the first `code_checks` sub-tasks of a share.
+    """
+
+    tries: int = 12
+    history: int = 60
+    found: int = 60
+    form: ResumeFormat = "json"
+    numbers: bool = True
+    resume: bool = True
+    code_checks: int = 0
+
+    @property
+    def tells_numbers(self) -> bool:
+        """Whether a model is told numbers of the body."""
+        return self.numbers and self.resume
+
+    def body_text(self, resume: Resume) -> str:
+        """Return what a model is told of a body."""
+        if not self.resume:
+            return resume.summary
+        return resume_text(resume, self.form, numbers=self.numbers)
 
 
 class RobotAgent:
@@ -91,7 +194,7 @@ class RobotAgent:
         self.tools = OwnTools(robot, resume, team_map)
         self._looks = Looks(robot, self.tools.toolbox)
         self._clearing = HandClearing(robot, team_map)
-        self.aside = WayOfRobot(robot, self.tools.toolbox)
+        self.aside = YieldBehavior(robot, self.tools.toolbox)
         self._chosen: Option | None = None
         self._doing = ""
         self._time = self._began = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from coterie_core.geometry import Vec3, containment
 from coterie_core.household import load_household
+from coterie_core.tasks import SubTask
 from coterie_world.search_belief import (
     Missed,
     Region,
@@ -23,10 +24,10 @@ from coterie_world.search_belief import (
     regions_of,
     spread_over,
 )
+from coterie_world.sightings import kind_of
 from emos_planner.geometry.toolbox import Toolbox
 
 Floats = npt.NDArray[np.float64]
-
 MISS = 0.15
 """Chance that a detector misses a thing that is near and in full view (0..1)."""
 ANOTHER_VIEW = 0.5
@@ -169,7 +170,7 @@ class Coverage:
         Args:
             tools: For what the robot knows now.
             room: Its id.
-            parts: Parts of free space that the robot gets to.
+            parts: Components of free space that the robot gets to.
         """
         known = self._room(tools, room)
         if known.spots is None:
@@ -282,18 +283,18 @@ class Coverage:
         """Return spots all over the free floor of a room that the robot gets to, far apart."""
         space = tools.kind(self.robot).space
         whole = space.in_room(room)
-        stands = whole.of_parts(parts)
+        stands = whole.of_components(parts)
         if not len(stands):
-            stands = whole.of_parts(space.beyond_seen(parts))
+            stands = whole.of_components(space.ignoring_observed_obstacles(parts))
         if not len(stands):
             return []
         z = tools.plan.elevation(tools.plan.room_floor(room))
         points = np.stack([stands.x, stands.y], axis=1)
-        best = int(np.argmax(stands.spare))
+        best = int(np.argmax(stands.clearance))
         chosen = [best]
         away = np.hypot(*(points - points[best]).T)
         while len(chosen) < _SPOTS:
-            k = int(np.argmax(away + np.minimum(stands.spare, 0.2)))
+            k = int(np.argmax(away + np.minimum(stands.clearance, 0.2)))
             if away[k] < ANOTHER_VIEW:
                 break
             chosen.append(k)
@@ -341,12 +342,12 @@ class Coverage:
                 looks = np.flatnonzero(seen[:, mine].any(axis=1))
                 if not len(looks):
                     continue
-                through = ([region.owner] if region.owner else []) + standing[k]
+                ignored_ids = ([region.owner] if region.owner else []) + standing[k]
                 clear = np.zeros((len(looks), len(region.points)), dtype=bool)
                 for high in (0.0, region.tall) if region.tall > 0.0 else (0.0,):
                     there = points[mine] + np.array([0.0, 0.0, high])
                     free = region.over_rim(eyes[looks], there)
-                    clear |= free & tools.lines.clear(eyes[looks], there, floor, through)
+                    clear |= free & tools.lines.clear(eyes[looks], there, floor, ignored_ids)
                 hit = np.where(clear & seen[looks, mine], recall[looks, mine], 0.0).mean(axis=1)
                 out[looks, k] = np.maximum(out[looks, k], hit)
         return out
@@ -392,3 +393,57 @@ def _size(label: str) -> float:
         return _ITEM
     edges = sorted((low + high) / 2.0 for low, high in category.size)
     return math.sqrt(edges[1] * edges[2])
+
+
+class Looks:
+    """Books the looks of one robot.
+
+    Args:
+        robot: Its name.
+        toolbox: Returns the tools for what it knows now.
+    """
+
+    def __init__(self, robot: str, toolbox: Callable[[], Toolbox]) -> None:
+        self.robot = robot
+        self._toolbox = toolbox
+        self._looks: list[Look] = []
+        self._covers: dict[str, Coverage] = {}
+
+    def begin(self) -> None:
+        """Begin another task: nothing is searched yet."""
+        self._covers = {}
+
+    def search(self, one: SubTask) -> list[str]:
+        """Take over a search; return the containers (ids) that others have opened for it."""
+        if one.kind != "search" or one.object is None:
+            return []
+        kind = kind_of(one.object.label)
+        cover = self._covers.setdefault(kind, Coverage(self.robot, kind))
+        if one.receptacle is not None:
+            cover.owners.add(one.receptacle.id)
+        if not one.looked:
+            return []
+        cover.hear(one.looked)
+        return list(cover.opened(self._toolbox()))
+
+    def add(self, position: Vec3, heading: float | None) -> None:
+        """Take down a look from a place [m], in a direction [rad] or (None) all around."""
+        self._looks.append(Look(position, heading))
+
+    def count(self) -> None:
+        """Take down what the last looks have left unseen; what they showed is on the map by now."""
+        looks, self._looks = self._looks, []
+        for look in looks if self._covers else ():
+            tools = self._toolbox()
+            for cover in self._covers.values():
+                cover.look(tools, look)
+
+    def coverage(self, one: SubTask) -> Coverage | None:
+        """Return what the looks of a search leave unseen; None for any other sub-task."""
+        if one.kind != "search" or one.object is None:
+            return None
+        return self._covers.get(kind_of(one.object.label))
+
+    def report(self) -> dict[str, dict[str, float]]:
+        """Return kind -> what the own looks leave open, as the leader hears it."""
+        return {label: cover.report() for label, cover in self._covers.items()}

@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from coterie_core.tasks import Reflection, SubTask
 from coterie_llm import inline_data
 from emos_planner.leader.transcript import answer_line
-from emos_planner.robot.messages import HelpMessage, Kind
+
+LONGEST = 500
+Kind = Literal["ask", "offer", "say"]
 
 MOST_OFFERS = 100
 """Offers that a report tells, the latest ones."""
 ANSWER_WAIT = 2.0
 """How long a robot that has said something waits for an answer [s]."""
 _MOST_LINES = 20
+
+
+class HelpMessage(BaseModel):
+    """A request for help with a sub-task (TeamMessage HELP), the offer to do it (OFFER), or words.
+
+    `recipients` empty: everybody.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str = Field(min_length=1, max_length=80)
+    sender: str = Field(min_length=1, max_length=60)
+    recipients: tuple[str, ...] = ()
+    kind: Kind = "ask"
+    task: str = ""
+    sub_task: str = Field("", max_length=60)
+    text: str = Field("", max_length=LONGEST)
 
 
 class HelpTalk:

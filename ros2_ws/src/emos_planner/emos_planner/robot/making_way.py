@@ -42,7 +42,7 @@ def cells_of(tools: Toolbox, robot: str, here: Vec3) -> FreeCells | None:
     start, floor = space.stand(here), plan.floor_index(here[2])
     if start is None:
         return None
-    free = space.cells(floor, space.part_at(start))
+    free = space.cells(floor, space.component_at(start))
     return FreeCells(free, plan.origin, CELL, plan.elevation(floor))
 
 
@@ -79,7 +79,7 @@ def aside_of(
     return spot_aside(cells, here, radius, request, ways, closed, driven, through)
 
 
-class WayOfRobot(MakingWay):
+class YieldBehavior(MakingWay):
     """Making way of one EMOS robot: options that its agent takes, and what it asks others for.
 
     Args:

@@ -19,7 +19,7 @@ from coterie_core.resume import Resume
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
 from coterie_core.tasks import Proposal, RobotReport
 from coterie_core.waiting import in_time
-from coterie_llm import due_in
+from coterie_llm import due_in, inline_data
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import (
@@ -30,12 +30,14 @@ from coterie_msgs.msg import (
     TeamMessage,
 )
 from coterie_msgs.msg import Observation as ObservationMsg
-from coterie_requests.asking import WordsAnswer, WordsQuestion
+from coterie_requests.asking import ANSWER_CHARS, WordsAnswer, WordsQuestion
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.asking import ROBOT, node_asking, serve_words
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
+from coterie_ros.conversions.basics import header
 from coterie_ros.conversions.checks import ConversionError
+from coterie_ros.conversions.talk import way_request_from_msg, way_request_to_msg
 from coterie_ros.conversions.tasks import (
     assignment_from_msg,
     proposal_from_msg,
@@ -44,12 +46,12 @@ from coterie_ros.conversions.tasks import (
     report_to_msg,
 )
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
-from coterie_ros.model import node_decider
+from coterie_ros.model import MODEL_PARAMETER, node_decider
 from coterie_ros.names import team_name
 from coterie_ros.observations import Observations
-from coterie_ros.parameters import Parameters
+from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.stopping import RobotStopped, StopWatch
-from coterie_ros.team_memory import MemoryKeeper
+from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from coterie_ros.way_requests import hear_way_requests
 from coterie_world.making_way import WayRequest
 from coterie_world.object_events import ObjectEvent
@@ -57,12 +59,71 @@ from coterie_world.scene import SceneGraph
 from coterie_world.team_map import TeamMap
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.robot.agent import RobotAgent
-from emos_planner.robot.knowledge import known_of
-from emos_planner.robot.limits import AgentLimits
-from emos_planner.robot.message_conversion import said_from_msg, said_to_msg
-from emos_planner.robot.parameters import ROBOT_PARAMETERS
+from emos_planner.map_view import SAID, ranks, thing_line
+from emos_planner.robot.agent import AgentLimits, RobotAgent
+from emos_planner.robot.helping import HelpMessage, Kind
 
+ROBOT_PARAMETERS = (
+    ParameterSpec("robot", "", "Name of the robot; empty: the last part of the node's namespace."),
+    ParameterSpec(
+        "robots",
+        [],
+        "Names of all robots of the team whose messages are heard; empty: none are heard.",
+    ),
+    ParameterSpec(
+        "others",
+        [],
+        "Robots of other roles that this one makes way for, too; empty: of its own role only.",
+    ),
+    MODEL_PARAMETER,
+    ParameterSpec("seed", 0, "Seed of choices between equal options.", minimum=0),
+    ParameterSpec(
+        "tries", 12, "Largest number of skills tried for one sub-task.", minimum=1, maximum=1000
+    ),
+    ParameterSpec(
+        "skill_timeout", 300.0, "Time limit of one skill, in wall time.", "s", minimum=1.0
+    ),
+    ParameterSpec(
+        "reflect_timeout",
+        30.0,
+        "Time that the leader waits for an answer to a proposal; a model that is slower is not "
+        "waited for.",
+        "s",
+        minimum=0.1,
+        maximum=3600.0,
+    ),
+    ParameterSpec(
+        "code_checks",
+        0,
+        "Number of sub-tasks for which a model writes code over the tools; 0: none. Its verdict is "
+        "noted only.",
+        minimum=0,
+    ),
+    ParameterSpec(
+        "use_resume_numbers",
+        True,
+        "The numbers in the resume are used; false: an ablation without them.",
+        alias="numbers",
+    ),
+    ParameterSpec("resume", True, "The robot's resume is used; false: an ablation without it."),
+    ParameterSpec(
+        "resume_format",
+        "json",
+        "Format of the resume in prompts.",
+        choices=("json", "words", "markdown", "xml"),
+    ),
+    ParameterSpec("state_directory", "", "Folder of the robot's state; empty: none is kept."),
+    *MEMORY_PARAMETERS,
+)
+
+KINDS: dict[int, Kind] = {
+    TeamMessage.HELP: "ask",
+    TeamMessage.OFFER: "offer",
+    TeamMessage.TEXT: "say",
+}
+"""Kinds of TeamMessage about tasks that these robots read."""
+_NUMBERS = {kind: number for number, kind in KINDS.items()}
+_MOST_THINGS = 8
 REFLECT_PATIENCE = 20.0
 """How long a proposal waits for the robot's own resume and map [s of wall time]."""
 IDLE = 1.0
@@ -72,6 +133,78 @@ NEWS = 1.0
 HEARTBEAT = 1.0
 """Longest time between two reports [s of wall time]."""
 _STATE = "robot_state.json"
+
+
+def said_to_msg(said: HelpMessage | WayRequest, time: float) -> TeamMessage:
+    """Return what a robot says at a time [s] as a message."""
+    if isinstance(said, WayRequest):
+        return way_request_to_msg(said, time)
+    return TeamMessage(
+        header=header(time, ""),
+        id=said.id,
+        sender=said.sender,
+        recipients=list(said.recipients),
+        kind=_NUMBERS[said.kind],
+        text=said.text,
+        task=said.task,
+        sub_task=said.sub_task,
+    )
+
+
+def said_from_msg(message: TeamMessage) -> HelpMessage | WayRequest | None:
+    """Return what a robot says; None for kinds of messages that these robots do not read.
+
+    Raises:
+        ValidationError: A name that is empty or too long.
+        ConversionError: A way that is none.
+    """
+    if message.kind == TeamMessage.WAY:
+        return way_request_from_msg(message)
+    if message.kind not in KINDS:
+        return None
+    return HelpMessage(
+        id=message.id,
+        sender=message.sender,
+        recipients=tuple(message.recipients),
+        kind=KINDS[message.kind],
+        task=message.task,
+        sub_task=message.sub_task,
+        text=message.text,
+    )
+
+
+def known_of(question: str, report: RobotReport, scene: SceneGraph) -> str:
+    """Return an answer of at most `ANSWER_CHARS` characters: plain facts, nothing concluded.
+
+    Args:
+        question: What is asked; the things that it names count.
+        report: How the robot is now.
+        scene: Its own map.
+    """
+    doing = report.skill or ("waits" if report.waiting else "thinks")
+    hand = f"holds {report.holding}" if report.holding else "hand empty"
+    where = f"in {report.room}" if report.room else "place unknown"
+    lines = [f"{where}, {hand}, does: {doing}"]
+    if report.help:
+        lines.append(f"asks for help: {report.help}")
+    ranked = ranks(scene, question)
+    named = sorted((rank, id) for id, rank in ranked.items() if rank <= SAID)
+    if not named:
+        lines.append("its map holds nothing that the question names")
+    for _, id in named[:_MOST_THINGS]:
+        thing = scene.objects[id]
+        last = thing.last_seen
+        seen = f"; last seen at {last.time:.0f} s by {last.robot}" if last is not None else ""
+        lines.append(f"{thing_line(thing, scene)}{seen}")
+    if len(named) > _MOST_THINGS:
+        lines.append(f"and {len(named) - _MOST_THINGS} more")
+    told = ""
+    for line in lines:  # whole lines only
+        line = inline_data(line, limit=300)
+        if len(told) + len(line) + 1 > ANSWER_CHARS:
+            break
+        told += f"\n{line}" if told else line
+    return told
 
 
 class RobotNode(AgentNode):
@@ -173,7 +306,8 @@ class RobotNode(AgentNode):
             self.problem(f"resume of {resume.robot!r} on the topic of {self.robot!r}: dropped")
             return
         options = LeaderOptions(
-            numbers=self.parameters["numbers"], resume=self.parameters["resume"]
+            use_resume_numbers=self.parameters["use_resume_numbers"],
+            resume=self.parameters["resume"],
         )
         self._resume = believed(resume, options)
         if self.agent is not None:
@@ -197,7 +331,7 @@ class RobotNode(AgentNode):
         limits = AgentLimits(
             tries=self.parameters["tries"],
             form=self.parameters["resume_format"],
-            numbers=self.parameters["numbers"],
+            numbers=self.parameters["use_resume_numbers"],
             resume=self.parameters["resume"],
             code_checks=self.parameters["code_checks"],
         )

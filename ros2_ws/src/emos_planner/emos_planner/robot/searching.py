@@ -77,7 +77,7 @@ def _views(now: Situation, room: str, left: float) -> list[tuple[float, str, Opt
     cover = now.coverage
     assert cover is not None
     name = now.scene.rooms[room].name
-    parts = now.tools.parts_of(now.robot, now.position)
+    parts = now.tools.components_of(now.robot, now.position)
     found: list[tuple[float, str, Option]] = []
     for gain, spot in cover.views(now.tools, room, parts):
         if gain < WORTH * left or len(found) == VIEWS:

@@ -67,7 +67,7 @@ def _numbers(
 ) -> dict[str, Any]:
     """Return how near the body gets to a thing, and how far the hand gets at its heights."""
     kind = toolbox.kind(robot)
-    parts = None if position is None else toolbox.parts_of(robot, position)
+    parts = None if position is None else toolbox.components_of(robot, position)
     spot = kind.space.stand(thing.box.center, _FARTHEST, parts)
     told: dict[str, Any] = {}
     if spot is None:

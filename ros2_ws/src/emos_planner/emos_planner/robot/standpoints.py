@@ -10,7 +10,7 @@ from coterie_world.free_space.free_cells import beside
 from coterie_world.scene import SceneObject
 from emos_planner.geometry.estimates import put_at, views_on
 from emos_planner.geometry.grasp import FEW, Grip, grips
-from emos_planner.geometry.things import Meant
+from emos_planner.geometry.things import ResolvedObject
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.geometry.viewpoints import FAR_AWAY
 from emos_planner.robot.making_way import cells_of
@@ -27,8 +27,8 @@ def other_views(now: Situation, thing: SceneObject) -> list[tuple[Vec3, Vec3]]:
     holder = now.sub_task.receptacle
     if holder is None:
         return []
-    meant = Meant(thing.label.top, thing.box, thing)
-    parts = now.tools.parts_of(now.robot, now.position)
+    meant = ResolvedObject(thing.label.top, thing.box, thing)
+    parts = now.tools.components_of(now.robot, now.position)
     stood = [spot for spot in (now.position, *now.stood) if spot is not None]
     views: list[tuple[Vec3, Vec3]] = []
     for look in views_on(now.tools, now.robot, meant, holder, parts):
@@ -42,8 +42,8 @@ def other_views(now: Situation, thing: SceneObject) -> list[tuple[Vec3, Vec3]]:
 
 def from_afar(now: Situation, thing: SceneObject) -> NavigateTo | None:
     """Go where one sees below what hides a thing from near by: the next board of a shelf."""
-    parts = now.tools.parts_of(now.robot, now.position)
-    meant = Meant(thing.label.top, thing.box, thing)
+    parts = now.tools.components_of(now.robot, now.position)
+    meant = ResolvedObject(thing.label.top, thing.box, thing)
     spot = now.tools.view(now.robot, meant, parts, FAR_AWAY).spot
     if spot is None or any(math.dist(spot, other) <= APART for other in now.stood):
         return None
@@ -52,8 +52,8 @@ def from_afar(now: Situation, thing: SceneObject) -> NavigateTo | None:
 
 def in_view(now: Situation, thing: SceneObject) -> NavigateTo | None:
     """Go where a thing is well in view, if one is not there: where a hand reaches it may be not."""
-    parts = now.tools.parts_of(now.robot, now.position)
-    spot = now.tools.view(now.robot, Meant(thing.label.top, thing.box, thing), parts).spot
+    parts = now.tools.components_of(now.robot, now.position)
+    spot = now.tools.view(now.robot, ResolvedObject(thing.label.top, thing.box, thing), parts).spot
     if spot is None or now.position is None or math.dist(spot[:2], now.position[:2]) <= APART:
         return None
     return _facing_from(spot, thing.box)
@@ -95,12 +95,12 @@ def other_sides(now: Situation, thing: SceneObject) -> list[NavigateTo]:
     box = thing.box if bears is None else Box(bears, (0.0, 0.0, 0.0))
     kind = tools.kind(now.robot)
     floor = tools.plan.floor_index(thing.box.bottom)
-    parts = tools.parts_of(now.robot, now.position)
+    parts = tools.components_of(now.robot, now.position)
     height = now.estimate.target[2] if now.estimate.target is not None else box.center[2]
     height = height if bears is None else bears[2]
     middle = Box(box.center, (0.0, 0.0, 0.0))
     found: list[Grip] = []
-    for among in (parts, kind.space.beyond_seen(parts)):
+    for among in (parts, kind.space.ignoring_observed_obstacles(parts)):
         for reached in (middle, box) if now.sub_task.kind == "pick" else (box,):
             found = found or grips(kind.space, kind.body, reached, height, floor, among)[0]
     stood = (now.position, now.estimate.spot, *now.stood) if bears is None else ()

@@ -26,7 +26,7 @@ from coterie_core.tasks import Obstacle
 from coterie_safety.permits.gate import is_no_permit
 from coterie_world.scene import SceneObject
 from coterie_world.sightings import inside_only
-from emos_planner.geometry.things import Meant
+from emos_planner.geometry.things import ResolvedObject
 from emos_planner.geometry.viewpoints import CLEAR_SHARE
 from emos_planner.robot.choose import Option
 from emos_planner.robot.searching import search
@@ -94,8 +94,8 @@ def options_for(now: Situation) -> tuple[Option, ...]:
         "detect": _detect,
         "pick": _pick,
         "place": _place,
-        "open": _swing,
-        "close": _swing,
+        "open": _open_or_close,
+        "close": _open_or_close,
     }
     waits = [] if now.sub_task.kind == "search" else list(_waits(now))
     options = waits or list(plans[now.sub_task.kind](now))
@@ -281,8 +281,8 @@ def _not_there(now: Situation, looks: int) -> Option:
     name = now.thing.label.top if now.thing is not None else "it"
     text = f"looked {looks} times from {max(len(spots), 1)} spots and saw no {name} there"
     if now.sub_task.receptacle is not None and now.thing is not None:
-        parts = now.tools.parts_of(now.robot, now.position)
-        sight = now.tools.view(now.robot, Meant(name, now.thing.box, now.thing), parts)
+        parts = now.tools.components_of(now.robot, now.position)
+        sight = now.tools.view(now.robot, ResolvedObject(name, now.thing.box, now.thing), parts)
         if not sight.feasible or sight.share <= CLEAR_SHARE:
             text += ", but where it was put is nowhere in clear view"
             return Option("give up", GIVE_UP, "give up", None, Obstacle.OCCLUDED, text)
@@ -351,7 +351,7 @@ def _look_at_it(now: Situation) -> Iterator[Option]:
     yield Option("see", "look at what was put down", skill=Detect(thing.label.top))
 
 
-def _swing(now: Situation) -> Iterator[Option]:
+def _open_or_close(now: Situation) -> Iterator[Option]:
     thing, opening = now.thing, now.sub_task.kind == "open"
     if now.did("Open" if opening else "Close"):
         yield _done("it is open" if opening else "it is closed")

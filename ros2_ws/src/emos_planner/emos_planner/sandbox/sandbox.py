@@ -175,7 +175,7 @@ class Tools:
     def nearest_spot(self, x: float, y: float, z: float) -> float:
         """Return how far [m] the nearest spot to stand on is, sideways; -1: none within 5 m."""
         point = _point(x, y, z)
-        parts = None if self.start is None else self.toolbox.parts_of(self.robot, self.start)
+        parts = None if self.start is None else self.toolbox.components_of(self.robot, self.start)
         spot = self.toolbox.kind(self.robot).space.stand(point, 5.0, parts)
         return -1.0 if spot is None else math.dist(spot[:2], point[:2])
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,6 @@ import numpy.typing as npt
 from coterie_core.geometry import Vec3
 from habitat_bridge.embedded.detector import DetectorNoise, Sighting
 from habitat_bridge.embedded.things import Showing, Things
-from habitat_bridge.render.image_cache import KeptImages
 from habitat_bridge.render.rays import RayPainter, RayScene
 from habitat_bridge.render.solids import Floats, Soup, Surface, make_soup, with_things
 from habitat_bridge.render.views import Image, Pillar, Shot, View
@@ -21,10 +21,51 @@ from habitat_bridge.simulator import Channel
 if TYPE_CHECKING:
     from habitat_bridge.render.painter import Painter
 
+Key = tuple[int, str]  # robot, camera
+
 Mask = npt.NDArray[np.bool_]
 _LOG = logging.getLogger(__name__)
-
 _EYE_HEIGHTS = (0.35, 1.0)  # [m] above a place: where one looks whether it is in view
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    shot: Shot
+    showing: Showing
+    image: Image
+
+
+class KeptImages:
+    """The last image of each camera.
+
+    Args:
+        limit: So many are kept; the camera that was asked for longest ago is forgotten.
+    """
+
+    def __init__(self, limit: int = 16) -> None:
+        self._limit = limit
+        self._entries: dict[Key, _Entry] = {}
+
+    def find(self, key: Key, shot: Shot, showing: Showing) -> Image | None:
+        """Return the image that was made of the same shot, unless what it shows has changed."""
+        entry = self._entries.pop(key, None)
+        if entry is None or entry.shot != shot:
+            return None
+        changed = entry.showing.changes(showing)
+        if changed is not None and shot.view.touches(changed).any():
+            return None
+        self._entries[key] = _Entry(shot, showing, entry.image)
+        return entry.image
+
+    def put(self, key: Key, shot: Shot, showing: Showing, image: Image) -> None:
+        """Keep an image; its arrays become read-only."""
+        pixels: tuple[Any, ...] = (image.color, image.depth, image.semantic)
+        for array in pixels:
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+        self._entries[key] = _Entry(shot, showing, image)
+        while len(self._entries) > self._limit:
+            del self._entries[next(iter(self._entries))]
 
 
 class Sensors:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import zlib
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
@@ -16,21 +18,33 @@ from coterie_core.household import load_household
 from coterie_core.observation import Observation, PlaceView, RoomView
 from coterie_core.skills import Outcome, Skill, SkillResult
 from coterie_safety.guard import Guard
-from coterie_world.scene import AgentState, SceneGraph
-from habitat_bridge.embedded.body import EPSILON, Body, Glance, Job, SkillFailed, Stage, Walk
+from coterie_world.scene import AgentState, Connection, SceneGraph, SceneObject
+from coterie_world.scene.model import ConnectionKind
+from habitat_bridge.embedded.body import (
+    COMMAND_TIMEOUT,
+    EPSILON,
+    Body,
+    Drive,
+    Glance,
+    Job,
+    SkillFailed,
+    Stage,
+    Velocity,
+    Walk,
+    advance_drive,
+)
 from habitat_bridge.embedded.body_places import BodyPlaces
 from habitat_bridge.embedded.deadlock_avoidance import advance_aside
 from habitat_bridge.embedded.detector import Detector, DetectorNoise, Sighting
-from habitat_bridge.embedded.driving import advance_drive
-from habitat_bridge.embedded.hardware import Hardware
+from habitat_bridge.embedded.floor_map import Grid, floor_map
+from habitat_bridge.embedded.laser import Laser, scan
 from habitat_bridge.embedded.manipulation import Hands
 from habitat_bridge.embedded.navigation import BodySpace
 from habitat_bridge.embedded.occupancy import BodyKey, Occupancy
-from habitat_bridge.embedded.places import build_places
+from habitat_bridge.embedded.places import PlaceMap, build_places
 from habitat_bridge.embedded.skills import SkillBook
 from habitat_bridge.embedded.start import choose_start
 from habitat_bridge.embedded.things import Things
-from habitat_bridge.embedded.truth import house_scene, scene_now
 from habitat_bridge.house.house import House
 from habitat_bridge.render.imaging import Imaging
 from habitat_bridge.render.views import View
@@ -45,6 +59,61 @@ from habitat_bridge.simulator import (
 
 _ANYWHERE = Start()
 _TOWARD = 3.0  # [m] how far from a place a thing may lie that is seen toward it
+
+
+def house_scene(house: House, places: PlaceMap) -> SceneGraph:
+    """Return floors, rooms, connections, places and links of a house (no objects, no agents)."""
+    scene = SceneGraph()
+    for floor in house.floors:
+        scene.add_floor(floor)
+    for room in house.rooms:
+        scene.add_room(room)
+    for door in house.doors:
+        kind: ConnectionKind = "opening" if door.kind == "opening" else "door"
+        scene.add_connection(
+            Connection(door.id, door.room_a, door.room_b, kind, door.center, door.width)
+        )
+    for stairs in house.stairs:
+        scene.add_connection(
+            Connection(
+                stairs.id,
+                stairs.room_low,
+                stairs.room_high,
+                "stairs",
+                stairs.bottom,
+                stairs.width,
+                stairs.riser,
+            )
+        )
+    for place in places.places.values():
+        scene.add_place(place)
+    for link in places.links.values():
+        scene.add_link(link)
+    return scene
+
+
+def scene_now(
+    fixed: SceneGraph, things: Iterable[SceneObject], agents: Iterable[AgentState]
+) -> SceneGraph:
+    """Return a house as it is now; a copy of what may change.
+
+    Args:
+        fixed: What does not change.
+        things: All things of the house.
+        agents: The robots.
+    """
+    scene = SceneGraph(
+        fixed.frame,
+        dict(fixed.floors),
+        dict(fixed.rooms),
+        dict(fixed.connections),
+        dict(fixed.places),
+        {place: dict(links) for place, links in fixed.links.items()},
+    )
+    for thing in things:
+        scene.add_object(copy.deepcopy(thing))
+    scene.agents.update((agent.name, agent) for agent in agents)
+    return scene
 
 
 class EmbeddedWorld:
@@ -441,3 +510,39 @@ class EmbeddedWorld:
         old = before.position
         body.linear = ((moved[0] - old[0]) / dt, (moved[1] - old[1]) / dt, (moved[2] - old[2]) / dt)
         body.angular = math.remainder(body.pose.yaw - before.yaw, math.tau) / dt
+
+
+class Hardware:
+    """The drivers of all robots of a world.
+
+    Args:
+        world: The house with its robots.
+    """
+
+    def __init__(self, world: EmbeddedWorld) -> None:
+        self._world = world
+
+    def body(self, robot: str) -> Body:
+        """Return a robot's body."""
+        return self._world.body(robot)
+
+    def drive(self, robot: str, velocity: Velocity) -> None:
+        """Let a robot drive by a command until it times out; a skill, or a stop, goes first."""
+        body = self.body(robot)
+        if not body.halted:
+            body.drive = Drive(velocity.limited(body), self._world.time + COMMAND_TIMEOUT)
+
+    def scan(self, robot: str, laser: Laser) -> npt.NDArray[np.float32]:
+        """Return what a robot's scanner measures now: ranges (rays,) [m], infinite for none."""
+        world = self._world
+        bodies = {body.name: body for body in world.bodies}
+        others = world.imaging.pillars(bodies, without=robot)
+        return scan(world.imaging.sensors, laser, self.body(robot).pose, others)
+
+    def floor(self, robot: str) -> int:
+        """Return the index of the floor that a robot is on."""
+        return self._world.occupancy.floor_index(self.body(robot).pose.position[2])
+
+    def floor_map(self, robot: str) -> tuple[Grid, float, Vec3]:
+        """Return the map of the floor that a robot is on; see `floor_map`."""
+        return floor_map(self.body(robot).places.space, self.floor(robot))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import logging
 import math
+import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -21,15 +25,21 @@ from coterie_world.scene import SceneGraph, SceneObject
 from habitat_bridge.embedded.occupancy import CELL, BodyKey
 from habitat_bridge.embedded.places import WALKER
 from habitat_bridge.habitat.backend import HabitatBackend, Timeouts
-from habitat_bridge.habitat.complete import with_regions
 from habitat_bridge.habitat.description import ObjectDescription, SceneDescription
-from habitat_bridge.habitat.progress import Progress
+from habitat_bridge.habitat.regions import (
+    connections_from_navmesh,
+    regions_from_navmesh,
+)
+from habitat_bridge.habitat.scene_rooms import guess_types, name_rooms, place_objects
 from habitat_bridge.habitat.scenes import load_scene
 from habitat_bridge.habitat.sensors import Hinges
 from habitat_bridge.habitat.space import VOXEL, NavOccupancy
 from habitat_bridge.habitat.world import HabitatWorld, Staging
 from habitat_bridge.house.house import House, Stairs
 from habitat_bridge.simulator import WorldError
+
+PERIOD = 10.0
+"""Time between two messages [s]; what takes less says nothing."""
 
 _LOG = logging.getLogger(__name__)
 _SURVEY = "survey"
@@ -39,6 +49,105 @@ _OFF_FLOOR = 0.3  # [m] that the navmesh may lie from a storey's height
 _MATCH = 0.1  # [m] between where a data set says that an object is and where habitat has it
 _TURN = 1.6  # [m or rad] a joint without limits opens as far
 _BAND = 0.05  # [m] between the heights at which a drone's free space is looked for
+
+
+class Progress:
+    """Tells every few seconds what is being done, while it lasts: `with Progress(...) as steps`.
+
+    Args:
+        what: What it is about, for example "scene 'apartment_1'".
+        period: Time between two messages [s].
+    """
+
+    def __init__(self, what: str, period: float = PERIOD) -> None:
+        self._what, self._period = what, period
+        self._step = "it begins"
+        self._over = threading.Event()
+        self._begun = time.monotonic()
+        self._teller = threading.Thread(target=self._tell, name="progress", daemon=True)
+
+    def at(self, step: str) -> None:
+        """Note the step that begins now."""
+        self._step = step
+
+    def __enter__(self) -> Progress:
+        """Begin to tell."""
+        self._begun = time.monotonic()
+        self._teller.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Tell no more."""
+        self._over.set()
+        self._teller.join()
+
+    def _tell(self) -> None:
+        while not self._over.wait(self._period):
+            # A warning, since it is also to be seen where nobody has set up logging.
+            _LOG.warning("%s: %s (%.0f s)", self._what, self._step, time.monotonic() - self._begun)
+
+
+def with_regions(
+    scene: SceneDescription, triangles: npt.ArrayLike, settings: RegionSettings | None = None
+) -> SceneDescription:
+    """Return a copy of a scene in which rooms and the ways between them are known.
+
+    A scene without regions gets computed ones, "region 3 (kitchen)", with kinds guessed from
+    their objects; one with regions but without connections gets these only. Stairs are computed
+    where a scene has several storeys and connections, but none between two storeys: Matterport3D's
+    portals are doors. The notes say what is computed.
+
+    Args:
+        scene: The scene.
+        triangles: (n, 3, 3) corners of the navmesh's triangles in the z-up map frame [m].
+        settings: How the floor is parted; `agent_radius` must be that of the navmesh.
+
+    Raises:
+        ValueError: `triangles` is no such array, or it holds no area.
+    """
+    if scene.graph.rooms and scene.graph.connections and _storeys_joined(scene.graph):
+        return scene
+    result = copy.deepcopy(scene)
+    graph = result.graph
+    if graph.rooms:
+        ways = connections_from_navmesh(graph.rooms, graph.floors, triangles, settings)
+        what = "ways between rooms"
+        if graph.connections:
+            ways, what = [way for way in ways if way.kind == "stairs"], "flights of stairs"
+        result.notes = [n for n in result.notes if "with_regions" not in n]
+        result.notes.append(f"{len(ways)} {what} are computed from the navmesh")
+        for way in ways:
+            graph.add_connection(way)
+        return result
+    found = regions_from_navmesh(triangles, settings)
+    result.notes = [n for n in result.notes if "with_regions" not in n] + found.notes
+    graph.floors = {floor.id: floor for floor in found.floors}
+    for room in found.rooms:
+        graph.add_room(room)
+    for way in found.connections:
+        graph.add_connection(way)
+    lost = place_objects(graph)
+    if lost:
+        result.notes.append(f"{lost} objects lie in no region")
+    guessed = guess_types(graph)
+    if guessed:
+        result.notes.append(f"kinds of {len(guessed)} regions are guessed from their objects")
+    name_rooms(graph, computed=True)
+    result.regions = "computed"
+    return result
+
+
+def _storeys_joined(graph: SceneGraph) -> bool:
+    """Whether the connections lead from one storey to another, where there are several."""
+    floors = {room.id: room.floor for room in graph.rooms.values()}
+    return len(set(floors.values())) < 2 or any(
+        floors.get(way.room_a) != floors.get(way.room_b) for way in graph.connections.values()
+    )
 
 
 class SceneOccupancy(NavOccupancy):

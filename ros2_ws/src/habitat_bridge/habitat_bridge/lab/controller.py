@@ -6,7 +6,7 @@ import asyncio
 import math
 import uuid
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from action_msgs.msg import GoalInfo, GoalStatus, GoalStatusArray
 from action_msgs.srv import CancelGoal
@@ -21,10 +21,8 @@ from coterie_core.skills import Outcome, SkillResult
 from coterie_ros.agent_node import AgentNode
 from habitat_bridge.lab.navigation import GOAL_TOLERANCE
 from habitat_bridge.lab.plant import BaseJob
+from habitat_bridge.lab.robot import LabRobotNode
 from habitat_bridge.simulator import RobotState
-
-if TYPE_CHECKING:
-    from habitat_bridge.lab.robot import LabRobotNode
 
 _FEEDBACK_PERIOD = 0.2  # [s] of simulated time
 _HARDEST = 2.0

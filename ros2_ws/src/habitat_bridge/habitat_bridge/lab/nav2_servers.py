@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
 from nav2_msgs.action import (
@@ -27,8 +27,7 @@ from coterie_ros import conversions
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.conversions import Checks, ConversionError
 from coterie_ros.serving import GoalContext
-from habitat_bridge.embedded.body import Body
-from habitat_bridge.embedded.driving import Velocity
+from habitat_bridge.embedded.body import Body, Velocity
 from habitat_bridge.lab.controller import Controller, InnerAction, at_base, serve_parameters
 from habitat_bridge.lab.faults import Fault
 from habitat_bridge.lab.navigation import (
@@ -40,11 +39,9 @@ from habitat_bridge.lab.navigation import (
     navigation_code,
     plan,
 )
+from habitat_bridge.lab.robot import BadGoal, LabRobotNode
 from habitat_bridge.lab.servers import MortalServer
 from habitat_bridge.simulator import RobotState
-
-if TYPE_CHECKING:
-    from habitat_bridge.lab.robot import LabRobotNode
 
 _FEEDBACK_PERIOD = 0.01
 """Nav2 ticks its behavior tree, and tells how far it is, so often: about 98 times a second [s]."""
@@ -59,10 +56,6 @@ _SPIN_TIMEOUT = 701
 _STAGING = 0.6  # [m] before the dock
 _WAYPOINT = 0.1  # [m] between the poses of a path
 _STOREY = 0.5  # [m] that two points of one floor differ in height at most
-
-
-class BadGoal(ValueError):
-    """A goal that the server cannot do anything with: its frame or its numbers."""
 
 
 class Nav2Servers:

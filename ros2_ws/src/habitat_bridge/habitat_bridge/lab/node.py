@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -11,7 +10,6 @@ from std_msgs.msg import String
 
 from coterie_core.urdf.tree import tree_of
 from coterie_ros import conversions
-from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import run_nodes
 from coterie_ros.parameters import Parameters, ParameterSpec
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -25,7 +23,7 @@ from habitat_bridge.lab.hands import Grip
 from habitat_bridge.lab.moveit_servers import ArmServers
 from habitat_bridge.lab.nav2_servers import Nav2Servers
 from habitat_bridge.lab.plant import Manipulator, Plant
-from habitat_bridge.lab.robot import LabRobotNode
+from habitat_bridge.lab.robot import LabHost, LabRobotNode
 from habitat_bridge.lab.settings import LabRobot
 from habitat_bridge.roster import read_roster
 from habitat_bridge.sim_thread import SimThread
@@ -75,7 +73,7 @@ LAB_PARAMETERS = (
 )
 
 
-class LabNode(AgentNode):
+class LabNode(LabHost):
     """Robots in a house, each with the servers, topics and faults of a real one (docs/lab.md).
 
     Args:
@@ -112,14 +110,14 @@ class LabNode(AgentNode):
         self.faults = Faults(read_faults(parameters.json("faults") or []), parameters["seed"])
         world = self._given or _make_world(parameters)
         self.plant = Plant(world)
-        self._wall = parameters["clock"] == "wall"
-        self._clock_out = None if self._wall else self.publisher(Clock, "/clock", "clock")
+        self.wall = parameters["clock"] == "wall"
+        self._clock_out = None if self.wall else self.publisher(Clock, "/clock", "clock")
         self._detector = detector_of(world)
         self.robots, self._cameras = {}, []
         for one in settings:
             robot = self._add(one)
             self._cameras += [LabCamera(robot, camera) for camera in one.embodiment.cameras]
-        pace = 1.0 if self._wall else parameters["pace"]
+        pace = 1.0 if self.wall else parameters["pace"]
         self.thread = SimThread(
             cast("GoalScheduler", self.plant),
             self,
@@ -166,10 +164,6 @@ class LabNode(AgentNode):
         self.plant.world.close()
 
     # -- time and faults ---------------------------------------------------------------------------
-
-    def clock_time(self) -> float:
-        """Return the time that stamps are of [s]: simulated, or the time of day."""
-        return time.time() if self._wall else self.plant.world.time
 
     def _hear_fault(self, message: String) -> None:
         """Take up a fault such as `navigate_aborted:robot=rover,code=105` now, or `clear`."""

@@ -4,37 +4,118 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TransformStamped
 from nav_msgs.msg import OccupancyGrid, Odometry
 from sensor_msgs.msg import BatteryState, JointState, LaserScan
 from std_msgs.msg import Header, String
 
-from coterie_core.geometry import Pose, compose
+from coterie_core.geometry import Pose, compose, relative
 from coterie_core.urdf.tree import Tree
 from coterie_ros import conversions
+from coterie_ros.agent_node import AgentNode
 from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.floor_map import seen_from
 from habitat_bridge.embedded.laser import laser_of
-from habitat_bridge.lab.faults import Fault
-from habitat_bridge.lab.localization import Localization
+from habitat_bridge.lab.faults import Fault, Faults
 from habitat_bridge.lab.plant import Plant
 from habitat_bridge.lab.settings import LabRobot
 from habitat_bridge.links import Link, posed_links, values_at_rest
+from habitat_bridge.sim_thread import SimThread
 from habitat_bridge.simulator import RobotState
 from tf2_msgs.msg import TFMessage
 
-if TYPE_CHECKING:
-    from habitat_bridge.lab.node import LabNode
+_ORIGIN = Pose((0.0, 0.0, 0.0))
+_GOOD = 0.05  # [m] of a localization that works
+_GOOD_YAW = 0.03  # [rad]
 
 T = TypeVar("T")
-
 _PERIODS = {"odom": 0.05, "scan": 0.2, "joints": 0.1, "slow": 1.0}  # [s] of simulated time
 _ENDURANCE = 4 * 3600.0  # [s] that a full battery lasts
 _CHARGE_TIME = 1800.0  # [s]
 _LEFT_DOCK = 0.3  # [m]
+
+
+@dataclass(slots=True)
+class Localization:
+    """A robot's belief about where it is.
+
+    The house has a frame that nobody in the lab knows; each robot has a map of its own in it.
+
+    Attributes:
+        map_origin: The robot's map frame in the house.
+        start: Where its odometry began, in the house.
+        error: Pose of the true map frame in the believed one: nothing while localization works.
+        deviation: Standard deviation of the believed position [m].
+    """
+
+    map_origin: Pose
+    start: Pose
+    error: Pose = _ORIGIN
+    deviation: float = _GOOD
+
+    @property
+    def yaw_deviation(self) -> float:
+        """Standard deviation of the believed heading [rad]."""
+        return _GOOD_YAW if self.deviation <= _GOOD else math.pi / 2.0
+
+    def believed(self, pose: Pose) -> Pose:
+        """Return the pose in the robot's map that it believes to have at a pose in the house."""
+        return compose(self.error, relative(self.map_origin, pose))
+
+    def true(self, pose: Pose) -> Pose:
+        """Return the pose in the house that belongs to a believed one in the robot's map."""
+        return compose(self.map_origin, relative(self.error, pose))
+
+    def odometry(self, pose: Pose) -> Pose:
+        """Return a pose in the house in the odometry frame."""
+        return relative(self.start, pose)
+
+    def map_to_odom(self) -> Pose:
+        """Return the odometry frame in the robot's map, as its localization corrects it."""
+        return self.believed(self.start)
+
+    def jump(self, distance: float) -> None:
+        """Err by a distance [m] from now on."""
+        self.error = Pose((0.8 * distance, -0.6 * distance, 0.0), 0.0)
+
+    def believe(self, believed: Pose, pose: Pose) -> None:
+        """Believe a pose from now on that a person tells (initialpose), at one in the house."""
+        seen = relative(self.map_origin, pose)
+        self.error = compose(believed, relative(seen, _ORIGIN))
+        self.deviation = _GOOD
+
+    def recover(self) -> None:
+        """Be right again."""
+        self.error, self.deviation = _ORIGIN, _GOOD
+
+
+class BadGoal(ValueError):
+    """A goal that the server cannot do anything with: its frame or its numbers."""
+
+
+class LabHost(AgentNode):
+    """A node whose topics the robots of a lab use.
+
+    Attributes:
+        faults: What goes wrong.
+        thread: The world's thread.
+        plant: The world.
+        wall: Whether stamps are of the time of day.
+    """
+
+    faults: Faults
+    thread: SimThread
+    plant: Plant
+    wall: bool
+
+    def clock_time(self) -> float:
+        """Return the time that stamps are of [s]: simulated, or the time of day."""
+        return time.time() if self.wall else self.plant.world.time
 
 
 class LabRobotNode:
@@ -51,7 +132,7 @@ class LabRobotNode:
 
     def __init__(
         self,
-        node: LabNode,
+        node: LabHost,
         plant: Plant,
         settings: LabRobot,
         urdf: str,
@@ -168,8 +249,6 @@ class LabRobotNode:
         Raises:
             BadGoal: The robot has no such frame.
         """
-        from habitat_bridge.lab.nav2_servers import BadGoal
-
         named = frame.lstrip("/")
         if named == self.settings.map_frame:
             return self.localization.true(pose)

@@ -3,24 +3,61 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from coterie_core.embodiment import Embodiment
+from coterie_core.geometry import Pose
+from coterie_core.skills import NavigateTo, SkillResult
 from robot_adapters.backends.base import (
     AllowPath,
     ArmBackend,
+    Feedback,
     NavigationBackend,
     Whereabouts,
     in_tf,
 )
-from robot_adapters.backends.carrying import CarryingNavigation
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
     from coterie_ros.halting import Halt
     from robot_adapters.backends.obstacles import Ground
     from robot_adapters.settings import AdapterSettings
+
+
+class CarryingNavigation:
+    """Drives as another backend does; before each motion the arm is drawn in, or nothing moves.
+
+    Args:
+        base: What drives the robot's base.
+        arm: What moves its arm.
+    """
+
+    def __init__(self, base: NavigationBackend, arm: ArmBackend) -> None:
+        self._base, self._arm = base, arm
+        self.halt, self.ready, self.describe = base.halt, base.ready, base.describe
+        self.limit_speed, self.limits_speed = base.limit_speed, base.limits_speed
+
+    async def navigate(self, skill: NavigateTo, goal: Pose, feedback: Feedback) -> SkillResult:
+        """Drive to a pose."""
+        return await self._then(lambda: self._base.navigate(skill, goal, feedback))
+
+    async def look_around(self, feedback: Feedback) -> SkillResult:
+        """Turn once about the own axis."""
+        return await self._then(lambda: self._base.look_around(feedback))
+
+    async def dock(self) -> SkillResult:
+        """Go to the dock and charge."""
+        return await self._then(self._base.dock)
+
+    async def undock(self) -> SkillResult:
+        """Leave the dock."""
+        return await self._then(self._base.undock)
+
+    async def _then(self, motion: Callable[[], Awaitable[SkillResult]]) -> SkillResult:
+        drawn_in = await self._arm.carry()
+        return await motion() if drawn_in.ok else drawn_in
 
 
 def backends_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from coterie_core.geometry import Box, Pose, Vec3, relative
@@ -20,15 +20,22 @@ from coterie_core.skills import (
     Target,
 )
 from robot_adapters.backends.base import Feedback, Progress, Whereabouts
-from robot_adapters.backends.bearing import CLEARANCE, EDGE, Bearing, known_box
 from robot_adapters.backends.goals import Ended
-from robot_adapters.backends.grasps import DOWN, grip_point, ways
 from robot_adapters.backends.gripper import GripperClient
+from robot_adapters.backends.support_finder import CLEARANCE, EDGE, SupportFinder, known_box
 from robot_adapters.kinematics import Hand
 from robot_adapters.sensing.own_arm import Grasped
 
 if TYPE_CHECKING:
     from robot_adapters.settings_motion import ArmSettings
+
+DOWN: Vec3 = (0.0, 0.0, -1.0)
+"""From above."""
+_SIDES = ((0.0, 0.0), (0.0, 45.0), (45.0, 45.0), (-45.0, 45.0), (60.0, 0.0), (-60.0, 0.0))
+"""Ways to a thing beside that from above: turned from straight ahead, and down [degrees]."""
+_RIM = 0.02
+"""So much of a thing is between the fingers at least [m]; and so much short of its reach is a hand
+sure to get."""
 
 _SIGHTED = 0.3
 """What the robot saw of a thing counts for its grasp up to here from where the map has it [m]."""
@@ -40,6 +47,34 @@ ANOTHER_WAY = (Outcome.OUT_OF_REACH, Outcome.BLOCKED)
 """How a motion fails that may succeed another way."""
 _FOUND = "something"
 """What the hand holds when nobody here knows what: an adapter that ended has picked it up."""
+
+
+def ways(ahead: float) -> Iterator[Vec3]:
+    """Return directions in which a hand may come to a thing, the usual ones first.
+
+    Args:
+        ahead: Direction of the thing from the robot [rad].
+    """
+    yield DOWN
+    for turn, drop in _SIDES:
+        a, d = ahead + math.radians(turn), math.radians(drop)
+        yield (math.cos(a) * math.cos(d), math.sin(a) * math.cos(d), -math.sin(d))
+
+
+def grip_point(middle: Vec3, size: Vec3, reach: float) -> Vec3:
+    """Return where a hand grips a thing: at its middle, or at its rim where that is too far.
+
+    Args:
+        middle: Of the thing [m].
+        size: Of its box [m].
+        reach: How far from the base's axis the hand gets [m].
+    """
+    x, y, z = middle
+    far = math.hypot(x, y)
+    short = min(far - reach + _RIM, min(size[:2]) / 2.0 - _RIM)
+    if short <= 0.0 or far == 0.0:
+        return middle
+    return (x * (1.0 - short / far), y * (1.0 - short / far), z)
 
 
 class Mover(Protocol):
@@ -106,7 +141,7 @@ class GraspingArm:
     ) -> None:
         self._settings, self._mover, self._gripper, self._where = settings, mover, gripper, where
         self._reach, self._hand = reach, hand
-        self._bearing = Bearing(where, reach)
+        self._bearing = SupportFinder(where, reach)
         self.links: tuple[str, ...] = ()
         self._holding, self._felt = "", False
         self._held: Box | None = None  # in the team's map
@@ -151,7 +186,7 @@ class GraspingArm:
             elif isinstance(skill, Place):
                 trouble, put_at = await self._place(skill.receptacle, feedback)
             elif isinstance(skill, (Open, Close)):
-                trouble = await self._swing(skill, feedback)
+                trouble = await self._open_or_close(skill, feedback)
             else:
                 raise Ended(Outcome.UNSUPPORTED, f"no arm does {type(skill).__name__}")
         except Ended as end:
@@ -349,7 +384,7 @@ class GraspingArm:
         """Bring the hand up from a point, or back to where it came from."""
         await self._first([(_up(point, self._settings), None), (start, None)])
 
-    async def _swing(self, skill: Open | Close, feedback: Feedback) -> str:
+    async def _open_or_close(self, skill: Open | Close, feedback: Feedback) -> str:
         """Open or close furniture, and say how far; an arm that knows no handles does not."""
         raise Ended(
             Outcome.UNSUPPORTED,

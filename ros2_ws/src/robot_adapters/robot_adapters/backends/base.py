@@ -10,8 +10,8 @@ from typing import Protocol
 
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.skills import NavigateTo, Skill, SkillResult
+from robot_adapters.sensing.height_map import TeamHeightMap
 from robot_adapters.sensing.own_arm import Grasped
-from robot_adapters.sensing.relief import TeamRelief
 
 _FEEDBACK_PERIOD = 0.2
 """Shortest time between two pieces of feedback that are passed on [s]."""
@@ -135,7 +135,7 @@ class Whereabouts(Protocol):
         ...
 
     @property
-    def relief(self) -> TeamRelief:
+    def height_map(self) -> TeamHeightMap:
         """Heights that the robot saw of late, in the team's map.
 
         Raises:

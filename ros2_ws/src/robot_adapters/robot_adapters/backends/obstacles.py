@@ -16,7 +16,7 @@ from coterie_core.transforms import Matrix, TransformBuffer, TransformError
 from coterie_ros import conversions
 from robot_adapters.backends.base import Whereabouts
 from robot_adapters.backends.goals import Stopwatch, joined
-from robot_adapters.placing import mounted
+from robot_adapters.relay import mounted
 from robot_adapters.sensing.camera import CameraModel, DepthImage
 from robot_adapters.sensing.grid_space import GridSpace
 from robot_adapters.sensing.seen import Sight, clear

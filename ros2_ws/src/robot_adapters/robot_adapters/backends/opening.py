@@ -10,9 +10,9 @@ from coterie_core.skills import Close, Open, Outcome, Target
 from coterie_world.sightings import is_solid
 from robot_adapters.backends.arm import ANOTHER_WAY, GraspingArm
 from robot_adapters.backends.base import Feedback, Progress, Whereabouts
-from robot_adapters.backends.bearing import known_box
 from robot_adapters.backends.goals import Ended
 from robot_adapters.backends.gripper import GripperClient
+from robot_adapters.backends.support_finder import known_box
 
 HANDLES = ("handle", "door handle", "drawer handle", "cabinet handle", "knob", "door knob")
 """What detectors call a handle."""
@@ -89,7 +89,7 @@ class Front:
         What begins far behind the front of the box is the inside of what stands open.
         """
         yaw = math.atan2(self.out[1], self.out[0])
-        begins = where.relief.begins(Box(self.at(spot, _INWARD), _CORRIDOR, yaw))
+        begins = where.height_map.begins(Box(self.at(spot, _INWARD), _CORRIDOR, yaw))
         if begins is None or _INWARD + begins < -_INSIDE:
             return self
         return replace(self, depth=self.depth + _INWARD + begins)
@@ -146,7 +146,7 @@ class OpeningArm(GraspingArm):
             await self._let_go(gripper)
         await super()._feel(gripper)
 
-    async def _swing(self, skill: Open | Close, feedback: Feedback) -> str:
+    async def _open_or_close(self, skill: Open | Close, feedback: Feedback) -> str:
         """Pull a front open by its handle, or push it shut; the hand holds it until the end."""
         target, settings = skill.target, self._settings
         gripper = self._need_gripper()

@@ -7,12 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_core.geometry import Pose, Vec3
+from coterie_core.geometry import Box, Pose, Vec3, distance, share_inside
 from coterie_core.observation import Detection, Observation, PlaceView
 from coterie_core.transforms import TransformBuffer, TransformError
 from coterie_world.perception.backprojection import LiftOptions
-from coterie_world.scene import Room, SceneGraph
+from coterie_world.scene import Room, SceneGraph, SceneObject
 from coterie_world.scene.room_overlap import is_region
+from coterie_world.sightings import INSIDE, is_solid, kind_of
+from robot_adapters.sensing.alignment import (
+    Alignment,
+    AlignmentError,
+    Landmark,
+    MatchOptions,
+    align,
+)
 from robot_adapters.sensing.camera import (
     Boxes,
     CameraFeed,
@@ -21,20 +29,139 @@ from robot_adapters.sensing.camera import (
     Detections,
     SeenFrame,
 )
-from robot_adapters.sensing.finder import MapFinder
 from robot_adapters.sensing.frames import FrameNames, Jump, Localization
 from robot_adapters.sensing.grid_space import GridData
-from robot_adapters.sensing.mapped import MappedFurniture, pieces_once
+from robot_adapters.sensing.height_map import HeightMap
 from robot_adapters.sensing.objects import FoundBox, Looks, Track, Tracks, WaitingBoxes, boxes_of
 from robot_adapters.sensing.own_arm import OwnArm
 from robot_adapters.sensing.places import PlaceSpacing
 from robot_adapters.sensing.plane import MapPose
-from robot_adapters.sensing.relief import Relief
 from robot_adapters.sensing.robot_map import FloorState, RobotMap
 from robot_adapters.sensing.seen import Sight, cells_seen, labels_toward, places_seen
 from robot_adapters.sensing.storeys import Storeys
 
+_MARGIN = 0.2
+"""A view whose middle is farther outside of a box than this does not show that thing [m]."""
+_LIKELY = 0.1
+"""Least probability of a label that a thing of the map may be meant by."""
+
+_GOOD_ENOUGH_M = 0.15
+"""An alignment with a smaller error is not looked for again [m]."""
+_BETTER = 0.7
+"""A later alignment is taken if its error is smaller by this factor."""
+_NEW_LANDMARKS = 3
+_MOST_LANDMARKS = 80
+_LEAST_VIEWS = 2
 _MOST_LABELS = 500
+
+
+@dataclass(slots=True)
+class MappedFurniture:
+    """What the team's map holds that stands still; the map fuses the views of all robots."""
+
+    things: list[SceneObject] = field(default_factory=list)
+
+    def update(self, scene: SceneGraph) -> None:
+        """Take the team's map."""
+        self.things = [
+            thing
+            for thing in scene.objects.values()
+            if thing.kind != "item" and thing.box.volume > 0.0
+        ]
+
+    def shown_by(self, scores: Mapping[str, float], box: Box) -> SceneObject | None:
+        """Return the thing of the map that a view shows, None for none.
+
+        Args:
+            scores: Labels of the view and their scores (0..1).
+            box: What the view shows of the thing, in the team's map [m].
+        """
+        label = max(scores, key=lambda k: (scores[k], k), default="")
+        kinds = {kind_of(one) for one in scores}
+        found: list[tuple[bool, float, str, SceneObject]] = []
+        for thing in self.things:
+            if not thing.box.contains(box.center, _MARGIN):
+                continue
+            same = kind_of(thing.label.top) == kind_of(label)
+            may_be = kind_of(thing.label.top) in kinds or any(
+                kind_of(one) == kind_of(label) and share >= _LIKELY
+                for one, share in thing.label.distribution().items()
+            )
+            both_solid = is_solid(label) and is_solid(thing.label.top)
+            if same or may_be or (both_solid and share_inside(box, thing.box) > INSIDE):
+                away = distance(thing.box.center, box.center)
+                found.append((not same, away, thing.id, thing))
+        return min(found, key=lambda one: one[:3])[3] if found else None
+
+
+def pieces_once(detections: Iterable[Detection]) -> list[Detection]:
+    """Return detections with each piece of the team's map once, as the nearest view shows it.
+
+    Several views show a piece: its seat and its back are tracks of their own.
+    """
+    out: dict[object, Detection] = {}
+    for k, one in enumerate(detections):
+        key = (one.label, one.box) if one.fused else k
+        if key not in out or one.distance < out[key].distance:
+            out[key] = one
+    return list(out.values())
+
+
+class MapFinder:
+    """Objects of both maps, and the alignment that they give.
+
+    Args:
+        sight: How far images tell something.
+        options: How maps are matched.
+
+    Attributes:
+        alignment: The best so far; None: none yet.
+        problem: Why there is none.
+    """
+
+    def __init__(self, sight: Sight, options: MatchOptions | None = None) -> None:
+        self.alignment: Alignment | None = None
+        self.problem = "the team's map has not come"
+        self._options = options
+        self._own = Tracks(sight)
+        self._team: list[Landmark] = []
+        self._tried = (0, 0)
+
+    def add(self, found: Iterable[FoundBox], time: float) -> None:
+        """Take what the robot sees, in its own map."""
+        self._own.add(found, time)
+
+    def forget(self, since: float) -> None:
+        """Forget what was seen from a time [s] on: the robot was not where it thought."""
+        self._own.items = [track for track in self._own.items if track.time < since]
+
+    def set_team(self, scene: SceneGraph) -> None:
+        """Take the objects of the team's map."""
+        self._team = [
+            Landmark(kind_of(thing.label.top), thing.box.center)
+            for thing in scene.objects.values()
+            if thing.box.volume > 0.0 and thing.label.top
+        ]
+
+    def search(self) -> Alignment | None:
+        """Match the maps if that is due; return a new alignment, None for none. Takes seconds."""
+        own = [t for t in self._own.items if t.views >= _LEAST_VIEWS]
+        news = (len(own), len(self._team))  # all own ones: the number of those matched ends
+        grown = any(abs(a - b) >= _NEW_LANDMARKS for a, b in zip(news, self._tried, strict=True))
+        if not grown or (self.alignment is not None and self.alignment.error < _GOOD_ENOUGH_M):
+            return None
+        self._tried = news
+        most_seen = sorted(own, key=lambda t: -t.views)[:_MOST_LANDMARKS]
+        landmarks = [Landmark(kind_of(t.label), t.box.center) for t in most_seen]
+        try:
+            found = align(landmarks, self._team, self._options)
+        except AlignmentError as error:
+            self.problem = str(error)
+            return None
+        if self.alignment is not None and found.error > _BETTER * self.alignment.error:
+            return None
+        self.alignment, self.problem = found, ""
+        return found
 
 
 class SensingError(RuntimeError):
@@ -88,7 +215,7 @@ class Observer:
         map: Floors, rooms and places.
         finder: Looks for the robot's map in the team's; None where it is given.
         objects: Objects that were seen of late, in the robot's map.
-        relief: Heights that were seen of late, in the robot's map.
+        height_map: Heights that were seen of late, in the robot's map.
         furniture: That of the team's map.
         own_arm: The arm and what its hand holds, which are no objects of the house.
         jumps: How often localization has jumped.
@@ -102,7 +229,7 @@ class Observer:
         )
         self.map.storeys = settings.storeys
         self.objects = Tracks(settings.sight, settings.min_views)
-        self.relief = Relief()
+        self.height_map = HeightMap()
         self.own_arm = OwnArm(transforms)
         self.furniture = MappedFurniture()
         self.finder = MapFinder(settings.sight) if settings.map_pose is None else None
@@ -211,7 +338,7 @@ class Observer:
         for boxes, time in self._boxes.placed(now, self._lost_until):
             self._found(boxes, time)
         self.objects.forget(before=now - self.settings.memory)
-        self.relief.forget(before=now - self.settings.memory)
+        self.height_map.forget(before=now - self.settings.memory)
 
     # -- what goes out ----------------------------------------------------------------------
 
@@ -335,7 +462,7 @@ class Observer:
         frame = ready.frame
         if ready.new_view:
             self._look(frame)
-            self.relief.add(frame, self.own_arm.sphere(self.settings.names.map))
+            self.height_map.add(frame, self.own_arm.sphere(self.settings.names.map))
         if ready.detections is None:
             return
         options = LiftOptions(near=self.settings.sight.near, far=self.settings.sight.far)
@@ -379,7 +506,7 @@ class Observer:
             if self.finder is not None:
                 self.finder.forget(since=jump.time - self.settings.memory)
             self.objects.forget()
-            self.relief.forget()
+            self.height_map.forget()
             self._seen.clear()
 
     def _counts(self, scores: Mapping[str, float]) -> bool:

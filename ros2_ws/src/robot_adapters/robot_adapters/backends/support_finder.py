@@ -69,7 +69,7 @@ def _out_of_reach(label: str, at: Vec3) -> Ended:
     )
 
 
-class Bearing:
+class SupportFinder:
     """Finds out where a hand lets go of what it holds.
 
     Args:
@@ -119,7 +119,7 @@ class Bearing:
             return self._inside(label, (x, y, z), surface, bottom, radius)
         # What was seen counts more than the box, which may be too large or mostly air.
         middle = between_arms(label, surface)
-        spot = self._where.relief.level_spot(
+        spot = self._where.height_map.level_spot(
             (x, y, z),
             middle,
             radius,
@@ -161,15 +161,15 @@ class Bearing:
             Ended: Nothing stands there; or the floor is there, or it could look there and has not,
                 and the bottom is not in view; or that is out of reach, and where.
         """
-        relief, floor = self._where.relief, self._where.pose().position[2]
-        top = relief.top(box)
+        height_map, floor = self._where.height_map, self._where.pose().position[2]
+        top = height_map.top(box)
         if top is not None and top - floor < _STANDS * (box.top - floor):
             raise Ended(
                 Outcome.NOT_VISIBLE,
                 f"nothing stands where the {label} was expected at ({point[0]:.2f}, "
                 f"{point[1]:.2f}); look at it from another side",
             )
-        seen = relief.height(point, box, EDGE / 2.0)
+        seen = height_map.height(point, box, EDGE / 2.0)
         if bottom - floor < _STEP_IN or (seen is not None and abs(seen - bottom) < _STEP_IN):
             return point
         x, y, z = point
@@ -177,7 +177,7 @@ class Bearing:
         deeper = Box(
             (*box.center[:2], (low + box.top) / 2.0), (*box.size[:2], box.top - low), box.yaw
         )
-        spot = relief.level_spot(
+        spot = height_map.level_spot(
             (x, y, bottom), deeper, radius, reach=self._reach, at_its_height=True
         )
         if spot is not None and abs(spot.point[2] - bottom) >= _STEP_IN:
@@ -188,7 +188,7 @@ class Bearing:
             return point
         if spot is not None:
             raise _out_of_reach(label, spot.point)
-        if relief.overlooks(bottom) if seen is None else seen - floor < _STEP_IN:
+        if height_map.overlooks(bottom) if seen is None else seen - floor < _STEP_IN:
             there = "nothing" if seen is None else "the floor"
             raise Ended(
                 Outcome.NOT_VISIBLE,
@@ -205,7 +205,9 @@ class Bearing:
             (here[0] + k * (point[0] - here[0]), here[1] + k * (point[1] - here[1]), bottom)
             for k in steps.tolist()
         ]
-        heights = [self._where.relief.height(one, box, 0.0) for one in between if box.contains(one)]
+        heights = [
+            self._where.height_map.height(one, box, 0.0) for one in between if box.contains(one)
+        ]
         return any(high is not None and high > bottom + _STEP for high in heights)
 
     def _check_height(self, label: str, point: Vec3, box: Box, radius: float) -> None:
@@ -215,9 +217,9 @@ class Bearing:
             Ended: It is not: what is let go there would fall, or be pressed down. Or the robot can
                 look down on it, and has not seen it of late.
         """
-        relief = self._where.relief
-        seen = relief.height(point, box, radius)
-        if seen is None and relief.overlooks(point[2]):
+        height_map = self._where.height_map
+        seen = height_map.height(point, box, radius)
+        if seen is None and height_map.overlooks(point[2]):
             raise Ended(
                 Outcome.NOT_VISIBLE,
                 f"what of the {label} is to bear it was not in view from here, {point[2]:.2f} m "
@@ -247,7 +249,7 @@ class Bearing:
             tops = usual_tops(other, box, floor)
             if not is_seat(other):
                 # Its box ends above what stands on it; most of what is seen of it is its top.
-                seen = self._where.relief.height(box.center, box, min(box.size[:2]) / 2.0)
+                seen = self._where.height_map.height(box.center, box, min(box.size[:2]) / 2.0)
                 tops = tops if seen is None else (seen,)
             if abs(tops[0] - own) < _STEP and not (is_seat(label) or is_seat(other)):
                 row.append(box)

@@ -1,4 +1,4 @@
-"""Relief: how high is what a robot saw of late, and where furniture is level enough to bear."""
+"""Height map: how high is what a robot saw of late, and where furniture is level enough to bear."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class LevelSpot:
     reached: bool
 
 
-class Relief:
+class HeightMap:
     """Heights that one robot's depth cameras showed of late, in its map.
 
     One thread may add while another one asks.
@@ -244,16 +244,16 @@ class Relief:
 
 
 @dataclass(frozen=True, slots=True)
-class TeamRelief:
-    """The relief that a robot saw, in the team's map.
+class TeamHeightMap:
+    """The heights that a robot saw, in the team's map.
 
     Attributes:
-        relief: In the robot's map.
+        height_map: In the robot's map.
         map_pose: Where that lies in the team's.
         robot: Where the robot stands, team's map [m].
     """
 
-    relief: Relief
+    height_map: HeightMap
     map_pose: MapPose
     robot: Vec3
 
@@ -268,9 +268,9 @@ class TeamRelief:
         reach: float = math.inf,
         at_its_height: bool = False,
     ) -> LevelSpot | None:
-        """Return the spot of furniture nearest to a point that would bear a thing; see `Relief`."""
+        """Return the spot of furniture nearest to a point that bears a thing; see `HeightMap`."""
         own = self.map_pose.to_robot
-        spot = self.relief.level_spot(
+        spot = self.height_map.level_spot(
             own(point),
             self.map_pose.box_to_robot(box),
             radius,
@@ -285,22 +285,22 @@ class TeamRelief:
     def height(self, point: Vec3, box: Box, radius: float) -> float | None:
         """Return how high furniture was seen to be around a point [m]; None: it was not seen."""
         own = self.map_pose.to_robot(point)
-        seen = self.relief.height(own, self.map_pose.box_to_robot(box), radius)
+        seen = self.height_map.height(own, self.map_pose.box_to_robot(box), radius)
         return None if seen is None else self.map_pose.to_team((*own[:2], seen))[2]
 
     def top(self, box: Box) -> float | None:
-        """Return the height of the highest seen in a box's footprint [m]; see `Relief`."""
-        seen = self.relief.top(self.map_pose.box_to_robot(box))
+        """Return the height of the highest seen in a box's footprint [m]; see `HeightMap`."""
+        seen = self.height_map.top(self.map_pose.box_to_robot(box))
         here = self.map_pose.to_robot(box.center)
         return None if seen is None else self.map_pose.to_team((*here[:2], seen))[2]
 
     def begins(self, corridor: Box) -> float | None:
-        """Return where what stands in a box begins along its heading [m]; see `Relief`."""
-        return self.relief.begins(self.map_pose.box_to_robot(corridor))
+        """Return where what stands in a box begins along its heading [m]; see `HeightMap`."""
+        return self.height_map.begins(self.map_pose.box_to_robot(corridor))
 
     def overlooks(self, height: float) -> bool:
         """Whether a depth camera can look down on what is so high [m]."""
-        return self.relief.overlooks(self.map_pose.to_robot((*self.robot[:2], height))[2])
+        return self.height_map.overlooks(self.map_pose.to_robot((*self.robot[:2], height))[2])
 
 
 def _level(heights: Array, radius: float) -> npt.NDArray[np.bool_]:
