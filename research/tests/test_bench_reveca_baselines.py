@@ -28,10 +28,21 @@ from research.bench.reveca.baseline_rhp import NearestAgent, RuleAgent
 from research.bench.reveca.bodies import HouseholdOptions
 from research.bench.reveca.household import HouseholdWorld
 from research.bench.reveca.methods import METHODS
-from research.bench.reveca.trajectories import follow
 from reveca_agent.entries import Entry
 
 MAKERS = {"nearest": NearestAgent, "rhp": RuleAgent, "mhp": TreeAgent, "coela": TextAgent}
+
+
+class Recorded(TextAgent):
+    """Keeps what it did."""
+
+    def __init__(self, name, decider):
+        super().__init__(name, decider)
+        self.actions = []
+
+    async def act(self):
+        self.actions.append(await super().act())
+        return self.actions[-1]
 
 
 def play(kind, seed, agents=2, **options):
@@ -111,10 +122,11 @@ async def test_coela_knows_itself_and_words_its_own_messages():
         profile = ModelProfile(kind="openai", base_url=endpoint.url, model="m", max_retries=0)
         world = HouseholdWorld(HouseholdOptions(agents=2))
         deciders = {name: Decider(build_model(profile), who=name) for name in world.team}
-        team = {name: TextAgent(name, decider) for name, decider in deciders.items()}
-        course = await follow(world, team, 1)
-    assert course.metrics.success and course.metrics.notes > 4
-    for name, actions in course.actions.items():
+        team = {name: Recorded(name, decider) for name, decider in deciders.items()}
+        metrics = await run_episode(world, team, 1)
+    assert metrics.success and metrics.notes > 4
+    for name, agent in team.items():
+        actions = agent.actions
         said = [step for step, action in enumerate(actions) if isinstance(action, Send)]
         assert all(later - step >= QUIET for step, later in pairwise(said))
         assert len(said) <= MAX_NOTES and all(

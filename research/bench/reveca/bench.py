@@ -33,8 +33,6 @@ class BenchError(RuntimeError):
 
 MOST = 1_000_000
 DEFAULT = ("reveca", "mhp", "rhp", "coela", "single", "oracle")
-ON_ROS = DEFAULT[:-1]
-"""The oracle reads the world itself."""
 
 
 def bench_reveca(
@@ -96,12 +94,6 @@ def bench_reveca(
             "knowledge, as the generator has it) or flat (none)."
         ),
     ] = "household",
-    ros: Annotated[
-        bool,
-        typer.Option(
-            "--ros", help="Play over ROS, too, and tell whether the episodes are the same."
-        ),
-    ] = False,
 ) -> None:
     """Play episodes in lockstep; print the paper's tables with 95 % intervals of the means.
 
@@ -110,14 +102,11 @@ def bench_reveca(
     """
     console = Console()
     try:
-        chosen = method or (ON_ROS if ros else DEFAULT)
-        more = (*(claims.METHODS if check else ()), *(REFERENCES if floors and not ros else ()))
-        methods = list(dict.fromkeys([*chosen, *more]))
+        more = (*(claims.METHODS if check else ()), *(REFERENCES if floors else ()))
+        methods = list(dict.fromkeys([*(method or DEFAULT), *more]))
         found = {name: method_of(name) for name in methods}
         if prior not in get_args(Prior):
             raise BenchError(f"--prior: {prior!r}; one of {', '.join(get_args(Prior))}")
-        if ros and prior != "household":
-            raise BenchError("--prior: agents over ROS have the household's; leave out --ros")
         worlds = list(world or ([] if layouts else ["household"]))
         worlds = list(dict.fromkeys([*worlds, *(claims.WORLDS if check else ())]))
         for name in worlds:
@@ -151,8 +140,6 @@ def bench_reveca(
             for one in methods
             for k in range(episodes)
         ]
-        if ros:
-            raise typer.Exit(_over_ros(list(dict.fromkeys(todo)), console, out))
         todo = list(dict.fromkeys(todo))
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         quiet = not console.is_terminal
@@ -184,14 +171,6 @@ def bench_reveca(
 
 
 app.command("reveca")(bench_reveca)
-
-
-def _over_ros(todo: list[Job], console: Console, out: Path | None) -> int:
-    try:
-        from research.bench.reveca.ros_bench import compare_over_ros
-    except ImportError as error:
-        raise BenchError(f"--ros: {error}; it needs ROS: run ./coterie") from None
-    return compare_over_ros(todo, console, out)
 
 
 def _try_layouts(folder: Path, seeds: range) -> None:

@@ -1,7 +1,6 @@
-"""Agent node: one robot of a cooperating team (REVECA), in a world in lockstep or in a house.
+"""Agent node: one robot of a cooperating team (REVECA) in a house.
 
-`<robot>/begin_episode` and `<robot>/act` let a referee drive the agent step by step; the action
-`<robot>/cooperate` makes it work through its own driver, in real time, beside the others.
+The action `<robot>/cooperate` makes it work through its own driver, beside the others.
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ from coterie_ros.conversions.basics import header, point_from_msg, point_to_msg
 from coterie_ros.conversions.checks import Checks, ConversionError
 from coterie_ros.conversions.cooperation import goal_from_msg
 from coterie_ros.conversions.notes import note_from_msg, note_to_msg
-from coterie_ros.lockstep import LockstepServer
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.model import node_decider, node_meanings
 from coterie_ros.names import team_name
@@ -148,11 +146,8 @@ class RevecaNode(AgentNode):
         self._manipulate = ActionClient(self, Manipulate, "manipulate")
 
     def on_start(self) -> None:
-        """Offer the services and the action; listen to the driver and the others."""
+        """Offer the action; listen to the driver and the others."""
         namespace = self.get_namespace()
-        agent = self.agent
-        stepped = RevecaAgent(self.robot, self.decider, agent.settings, agent.meanings)
-        LockstepServer(self, stepped, self.parameters["step_timeout"])
         # A process that died in the middle of a skill must not hold up the others' time.
         self._takes_part.publish(Bool(data=False))
         self.subscribe(Clock, "/clock", "sensor_data", self._on_clock)

@@ -8,7 +8,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from coterie_core.embodiment import Camera
 from coterie_core.plain_data import schema_problems
-from coterie_ros.lockstep import TIMEOUT
 from coterie_ros.model import EMBEDDER_PARAMETER, MODEL_PARAMETER
 from coterie_ros.parameters import Parameters, ParameterSpec, specs_of
 from coterie_ros.team_memory import MEMORY_PARAMETERS
@@ -66,14 +65,6 @@ AGENT_PARAMETERS = (
     ParameterSpec("speed", 0.6, "Driving speed of the robot.", "m/s", minimum=0.05, maximum=10.0),
     ParameterSpec(
         "skill_timeout", 300.0, "Time limit of one skill, in wall time.", "s", minimum=1.0
-    ),
-    ParameterSpec(
-        "step_timeout",
-        TIMEOUT,
-        "Time that whoever runs a world in lockstep waits for a step; a model that is slower is "
-        "not waited for.",
-        "s",
-        minimum=0.1,
     ),
     ParameterSpec("state_directory", "", "Folder of the agent's memory; empty: none is kept."),
     *MEMORY_PARAMETERS,

@@ -24,14 +24,7 @@ from coterie_ros.conversions.basics import (
 from coterie_ros.conversions.body import embodiment_from_msg, resume_from_msg, resume_to_msg
 from coterie_ros.conversions.checks import Checks, ConversionError
 from coterie_ros.conversions.clouds import instances_to_cloud
-from coterie_ros.conversions.cooperation import (
-    action_from_msg,
-    action_to_msg,
-    briefing_from_msg,
-    briefing_to_msg,
-    goal_from_msg,
-    goal_to_msg,
-)
+from coterie_ros.conversions.cooperation import goal_from_msg, goal_to_msg
 from coterie_ros.conversions.debate import (
     call_to_speak,
     checked_debate_turn,
@@ -102,12 +95,6 @@ from coterie_ros.conversions.perception import (
     place_view_from_msg,
     place_view_to_msg,
 )
-from coterie_ros.conversions.percepts import (
-    PerceptReader,
-    PerceptWriter,
-    thing_from_msg,
-    thing_to_msg,
-)
 from coterie_ros.conversions.scene import (
     map_object_from_msg,
     map_object_to_msg,
@@ -162,12 +149,6 @@ from coterie_ros.conversions.tasks import (
 
 __all__ = [
     "LEADER",
-    "PerceptReader",
-    "PerceptWriter",
-    "action_from_msg",
-    "action_to_msg",
-    "briefing_from_msg",
-    "briefing_to_msg",
     "goal_from_msg",
     "goal_to_msg",
     "note_from_msg",
@@ -286,8 +267,6 @@ __all__ = [
     "stamp_from_msg",
     "time_from_msg",
     "time_to_msg",
-    "thing_from_msg",
-    "thing_to_msg",
     "transform_from_msg",
     "transform_to_msg",
     "transforms_from_msg",

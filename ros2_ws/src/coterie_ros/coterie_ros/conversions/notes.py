@@ -106,11 +106,7 @@ def note_from_msg(message: TeamMessage, topic: str = "message") -> Note:
         ConversionError: No id or sender, more than 500 characters, an unknown enumerator, a name
             that is empty or too long, a position that is not finite.
     """
-    return note_from_checks(message, Checks(topic))
-
-
-def note_from_checks(message: TeamMessage, checks: Checks) -> Note:
-    """Return a note that is part of another message, as `note_from_msg` does."""
+    checks = Checks(topic)
     return Note(
         id=checks.text("id", message.id, empty=False),
         sender=checks.text("sender", message.sender, empty=False),
