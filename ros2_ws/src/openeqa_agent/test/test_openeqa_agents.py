@@ -24,6 +24,8 @@ from openeqa_agent.captions import detections_text
 from openeqa_agent.decisions import abstaining, contradicts
 from openeqa_agent.images import encode_all
 
+pytestmark = pytest.mark.quick
+
 
 @dataclass
 class Frames:

@@ -13,6 +13,8 @@ from semantic_mapper.mapper import SemanticMapper
 from semantic_mapper.options import MapperOptions
 from semantic_mapper.views import seen_through
 
+pytestmark = pytest.mark.quick
+
 
 def mapped(boxes, poses, **options):
     mapper = SemanticMapper(MapperOptions(publish=1, **options))
