@@ -21,6 +21,8 @@ from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import Start
 from reveca_agent.household_goal import household_goal
 
+pytestmark = pytest.mark.quick
+
 DOOR = (4.0, 2.0, 0.0)
 """Between kitchen and living room [m]: the only way there."""
 MUG = Goal.parse("tidy", ["ON(mug, coffee table): 1"])

@@ -12,6 +12,8 @@ import docs_site
 from coterie_bringup.team import load_team
 from coterie_fixtures.pages import FENCE, shown_commands, tracked, wrong
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 LINK = re.compile(r"\[[^\]\[]*\]\(([^()\s]+)\)")

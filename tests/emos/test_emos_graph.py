@@ -123,21 +123,15 @@ def graph(ros, tmp_path):
     return Graph(ros, tmp_path)
 
 
-def test_what_is_to_be_brought_is_there_in_the_world(graph) -> None:
-    item, goal = graph.an_item()
-    status, result = graph.end(graph.give(f"put {item.id} on {goal.id}"))
-    assert status == SUCCEEDED and result.success, result.message
-    assert graph.where(item.id) == goal.id
-
-
-def test_the_chain_from_words_to_motor_is_kept_by_real_nodes(ros, tmp_path) -> None:
+def test_what_is_brought_is_there_and_the_chain_from_words_to_motor_is_kept(ros, tmp_path) -> None:
     open_journal(JournalSettings(str(tmp_path / "why")), "team")
     try:
         graph = Graph(ros, tmp_path)
         item, goal = graph.an_item()
         words = f"put {item.id} on {goal.id}"
-        _, result = graph.end(graph.give(words))
-        assert result.success, result.message
+        status, result = graph.end(graph.give(words))
+        assert status == SUCCEEDED and result.success, result.message
+        assert graph.where(item.id) == goal.id
         graph.ros.spin_until(
             lambda: any(one.kind == "outcome" for one in read_story(tmp_path / "why").records),
             what="the outcome to be kept",

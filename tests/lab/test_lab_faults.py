@@ -63,7 +63,7 @@ NAVIGATE: Cells = {
     "link_cut": (Outcome.FAULT, ""),
     "spin_aborted": None,  # it has arrived, and could not look around
     "camera_silent detector_absent": None,
-    "camera_flooding:value=4 detector_wrong arm_in_collision": None,
+    "camera_flooding:value=16 detector_wrong arm_in_collision": None,
 }
 
 # The same for a drive that is on its way.
@@ -212,7 +212,7 @@ def test_the_matrix_holds_every_fault():
 
 
 def test_every_fault_of_a_drive_ends_by_name_and_leaves_the_robot_standing(ros):
-    rig = LabRig(ros, pace=8.0)
+    rig = LabRig(ros, pace=8.0, camera_rate=1.0)
     rig.wait_ready()
     found = hold(rig, NAVIGATE, lambda: away(rig))
     assert not found, "\n".join(found)
@@ -220,7 +220,7 @@ def test_every_fault_of_a_drive_ends_by_name_and_leaves_the_robot_standing(ros):
 
 
 def test_what_goes_wrong_on_the_way_ends_the_drive_by_name_or_it_goes_on(ros):
-    rig = LabRig(ros, pace=8.0, **{"navigation.look_on_arrival": False})
+    rig = LabRig(ros, pace=8.0, camera_rate=1.0, **{"navigation.look_on_arrival": False})
     rig.wait_ready()
     found = []
     for faults, expected in UNDERWAY.items():

@@ -48,7 +48,7 @@ def stands(rig, within):
 
 
 def test_a_stop_stops_a_robot_whose_navigator_is_gone(ros):
-    rig = LabRig(ros, WITHOUT_ARM, pace=1.0)
+    rig = LabRig(ros, WITHOUT_ARM, pace=1.0, camera_rate=1.0)
     rig.wait_ready()
     rig.send(FAR)
     moved(rig)
@@ -61,7 +61,7 @@ def test_a_stop_stops_a_robot_whose_navigator_is_gone(ros):
 
 
 def test_a_stop_ends_what_other_clients_have_behaviors_do(ros):
-    rig = LabRig(ros, WITHOUT_ARM, pace=1.0)
+    rig = LabRig(ros, WITHOUT_ARM, pace=1.0, camera_rate=1.0)
     rig.wait_ready()
     assert rig.end(NavigateTo(position=(2.2, 1.8, 0.0), yaw=0.0)).ok
     back = ActionUser(ros, rig.node, BackUp, "/slim/backup")
@@ -75,7 +75,7 @@ def test_a_stop_ends_what_other_clients_have_behaviors_do(ros):
 
 
 def test_a_drive_that_its_tree_abandons_is_tried_again_and_leaves_nothing_moving(ros):
-    rig = LabRig(ros, WITHOUT_ARM, pace=2.0)
+    rig = LabRig(ros, WITHOUT_ARM, pace=2.0, camera_rate=1.0)
     rig.wait_ready()
     rig.fault("navigate_abandoned:nth=1")
     done = rig.end(FAR)
@@ -88,7 +88,7 @@ def test_a_drive_that_its_tree_abandons_is_tried_again_and_leaves_nothing_moving
 
 
 def test_a_drive_whose_navigator_is_killed_ends_long_before_the_graph_knows(ros):
-    rig = LabRig(ros, WITHOUT_ARM, pace=1.0)
+    rig = LabRig(ros, WITHOUT_ARM, pace=1.0, camera_rate=1.0)
     rig.wait_ready()
     _, result = rig.send(FAR)
     moved(rig)
@@ -126,7 +126,7 @@ def test_a_limit_below_nav2s_own_speed_holds_and_is_lifted_when_the_adapter_ends
 
 
 def test_a_goal_too_near_to_furniture_is_refused_before_the_robot_moves(ros):
-    rig = LabRig(ros, WITHOUT_ARM, pace=2.0)
+    rig = LabRig(ros, WITHOUT_ARM, pace=2.0, camera_rate=1.0)
     rig.wait_ready()
     at = position(rig)
     ended = rig.end(NavigateTo(position=(0.6, 1.2, 0.0), tolerance=0.1))

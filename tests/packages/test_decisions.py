@@ -10,6 +10,8 @@ from coterie_fixtures.endless import endless
 from coterie_fixtures.oracle.answering import all_answers
 from coterie_llm import DECISIONS, Decision
 
+pytestmark = pytest.mark.quick
+
 PACKAGES = (
     "coterie_requests",
     "emos_planner",

@@ -1,6 +1,7 @@
 """What a package imports it declares: in its package.xml, and with a version in requirements."""
 
 import ast
+import functools
 import re
 import sys
 import xml.etree.ElementTree as Xml
@@ -121,21 +122,24 @@ def ros_names() -> set[str]:
     return {n.removeprefix("ros-").replace("-", "_") for n in pinned("ros.txt")} | MORE_ROS
 
 
+@functools.cache
+def imported(file: Path) -> frozenset[str]:
+    """Return the top-level modules that a file imports, without the standard library."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"), str(file))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found.add(node.module.split(".")[0])
+    return frozenset(found - sys.stdlib_module_names)
+
+
 def imports(folder: Path) -> dict[str, Path]:
     """Return top-level module -> a file that imports it, without the standard library."""
     found: dict[str, Path] = {}
     for file in sorted(folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"), str(file))):
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-                names = [node.module]
-            else:
-                continue
-            for name in names:
-                top = name.split(".")[0]
-                if top not in sys.stdlib_module_names:
-                    found.setdefault(top, file.relative_to(ROOT))
+        for top in imported(file):
+            found.setdefault(top, file.relative_to(ROOT))
     return found
 
 

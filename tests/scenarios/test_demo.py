@@ -114,6 +114,7 @@ def test_demo_interrupted(
     assert nodes_in(ros_domain) == []
 
 
+@pytest.mark.quick
 def test_up_ask_and_ctrl_c(team_file: Path, ros_domain: int, state_folder: Path) -> None:
     team = coterie("up", str(team_file), domain=ros_domain)
     try:

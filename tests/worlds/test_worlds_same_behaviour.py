@@ -37,6 +37,8 @@ from habitat_bridge.house.house import House
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import FrameRequest, Start, run_skill
 
+pytestmark = pytest.mark.quick
+
 KINDS = [
     pytest.param("embedded"),
     pytest.param("habitat", marks=pytest.mark.habitat),

@@ -16,6 +16,8 @@ from coterie_core.answers import AnswerTable
 from coterie_core.questions import Answer, Evidence, LabelledQuestion, Question, is_guess
 from coterie_requests.parsing import unknown_room
 
+pytestmark = pytest.mark.quick
+
 ASKED = Question("q1", "mug", "kitchen")
 TEAM = ("a", "b", "c")
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.quick]
 
 pytest.importorskip("coterie_msgs")
 

@@ -23,6 +23,8 @@ from cam_aggregator.models import MODELS, make_classifier
 from cam_aggregator.registry import make_aggregator
 from cam_aggregator.splits import split
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("seed", range(5))
 def test_random_split_is_ninety_to_ten_and_repeats(table, seed):

@@ -33,6 +33,8 @@ from coterie_llm.local_model import files
 from coterie_llm.local_model.server import KEY_VARIABLE
 from habitat_bridge.roster import RobotSpec, read_roster
 
+pytestmark = pytest.mark.quick
+
 URDF = package_path("package://coterie_description/urdf/fetch.urdf")
 
 TEAM = """\

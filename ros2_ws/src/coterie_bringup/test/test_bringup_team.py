@@ -12,6 +12,8 @@ from coterie_bringup.team import load_team, parse_team
 from coterie_core.conformal import LEARNED_FROM, load_conformal
 from coterie_core.yaml_marks import FileProblem
 
+pytestmark = pytest.mark.quick
+
 GOOD = """\
 name: trio
 world:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from coterie_bringup.errors import CommandError
-from coterie_cli.testing import repository
+from coterie_cli.clone import repository
 
 #: What mkdocs imports for mkdocs.yml, beside itself.
 NEEDED = ("mkdocs", "material", "mkdocstrings", "mkdocstrings_handlers.python", "mmdr")

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import typer
 
 from coterie_bringup.errors import CommandError
+from coterie_cli.clone import absent_studies, repository
 from coterie_cli.options import PASS_THROUGH
-from coterie_cli.testing import absent_studies, repository
 
 _SET_UP = "./coterie setup --with research"
 _ENTRY = "research.commands"

@@ -7,6 +7,8 @@ import pytest
 from coterie_bringup.errors import CommandError
 from coterie_cli.find import find
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def home(tmp_path):

@@ -23,6 +23,7 @@ from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Bool
 
 from coterie_bringup.team import load_team
+from coterie_cli import cli
 from coterie_cli.robot import check as checking
 from coterie_cli.robot.body import judge_body
 from coterie_cli.robot.expected import expected_of, full_name
@@ -269,22 +270,19 @@ robots:
 """
 
 
-def test_the_command_tells_what_is_missing_as_json_and_by_its_exit_code(ros, tmp_path):
+def test_the_command_tells_what_is_missing_as_json_and_by_its_exit_code(ros, tmp_path, capsys):
     FakeRobot(ros, encoding="bgr8")
-    (tmp_path / "lab.yaml").write_text(TEAM)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-
-    def coterie(*words):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "coterie_cli.cli", "robot", "check", *words,
-             "--domain", str(ros.domain)],
-            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        ros.spin_until(lambda: process.poll() is not None, what="the command to end")
-        return process.returncode, *process.communicate()
-
-    code, out, err = coterie(str(tmp_path / "lab.yaml"), "--json", "--duration", "3")
-    assert code == 1, err
+    file = tmp_path / "lab.yaml"
+    file.write_text(TEAM)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "coterie_cli.cli", "robot", "check", str(file),
+         "--json", "--duration", "3", "--domain", str(ros.domain)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    ros.spin_until(lambda: process.poll() is not None, what="the command to end")
+    out, err = process.communicate()
+    assert process.returncode == 1, err
     told = json.loads(out)
     bad_ones = {(f["area"], f["what"]) for f in told["findings"] if f["state"] == "bad"}
     assert bad_ones == {
@@ -292,11 +290,14 @@ def test_the_command_tells_what_is_missing_as_json_and_by_its_exit_code(ros, tmp
         ("permits", "policy"),
         ("camera", "/ada/camera/depth"),
     }
-    (tmp_path / "lab.yaml").write_text(TEAM + "limits: {area: anywhere}\n")
-    code, out, err = coterie(str(tmp_path / "lab.yaml"), "--robot", "eve")
-    assert code == 2 and "no robot 'eve'" in err
-    code, out, err = coterie("demo")
-    assert code == 2 and "no robot has an `adapter:` section" in err
+    file.write_text(TEAM + "limits: {area: anywhere}\n")
+    for words, why in (
+        ((str(file), "--robot", "eve"), "no robot 'eve'"),
+        (("demo",), "no robot has an `adapter:` section"),
+    ):
+        with pytest.raises(SystemExit) as left:
+            cli.main(["robot", "check", *words])
+        assert left.value.code == 2 and why in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

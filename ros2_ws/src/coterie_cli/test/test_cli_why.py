@@ -29,6 +29,8 @@ from coterie_safety.why import (
     open_journal,
 )
 
+pytestmark = pytest.mark.quick
+
 EVIL = "a \x1b[31mred\x1b[0m lamp [bold]now[/bold] \x07\x9b2J"
 
 

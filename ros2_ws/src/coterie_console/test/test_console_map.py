@@ -9,6 +9,8 @@ from coterie_core.geometry import Box
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from semantic_mapper.files import save_map
 
+pytestmark = pytest.mark.quick
+
 SQUARE = [(0.0, 0.0), (4.0, 0.0), (4.0, 4.0), (0.0, 4.0)]
 
 

@@ -27,6 +27,8 @@ from coterie_safety.guard import Fence, Fences, Guard, Limits, RobotLimits
 from coterie_safety.permits import PermitGoal, PermitRequest
 from coterie_world.scene import LabelBelief, SceneObject
 
+pytestmark = pytest.mark.quick
+
 
 class Desk:
     """Commands that are written down."""

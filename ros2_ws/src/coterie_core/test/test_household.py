@@ -15,6 +15,8 @@ from coterie_core.household import (
     singulars,
 )
 
+pytestmark = pytest.mark.quick
+
 MELE_LABELS = """appliance, armchair, bathtub, bed, board, bookcase, books, cabinet, chair, clothes, counter,
 curtain, cushion, desk, dresser, dumbbells, hairbrush, headphones, jumprope, mirror, mug, nightstand, phone, picture,
 plant, playing cards, refrigerator, sink, sofa, table, television, toilet, toothbrush, towel, tv remote, wallet,

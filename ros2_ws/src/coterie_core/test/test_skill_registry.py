@@ -15,6 +15,8 @@ from coterie_safety.guard.area import AllowedArea
 from coterie_safety.permits import Surroundings
 from coterie_safety.permits.gate import needs_permit
 
+pytestmark = pytest.mark.quick
+
 HERE, BODY = (1.0, 1.0, 0.0), Embodiment(name="body", arm=Arm())
 
 

@@ -14,6 +14,8 @@ from coterie_core.transforms import (
     slerp,
 )
 
+pytestmark = pytest.mark.quick
+
 NONE = (0.0, 0.0, 0.0, 1.0)
 
 

@@ -7,6 +7,8 @@ import pytest
 from coterie_description import ROBOTS, overrides_path, urdf_path
 from coterie_description.robots import ROBOTS as MAKERS
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_files_are_those_the_code_writes(name: str) -> None:

@@ -48,6 +48,8 @@ from coterie_llm.testing.endpoint import (
     server_error,
 )
 
+pytestmark = pytest.mark.quick
+
 
 @dataclass(frozen=True)
 class Place:

@@ -22,6 +22,8 @@ from coterie_requests.detector_vocabulary import DetectorVocabulary
 from coterie_world.coverage import RECALL, Coverage, PlacesSeen, recall
 from coterie_world.scene import Floor, LabelBelief, Place, Room, SceneGraph, SceneObject, Sighting
 
+pytestmark = pytest.mark.quick
+
 RULES = Decider(RulesModel())
 ROOMS = ("study", "kitchen", "bedroom 1", "bedroom 2")
 LABELS = ("desk", "table", "vase", "bowl", "laptop", "guitar", "bed", "blanket", "sofa")

@@ -42,9 +42,10 @@ def patience(timeout: float) -> float:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave files without ROS tests alone where only those are asked for: importing takes long."""
-    if config.option.markexpr == "ros" and collection_path.suffix == ".py":
-        return True if "mark.ros" not in collection_path.read_text("utf-8") else None
+    """Leave files alone that have none of the tests asked for: importing them takes long."""
+    marker = config.option.markexpr
+    if marker in ("ros", "quick") and collection_path.suffix == ".py":
+        return True if f"mark.{marker}" not in collection_path.read_text("utf-8") else None
     return None
 
 

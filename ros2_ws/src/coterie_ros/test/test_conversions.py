@@ -56,6 +56,8 @@ from coterie_world.scene import (
     Sighting,
 )
 
+pytestmark = pytest.mark.quick
+
 # Fields of messages that are float32 hold only such numbers.
 numbers = st.floats(-1000, 1000, width=32)
 lengths = st.floats(0, 1000, width=32)

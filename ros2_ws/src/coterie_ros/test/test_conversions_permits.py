@@ -35,6 +35,8 @@ from coterie_safety.permits import (
     revoked,
 )
 
+pytestmark = pytest.mark.quick
+
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC = KEY.public_key()
 STRANGERS = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key()

@@ -21,7 +21,7 @@ from coterie_ros.executors import make_executor, spin
 from coterie_ros.qos import profile
 from coterie_ros.stopping import RobotStopped, StopServer, StopWatch
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.quick]
 
 STOPPED = SkillResult(Outcome.CANCELLED, "stopped by anna; release with ./coterie release ada")
 DONE = SkillResult(Outcome.SUCCEEDED)

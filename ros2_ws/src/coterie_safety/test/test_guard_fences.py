@@ -13,6 +13,8 @@ from coterie_safety.guard.leaving import Leaving
 from coterie_world.scene import Floor, Room, SceneGraph
 from coterie_world.scene.outlines import enclosed, outline_trouble
 
+pytestmark = pytest.mark.quick
+
 STRIP = [[5.2, 0], [25, 0], [25, 5], [5.2, 5]]
 BOW_TIE = [(0, 0), (4, 4), (4, 0), (0, 4)]
 

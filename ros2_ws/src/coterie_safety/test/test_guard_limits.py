@@ -25,6 +25,8 @@ from coterie_core.skills import (
 from coterie_safety.guard import Fences, Guard, Limits, RobotLimits, TimeWindow
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 
+pytestmark = pytest.mark.quick
+
 BODY = Embodiment(name="body", arm=Arm())
 L_SHAPE = [[0, 0], [10, 0], [10, 2], [2, 2], [2, 10], [0, 10]]
 TUESDAY_NOON = datetime(2026, 3, 10, 12, 0)

@@ -43,6 +43,8 @@ from coterie_safety.permits.request import Permit
 from coterie_safety.permits.touched import TeamTask
 from coterie_world.scene import Floor, Room, SceneGraph
 
+pytestmark = pytest.mark.quick
+
 MUG = Pick(Target("mug", (2.0, 1.0, 0.8)))
 HERE = (2.0, 2.0, 0.0)
 

@@ -10,6 +10,8 @@ import pytest
 from coterie_core.skills import Outcome, SkillResult
 from coterie_safety.stop import MAX_TEXT, StopLatch, is_stop, keep_stop, latch_file
 
+pytestmark = pytest.mark.quick
+
 
 def test_it_stays_over_a_restart_until_it_is_released(tmp_path: Path) -> None:
     file = latch_file(tmp_path / "new", "ada")

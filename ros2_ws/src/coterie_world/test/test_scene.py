@@ -41,6 +41,8 @@ from coterie_world.scene import (
     to_json,
 )
 
+pytestmark = pytest.mark.quick
+
 
 def thing(
     name: str,

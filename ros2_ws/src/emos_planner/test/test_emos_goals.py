@@ -11,6 +11,8 @@ from coterie_core.tasks import Predicate, Thing
 from coterie_world.scene import AgentState, LabelBelief, Receptacle, SceneGraph, SceneObject
 from emos_planner.geometry.goals import holds
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def scene() -> SceneGraph:

@@ -25,6 +25,8 @@ from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.state_file import StateError, load_state, save_state
 
+pytestmark = pytest.mark.quick
+
 DONE, FAILED, RUNNING = SubTaskState.DONE, SubTaskState.FAILED, SubTaskState.RUNNING
 
 

@@ -35,6 +35,8 @@ from emos_planner.leader.transcript import reflection_text
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.robot.helping import HelpMessage
 
+pytestmark = pytest.mark.quick
+
 DONE, FAILED, PENDING, RUNNING = (
     SubTaskState.DONE,
     SubTaskState.FAILED,

@@ -107,6 +107,7 @@ class Robot:
         return self.send(self.manipulate, goal)
 
 
+@pytest.mark.quick
 def test_observation_at_the_start_and_after_a_way(ros):
     start_bridge(ros, mode="lockstep")
     robot = Robot(ros, ros.node(), "r1")
@@ -194,6 +195,7 @@ def test_manipulate_says_what_it_holds_and_why_not(ros):
     assert "mug" in end.result.holding
 
 
+@pytest.mark.quick
 def test_cancelled_goal_stops_the_robot(ros):
     node = start_bridge(ros)
     robot = Robot(ros, ros.node(), "r1")

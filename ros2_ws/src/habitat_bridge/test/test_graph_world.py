@@ -34,6 +34,8 @@ from habitat_bridge.graph import (
 )
 from habitat_bridge.simulator import FrameRequest, Simulator, Start, WorldError, run_skill
 
+pytestmark = pytest.mark.quick
+
 DATA = Path(__file__).resolve().parents[4].parent / "shared" / "data" / "mp3d_graphs"
 WHEELS = Embodiment(name="cart", mobility="wheels", linear_speed=0.5)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 import os
@@ -18,16 +19,23 @@ from coterie_world.scene import from_json, to_json
 from habitat_bridge.embedded.reach import reachable_rooms
 from habitat_bridge.house.export import house_to_json
 from habitat_bridge.house.generator import generate_house
+from habitat_bridge.house.house import House
 from habitat_bridge.house.room_program import FEWEST
 from habitat_bridge.house.validator import validate_house
 
 HOME = load_household()
 
 
+@functools.cache
+def plain(seed: int) -> House:
+    """Return the house of a seed; several tests look at it, and none changes it."""
+    return generate_house(seed)
+
+
 @pytest.mark.parametrize("first", (0, 10))
 def test_houses_are_valid(first):
     for seed in range(first, first + 10):
-        assert validate_house(generate_house(seed)) == [], f"seed {seed}"
+        assert validate_house(plain(seed)) == [], f"seed {seed}"
 
 
 @pytest.mark.slow
@@ -35,7 +43,7 @@ def test_houses_are_valid(first):
 @pytest.mark.parametrize("first", range(20, 120, 20))
 def test_many_more_houses_are_valid(first):
     for seed in range(first, first + 20):
-        assert validate_house(generate_house(seed)) == [], f"seed {seed}"
+        assert validate_house(plain(seed)) == [], f"seed {seed}"
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -87,7 +95,7 @@ def test_houses_have_what_homes_have():
     labels: Counter[str] = Counter()
     widths = []
     for seed in range(24):
-        house = generate_house(seed)
+        house = plain(seed)
         kinds = {room.type for room in house.rooms}
         assert {"kitchen", "living room", "bedroom", "bathroom"} <= kinds
         assert len(house.objects) >= 60
@@ -141,7 +149,7 @@ def test_a_narrow_door_stops_a_wide_base():
 
 def test_things_lie_where_they_usually_do_but_not_always():
     """Kitchens have what kitchens have; and no house is exactly the common numbers."""
-    houses = [generate_house(seed) for seed in range(30)]
+    houses = [plain(seed) for seed in range(30)]
     usual = odd = 0
     for house in houses:
         for thing in house.objects:
@@ -154,7 +162,7 @@ def test_things_lie_where_they_usually_do_but_not_always():
 
 
 def test_containers_hide_and_some_stand_open():
-    things = [t for seed in range(10) for t in generate_house(seed).objects]
+    things = [t for seed in range(10) for t in plain(seed).objects]
     containers = [t for t in things if t.is_open is not None]
     assert any(t.is_open for t in containers)
     assert sum(bool(t.is_open) for t in containers) < 0.2 * len(containers)
@@ -165,7 +173,7 @@ def test_containers_hide_and_some_stand_open():
 def test_receptacles_are_at_true_heights():
     heights: dict[str, list[float]] = {}
     for seed in range(8):
-        house = generate_house(seed)
+        house = plain(seed)
         levels = {f.id: f.elevation for f in house.floors}
         for thing in house.objects:
             floor = levels[house.room(thing.room).floor]

@@ -19,6 +19,8 @@ from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.simulator import Start
 from habitat_bridge.urdf import urdf_of
 
+pytestmark = pytest.mark.quick
+
 CART = Embodiment(name="cart", radius=0.2, cameras=(), linear_speed=0.5, angular_speed=1.0)
 DOG = CART.model_copy(update={"name": "dog", "mobility": "legs", "step_height": 0.2})
 LASER = Laser("laser_link", Pose((0.1, 0.0, 0.2)))

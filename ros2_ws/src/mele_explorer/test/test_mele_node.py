@@ -105,6 +105,7 @@ class Site:
         return self.ros.result(self.ask_clients[name].call_async(request))
 
 
+@pytest.mark.quick
 def test_explores_with_feedback_and_answers_from_memory(ros) -> None:
     site = Site(ros)
     end = site.explored("ann", max_steps=6)

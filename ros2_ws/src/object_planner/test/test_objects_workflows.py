@@ -11,6 +11,8 @@ from coterie_llm.testing.faults import server_error
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from object_planner.workflows import METHODS, Options, Roles, plan_objects
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def home():

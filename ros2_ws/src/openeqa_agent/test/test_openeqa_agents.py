@@ -23,6 +23,8 @@ from openeqa_agent.answers import OpenReply
 from openeqa_agent.captions import detections_text
 from openeqa_agent.decisions import abstaining, contradicts
 
+pytestmark = pytest.mark.quick
+
 
 @dataclass
 class Frames:

@@ -35,7 +35,7 @@ from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.node import BridgeNode
 from openeqa_agent.node import OpenNode
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.quick]
 
 BODY = Embodiment(name="dog", mobility="legs", radius=0.2, step_height=0.2)
 

@@ -39,6 +39,8 @@ from reveca_agent.searching import closed_containers, search_places
 from reveca_agent.settings import Settings
 from reveca_agent.validation import NOBODY, JudgeScenario, scenarios
 
+pytestmark = pytest.mark.quick
+
 GOAL = Goal.parse("set the table", ["ON(plate, table): 2"])
 ROOMS = ("kitchen", "hallway", "bedroom")
 

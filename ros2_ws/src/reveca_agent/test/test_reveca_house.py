@@ -49,6 +49,8 @@ from reveca_agent.plans import Plan
 from reveca_agent.settings import Settings
 from reveca_agent.skills import deliver
 
+pytestmark = pytest.mark.quick
+
 MUG = detected("mug", 2.0, 0.4, 0.9)
 ON_TABLE = detected("mug", 6.5, 1.7, 0.75)
 HIGH = detected("vase", 8.9, 2.0, 2.02)

@@ -16,6 +16,8 @@ from robot_adapters import job
 from robot_adapters.job import Job, Jobs
 from robot_adapters.permission import Permission, Permitted
 
+pytestmark = pytest.mark.quick
+
 NEWER = (Outcome.CANCELLED, "a newer goal took its place")
 
 

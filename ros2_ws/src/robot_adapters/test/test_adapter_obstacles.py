@@ -28,6 +28,8 @@ MODEL = CameraModel((160, 120), (140.0, 140.0, 80.0, 60.0))
 HERE = Pose((0.0, 0.0, 0.0), 0.0)
 OPTICAL = {"eye": (-0.5, 0.5, -0.5, 0.5), "rear": (0.5, 0.5, -0.5, -0.5)}  # rotations (x, y, z, w)
 STEP = 0.05
+ROWS, COLUMNS = np.mgrid[:120, :160]
+RAYS = np.stack([(COLUMNS - 79.5) / 140.0, (ROWS - 59.5) / 140.0, np.ones(ROWS.shape)], -1)
 
 
 class World:
@@ -49,6 +51,7 @@ class World:
         self.transforms.add("base", "laser", (0.0, 0.0, 0.2), (0.0, 0.0, 0.0, 1.0), 0.0, fixed=True)
         self.space, self.steps, self.crashed, self.hear = None, 0, None, None
         self.speeds: list[float] = []
+        self.drawn = (None, None)
         self._turn()
 
     # What the node does.
@@ -98,10 +101,14 @@ class World:
 
     def image(self, eye="eye"):
         """Return a depth image of the boxes and the floor: infinite where nothing is."""
+        scene = (eye, self.pose_now, tuple(self.boxes))
+        if scene != self.drawn[0]:  # a robot that stands sees the same
+            self.drawn = (scene, self.draw(eye))
+        return DepthImage(self.drawn[1], eye, self.time)
+
+    def draw(self, eye):
         at = self.transforms.lookup("map", eye, self.time)
-        v, u = np.mgrid[:120, :160]
-        rays = np.stack([(u + 0.5 - 80.0) / 140.0, (v + 0.5 - 60.0) / 140.0, np.ones(v.shape)], -1)
-        rays = rays @ at[:3, :3].T
+        rays = RAYS @ at[:3, :3].T
         with np.errstate(divide="ignore", invalid="ignore"):
             depth = np.where(rays[..., 2] < 0.0, -at[2, 3] / rays[..., 2], np.inf)
             for x0, x1, y0, y1, height in self.boxes:
@@ -111,7 +118,7 @@ class World:
                 hit = (enters < leaves) & (leaves > 0.0)
                 depth = np.where(hit, np.minimum(depth, np.maximum(enters, 0.0)), depth)
         depth[depth < self.near] = 0.0
-        return DepthImage(depth.astype(np.float32), eye, self.time)
+        return depth.astype(np.float32)
 
     def see(self, eye="eye", image=None):
         self.hear(eye, self.image(eye) if image is None else image, MODEL)
@@ -134,7 +141,8 @@ class World:
         self.steps += 1
         self.speeds.append(speed)
         self.place(Pose((x, y, 0.0), yaw))
-        self.see()
+        if self.steps % 2 == 0:  # ten images a second
+            self.see()
 
 
 def settings(**more):

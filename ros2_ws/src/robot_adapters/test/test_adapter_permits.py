@@ -27,7 +27,7 @@ from coterie_safety.permits import Decision, make_key, public_half
 from coterie_safety.stop import latch_file
 from robot_adapters.node import AdapterNode
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.quick]
 
 
 class Person(AgentNode):

@@ -19,6 +19,8 @@ from robot_adapters.sensing.camera import (
 from robot_adapters.sensing.grid_space import GridData, GridSpace
 from robot_adapters.sensing.seen import Sight, cells_seen, clear, places_seen, seen_through
 
+pytestmark = pytest.mark.quick
+
 SIZE = (64, 48)
 MODEL = CameraModel(SIZE, (50.0, 50.0, 32.0, 24.0))
 OPTICAL = (-0.5, 0.5, -0.5, 0.5)  # looks along x of the map

@@ -12,6 +12,8 @@ from coterie_core.urdf.tree import build_tree
 from coterie_fixtures.urdfs import Urdf, diff_drive, on_table, replaced, with_arm
 from robot_resume.builder import resume_of
 
+pytestmark = pytest.mark.quick
+
 ARM = on_table().text()
 TWO = '<link name="a"/><link name="b"/>'
 JOINT = '<joint name="j" type="{}"><parent link="a"/><child link="b"/>{}</joint>'

@@ -12,6 +12,8 @@ from coterie_world.scene.regions import Regions
 from semantic_mapper.mapper import SemanticMapper, seen_through
 from semantic_mapper.options import MapperOptions
 
+pytestmark = pytest.mark.quick
+
 
 def mapped(boxes, poses, **options):
     mapper = SemanticMapper(MapperOptions(publish=1, **options))

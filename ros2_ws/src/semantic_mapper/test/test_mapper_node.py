@@ -37,7 +37,7 @@ from semantic_mapper import camera_subscriber
 from semantic_mapper.node import MapperNode
 from tf2_msgs.msg import TFMessage
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.quick]
 
 OPTICAL = "r1/camera_optical_frame"
 CAMERA = Camera(width=COLS, height=ROWS, hfov=2 * float(np.arctan(COLS / (2 * FOCAL))))

@@ -18,30 +18,27 @@ def doctor() -> None:
     raise typer.Exit(run())
 
 
-@app.command()
+@app.command(context_settings={"ignore_unknown_options": True})
 def test(
-    marker: Annotated[
-        str | None,
-        typer.Option(
-            "-m",
-            metavar="EXPR",
-            help="Expression of pytest's markers, such as ros, slow or 'not slow'.",
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PYTEST",
+            help="Options, files and folders for pytest, which alone runs then; default: all.",
         ),
     ] = None,
-    keyword: Annotated[
-        str | None,
-        typer.Option(
-            "-k", metavar="EXPR", help="Expression of parts of tests' names, as pytest's -k."
-        ),
-    ] = None,
-    paths: Annotated[
-        list[str] | None, typer.Argument(help="Paths of files or folders with tests; default: all.")
-    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Only lint and two minutes of tests, of every package."),
+    ] = False,
 ) -> None:
-    """Run ruff, mypy, the ROS-free tests, then the ROS tests; with a selection, just those."""
+    """Run ruff, mypy, the ROS-free tests, the ROS tests and the studies' tests.
+
+    With options or paths, such as -m ros, -k stop or tests/docs, run pytest with just these.
+    """
     from coterie_cli.testing import run_tests
 
-    raise typer.Exit(run_tests(marker, keyword, paths or ()))
+    raise typer.Exit(run_tests(words or (), quick=quick))
 
 
 @app.command()
@@ -67,23 +64,10 @@ def docs(
 
 
 @app.command()
-def sbom(
-    out: Annotated[
-        Path | None,
-        typer.Option(dir_okay=False, help="Path of the file; default: standard output."),
-    ] = None,
-) -> None:
-    """Write the bill of materials: Python packages, models and data, with their licences."""
-    from coterie_cli.sbom import sbom as run
-
-    raise typer.Exit(run(out))
-
-
-@app.command()
 def setup() -> None:
     """Set up what is missing (the script ./coterie does it before this program starts)."""
     from coterie_bringup.errors import CommandError
-    from coterie_cli.testing import repository
+    from coterie_cli.clone import repository
 
     try:
         repository()
