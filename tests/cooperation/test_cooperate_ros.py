@@ -30,7 +30,7 @@ from coterie_llm import ModelProfile  # noqa: E402
 from coterie_llm.testing.endpoint import Endpoint  # noqa: E402
 from coterie_msgs.action import Cooperate  # noqa: E402
 from coterie_msgs.msg import Observation as ObservationMsg  # noqa: E402
-from coterie_msgs.msg import Relation, SemanticMap, SubGoal, TeamMessage  # noqa: E402
+from coterie_msgs.msg import SemanticMap, SubGoal, TeamMessage  # noqa: E402
 from coterie_requests.asking import MOST_QUESTIONS  # noqa: E402
 from coterie_ros import conversions  # noqa: E402
 from coterie_ros.conversions.cooperation import goal_to_msg  # noqa: E402
@@ -151,11 +151,11 @@ def test_two_robots_do_a_goal_and_the_world_agrees(graph, monkeypatch) -> None:
     for wrong, words in (
         ([], "goal"),
         (
-            [SubGoal(relation=Relation(value=Relation.ON), item="mug", target="table", count=0)],
+            [SubGoal(relation=SubGoal.ON, item="mug", target="table", count=0)],
             "count",
         ),
-        ([SubGoal(relation=Relation(value=Relation.ON), item="mug", target="", count=1)], "target"),
-        ([SubGoal(relation=Relation(value=77), item="mug", target="table", count=1)], "relation"),
+        ([SubGoal(relation=SubGoal.ON, item="mug", target="", count=1)], "target"),
+        ([SubGoal(relation=77, item="mug", target="table", count=1)], "relation"),
     ):
         handle = graph.send(
             "rover", Cooperate.Goal(name="x", goal=wrong, max_time=Duration(sec=10))

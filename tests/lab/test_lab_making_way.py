@@ -15,7 +15,7 @@ from std_srvs.srv import SetBool
 
 from coterie_core.tasks import SubTask, SubTaskState, Thing
 from coterie_fixtures.lab_rig import TEAM, LabRig
-from coterie_msgs.action import AskOpen, ExecuteTask
+from coterie_msgs.action import AskTeam, ExecuteTask
 from coterie_msgs.msg import Assignment, SemanticMap, TeamMessage
 from coterie_ros import conversions
 from coterie_ros.qos import profile
@@ -205,7 +205,7 @@ def test_who_looks_for_an_answer_gets_through_the_door_in_which_an_explorer_stan
     known.publish(conversions.scene_to_msg(prior_map(rig.world.truth(), "rooms"), time=0.0))
     said: list[TeamMessage] = []
     person.create_subscription(TeamMessage, "slim/message", said.append, profile("messages"))
-    client = ActionClient(person, AskOpen, "ask_open")
+    client = ActionClient(person, AskTeam, "ask_open")
     ros.wait_for_matched(client, known)
     rig.wait_ready()
     ros.spin_until(
@@ -213,7 +213,7 @@ def test_who_looks_for_an_answer_gets_through_the_door_in_which_an_explorer_stan
         timeout=60.0,
         what="what they need to know",
     )
-    question = AskOpen.Goal(explore=True)
+    question = AskTeam.Goal(explore=True)
     question.question.id, question.question.text = "q", "What colour is the bed?"
     ros.result(client.send_goal_async(question))
     ros.spin_until(

@@ -15,7 +15,7 @@ from std_srvs.srv import SetBool
 
 from coterie_core.cooperation import Goal
 from coterie_core.tasks import SubTask
-from coterie_msgs.action import AskOpen, Cooperate, Explore
+from coterie_msgs.action import AskTeam, Cooperate, Explore
 from coterie_msgs.msg import Assignment
 from coterie_ros.conversions.cooperation import goal_to_msg
 from coterie_ros.conversions.tasks import assignment_to_msg
@@ -102,11 +102,11 @@ class Looking:
     def __init__(self, stage: Stage) -> None:
         self.ros = stage.ros
         stage.node_of(OpenNode, "open_questions", "", robot=ROBOT, sure=1.0, map_wait=0.1)
-        self.client = ActionClient(stage.node, AskOpen, "ask_open")
+        self.client = ActionClient(stage.node, AskTeam, "ask_open")
         self.ros.wait_for_matched(self.client)
 
     def begin(self) -> None:
-        goal = AskOpen.Goal(explore=True)
+        goal = AskTeam.Goal(explore=True)
         goal.question.id, goal.question.text = "q", "Where is the giraffe?"
         self.handle = self.ros.result(self.client.send_goal_async(goal))
 

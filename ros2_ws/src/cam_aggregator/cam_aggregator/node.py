@@ -22,9 +22,9 @@ from cam_aggregator.registry import accepted_options, aggregator_names, make_agg
 from cam_aggregator.store import ModelFileError, load_model, save_model
 from coterie_core.questions import Answer, FinalAnswer, Question
 from coterie_core.waiting import in_time
-from coterie_msgs.action import AskOpen, AskTeam
+from coterie_msgs.action import AskTeam
 from coterie_msgs.msg import Answer as AnswerMsg
-from coterie_msgs.msg import AskProgress, DiscussionTurn, Label
+from coterie_msgs.msg import DiscussionTurn, Label
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_requests.ask_back import judged_answers
@@ -138,7 +138,7 @@ class AggregatorNode(AgentNode):
         self._discussion = self.publisher(DiscussionTurn, "discussion", "messages")
         self._finals = self.publisher(FinalAnswerMsg, "final_answer", "answers")
         self._questions = self.publisher(QuestionMsg, "question", "questions")
-        self._open = ActionClient(self, AskOpen, "ask_open")
+        self._open = ActionClient(self, AskTeam, "ask_open")
         self.serve_action(AskTeam, "ask", self._on_ask)
         self.serve(Trigger, "train", self._on_train, timeout=600.0)
         self.diagnostics.add_source("questions", self._figures)
@@ -363,10 +363,10 @@ class AggregatorNode(AgentNode):
             robots = list({answer.robot: None for answer in entry.answers}) if entry else []
             if robots != told:
                 told = robots
-                progress = AskProgress(
-                    stage=AskProgress.HEARING, robots=robots, expected=len(self.robots)
+                hearing = AskTeam.Feedback.HEARING
+                goal.feedback(
+                    AskTeam.Feedback(stage=hearing, robots=robots, expected=len(self.robots))
                 )
-                goal.feedback(AskTeam.Feedback(progress=progress))
             await asyncio.wait({waiter}, timeout=PROGRESS)
         return waiter.result()
 
@@ -386,24 +386,18 @@ class AggregatorNode(AgentNode):
                 "something: Is there a mug in the kitchen?"
             )
         explore = bool(self.parameters["explore"] and goal.request.explore)
-        asked = AskOpen.Goal(question=message, explore=explore)
+        asked = AskTeam.Goal(question=message, explore=explore)
         try:
             end = await self._open.run(
                 asked,
-                on_feedback=lambda told: goal.feedback(AskTeam.Feedback(progress=told.progress)),
+                on_feedback=goal.feedback,
                 timeout=self.parameters["open_timeout"],
                 lost_after=LOST,
                 stopping=LOST,
             )
         except (NoAnswer, GoalRejected) as error:
             return AskTeam.Result(is_open=True, message=str(error))
-        return AskTeam.Result(
-            success=end.result.success,
-            message=end.result.message,
-            is_open=True,
-            open=end.result.answer,
-            judgement=end.result.judgement,
-        )
+        return end.result
 
     async def _on_train(self, request: Trigger.Request) -> Trigger.Response:
         table = self.labels.table(self.collector)

@@ -17,10 +17,10 @@ from std_srvs.srv import Trigger  # noqa: E402
 from cam_aggregator.node import AggregatorNode  # noqa: E402
 from coterie_core.answers import AnswerTable  # noqa: E402
 from coterie_core.questions import Answer, Evidence, OpenAnswer, Question  # noqa: E402
-from coterie_msgs.action import AskOpen, AskTeam  # noqa: E402
+from coterie_msgs.action import AskTeam  # noqa: E402
 from coterie_msgs.msg import Answer as AnswerMsg  # noqa: E402
-from coterie_msgs.msg import AskProgress, Label  # noqa: E402
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg  # noqa: E402
+from coterie_msgs.msg import Label  # noqa: E402
 from coterie_msgs.msg import Question as QuestionMsg  # noqa: E402
 from coterie_ros import conversions  # noqa: E402
 from coterie_ros.agent_node import AgentNode  # noqa: E402
@@ -188,7 +188,7 @@ class Client:
 
     def __init__(self, ros, node) -> None:
         self.ros = ros
-        self.progress: list[AskProgress] = []
+        self.progress: list[AskTeam.Feedback] = []
         self.client = ActionClient(node, AskTeam, "ask")
         ros.wait_for_matched(self.client)
 
@@ -217,7 +217,7 @@ def test_ask_waits_for_the_answer_and_tells_who_has_answered(ros, start) -> None
     team.answer(ROBOTS[0], seen[0].id, True, 0.9)
     ros.spin_until(lambda: client.progress and client.progress[-1].robots)
     told = client.progress[-1]
-    assert (told.stage, told.expected) == (AskProgress.HEARING, len(ROBOTS))
+    assert (told.stage, told.expected) == (AskTeam.Feedback.HEARING, len(ROBOTS))
     assert list(told.robots) == [ROBOTS[0]]
     for robot in ROBOTS[1:]:
         team.answer(robot, seen[0].id, True, 0.9)
@@ -230,23 +230,22 @@ class Knower(AgentNode):
     """The other end of `ask_open`."""
 
     def on_setup(self, parameters) -> None:
-        self.asked: list[AskOpen.Goal] = []
+        self.asked: list[AskTeam.Goal] = []
         self.silent = self.cancelled = False
-        self.serve_action(AskOpen, "ask_open", self.answer)
+        self.serve_action(AskTeam, "ask_open", self.answer)
 
     async def answer(self, goal):
         self.asked.append(goal.request)
-        progress = AskProgress(stage=AskProgress.EXPLORING, robot="r1", distance=2.5)
-        goal.feedback(AskOpen.Feedback(progress=progress))
+        exploring = AskTeam.Feedback.EXPLORING
+        goal.feedback(AskTeam.Feedback(stage=exploring, robot="r1", distance=2.5))
         if self.silent:
             try:
                 await asyncio.Event().wait()
             finally:
                 self.cancelled = goal.cancelled
         answer = OpenAnswer(goal.request.question.id, "grey", "attribute_recognition", 0.8)
-        return AskOpen.Result(
-            success=True, answer=conversions.open_answer_to_msg(answer, frame="map")
-        )
+        told = conversions.open_answer_to_msg(answer, frame="map")
+        return AskTeam.Result(success=True, is_open=True, open=told)
 
 
 def test_who_may_not_explore_is_answered_from_the_map_alone(ros, start) -> None:
@@ -277,7 +276,7 @@ def test_open_questions_go_to_who_knows_the_map(ros, start) -> None:
         assert response.open.question == knower.asked[-1].question.id != ""
         ros.spin_until(lambda: client.progress, what="feedback")
         told = client.progress.pop()
-        assert (told.stage, told.robot, told.distance) == (AskProgress.EXPLORING, "r1", 2.5)
+        assert (told.stage, told.robot, told.distance) == (AskTeam.Feedback.EXPLORING, "r1", 2.5)
     # A question that is taken back is taken back there, too.
     knower.silent = True
     handle = client.send(text)

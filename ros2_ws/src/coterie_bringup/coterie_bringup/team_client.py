@@ -20,10 +20,10 @@ from coterie_bringup.team_sections import ExplorationSpec
 from coterie_core.observation import Observation
 from coterie_core.questions import Answer, FinalAnswer, OpenAnswer, Question, is_guess
 from coterie_core.waiting import in_time
-from coterie_msgs.action import AskOpen, AskTeam, ExecuteTask, Explore, NavigateTo
+from coterie_msgs.action import AskTeam, ExecuteTask, Explore, NavigateTo
 from coterie_msgs.msg import Answer as AnswerMsg
-from coterie_msgs.msg import AskProgress, Label, SemanticMap
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
+from coterie_msgs.msg import Label, SemanticMap
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.srv import GetSemanticMap, QueryObjects
@@ -115,7 +115,7 @@ class Operator(AgentNode):
         self._labels = self.publisher(Label, "label", "answers")
         self._ask = ActionClient(self, AskTeam, "ask")
         self._task = ActionClient(self, ExecuteTask, "execute_task")
-        self._ask_open = ActionClient(self, AskOpen, "ask_open")
+        self._ask_open = ActionClient(self, AskTeam, "ask_open")
         self._query = ServiceClient(self, QueryObjects, "query_objects")
         self._train = ServiceClient(self, Trigger, "train")
         self._explore = {r: ActionClient(self, Explore, f"{r}/explore") for r in self.robots}
@@ -245,7 +245,7 @@ class Operator(AgentNode):
         self,
         question: Question,
         timeout: float,
-        on_progress: Callable[[AskProgress], object] = lambda progress: None,
+        on_progress: Callable[[AskTeam.Feedback], object] = lambda progress: None,
         *,
         explore: bool = True,
     ) -> TeamAnswer | OpenAnswer | str:
@@ -264,17 +264,15 @@ class Operator(AgentNode):
             NoAnswer: Nobody is there, or whoever is does not respond, or goes away meanwhile.
             GoalRejected: Whoever answers has just been started again, or is not ready.
         """
-        from_map = not await self._ask.wait(5.0) and await self._ask_open.wait(0.0)
+        client = self._ask
+        if not await self._ask.wait(5.0) and await self._ask_open.wait(0.0):
+            client = self._ask_open
+        elif not await self._ask.wait(min(timeout, REACH)):
+            raise NoAnswer("nobody offers the actions `ask` or `ask_open`; is the team up?")
         message = conversions.question_to_msg(question)
-        if from_map:
-            client, goal = self._ask_open, AskOpen.Goal(question=message, explore=explore)
-        else:
-            if not await self._ask.wait(min(timeout, REACH)):
-                raise NoAnswer("nobody offers the actions `ask` or `ask_open`; is the team up?")
-            client, goal = self._ask, AskTeam.Goal(question=message, explore=explore)
         end = await client.run(
-            goal,
-            on_feedback=lambda feedback: on_progress(feedback.progress),
+            AskTeam.Goal(question=message, explore=explore),
+            on_feedback=on_progress,
             timeout=timeout,
             lost_after=LOST,
             stopping=LOST,
@@ -285,8 +283,6 @@ class Operator(AgentNode):
         judgement = judgement_from_msg(told.judgement, "ask")
         if judgement is not None:
             self.judgements[question.id] = judgement
-        if isinstance(told, AskOpen.Result):
-            return conversions.open_answer_from_msg(told.answer)
         if told.is_open:
             return conversions.open_answer_from_msg(told.open)
         return TeamAnswer(

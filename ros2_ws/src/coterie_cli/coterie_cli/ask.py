@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from coterie_bringup.team_client import TeamAnswer
-    from coterie_msgs.msg import AskProgress
+    from coterie_msgs.action import AskTeam
 
 
 _SEEN = 5
@@ -192,7 +192,7 @@ class AskView:
     def __exit__(self, *error: object) -> None:
         self.status.stop()
 
-    def show(self, progress: AskProgress) -> None:
+    def show(self, progress: AskTeam.Feedback) -> None:
         """Show what a feedback message says."""
         from rich.markup import escape
 
@@ -206,7 +206,7 @@ class AskView:
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def progress_text(progress: AskProgress) -> str:
+def progress_text(progress: AskTeam.Feedback) -> str:
     """Return how far a question is, in words; nothing where the message does not say."""
     if progress.stage == progress.HEARING:
         return f"{len(progress.robots)} of {progress.expected} robots have answered"

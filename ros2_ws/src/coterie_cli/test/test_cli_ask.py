@@ -14,12 +14,11 @@ pytest.importorskip("coterie_msgs")
 from coterie_cli.ask import progress_text
 from coterie_core.questions import Answer, Evidence, FinalAnswer, OpenAnswer, Vote
 from coterie_msgs.action import AskTeam
-from coterie_msgs.msg import AskProgress
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 
-DRIVES = AskProgress(
-    stage=AskProgress.EXPLORING,
+DRIVES = AskTeam.Feedback(
+    stage=AskTeam.Feedback.EXPLORING,
     robot="zoe",
     place="p9",
     reason="lamps stand in studies",
@@ -49,7 +48,7 @@ class Team(AgentNode):
                 answer=conversions.final_answer_to_msg(final),
                 answers=[conversions.answer_to_msg(usual)],
             )
-        goal.feedback(AskTeam.Feedback(progress=DRIVES))
+        goal.feedback(DRIVES)
         if not self.answers:
             try:
                 await asyncio.Event().wait()
@@ -90,12 +89,12 @@ def test_progress_is_shown_and_ctrl_c_takes_the_question_back(ros):
 
 
 def test_every_stage_has_its_words() -> None:
-    heard = AskProgress(stage=AskProgress.HEARING, robots=["a", "b"], expected=3)
+    heard = AskTeam.Feedback(stage=AskTeam.Feedback.HEARING, robots=["a", "b"], expected=3)
     assert progress_text(heard) == "2 of 3 robots have answered"
-    assert "map" in progress_text(AskProgress(stage=AskProgress.THINKING))
-    assert progress_text(AskProgress()) == ""
+    assert "map" in progress_text(AskTeam.Feedback(stage=AskTeam.Feedback.THINKING))
+    assert progress_text(AskTeam.Feedback()) == ""
     assert "lamps stand in studies" in progress_text(DRIVES)
-    hostile = AskProgress(stage=AskProgress.EXPLORING, robot="\x1b[2Jzoe")
+    hostile = AskTeam.Feedback(stage=AskTeam.Feedback.EXPLORING, robot="\x1b[2Jzoe")
     assert "\x1b" not in progress_text(hostile)
 
 

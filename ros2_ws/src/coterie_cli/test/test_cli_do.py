@@ -111,11 +111,12 @@ def test_a_missing_team_file_is_named() -> None:
 @pytest.fixture
 def team(ros, ros_domain, monkeypatch, tmp_path):
     """A leader and three robots that agree to everything; the lazy ones then do nothing."""
+    from std_msgs.msg import String
+
     from coterie_core.tasks import Reflection
     from coterie_msgs.msg import (
         Assignment,
         DiscussionTurn,
-        RobotResume,
         RobotStatus,
         SemanticMap,
     )
@@ -141,7 +142,7 @@ def team(ros, ros_domain, monkeypatch, tmp_path):
     def robot(name, resume):
         turns = node.create_publisher(DiscussionTurn, "discussion", profile("messages"))
         status = node.create_publisher(RobotStatus, f"{name}/status", profile("latched"))
-        told = node.create_publisher(RobotResume, f"{name}/resume", profile("latched"))
+        told = node.create_publisher(String, f"{name}/resume", profile("latched"))
         told.publish(conversions.resume_to_msg(name, resume))
         mine = {"task": "", "sub_tasks": ()}
 

@@ -27,7 +27,7 @@ from coterie_bringup.rundir import key_file, own_state, registered
 from coterie_core.questions import Answer, Evidence, OpenAnswer
 from coterie_core.tasks import RobotReport
 from coterie_fixtures.two_room_map import two_rooms
-from coterie_msgs.action import AskOpen, ExecuteTask, Explore, Manipulate, NavigateTo
+from coterie_msgs.action import AskTeam, ExecuteTask, Explore, Manipulate, NavigateTo
 from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.msg import RobotStatus, SemanticMap
@@ -58,7 +58,7 @@ class House(AgentNode):
 
     def on_setup(self, parameters) -> None:
         self.serve_action(ExecuteTask, "execute_task", self.task)
-        self.serve_action(AskOpen, "ask_open", self.open)
+        self.serve_action(AskTeam, "ask_open", self.open)
         for robot in ROBOTS:
             for kind, name in (
                 (NavigateTo, "navigate_to"),
@@ -110,7 +110,7 @@ class House(AgentNode):
             objects=tuple(self.scene.objects)[:1],
         )  # fmt: skip
         message = conversions.open_answer_to_msg(told, frame="map")
-        return goal.succeed(AskOpen.Result(success=True, answer=message))
+        return goal.succeed(AskTeam.Result(success=True, is_open=True, open=message))
 
     async def query(self, request):
         ids = list(self.scene.objects)[: request.limit]

@@ -117,7 +117,7 @@ def test_a_run_is_recorded_read_and_played(ros, tmp_path, monkeypatch):
         facts = {one.name: one.metadata for one in reader.iter_metadata()}
     numbers = [int(word.split()[1]) for word in words]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))  # none lost, in order
-    assert {room.ref.name for room in map_.rooms} == {"kitchen", "living"}
+    assert {room.name for room in map_.rooms} == {"kitchen", "living"}
     assert [entry["kind"] for entry in log] == ["stop", "release"]
     assert [one["body"]["name"] for one in decisions] == ["x.choose"]
     assert facts[FACTS]["team"] == "tiny" and json.loads(facts[FACTS]["robots"]) == ["rover"]

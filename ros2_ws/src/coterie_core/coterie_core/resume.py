@@ -1,6 +1,6 @@
 """A robot's resume: what its body can do, in numbers with their evidence and in words (EMOS).
 
-The JSON that `./coterie resume --json` prints and RobotResume messages carry; docs/resume.md
+The JSON that `./coterie resume --json` prints and `<robot>/resume` carries; docs/resume.md
 describes every field. Lengths [m], angles [rad], frames REP-103; heights are above the floor the
 robot stands on (for flyers above base_link, which hovers at `mobility.flight_height`).
 """

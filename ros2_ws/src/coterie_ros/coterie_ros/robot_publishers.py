@@ -16,7 +16,7 @@ from coterie_core.detections import ImageDetection
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import Pose, Quaternion, Vec3
 from coterie_core.observation import Observation
-from coterie_msgs.msg import ImageDetections, RobotResume
+from coterie_msgs.msg import ImageDetections
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_ros import conversions
 from tf2_msgs.msg import TFMessage
@@ -144,19 +144,15 @@ class ObservationPublishers:
         self._last: ObservationMsg | None = None
         self._listeners = 0
 
-    def describe(
-        self, urdf: str, time: float, summary: str = "", *, with_resume: bool = True
-    ) -> None:
+    def describe(self, urdf: str, summary: str = "", *, with_resume: bool = True) -> None:
         """Publish the latched description, and the resume unless a resume node does."""
         if urdf:
             description = self._node.publisher(String, f"{self._base}robot_description", "latched")
             description.publish(String(data=urdf))
         if with_resume:
             # Made here: a publisher that stays silent would look like a second source.
-            resume = self._node.publisher(RobotResume, f"{self._base}resume", "latched")
-            resume.publish(
-                conversions.resume_to_msg(self.robot, self.body, time=time, summary=summary)
-            )
+            resume = self._node.publisher(String, f"{self._base}resume", "latched")
+            resume.publish(conversions.resume_to_msg(self.robot, self.body, summary=summary))
 
     def publish_observation(self, observation: Observation) -> None:
         """Publish an observation; it is repeated to those who come later."""

@@ -127,7 +127,7 @@ def test_a_note_may_carry_the_time_it_was_sent():
         ("sender", "", "sender"),
         ("facts.position.x", math.nan, "facts.position.x"),
         ("facts.seen.0.position.x", 1e300, r"facts.seen\[0\].position.x"),
-        ("facts.seen.0.relation.value", 9, r"facts.seen\[0\].relation.value"),
+        ("facts.seen.0.relation", 9, r"facts.seen\[0\].relation"),
         ("facts.searched", ["a"] * 101, r"facts.searched"),
         ("facts.looked.0.closed", [""], r"facts.looked\[0\].closed\[0\]"),
         ("facts.answer", 7, "facts.answer"),
@@ -150,8 +150,8 @@ def test_bad_notes_are_refused_by_field(path, value, field):
     ("path", "value", "field"),
     [
         ("0.count", 0, r"goal\[0\].count"),
-        ("0.relation.value", 0, r"goal\[0\].relation.value"),
-        ("0.relation.value", 3, r"goal\[0\].relation.value"),
+        ("0.relation", 0, r"goal\[0\].relation"),
+        ("0.relation", 3, r"goal\[0\].relation"),
         ("0.item", "", r"goal\[0\].item"),
     ],
 )

@@ -10,11 +10,13 @@ pytestmark = pytest.mark.ros
 
 pytest.importorskip("coterie_msgs")
 
+from std_msgs.msg import String  # noqa: E402
+
 from coterie_core.tasks import Proposal, SubTask, Thing  # noqa: E402
 from coterie_fixtures.two_floor_home import small_house, small_team  # noqa: E402
 from coterie_llm import ModelProfile  # noqa: E402
 from coterie_llm.testing.endpoint import Endpoint, Says  # noqa: E402
-from coterie_msgs.msg import DiscussionTurn, RobotResume, SemanticMap  # noqa: E402
+from coterie_msgs.msg import DiscussionTurn, SemanticMap  # noqa: E402
 from coterie_msgs.srv import AskInWords  # noqa: E402
 from coterie_requests.asking import WordsAnswer  # noqa: E402
 from coterie_ros import conversions  # noqa: E402
@@ -50,7 +52,7 @@ class Beside:
         self.map.publish(conversions.scene_to_msg(small_house()))
 
     def publish_resume(self, name) -> None:
-        self.resume = self.node.create_publisher(RobotResume, f"{name}/resume", profile("latched"))
+        self.resume = self.node.create_publisher(String, f"{name}/resume", profile("latched"))
         self.resume.publish(conversions.resume_to_msg(name, small_team()[name]))
 
     def answers(self):

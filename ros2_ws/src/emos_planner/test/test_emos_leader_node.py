@@ -12,7 +12,7 @@ pytest.importorskip("coterie_msgs")
 
 from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from rclpy.action import ActionClient  # noqa: E402
-from std_msgs.msg import Bool  # noqa: E402
+from std_msgs.msg import Bool, String  # noqa: E402
 
 from coterie_core.tasks import (  # noqa: E402
     Reflection,
@@ -26,7 +26,6 @@ from coterie_msgs.action import ExecuteTask  # noqa: E402
 from coterie_msgs.msg import (  # noqa: E402
     Assignment,
     DiscussionTurn,
-    RobotResume,
     RobotStatus,
     SemanticMap,
 )
@@ -61,7 +60,7 @@ class Hand:
         self.stopped = False
         self.turns = node.create_publisher(DiscussionTurn, "discussion", profile("messages"))
         self.status = node.create_publisher(RobotStatus, f"{name}/status", profile("latched"))
-        self.resume = node.create_publisher(RobotResume, f"{name}/resume", profile("latched"))
+        self.resume = node.create_publisher(String, f"{name}/resume", profile("latched"))
         node.create_subscription(DiscussionTurn, "discussion", self.hear, profile("messages"))
         node.create_subscription(Assignment, "assignment", self.take, profile("latched"))
         self.held = node.create_publisher(Bool, f"{name}/stopped", profile("latched"))

@@ -214,7 +214,7 @@ class BridgeNode(AgentNode):
         for robot, port in self._ports.items():
             spec = self._specs[robot]
             urdf = spec.urdf or urdf_of(robot, port.body)
-            port.describe(urdf, world.time, with_resume=spec.resume)
+            port.describe(urdf, with_resume=spec.resume)
             fixed += port.fixed_frames(world.time, known_links(robot, urdf, self.problem))
             self.subscribe(Bool, f"{robot}/takes_part", "latched", partial(self._hear, robot))
             if isinstance(world, EmbeddedWorld):

@@ -30,7 +30,7 @@ from coterie_core.skills import NavigateTo as NavigateSkill
 from coterie_core.skills import Outcome
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_msgs.action import Manipulate, NavigateTo
-from coterie_msgs.msg import ImageDetections, Observation, RobotResume, SemanticMap
+from coterie_msgs.msg import ImageDetections, Observation, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.qos import profile
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -443,7 +443,7 @@ def test_late_joiner_gets_description_resume_and_observation(ros):
         client.create_subscription(kind, topic, lambda m: got.update({topic: m}), profile(qos))
 
     listen(String, "r1/robot_description", "latched")
-    listen(RobotResume, "r1/resume", "latched")
+    listen(String, "r1/resume", "latched")
     listen(Observation, "r1/observation", "observations")
     ros.spin_until(lambda: len(got) == 3)
     body = conversions.embodiment_from_msg(got["r1/resume"])

@@ -117,12 +117,12 @@ def test_explores_with_feedback_and_answers_from_memory(ros) -> None:
     assert site.feedback[0].place and site.feedback[-1].steps == result.steps
     told = site.ask("ann", object="refrigerator", room="kitchen")
     assert told.success and told.answer.yes and told.answer.confidence > 0.8
-    assert told.answer.evidence.kind == told.answer.evidence.SEEN
+    assert told.answer.evidence == told.answer.SEEN
     memory = ros.result(
         site.node.create_client(GetSemanticMap, "ann/memory").call_async(GetSemanticMap.Request())
     )
     known = conversions.scene_from_msg(memory.map)
-    assert set(told.answer.evidence.objects) <= set(known.objects) and known.places
+    assert set(told.answer.objects) <= set(known.objects) and known.places
 
 
 def test_two_robots_explore_at_once_and_answer_one_question(ros) -> None:

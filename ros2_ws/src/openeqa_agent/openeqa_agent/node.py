@@ -12,10 +12,10 @@ from coterie_core.observation import Observation
 from coterie_core.questions import OpenAnswer
 from coterie_core.skills import NavigateTo, Outcome, SkillResult
 from coterie_core.waiting import in_time
-from coterie_msgs.action import AskOpen
+from coterie_msgs.action import AskTeam
 from coterie_msgs.action import NavigateTo as NavigateToAction
-from coterie_msgs.msg import AskProgress, SemanticMap, TeamMessage
 from coterie_msgs.msg import Observation as ObservationMsg
+from coterie_msgs.msg import SemanticMap, TeamMessage
 from coterie_requests.ask_back import Judgement, Person, RequestState, Settled, settle, without
 from coterie_requests.detector_vocabulary import DetectorVocabulary
 from coterie_requests.understanding.descriptions import LONGEST
@@ -114,7 +114,7 @@ class OpenNode(AgentNode):
         if self.robot:
             self._aside = MakingWay(name)
             self._messages = self.publisher(TeamMessage, f"{self.robot}/message", "messages")
-        self.serve_action(AskOpen, "ask_open", self._on_ask)
+        self.serve_action(AskTeam, "ask_open", self._on_ask)
 
     def on_start(self) -> None:
         """Listen to the map, to what robots do to objects, to the robot that goes to look."""
@@ -222,22 +222,23 @@ class OpenNode(AgentNode):
 
     # -- answering -------------------------------------------------------------------------------
 
-    async def _on_ask(self, goal: GoalContext) -> AskOpen.Result:
+    async def _on_ask(self, goal: GoalContext) -> AskTeam.Result:
         """Answer a question; one that is cancelled stops the robot that looks for the answer."""
         result = await self._answered(goal)
+        result.is_open = True
         return goal.succeed(result) if result.success else goal.abort(result)
 
-    async def _answered(self, goal: GoalContext) -> AskOpen.Result:
+    async def _answered(self, goal: GoalContext) -> AskTeam.Result:
         request = goal.request
         text = " ".join(request.question.text[: 100 * LONGEST].split())
         if not text or len(text) > LONGEST:
-            return AskOpen.Result(
+            return AskTeam.Result(
                 message=f"question.text: expected 1 to {LONGEST} characters, got {len(text)}; "
                 'for example "What color is the sofa?"'
             )
         belong(question=request.question.id)
         note("question", "open_questions", {"words": text})
-        goal.feedback(AskOpen.Feedback(progress=AskProgress(stage=AskProgress.THINKING)))
+        goal.feedback(AskTeam.Feedback(stage=AskTeam.Feedback.THINKING))
         settled = await self._settled(text, self._person)
         if settled is not None and not settled.go_on:
             if settled.judgement.kind != "not_seen_yet":
@@ -247,7 +248,7 @@ class OpenNode(AgentNode):
         left_out = settled.left_out if settled is not None else ()
         reply = await self._reply(text, left_out)
         if reply.refused:
-            return AskOpen.Result(message=reply.refused)
+            return AskTeam.Result(message=reply.refused)
         notes = [] if self._scene or self.recording else [
             "there is no map yet on topic semantic_map; is a mapper running?"
         ]  # fmt: skip
@@ -291,16 +292,16 @@ class OpenNode(AgentNode):
         evidence = {"objects": answer.objects, "frames": answer.frames, "notes": notes}
         note("answer", "the team", {**told, "confidence": answer.confidence, **evidence})
         if not answer.text:
-            return AskOpen.Result(message="no answer was found; " + "; ".join(notes))
+            return AskTeam.Result(message="no answer was found; " + "; ".join(notes))
         message = conversions.open_answer_to_msg(
             answer,
             time=self.now(),
             frame=self.parameters["frame"],
         )
-        return AskOpen.Result(
+        return AskTeam.Result(
             success=True,
             message="; ".join(notes)[:1000],
-            answer=message,
+            open=message,
             judgement=judgement_to_msg(judgement),
         )
 
@@ -337,7 +338,7 @@ class OpenNode(AgentNode):
         usual: str = "",
         notes: Sequence[str] = (),
         walk: Walk | None = None,
-    ) -> AskOpen.Result:
+    ) -> AskTeam.Result:
         """Say why a question is not answered; what is usual is told as such."""
         denied = told.kind == "false_premise"
         note("answer", "the team", {"words": told.line, "judgement": told.data})
@@ -356,10 +357,10 @@ class OpenNode(AgentNode):
         message = conversions.open_answer_to_msg(
             answer, time=self.now(), frame=self.parameters["frame"]
         )
-        return AskOpen.Result(
+        return AskTeam.Result(
             success=True,
             message="; ".join(notes)[:1000],
-            answer=message,
+            open=message,
             judgement=judgement_to_msg(told),
         )
 
@@ -369,8 +370,8 @@ class OpenNode(AgentNode):
         limit = min(most, own) if most > 0.0 else own
 
         def tell(hop: Hop) -> None:
-            progress = AskProgress(
-                stage=AskProgress.EXPLORING,
+            progress = AskTeam.Feedback(
+                stage=AskTeam.Feedback.EXPLORING,
                 robot=self.robot,
                 place=hop.place,
                 reason=hop.reason,
@@ -378,7 +379,7 @@ class OpenNode(AgentNode):
                 max_distance=float(limit),
                 seen=list(hop.seen),
             )
-            goal.feedback(AskOpen.Feedback(progress=progress))
+            goal.feedback(progress)
 
         walk = Walk()
         looking = go_and_look(

@@ -22,8 +22,8 @@ from coterie_fixtures.drawn_scenes import COLS, ROWS, SIDES, TABLE, view
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_llm import ModelProfile
 from coterie_llm.testing.endpoint import Endpoint, server_error
-from coterie_msgs.action import AskOpen
-from coterie_msgs.msg import AskProgress, Observation, SemanticMap
+from coterie_msgs.action import AskTeam
+from coterie_msgs.msg import Observation, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.pictures import SHOW, SHOWN, Wanted, shown_as
 from coterie_ros.qos import profile
@@ -59,8 +59,8 @@ class Asker:
         self.maps = self.node.create_publisher(SemanticMap, "semantic_map", profile("latched"))
         self.agent = ros.add(OpenNode("open_questions", context=ros.context, parameters=parameters))
         ros.wait_active(self.agent)
-        self.client = ActionClient(self.node, AskOpen, "ask_open")
-        self.progress: list[AskProgress] = []
+        self.client = ActionClient(self.node, AskTeam, "ask_open")
+        self.progress: list[AskTeam.Feedback] = []
         ros.wait_for_matched(self.client, self.maps)
         self.scene = SceneGraph()
 
@@ -91,11 +91,11 @@ class Asker:
         return self.ros.result(handle.get_result_async(), 60.0).result
 
     def send(self, text, **request):
-        goal = AskOpen.Goal(**request)
+        goal = AskTeam.Goal(**{"explore": False, **request})
         goal.question.id = "q1"
         goal.question.text = text
         sent = self.client.send_goal_async(
-            goal, feedback_callback=lambda m: self.progress.append(m.feedback.progress)
+            goal, feedback_callback=lambda m: self.progress.append(m.feedback)
         )
         return self.ros.result(sent)
 
@@ -103,16 +103,16 @@ class Asker:
 def test_answers_from_the_latched_map(ros):
     asker = Asker(ros)
     guessed = asker.ask("What color is the desk?")
-    assert guessed.success and guessed.answer.guessed and "no map" in guessed.message
+    assert guessed.success and guessed.open.guessed and "no map" in guessed.message
     asker.show(home())
     told = asker.ask("What color is the desk?")
-    assert told.success and told.answer.text == "brown" and not told.answer.guessed
-    assert told.answer.objects == ["d1"] and told.answer.question == "q1"
-    assert told.answer.category == "attribute_recognition" and not told.answer.path
+    assert told.success and told.open.text == "brown" and not told.open.guessed
+    assert told.open.objects == ["d1"] and told.open.question == "q1"
+    assert told.open.category == "attribute_recognition" and not told.open.path
     nothing = asker.ask("  ")
     assert not nothing.success and "What color is the sofa?" in nothing.message
     alone = asker.ask("Where is the cat?", explore=True)
-    assert alone.answer.guessed and "'robot' is empty" in alone.message
+    assert alone.open.guessed and "'robot' is empty" in alone.message
 
 
 def test_an_answer_that_is_not_sure_enough_is_withheld(ros):
@@ -152,7 +152,7 @@ def test_a_map_in_another_frame_is_not_taken(ros):
     asker.show(home())
     asker.maps.publish(conversions.scene_to_msg(home("odom")))
     ros.spin_until(lambda: any("odom" in told for told in complaints), what="the complaint")
-    assert asker.ask("Is there a desk?").answer.text == "yes"
+    assert asker.ask("Is there a desk?").open.text == "yes"
 
 
 def test_an_endpoint_that_is_down_leaves_the_rules(ros):
@@ -162,7 +162,7 @@ def test_an_endpoint_that_is_down_leaves_the_rules(ros):
         asker = Asker(ros, model_profile=down.model_dump_json())
         asker.show(home())
         told = asker.ask("What color is the desk?")
-    assert told.answer.text == "brown" and told.answer.decided_by == told.answer.BY_RULE
+    assert told.open.text == "brown" and told.open.decided_by == told.open.BY_RULE
     assert "500" in told.message
 
 
@@ -183,7 +183,11 @@ def test_a_question_that_is_taken_back_stops_the_robot(ros):
     handle = asker.send("Where is the giraffe?", explore=True)
     ros.spin_until(lambda: bridge.world.state("ann").busy, what="ann to drive")
     told = asker.progress[-1]
-    assert (told.stage, told.robot) == (AskProgress.EXPLORING, "ann") and told.place and told.reason
+    assert (
+        (told.stage, told.robot) == (AskTeam.Feedback.EXPLORING, "ann")
+        and told.place
+        and told.reason
+    )
     ros.result(handle.cancel_goal_async())
     end = ros.result(handle.get_result_async())
     assert end.status == GoalStatus.STATUS_CANCELED and not end.result.success
@@ -200,13 +204,13 @@ def test_goes_to_look_and_gives_up_on_a_robot_that_died(ros):
     asker.mirror("ann")
     ros.spin_until(lambda: asker.agent._scene is not None, what="the first map")
     near = asker.ask("Where is the giraffe?", explore=True, max_distance=0.1)
-    assert near.answer.guessed and len(near.answer.path) == 1 and "limit" in near.message
+    assert near.open.guessed and len(near.open.path) == 1 and "limit" in near.message
     found = asker.ask("Which room is the bed in?", explore=True)
-    assert found.answer.text == "the bedroom" and not found.answer.guessed, found.message
-    assert len(found.answer.path) > 1 and found.answer.objects
-    drives = [one for one in asker.progress if one.stage == AskProgress.EXPLORING]
+    assert found.open.text == "the bedroom" and not found.open.guessed, found.message
+    assert len(found.open.path) > 1 and found.open.objects
+    drives = [one for one in asker.progress if one.stage == AskTeam.Feedback.EXPLORING]
     assert drives[-1].max_distance == 40.0 and drives[0].distance == 0.0
     assert len(drives) == 1 or (drives[-1].distance > 0.0 and drives[-1].seen)
     ros.remove(bridge)
     lost = asker.ask("Where is the giraffe?", explore=True)
-    assert lost.success and lost.answer.guessed and "ann went 0.0 m" in lost.message
+    assert lost.success and lost.open.guessed and "ann went 0.0 m" in lost.message

@@ -161,7 +161,7 @@ class AdapterNode(AgentNode):
             problem=self.problem,
             now=self.now,
         )
-        self._topics.describe(urdf, self.now(), with_resume=self.parameters["resume"])
+        self._topics.describe(urdf, with_resume=self.parameters["resume"])
         if self.guard.speed is not None and self.navigation is not None:
             self.navigation.limit_speed(self.guard.speed)
         self.diagnostics.add_source("robot", self._figures)

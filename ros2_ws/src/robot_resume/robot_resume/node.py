@@ -13,7 +13,6 @@ from std_msgs.msg import String
 from coterie_core.resume import Resume
 from coterie_core.urdf.errors import UrdfError
 from coterie_core.yaml_marks import FileProblem
-from coterie_msgs.msg import RobotResume
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
@@ -72,7 +71,7 @@ class ResumeNode(AgentNode):
             except FileProblem as error:
                 raise ValueError(str(error)) from None
         self._decider = node_decider(self, parameters.json("model_profile"), self.robot)
-        self._publisher = self.publisher(RobotResume, "resume", "latched")
+        self._publisher = self.publisher(String, "resume", "latched")
         self._digest = b""
         self._next: str | None = None
         self._busy = False
@@ -119,7 +118,7 @@ class ResumeNode(AgentNode):
         resume = await describe(found, skeleton, self._decider)
         self._took = time.monotonic() - started
         self._built = resume
-        self._publisher.publish(conversions.resume_to_msg(self.robot, resume, time=self.now()))
+        self._publisher.publish(conversions.resume_to_msg(self.robot, resume))
         self.get_logger().info(
             f"resume of {self.robot}: {resume.mobility.kind}, {len(resume.perception.cameras)} "
             f"cameras, {len(resume.manipulation.arms)} arms, {len(resume.warnings)} notes, "

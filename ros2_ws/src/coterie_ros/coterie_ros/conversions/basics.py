@@ -12,7 +12,7 @@ from std_msgs.msg import Header
 from coterie_core.geometry import Box, Pose, Vec3, quaternion_to_yaw, yaw_to_quaternion
 from coterie_core.observation import RoomView
 from coterie_msgs.msg import Box as BoxMsg
-from coterie_msgs.msg import RoomRef
+from coterie_msgs.msg import MapRoom
 from coterie_ros.conversions.checks import FAR, Checks
 
 _NANO = 1_000_000_000
@@ -133,13 +133,13 @@ def box_from_msg(message: BoxMsg, checks: Checks | None = None, field: str = "bo
     return Box(point_from_msg(message.center, inner, "center"), (x, y, z), yaw)
 
 
-def room_to_msg(room: RoomView | None) -> RoomRef:
+def room_to_msg(room: RoomView | None) -> MapRoom:
     """Return a room as a message; all fields empty for None."""
-    return RoomRef() if room is None else RoomRef(id=room.id, name=room.name, type=room.type)
+    return MapRoom() if room is None else MapRoom(id=room.id, name=room.name, type=room.type)
 
 
 def room_from_msg(
-    message: RoomRef, checks: Checks | None = None, field: str = "room"
+    message: MapRoom, checks: Checks | None = None, field: str = "room"
 ) -> RoomView | None:
     """Return a room, None where all fields are empty.
 

@@ -1,46 +1,40 @@
-"""What a robot's body can do: RobotResume messages."""
+"""What a robot's body can do: resumes as JSON, like `robot_description` as XML."""
 
 from __future__ import annotations
 
 from pydantic import ValidationError
+from std_msgs.msg import String
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.plain_data import schema_problems
 from coterie_core.resume import Resume
-from coterie_msgs.msg import RobotResume
-from coterie_ros.conversions.basics import header
 from coterie_ros.conversions.checks import Checks
 
 _LONGEST = 8_000_000  # characters of a resume
 
 
-def resume_to_msg(
-    robot: str, body: Resume | Embodiment, *, time: float = 0.0, summary: str = ""
-) -> RobotResume:
+def resume_to_msg(robot: str, body: Resume | Embodiment, *, summary: str = "") -> String:
     """Return a robot's resume; of a body without URDF one is made from its embodiment."""
     resume = Resume.of_embodiment(body) if isinstance(body, Embodiment) else body
     summary = summary or resume.summary or _in_words(resume.embodiment())
     resume = resume.model_copy(update={"robot": robot, "summary": summary})
-    return RobotResume(header=header(time, ""), robot=robot, json=resume.to_json())
+    return String(data=resume.to_json())
 
 
-def resume_from_msg(message: RobotResume, topic: str = "resume") -> Resume:
+def resume_from_msg(message: String, topic: str = "resume") -> Resume:
     """Return the resume that a message carries.
 
     Raises:
-        ConversionError: Its JSON is no resume, or that of another robot.
+        ConversionError: Its JSON is no resume.
     """
     checks = Checks(topic)
     try:
-        resume = Resume.from_json(checks.text("json", message.json, _LONGEST))
+        return Resume.from_json(checks.text("data", message.data, _LONGEST))
     except ValidationError as error:
-        raise checks.fail("json", "a resume (docs/resume.md)", schema_problems(error)) from None
-    if resume.robot != message.robot:
-        raise checks.fail("robot", f"that of json ({resume.robot!r})", message.robot)
-    return resume
+        raise checks.fail("data", "a resume (docs/resume.md)", schema_problems(error)) from None
 
 
-def embodiment_from_msg(message: RobotResume, topic: str = "resume") -> Embodiment:
+def embodiment_from_msg(message: String, topic: str = "resume") -> Embodiment:
     """Return the body that a resume describes, as far as worlds and path planners need it.
 
     Raises:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coterie_core.cooperation import Goal, Relation, SubGoal
-from coterie_msgs.msg import Relation as RelationMsg
 from coterie_msgs.msg import SubGoal as SubGoalMsg
 from coterie_ros.conversions.checks import Checks
-from coterie_ros.conversions.notes import MOST_NAMES, relation_from_msg, relation_to_msg
+from coterie_ros.conversions.notes import MOST_NAMES
+
+_RELATIONS: dict[int, Relation] = {SubGoalMsg.ON: "on", SubGoalMsg.IN: "in"}
+_RELATION_NUMBERS = {relation: number for number, relation in _RELATIONS.items()}
 
 
 def goal_to_msg(goal: Goal) -> list[SubGoalMsg]:
     """Return a goal's predicates as messages; its name travels beside them."""
     return [
         SubGoalMsg(
-            relation=relation_to_msg(one.relation),
+            relation=_RELATION_NUMBERS[one.relation],
             item=one.item,
             target=one.target,
             count=one.count,
@@ -38,7 +40,7 @@ def goal_from_msg(name: str, subgoals: Sequence[SubGoalMsg], topic: str = "goal"
         inner = checks.at(f"goal[{k}]")
         parts.append(
             SubGoal(
-                relation=_placing(one.relation, inner),
+                relation=inner.choice("relation", one.relation, _RELATIONS),
                 item=inner.text("item", one.item, empty=False),
                 target=inner.text("target", one.target, empty=False),
                 count=int(inner.number("count", one.count, 1, 1000)),
@@ -48,10 +50,3 @@ def goal_from_msg(name: str, subgoals: Sequence[SubGoalMsg], topic: str = "goal"
     if not parts:
         raise checks.fail("goal", "at least one predicate", "none")
     return Goal(checks.text("name", name), tuple(parts))
-
-
-def _placing(message: RelationMsg, checks: Checks) -> Relation:
-    relation = relation_from_msg(message, checks)
-    if relation == "on" or relation == "in":
-        return relation
-    raise checks.fail("relation.value", "ON or IN", message.value)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from coterie_core.cooperation import Facts, Looked, Note, NoteKind, Whereabouts
 from coterie_core.cooperation.messages import Answer, Lying, Sighting
 from coterie_msgs.msg import LookedRoom, SeenThing, TeamFacts, TeamMessage
-from coterie_msgs.msg import Relation as RelationMsg
 from coterie_ros.conversions.basics import header, point_from_msg, point_to_msg
 from coterie_ros.conversions.checks import Checks
 from coterie_ros.conversions.talk import MESSAGE_LIMIT
@@ -34,10 +33,10 @@ _KIND_NUMBERS: dict[NoteKind, int] = {
     "way": TeamMessage.WAY,
 }
 _LYING: dict[int, Lying] = {
-    RelationMsg.NONE: "",
-    RelationMsg.ON: "on",
-    RelationMsg.IN: "in",
-    RelationMsg.HELD: "held",
+    SeenThing.NONE: "",
+    SeenThing.ON: "on",
+    SeenThing.IN: "in",
+    SeenThing.HELD: "held",
 }
 _LYING_NUMBERS = {relation: number for number, relation in _LYING.items()}
 _ANSWERS: dict[int, Answer] = {
@@ -64,20 +63,6 @@ def names_from_msg(
         checks.text(f"{field}[{k}]", value, empty=False)
         for k, value in enumerate(checks.items(field, values, limit))
     )
-
-
-def relation_to_msg(relation: Lying) -> RelationMsg:
-    """Return how a thing lies at another as a message."""
-    return RelationMsg(value=_LYING_NUMBERS[relation])
-
-
-def relation_from_msg(message: RelationMsg, checks: Checks) -> Lying:
-    """Return how a thing lies at another; "" for at none.
-
-    Raises:
-        ConversionError: An unknown enumerator.
-    """
-    return checks.choice("relation.value", message.value, _LYING)
 
 
 def note_to_msg(note: Note, time: float = 0.0) -> TeamMessage:
@@ -176,7 +161,7 @@ def _seen_to_msg(seen: Sighting) -> SeenThing:
         label=seen.label,
         room=seen.room,
         parent=seen.parent,
-        relation=relation_to_msg(seen.relation),
+        relation=_LYING_NUMBERS[seen.relation],
     )
     if seen.position is not None:
         message.has_position, message.position = True, point_to_msg(seen.position)
@@ -189,6 +174,6 @@ def _seen_from_msg(message: SeenThing, checks: Checks) -> Sighting:
         label=checks.text("label", message.label),
         room=checks.text("room", message.room),
         parent=checks.text("parent", message.parent),
-        relation=relation_from_msg(message.relation, checks),
+        relation=checks.choice("relation", message.relation, _LYING),
         position=point_from_msg(message.position, checks) if message.has_position else None,
     )

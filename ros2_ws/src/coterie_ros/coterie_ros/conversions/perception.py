@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from coterie_core.observation import Detection, Observation, PlaceView
 from coterie_msgs.msg import Detection as DetectionMsg
-from coterie_msgs.msg import LabelScore, PlaceQuality
+from coterie_msgs.msg import LabelScore
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import PlaceView as PlaceViewMsg
 from coterie_ros.conversions.basics import (
@@ -110,10 +110,8 @@ def observation_to_msg(observation: Observation, frame: str = "map") -> Observat
         room=room_to_msg(observation.room),
         detections=[detection_to_msg(thing) for thing in observation.detections],
         neighbours=[place_view_to_msg(place) for place in observation.neighbours],
-        seen=[
-            PlaceQuality(id=place, quality=float(quality))
-            for place, quality in observation.seen.items()
-        ],
+        seen=list(observation.seen),
+        seen_quality=[float(quality) for quality in observation.seen.values()],
     )
 
 
@@ -133,6 +131,9 @@ def observation_from_msg(
     checks = Checks(topic)
     if frame is not None and message.header.frame_id != frame:
         raise checks.fail("header.frame_id", f"{frame!r}", repr(message.header.frame_id))
+    seen = checks.items("seen", message.seen)
+    if len(seen) != len(message.seen_quality):
+        raise checks.fail("seen_quality", "one per place seen", f"{len(message.seen_quality)}")
     return Observation(
         robot=checks.text("robot", message.robot, empty=False),
         step=int(message.step),
@@ -149,9 +150,9 @@ def observation_from_msg(
             for k, item in enumerate(checks.items("neighbours", message.neighbours))
         ),
         seen={
-            checks.at(f"seen[{k}]").text("id", item.id, empty=False): checks.at(f"seen[{k}]").share(
-                "quality", item.quality
+            checks.text(f"seen[{k}]", place, empty=False): checks.share(
+                f"seen_quality[{k}]", quality
             )
-            for k, item in enumerate(checks.items("seen", message.seen))
+            for k, (place, quality) in enumerate(zip(seen, message.seen_quality, strict=True))
         },
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from coterie_msgs.msg import PermitRequest as PermitRequestMsg
 from coterie_msgs.msg import PermitRequests
-from coterie_msgs.msg import StandingPermit as StandingPermitMsg
 from coterie_msgs.srv import AnswerPermit
 from coterie_ros.conversions.basics import stamp_from_msg, time_to_msg
 from coterie_ros.conversions.checks import Checks
@@ -32,39 +32,26 @@ def requests_to_msg(
     return PermitRequests(
         robot=robot,
         waiting=[
-            PermitRequestMsg(
-                id=one.id,
-                robot=one.goal.robot,
-                goal=one.goal.digest,
-                skill=one.goal.skill,
-                what=one.goal.what,
-                why=one.goal.why,
-                rule=one.rule,
-                rooms=list(one.rooms),
-                objects=list(one.goal.objects),
-                strays=one.goal.strays,
-                speed=float(one.goal.speed),
-                asked=time_to_msg(one.asked),
-                until=time_to_msg(one.until),
-            )
+            _to_msg(one, why=one.goal.why, rule=one.rule, asked=time_to_msg(one.asked))
             for one in waiting
         ],
-        standing=[
-            StandingPermitMsg(
-                id=one.id,
-                robot=one.goal.robot,
-                goal=one.goal.digest,
-                skill=one.goal.skill,
-                what=one.goal.what,
-                rooms=list(one.rooms),
-                objects=list(one.goal.objects),
-                strays=one.goal.strays,
-                speed=float(one.goal.speed),
-                by=one.by,
-                until=time_to_msg(one.until),
-            )
-            for one in standing
-        ],
+        standing=[_to_msg(one, by=one.by) for one in standing],
+    )
+
+
+def _to_msg(one: PermitRequest | Permit, **more: Any) -> PermitRequestMsg:
+    return PermitRequestMsg(
+        id=one.id,
+        robot=one.goal.robot,
+        goal=one.goal.digest,
+        skill=one.goal.skill,
+        what=one.goal.what,
+        rooms=list(one.rooms),
+        objects=list(one.goal.objects),
+        strays=one.goal.strays,
+        speed=float(one.goal.speed),
+        until=time_to_msg(one.until),
+        **more,
     )
 
 
@@ -94,7 +81,7 @@ def standing_from_msg(message: PermitRequests, topic: str) -> tuple[Permit, ...]
     )
 
 
-def _standing(message: StandingPermitMsg, checks: Checks) -> Permit:
+def _standing(message: PermitRequestMsg, checks: Checks) -> Permit:
     goal = _goal(message, checks)
     return Permit(
         checks.text("id", message.id, _DIGEST, empty=False),
@@ -106,9 +93,7 @@ def _standing(message: StandingPermitMsg, checks: Checks) -> Permit:
     )
 
 
-def _goal(
-    message: PermitRequestMsg | StandingPermitMsg, checks: Checks, why: str = ""
-) -> PermitGoal:
+def _goal(message: PermitRequestMsg, checks: Checks) -> PermitGoal:
     def texts(field: str) -> tuple[str, ...]:
         items = checks.items(field, getattr(message, field), _MOST)
         return tuple(checks.text(f"{field}[{k}]", str(t), MAX_TEXT) for k, t in enumerate(items))
@@ -117,7 +102,7 @@ def _goal(
         robot=checks.text("robot", message.robot, empty=False),
         skill=checks.text("skill", message.skill, empty=False),
         what=checks.text("what", message.what, 2 * MAX_TEXT),
-        why=checks.text("why", why, MAX_TEXT),
+        why=checks.text("why", message.why, MAX_TEXT),
         rooms=texts("rooms"),
         objects=texts("objects"),
         speed=math.inf
@@ -129,7 +114,7 @@ def _goal(
 
 
 def _request(message: PermitRequestMsg, checks: Checks) -> PermitRequest:
-    goal = _goal(message, checks, message.why)
+    goal = _goal(message, checks)
     return PermitRequest(
         checks.text("id", message.id, _DIGEST, empty=False),
         goal,

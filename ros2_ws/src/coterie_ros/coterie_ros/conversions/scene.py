@@ -10,7 +10,6 @@ from geometry_msgs.msg import Point
 
 from coterie_core.household import ObjectKind
 from coterie_msgs.msg import (
-    LabelEvidence,
     MapAgent,
     MapConnection,
     MapFloor,
@@ -19,7 +18,6 @@ from coterie_msgs.msg import (
     MapPlace,
     MapReceptacle,
     MapRoom,
-    RoomRef,
     SemanticMap,
 )
 from coterie_ros.conversions.basics import (
@@ -87,7 +85,9 @@ def scene_to_msg(graph: SceneGraph, *, time: float = 0.0) -> SemanticMap:
         ],
         rooms=[
             MapRoom(
-                ref=RoomRef(id=room.id, name=room.name, type=room.type),
+                id=room.id,
+                name=room.name,
+                type=room.type,
                 floor=room.floor,
                 polygon=[Point(x=float(x), y=float(y)) for x, y in room.polygon],
             )
@@ -163,9 +163,9 @@ def scene_from_msg(message: SemanticMap, topic: str = "semantic_map") -> SceneGr
         ]
         graph.add_room(
             Room(
-                id=part.text("ref.id", room.ref.id, empty=False),
-                name=part.text("ref.name", room.ref.name),
-                type=part.text("ref.type", room.ref.type),
+                id=part.text("id", room.id, empty=False),
+                name=part.text("name", room.name),
+                type=part.text("type", room.type),
                 floor=part.text("floor", room.floor),
                 polygon=polygon,
             )
@@ -226,12 +226,11 @@ def _parts(checks: Checks, field: str, values: Sequence[T]) -> Iterator[tuple[Ch
 def map_object_to_msg(thing: SceneObject) -> MapObject:
     """Return one object as a message."""
     weights = thing.label.weights
+    labels = sorted(weights, key=lambda label: (-weights[label], label))
     message = MapObject(
         id=thing.id,
-        labels=[
-            LabelEvidence(label=label, weight=float(weights[label]))
-            for label in sorted(weights, key=lambda label: (-weights[label], label))
-        ],
+        labels=labels,
+        label_weights=[float(weights[label]) for label in labels],
         box=box_to_msg(thing.box),
         room=thing.room,
         kind=_KIND_NUMBERS[thing.kind],
@@ -258,11 +257,12 @@ def map_object_from_msg(message: MapObject, checks: Checks | None = None) -> Sce
         ConversionError: No id, a negative weight, an unknown enumerator, a bad box.
     """
     checks = checks or Checks("object")
+    told = checks.items("labels", message.labels, 1000)
+    if len(told) != len(message.label_weights):
+        raise checks.fail("label_weights", "one per label", f"{len(message.label_weights)}")
     labels = {
-        checks.at(f"labels[{k}]").text("label", item.label): checks.at(f"labels[{k}]").number(
-            "weight", item.weight, 0.0
-        )
-        for k, item in enumerate(checks.items("labels", message.labels, 1000))
+        checks.text(f"labels[{k}]", label): checks.number(f"label_weights[{k}]", weight, 0.0)
+        for k, (label, weight) in enumerate(zip(told, message.label_weights, strict=True))
     }
     receptacles = [
         Receptacle(

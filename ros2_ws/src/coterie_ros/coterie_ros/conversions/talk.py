@@ -7,7 +7,6 @@ from typing import Literal
 from coterie_core.questions import Answer, Evidence, EvidenceKind, FinalAnswer, Question, Vote
 from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import DiscussionTurn, Label, TeamMessage
-from coterie_msgs.msg import Evidence as EvidenceMsg
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.msg import Vote as VoteMsg
@@ -22,11 +21,11 @@ from coterie_ros.conversions.checks import SENTENCE, Checks
 from coterie_world.making_way import MOST_POINTS, WIDEST, WayRequest
 
 EVIDENCE_KINDS: dict[int, EvidenceKind] = {
-    EvidenceMsg.NOTHING: "nothing",
-    EvidenceMsg.PRIOR_ONLY: "prior_only",
-    EvidenceMsg.SEEN: "seen",
-    EvidenceMsg.NOT_THERE: "not_there",
-    EvidenceMsg.MOVED: "moved",
+    AnswerMsg.NOTHING: "nothing",
+    AnswerMsg.PRIOR_ONLY: "prior_only",
+    AnswerMsg.SEEN: "seen",
+    AnswerMsg.NOT_THERE: "not_there",
+    AnswerMsg.MOVED: "moved",
 }
 EVIDENCE_NUMBERS = {kind: number for number, kind in EVIDENCE_KINDS.items()}
 _DECIDERS: dict[int, Literal["model", "rule"]] = {
@@ -98,10 +97,16 @@ def deadline_from_msg(message: QuestionMsg, topic: str = "question") -> float:
     return duration_from_msg(message.deadline, Checks(topic), "deadline", 86400.0)
 
 
-def evidence_to_msg(evidence: Evidence) -> EvidenceMsg:
-    """Return evidence as a message."""
-    return EvidenceMsg(
-        kind=EVIDENCE_NUMBERS[evidence.kind],
+def answer_to_msg(answer: Answer, *, time: float = 0.0) -> AnswerMsg:
+    """Return one robot's answer, given at `time` [s], as a message."""
+    evidence = answer.evidence
+    return AnswerMsg(
+        header=header(time, ""),
+        question=answer.question,
+        robot=answer.robot,
+        yes=answer.yes,
+        confidence=float(answer.confidence),
+        evidence=EVIDENCE_NUMBERS[evidence.kind],
         objects=list(evidence.objects),
         looks=evidence.looks,
         visited_fraction=float(evidence.visited_fraction),
@@ -111,39 +116,6 @@ def evidence_to_msg(evidence: Evidence) -> EvidenceMsg:
         moved_by=evidence.moved_by,
         age=duration_to_msg(evidence.age),
         sightings=evidence.sightings,
-    )
-
-
-def evidence_from_msg(message: EvidenceMsg, checks: Checks | None = None) -> Evidence:
-    """Return evidence.
-
-    Raises:
-        ConversionError: An unknown kind, a share outside 0..1, a text that is too long.
-    """
-    checks = checks or Checks("evidence")
-    return Evidence(
-        kind=checks.choice("kind", message.kind, EVIDENCE_KINDS),
-        objects=_names(checks, "objects", message.objects),
-        looks=int(message.looks),
-        visited_fraction=checks.share("visited_fraction", message.visited_fraction),
-        prior=checks.share("prior", message.prior),
-        elsewhere=_names(checks, "elsewhere", message.elsewhere),
-        sightings=int(message.sightings),
-        moved_to=checks.text("moved_to", message.moved_to),
-        moved_by=checks.text("moved_by", message.moved_by),
-        age=duration_from_msg(message.age, checks, "age"),
-    )
-
-
-def answer_to_msg(answer: Answer, *, time: float = 0.0) -> AnswerMsg:
-    """Return one robot's answer, given at `time` [s], as a message."""
-    return AnswerMsg(
-        header=header(time, ""),
-        question=answer.question,
-        robot=answer.robot,
-        yes=answer.yes,
-        confidence=float(answer.confidence),
-        evidence=evidence_to_msg(answer.evidence),
         explanation=answer.explanation,
         decided_by=AnswerMsg.BY_MODEL if answer.decided_by == "model" else AnswerMsg.BY_RULE,
         reason=answer.reason,
@@ -162,10 +134,25 @@ def answer_from_msg(message: AnswerMsg, topic: str = "answer") -> Answer:
         robot=checks.text("robot", message.robot, empty=False),
         yes=bool(message.yes),
         confidence=_confidence(checks, message.confidence),
-        evidence=evidence_from_msg(message.evidence, checks.at("evidence")),
+        evidence=_evidence(message, checks),
         explanation=checks.text("explanation", message.explanation, SENTENCE),
         decided_by=checks.choice("decided_by", message.decided_by, _DECIDERS),
         reason=checks.text("reason", message.reason, SENTENCE),
+    )
+
+
+def _evidence(message: AnswerMsg, checks: Checks) -> Evidence:
+    return Evidence(
+        kind=checks.choice("evidence", message.evidence, EVIDENCE_KINDS),
+        objects=_names(checks, "objects", message.objects),
+        looks=int(message.looks),
+        visited_fraction=checks.share("visited_fraction", message.visited_fraction),
+        prior=checks.share("prior", message.prior),
+        elsewhere=_names(checks, "elsewhere", message.elsewhere),
+        sightings=int(message.sightings),
+        moved_to=checks.text("moved_to", message.moved_to),
+        moved_by=checks.text("moved_by", message.moved_by),
+        age=duration_from_msg(message.age, checks, "age"),
     )
 
 

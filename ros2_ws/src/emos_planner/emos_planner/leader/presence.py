@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+from std_msgs.msg import String
+
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
 from coterie_core.tasks import RobotReport
-from coterie_msgs.msg import RobotResume, RobotStatus
+from coterie_msgs.msg import RobotStatus
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions.tasks import report_from_msg
@@ -51,7 +53,7 @@ class TeamPresence:
                 self._node, f"{robot}/{STOPPED}", partial(self._on_stop, robot)
             )
             self._node.subscribe(
-                RobotResume,
+                String,
                 f"{robot}/resume",
                 "latched",
                 partial(self._take_resume, robot),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from std_msgs.msg import Bool
+from std_msgs.msg import Bool, String
 
 from coterie_core.files import write_atomically
 from coterie_core.observation import Observation
@@ -25,7 +25,6 @@ from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import (
     Assignment,
     DiscussionTurn,
-    RobotResume,
     RobotStatus,
     TeamMessage,
 )
@@ -255,7 +254,7 @@ class RobotNode(AgentNode):
         # A process that died in the middle of a skill must not hold up the others' time.
         self._takes_part.publish(Bool(data=False))
         self.subscribe(
-            RobotResume, "resume", "latched", self._on_resume, convert=conversions.resume_from_msg
+            String, "resume", "latched", self._on_resume, convert=conversions.resume_from_msg
         )
         self.subscribe(
             ObservationMsg,
