@@ -1,4 +1,4 @@
-"""What the confidence of an answer rests on: common sense, what looking tells, what is shared.
+"""Confidence of an answer, from common sense, what a look tells and what robots share.
 
 All numbers come from `data/confidence.yaml`, fitted by `./coterie bench calibration --fit` on
 houses that are named there. Probabilities are those of questions of which half are truly YES.

@@ -1,4 +1,4 @@
-"""What homes are like: room types, object categories, how likely a room holds a thing."""
+"""Common sense about homes: room types, object categories, and which rooms hold which things."""
 
 from __future__ import annotations
 

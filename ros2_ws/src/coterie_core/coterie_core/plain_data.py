@@ -54,8 +54,8 @@ def schema_problems(error: ValidationError, top: str = "top level", most: int = 
     """Return what does not fit a schema as "field.of.field: what is wrong", joined by "; ".
 
     Args:
-        error: From pydantic.
-        top: What the whole is called where no field of it is at fault.
+        error: Validation error that pydantic raised.
+        top: Name of the whole, for errors that no single field is at fault for.
         most: Problems that are named, the first ones.
     """
     found = error.errors(include_url=False, include_context=False, include_input=False)[:most]
@@ -84,7 +84,7 @@ def check_values(value: Any, where: str = "", *, largest: float = LARGEST) -> No
 
     Args:
         value: Maps, lists and tuples of texts, numbers, truth values and None.
-        where: What to call it in errors.
+        where: Name of the data in errors.
         largest: Largest amount that a number may have.
 
     Raises:

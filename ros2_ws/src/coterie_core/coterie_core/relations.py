@@ -22,7 +22,7 @@ RelationKind = Literal[
     "right of",
     "between",
 ]
-"""How one thing may stand to another."""
+"""Spatial relation of one thing to another."""
 
 NEAR = 1.5
 """Gap between two boxes [m] up to which they are near one another."""
@@ -31,7 +31,7 @@ FAR = 2.0
 CONTACT = 0.15
 """Slack of supports and containers [m]: what detectors and maps get wrong."""
 VIEW = 5.0
-"""How far before a thing something still is in front of it [m]."""
+"""Largest distance at which something still is in front of a thing [m]."""
 _FLAT = 0.6
 """A side shorter than this share of the other shows where a thing faces."""
 

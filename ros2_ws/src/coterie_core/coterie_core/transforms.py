@@ -1,4 +1,4 @@
-"""Where frames are relative to one another over time: what tf tells, without ROS."""
+"""A buffer of transforms between frames over time, like that of tf2 but without ROS."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TransformBuffer:
     back by seconds (a simulation began anew), what was known of it is dropped.
 
     Args:
-        keep: How long transforms are remembered [s of the stamps].
+        keep: Time for which transforms are remembered [s of the stamps].
         most: Most transforms remembered per frame.
     """
 

@@ -12,7 +12,7 @@ import yaml
 from coterie_core.plain_data import shorten
 
 Path_ = tuple[str | int, ...]
-"""Where a value stands: keys and list indices from the root."""
+"""Path of a value in the file: keys and list indices from the root."""
 
 LARGEST_FILE = 1_000_000
 """Longest file that is read [bytes]."""

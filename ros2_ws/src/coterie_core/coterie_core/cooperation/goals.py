@@ -32,8 +32,8 @@ class SubGoal:
         relation: `on` or `in`.
         item: Label of the things to bring.
         target: Label (or id) of where they belong.
-        count: How many.
-        group: What a transport goal counts apart: `food` or `stuff`; else "".
+        count: Number of items that the sub-goal asks for.
+        group: Class of items that a transport goal counts apart: `food` or `stuff`; else "".
     """
 
     relation: Relation
@@ -80,7 +80,7 @@ class Goal:
     Attributes:
         name: The activity, such as `set the table`.
         subgoals: Predicates with counts; labels may come in several.
-        kind: Which kind of world it is for.
+        kind: Kind of world that the goal is for.
     """
 
     name: str

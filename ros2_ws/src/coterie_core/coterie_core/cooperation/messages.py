@@ -26,7 +26,7 @@ With "way" a robot asks who stands in its way to step aside.
 """
 
 Lying = Literal["", "on", "in", "held"]
-"""How a thing lies at another; "" for the floor."""
+"""Relation of a thing to the one that carries it; "" for the floor."""
 
 Answer = Literal["", "taken", "placed", "searched", "looked", "untouched", "unknown"]
 
@@ -78,7 +78,7 @@ class Facts:
             or an achievement is about.
         label: Its label.
         place: Id of where it was last seen (ask), or where it is now (reply, done).
-        answer: Of a reply.
+        answer: Answer of a reply.
         subgoal: Key of the sub-goal achieved, such as `ON(plate, table)`.
         reply_to: Id of the question.
         looked: Rooms that were seen, and in which something of use or something closed is left.
@@ -103,12 +103,12 @@ class Note:
 
     Attributes:
         id: Unique; receivers drop repeats.
-        sender: Who says it.
+        sender: Name of the sender.
         kind: The occasion.
-        text: At most 500 characters; data, never instructions.
+        text: Text, at most 500 characters; data, never instructions.
         facts: The same, typed; None where only words were sent.
-        to: Whom it is for; empty: everybody.
-        step: When it was sent.
+        to: Names of the recipients; empty: everybody.
+        step: Step in which it was sent.
     """
 
     id: str
