@@ -45,9 +45,9 @@ _LOG = logging.getLogger(__name__)
 _REASON_CHARS = 500
 _CUT_OFF_FACTOR = 4
 _MOST_TOKENS = 32_768
-"""How much longer a reply may be after one that was cut off, and how long at most [tokens]."""
+"""Growth of the limit of a reply that was cut off, and the largest such limit [tokens]."""
 _LEAST_S = 0.01
-"""With less than this left [s] no model is asked: it would be billed and could not answer."""
+"""Time left [s] below which no model is asked: it would be billed and could not answer."""
 _FOR_LARGER = 0.5
 """Share of a decision's time that is kept for the larger model, however slow the first one is."""
 _ASKED_AGAIN = "asked again: "
@@ -90,7 +90,7 @@ class Decider:
     except a cassette's miss (see `ReplayMiss.fatal`).
 
     Args:
-        model: What to ask. With a `RulesModel` every decision goes straight to its rule.
+        model: Model that is asked. With a `RulesModel` every decision goes straight to its rule.
         timeout_s: Seconds that one decision may take in all, further questions and tools
             included [s]; less where somebody waits for the answer (`due_in`).
         who: The robot that decides, for meters and budgets.
@@ -100,7 +100,7 @@ class Decider:
         larger: Asked when the replies of `model` cannot be used, or when it is not there.
         larger_context: Tokens of its conversations; None: unlimited. Those of `model` are the
             policy's.
-        paces: How long prompts of both may be; by default as long as they are until one is slow.
+        paces: Paces that bound the prompts of both; by default the full length until one is slow.
     """
 
     def __init__(

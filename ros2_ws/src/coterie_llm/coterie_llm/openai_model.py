@@ -125,7 +125,7 @@ class OpenAIModel(LanguageModel):
         base_url: The endpoint, ending in `/v1` as a rule.
         api_key_env: Environment variable that holds the key; None: the endpoint needs none.
         timeout_s: Seconds per attempt [s].
-        prices: For the cost in `Usage`.
+        prices: Prices, for the cost in `Usage`.
         longest_reply_bytes: Longer replies are not read [bytes].
         env: The environment.
 
