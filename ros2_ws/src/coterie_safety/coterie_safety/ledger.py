@@ -27,17 +27,18 @@ from typing import IO, Any
 KINDS = (
     "goal", "request", "permit", "refusal", "revocation", "result", "stop", "release", "healed",
 )  # fmt: skip
-"""What entries are of; healed: the end of a line that was being written when the power went."""
+"""Kinds of entries; healed: the end of a line that was being written when the power went."""
 FIRST = "0" * 64
-"""What the first entry has as the hash of the one before."""
+"""Hash that the first entry has as that of the one before."""
 _HEAD, _LOCK = "head.json", "lock"
 _FILE_BYTES = 4_000_000
 _LOCK_PAUSE = 0.005
-"""How often it is tried to get the lock [s]."""
+"""Time between two attempts to get the lock [s]."""
 _PATIENCE = 0.5
-"""How long who writes waits for the lock [s]: a goal is refused sooner than it waits for long."""
+"""Longest time that a writer waits for the lock [s]: a goal is refused sooner than it waits for
+long."""
 _READERS_PATIENCE = 2.0
-"""How long who reads waits for it [s]."""
+"""Longest time that a reader waits for the lock [s]."""
 _LINE_BYTES = 65_536
 _HEAD_BYTES = 200
 _END = re.compile(rb',"hash":"([0-9a-f]{64})"\}')
@@ -122,7 +123,7 @@ class Ledger:
 
         Args:
             kind: One of `KINDS`.
-            robot: Whom it is of; "": of the team.
+            robot: Robot that it concerns; "": the team.
             body: Plain data.
 
         Raises:

@@ -1,4 +1,4 @@
-"""What is appended to a ledger while somebody looks on: from its last entries onward."""
+"""Follows a ledger: entries that are appended from its last ones onward."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class LedgerTail:
         folder: The ledger's folder; it need not be there yet.
 
     Attributes:
-        fault: What was wrong with a line ("": nothing yet); it was left out.
+        fault: Description of a line that was wrong, and left out ("": none yet).
     """
 
     def __init__(self, folder: Path) -> None:

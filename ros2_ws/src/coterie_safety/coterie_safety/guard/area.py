@@ -23,14 +23,14 @@ Mask = npt.NDArray[np.bool_]
 
 _MARGIN = 0.5  # [m]
 _BELOW = 0.3
-"""How far below a floor's walking surface a point still counts as on it [m]."""
+"""Largest depth below a floor's walking surface at which a point still counts as on it [m]."""
 _FAR = 1e5
 """Heights beyond this are no house's [m]."""
 _STEP = 0.05
 """Distance between the points of a path that are checked [m]. Kept-out zones reach half of it
 farther than they are drawn: no step passes over a narrow one, or between two that touch."""
 _NEAR = 0.5
-"""So near to the robot a path begins, and so near to the goal it ends [m]."""
+"""Largest distance from the robot to a path's beginning, and from the goal to its end [m]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,8 @@ class Zones:
         before: The zones of the map before: what this one does not know any more is as it was.
 
     Attributes:
-        unknown: What the map does not know, by its place in the team file; while there is any, the
-            robot must be nowhere.
+        unknown: Rooms and floors that the map does not know, by their place in the team file; while
+            there is any, the robot must be nowhere.
     """
 
     def __init__(
@@ -288,9 +288,9 @@ def ends_trouble(points: Sequence[Vec3], start: Vec3 | None, goal: Vec3 | None) 
     """Return why points [m] are no path between two positions; "": they are one.
 
     Args:
-        points: What was planned.
-        start: Where the robot is; None: that is not known.
-        goal: Where it is to go; None: that is not known.
+        points: Points of the planned path [m].
+        start: Position of the robot; None: not known.
+        goal: Position that it is to go to; None: not known.
     """
     if len(points) < (1 if start is not None else 2):
         count = "one point" if points else "no points"

@@ -36,7 +36,7 @@ NO_AREA = (
     "`limits: {area: [[x, y], [x, y], [x, y]]}` (corners in the map frame [m]), or "
     "`limits: {area: anywhere}`"
 )
-"""What a real robot without an allowed area refuses with."""
+"""Refusal of a real robot without an allowed area."""
 
 
 class Guard:
@@ -152,8 +152,8 @@ class Guard:
 
         Args:
             points: The path [m, map frame].
-            start: Where the robot is; None: at the first point.
-            goal: Where it is to go; None: to the last point.
+            start: Position of the robot; None: the first point.
+            goal: Position that it is to go to; None: the last point.
 
         Raises:
             SkillRefused: It leads where the robot must not be, and the reason names the limit; or
@@ -194,7 +194,7 @@ class Guard:
 
         Args:
             name: Its name in team files.
-            what: What it is called in the reason.
+            what: Name of the action in the reason.
         """
         for where, section in self.limits.layers:
             allowed = section.skills

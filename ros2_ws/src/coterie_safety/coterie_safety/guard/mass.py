@@ -11,7 +11,7 @@ from coterie_world.scene import SceneGraph, SceneObject
 _SAME = 1.0
 """Largest distance between a target and the object of the map that it is taken for [m]."""
 _THERE = 0.05
-"""So near to its box a target is the thing itself, whatever it is called [m]."""
+"""Largest distance to its box at which a target is the thing itself, whatever its label [m]."""
 
 
 def object_mass(thing: SceneObject) -> float | None:
@@ -34,7 +34,7 @@ def masses_of_target(
     Args:
         scene: The map: its object of that id if it is what the target says, else all of that label;
             and what else lies there, nearer than those.
-        target: What the skill acts on.
+        target: Target that the skill acts on.
         by_label: Masses by label [kg], where the map tells none.
     """
     away = {id_: thing.box.distance(target.position) for id_, thing in scene.objects.items()}

@@ -46,10 +46,10 @@ class SignedAnswer:
         request: Id of the request; REVOKE: of the permit.
         goal: Digest of the goal, as the request, or the permit, has it.
         shown: SHA-256 of all that the person was shown: `shown` of the request, or the permit.
-        decision: What is decided.
-        by: Who says so.
-        reason: Why; "": none is given.
-        until: When the permit ends [s, wall time]; milliseconds count.
+        decision: Decision of the person.
+        by: Name of the person.
+        reason: Reason; "": none is given.
+        until: Time at which the permit ends [s, wall time]; milliseconds count.
         standing: Whether it is for all goals alike.
         signature: Ed25519 over all of that, hexadecimal.
     """
@@ -102,7 +102,7 @@ def make_key(file: Path, say: Callable[[str], object] = print) -> Path:
     anybody could have, an empty file or the shared secret of before, is renewed.
 
     Args:
-        file: Of the private key; the public one lies beside it.
+        file: File of the private key; the public one lies beside it.
         say: Hears that a key was renewed.
 
     Raises:
@@ -224,7 +224,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 ONCE = 300.0
-"""How long a permit for one goal waits for it to begin [s]."""
+"""Time that a permit for one goal waits for it to begin [s]."""
 
 
 def answered(
@@ -241,10 +241,10 @@ def answered(
 
     Args:
         request: The request.
-        decision: What the person decides.
-        by: Who the person is.
-        reason: Why.
-        lasting: How long all goals alike are allowed [s]; 0: this goal is, once.
+        decision: Decision of the person.
+        by: Name of the person.
+        reason: Reason that the person gives.
+        lasting: Time for which all goals alike are allowed [s]; 0: this goal is, once.
         now: Wall time [s].
         key: The private key; the team's robots have its public half.
     """
@@ -266,8 +266,8 @@ def revoked(permit: Permit, by: str, reason: str = "", *, key: Ed25519PrivateKey
 
     Args:
         permit: The permit.
-        by: Who the person is.
-        reason: Why.
+        by: Name of the person.
+        reason: Reason that the person gives.
         key: The private key; the team's robots have its public half.
     """
     return SignedAnswer(

@@ -1,4 +1,4 @@
-"""What a gate writes into the log of goals, permits, refusals and results."""
+"""Entries that a gate writes into the log: goals, permits, refusals and results."""
 
 from __future__ import annotations
 

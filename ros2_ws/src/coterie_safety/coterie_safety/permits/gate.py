@@ -38,7 +38,7 @@ from coterie_safety.stop import one_line
 from coterie_world.scene import SceneGraph
 
 NO_PERMIT = "no permit to "
-"""What the reason of a refusal begins with where there is no permit."""
+"""Beginning of a refusal's reason where there is no permit."""
 _MOST_WAITING = 50
 """Most goals of one robot that wait for a person; more are refused."""
 _MOST_REMEMBERED = 1000
@@ -63,8 +63,8 @@ class PermitGate:
 
     Args:
         permits: The robot's policy.
-        log: Where goals, requests, permits, refusals and results are written; None: nowhere. A goal
-            that cannot be logged does not begin.
+        log: Log of goals, requests, permits, refusals and results; None: none is kept. A goal that
+            cannot be logged does not begin.
         key_file: Public key that answers are checked with; None: nobody can answer.
         changed: Called when other requests wait than before.
         wall: Returns the wall time [s].
@@ -170,9 +170,9 @@ class PermitGate:
         """Let a goal begin; the last thing before the motor. A permit for one goal is used up.
 
         Args:
-            permit: What `apply` gave.
+            permit: Permit that `apply` gave.
             goal: The goal that it was given for.
-            skill: What is going to be done.
+            skill: Skill or task that is going to be done.
             spot: Position [m] of the place that a NavigateTo names, as it is gone to.
 
         Raises:
@@ -226,7 +226,7 @@ class PermitGate:
         """Write how a goal ended, whose permit, if it did not begin, is worth nothing any more.
 
         Returns:
-            What went wrong with the log ("": nothing).
+            Description of what went wrong with the log ("": nothing).
         """
         with self._lock:
             unused = [p for p in self._permits.values() if p.goal is goal and not p.standing]

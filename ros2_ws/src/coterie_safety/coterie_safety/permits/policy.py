@@ -26,16 +26,16 @@ from coterie_safety.permits.touched import PermitGoal, Surroundings, is_thing
 Answer = Literal["allow", "ask", "refuse"]
 STRICTNESS: dict[str, int] = {"allow": 0, "ask": 1, "refuse": 2}
 WAIT = 60.0
-"""How long a person is waited for, unless the team file says otherwise [s]."""
+"""Time that a person is waited for, unless the team file says otherwise [s]."""
 LONGEST = 3600.0
-"""How long a standing permit may last, unless the team file says otherwise [s]."""
+"""Longest time that a standing permit may last, unless the team file says otherwise [s]."""
 ASK_AGAIN = 300.0
-"""How long a refusal holds for goals alike, unless the team file says otherwise [s]."""
+"""Time for which a refusal holds for goals alike, unless the team file says otherwise [s]."""
 WRITE = (
     "write what it may do into the team file, as `permits: {rules: [{skills: [navigate_to], "
     "answer: ask}]}`, or `permits: {otherwise: ask}`"
 )
-"""What a real robot that nothing is said about refuses with."""
+"""Advice in the refusal of a real robot that the team file says nothing about."""
 
 
 def _skill(value: str) -> str:

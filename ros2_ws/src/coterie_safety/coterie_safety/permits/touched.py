@@ -1,4 +1,4 @@
-"""What a goal touches: rooms of its target and on the way, things, and how fast; and its digest."""
+"""Scope of a goal (rooms of its target and on the way, things, speed), and its digest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from coterie_world.scene import SceneGraph
 from coterie_world.scene.regions import Regions
 
 TASK = "task"
-"""What stands for a skill where a whole team is to do a task."""
+"""Name in place of a skill's where a whole team is to do a task."""
 MOST_WORDS = 300
 """Longest task that a person is asked for [characters]: they have to read all of it."""
 _STEP = 0.25
@@ -40,10 +40,10 @@ class PermitGoal:
     """A physical goal as permits see it. Its texts are data.
 
     Attributes:
-        robot: Who does it.
+        robot: Robot that does it.
         skill: Name of the skill, or `dock`.
         what: The goal in words.
-        why: What it is for, as its sender says.
+        why: Purpose of the goal, as its sender states it.
         rooms: Ids of the rooms of its target and on the way.
         strays: Whether it touches a spot of which nobody knows the room.
         objects: Labels of the things it touches: as told, and as the map has them.
@@ -81,7 +81,7 @@ class TeamTask:
 
         Args:
             asker: Name of who asks for it, which stands for the robot.
-            why: What it is for.
+            why: Purpose of the task.
 
         Raises:
             ValueError: No words, too many, or characters that nobody sees: a person has to see
@@ -211,13 +211,13 @@ class Surroundings:
         """Return a goal as permits see it.
 
         Args:
-            robot: Who does it.
+            robot: Robot that does it.
             skill: The skill, or `dock`.
-            here: Where the robot is [m]; None: nobody knows.
+            here: Position of the robot [m]; None: not known.
             speed: Its highest speed [m/s]; infinite: its own node decides.
             spot: Position [m] of the place that a NavigateTo names.
             holding: Label of what it holds.
-            why: What it is for.
+            why: Purpose of the goal.
             action: Id of the action's goal that it came as.
 
         Raises:
@@ -318,8 +318,8 @@ def is_thing(label: str, name: str, *, loosely: bool = False) -> bool:
     """Tell whether a label is of a kind or group that a rule names.
 
     Args:
-        label: Of a thing; from a detector or a model.
-        name: Of a rule.
+        label: Label of a thing, from a detector or a model.
+        name: Kind or group that a rule names.
         loosely: Whether synonyms count, and labels that only mention it ("toy knife", of "knife").
     """
     household = load_household()

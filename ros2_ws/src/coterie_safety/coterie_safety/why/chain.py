@@ -22,7 +22,7 @@ from coterie_safety.why.words import (
 MOST_ACTIONS = 12
 """Actions that are told one by one; of more, the first and the last."""
 TOGETHER = 10.0
-"""Within so long robots are given a goal that they share [s]."""
+"""Time within which robots are given a goal that they share [s]."""
 _MOST_UP = 40
 
 
@@ -31,8 +31,8 @@ def explain(what: str, folder: Path, log: Path | None = None) -> Explanation:
 
     Args:
         what: "" or `last`, the beginning of an id, a robot's name, or words.
-        folder: Of the journal.
-        log: Of the log of goals; None: none.
+        folder: Folder of the journal.
+        log: Folder of the log of goals; None: none.
 
     Raises:
         NothingKept: Nothing that is kept fits.

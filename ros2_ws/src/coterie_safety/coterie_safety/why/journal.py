@@ -38,7 +38,7 @@ _FILES = 32
 _LEAST_FILE_BYTES = 16_384
 _MOST_FILES = 1000
 _AGAIN_S = 5.0
-"""How long nothing is written after the disk was full [s]."""
+"""Time for which nothing is written after the disk was full [s]."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -61,8 +61,8 @@ class Journal:
     """Appends records; never raises, and never keeps a robot from what it does.
 
     Args:
-        settings: Where, and how much.
-        name: Of the process, for its files.
+        settings: Folder and limits of the journal.
+        name: Name of the process, for its files.
     """
 
     def __init__(self, settings: JournalSettings, name: str = "") -> None:

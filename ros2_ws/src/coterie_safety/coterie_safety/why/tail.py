@@ -1,4 +1,4 @@
-"""What is appended to a journal while somebody looks on: from its first record onward."""
+"""Follows a journal: records that are appended from its first one onward."""
 
 from __future__ import annotations
 
