@@ -19,10 +19,10 @@ MOST_QUESTIONS = 5
 """Questions that one mind puts to a person about one task."""
 NOBODY = "nobody is there to answer"
 _PERSON_SHARE = 0.6
-"""Of the time that a decision has left a person gets so much: the model must still reply."""
+"""Fraction of a decision's time left that a person gets: the model must still reply."""
 _LONGEST_WAIT = 120.0
 _SHORTEST_WAIT = 2.0
-"""How long anybody is waited for, and in how little time nobody could answer [s]."""
+"""Longest time that anybody is waited for, and time in which nobody could answer [s]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class WordsQuestion:
         task: Id of the task that it is about; "" for none.
         text: The question, at most `QUESTION_CHARS`.
         choices: Answers to choose from; empty: any answer.
-        within: How long the asker waits [s of wall time].
+        within: Time that the asker waits [s of wall time].
     """
 
     asker: str
@@ -95,8 +95,8 @@ class Asking:
     Args:
         asker: Name of the mind: a robot, or `leader`.
         robots: Names of the robots that can be asked; its own is left out.
-        contacts: Whom it reaches.
-        left: How long the decision in work may still take [s].
+        contacts: Person and robots that it can reach.
+        left: Function that returns the time left for the decision in work [s].
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a team's object detector can report: whether not having seen a thing says anything."""
+"""Labels that a team's object detector can report: whether "not seen" says anything."""
 
 from __future__ import annotations
 

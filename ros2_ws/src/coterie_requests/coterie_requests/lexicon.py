@@ -20,18 +20,18 @@ Modifier = Literal["overview", "none"]
 _NO_NAMES = ("object", "objects", "item", "thing", "misc", "unknown")
 """Names that data sets give to things of any kind: in a request they mean any thing."""
 _QUALIFIER = re.compile(r"[\s_]*\([^()]*\)")
-"""What data sets write behind a name to tell it from others: "mouse_(computer_equipment)"."""
+"""Qualifier that data sets write behind a name: "mouse_(computer_equipment)"."""
 _JOINED = re.compile(r" (?:of|with|for|from) ")
 _REMEMBERED = 10_000
 """Labels whose names are remembered; maps may bring any number."""
 _NARROWER = 0.9
-"""What a narrower thing is worth beside the broader one."""
+"""Grade of a narrower thing, relative to the broader one."""
 _GAP = 3
-"""How many words may stand between the words of a cue."""
+"""Most words that may stand between the words of a cue."""
 
 
 _STRANDED = re.compile(r" (?:from|out of|with|on)\b")
-"""What makes another use of a verb."""
+"""Words after a verb that make another use of it."""
 
 
 class _Part(BaseModel):

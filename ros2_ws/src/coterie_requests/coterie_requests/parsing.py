@@ -46,7 +46,7 @@ _SHOWN = 12
 """Most rooms that a refusal lists."""
 _ROOMS, _HINT = " (its rooms: ", "; did you mean "
 ANOTHER_ROOM = "another room"
-"""What a model names that finds the room in no list."""
+"""Name that a model gives where it finds the room in no list."""
 _VAGUE = {
     *("big", "small", "large", "little", "tiny", "huge", "main", "nice", "new", "old", "modern"),
     *("clean", "messy", "tidy", "dirty", "whole", "entire", "only", "same", "lovely", "cozy"),
@@ -261,7 +261,7 @@ def unknown_room(words: str, rooms: Iterable[str], *, all_known: bool = False) -
     """Return why there is no such room, for people; empty if there is, or may be, one.
 
     Args:
-        words: What the person calls the room.
+        words: Name that the person gives the room.
         rooms: Names of the rooms known.
         all_known: Whether the house has no others.
     """
@@ -335,10 +335,11 @@ async def understand(
     """Return the question a sentence asks.
 
     Args:
-        text: Such as "Is there a mug in the kitchen?"; any further text is cut at 300 characters.
+        text: Sentence, such as "Is there a mug in the kitchen?"; any further text is cut at 300
+            characters.
         rooms: Names of the rooms known.
         objects: Labels known.
-        decider: Who reads the sentence; None: the rule.
+        decider: Decider that reads the sentence; None: the rule.
         id: The question's id.
 
     Raises:

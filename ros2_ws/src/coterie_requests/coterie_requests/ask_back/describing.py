@@ -10,7 +10,7 @@ from coterie_core.geometry import distance
 from coterie_world.scene import Room, SceneGraph, SceneObject
 
 _BESIDE = 1.5
-"""How far what a thing is told by may be from it [m]."""
+"""Largest distance between a thing and one that describes it ("the mug beside the sink") [m]."""
 
 
 def described(scene: SceneGraph, things: Sequence[SceneObject]) -> list[str]:

@@ -30,7 +30,7 @@ _IT_SEEMS = re.compile(
     r"\bit (?:is|was|will be) (?:\w+ )?(?:to|that|time|raining|cold|hot|dark)\b"
     r"|\bhow (?:far|close) (?:is|was) it from\b|\bis it (?:\w+ )?(?:far|close) from\b"
 )
-"""Where "it" stands for nothing that was said before: "how far is it from the bed?"."""
+"""Phrases in which "it" stands for nothing that was said before: "how far is it from the bed?"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def read_request(words: str, names: Vocabulary, command: Command) -> Reading:
     Args:
         words: The request.
         names: Names that mean something, see `Vocabulary.of`.
-        command: What it is given to.
+        command: Command that it is given to.
     """
     text = _POINTED.sub("it", written_out(plain_text(words[:1000])))
     reader = _Reader(text, names, attached=not (command == "ask" and _POLAR.match(text)))

@@ -23,7 +23,7 @@ ANYWAY: Mapping[str, Any] = {
     "choices": ("yes", "no"),
     "slot": "anyway",
 }
-"""What is asked back about a task with what is not there, or probably not."""
+"""Question about a task with what is not there, or probably not."""
 EVEN = 0.5
 """Least probability (0..1) that there is none from which a person is asked before a search."""
 MOST_CHOICES = 8
@@ -35,7 +35,7 @@ _LEFT_OUT: dict[ProblemKind, str] = {
     "pronoun": "object", "object": "object", "target": "target", "person": "target",
     "ambiguous": "which", "empty": "object",
 }  # fmt: skip
-"""What is left out where a command's parser has such a problem."""
+"""Part that is left out where a command's parser has such a problem."""
 _INTO = ("in", "inside", "within", "to", "into", "at", "from", "around", "through")
 """Words before what is spoken of as a place."""
 _WHAT = {"ask": "Which thing do you ask about?", "find": "What shall be found?",

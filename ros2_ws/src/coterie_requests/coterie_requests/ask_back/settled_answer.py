@@ -1,4 +1,4 @@
-"""What a person's answer to a question back makes of the request, by rule."""
+"""Rules that work a person's answer to a question back into the request."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def with_answer(state: RequestState, before: Judgement) -> Settling:
     """Return what the answer in a state settles.
 
     Args:
-        state: With `answer`, and the `choices` and `candidates` that were offered.
-        before: What the request was without it.
+        state: State with `answer`, and the `choices` and `candidates` that were offered.
+        before: Judgement of the request without the answer.
     """
     said = written_out(plain_text(state.answer)).strip(" .!")
     if before.kind in ("false_premise", "not_seen_yet") and before.slot == "anyway":

@@ -21,7 +21,7 @@ from coterie_world.sightings import seen_in_passing
 Person = Callable[[WordsQuestion], Awaitable[WordsAnswer]]
 """Puts a question to whoever gave the request; at once without an answer where nobody is there."""
 WITHIN = 60.0
-"""How long a person is waited for [s of wall time]."""
+"""Longest time that a person is waited for [s of wall time]."""
 _ASKS = ("ambiguous", "underspecified", "subjective", "false_premise")
 
 
@@ -30,7 +30,7 @@ class Settled:
     """What came of it.
 
     Attributes:
-        judgement: What the request is, with the person's answer if there was one.
+        judgement: Judgement of the request, with the person's answer if there was one.
         words: The request to go on with.
         left_out: Ids of what fits the words and was not meant.
         chosen: Id of the one that was; "" where none was chosen.
@@ -59,13 +59,13 @@ async def settle(
     Args:
         state: The request and what is known.
         decider: Asks a model, or the rules.
-        person: Whom to ask; None: nobody is there.
-        who: Who asks: a robot, or a node of the team.
+        person: Function that asks the person; None: nobody is there.
+        who: Name of the asker: a robot, or a node of the team.
         task: Id of the task.
         cleared: Tells whether the command can do it all the same, so that nobody needs to be asked:
             it makes no difference which of the candidates is meant, or it finds by other names what
             the judgement misses.
-        within: How long a person is waited for [s of wall time].
+        within: Longest time that the person is waited for [s of wall time].
     """
     settled = await _settled(state, decider, person, who, task, cleared, within)
     told = settled.judgement

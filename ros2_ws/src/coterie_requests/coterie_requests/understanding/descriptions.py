@@ -80,7 +80,7 @@ class Thing:
         color: Basic colour name, or "".
         traits: "large", "small", "tall", and other adjectives.
         room: Room type or name that was said, or "".
-        relation: How it stands to `anchors`, or None.
+        relation: Relation to `anchors`, or None.
         anchors: One thing, or two for "between".
         without: Names of things that shall not count ("besides the books").
         unread: Words that say more of it, and that nothing is known of.

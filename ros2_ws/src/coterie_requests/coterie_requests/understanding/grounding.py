@@ -1,4 +1,4 @@
-"""What noun phrases mean on a map: which things, which rooms, which place to put something."""
+"""Grounds noun phrases on a map: things, rooms, and places to put something."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from coterie_world.sightings import clearness, seen_in_passing
 from coterie_world.sizes import SIZE_ORDERS
 
 NEAR = 1.0
-"""How far things "near" another one may be from it [m]."""
+"""Largest distance of things "near" another one from it [m]."""
 _SHOWN = 12
 
 

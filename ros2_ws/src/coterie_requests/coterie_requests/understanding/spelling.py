@@ -1,4 +1,4 @@
-"""What a misspelled word may be meant to be: the words at the fewest slips of a finger from it."""
+"""Suggests words for a misspelled one: those at the fewest slips of a finger from it."""
 
 from __future__ import annotations
 
