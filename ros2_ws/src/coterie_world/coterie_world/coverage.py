@@ -1,4 +1,4 @@
-"""What of a place has been looked at: per room how much, from the map and what robots saw."""
+"""Coverage of rooms: the fraction of each that was looked at, from the map and robots' views."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ WELL = 0.7
 _OBJECTS = 3.5
 """Objects seen in a room for which its share is 1 - 1/e."""
 RECALL = 0.85
-"""How often a thing that is in a room that was seen altogether is in the map, whatever it is."""
+"""Probability that a thing in a room that was seen altogether is in the map, whatever it is."""
 _BY_SIZE = (3.73, 1.49)
 """The same of things that lie open, as the log odds a + b ln(size [m]): a sofa is hardly missed,
 keys are. Fitted, as `_SHUT_AWAY`, to what two robots with a usual detector saw of generated houses
 44000-44009, which serve neither thresholds nor tests."""
 _SHUT_AWAY = 0.64
-"""How often a thing is not seen that is kept only in what opens: cupboards, drawers, ovens."""
+"""Probability that a thing that is kept only in what opens (cupboards, drawers, ovens) is not
+seen."""
 PLAUSIBLE = 0.03
 """Least likelihood for which a room that was not looked at keeps a thing from being denied."""
 _HOMES_DIFFER = 0.7
@@ -87,7 +88,7 @@ class Coverage:
 
     Args:
         scene: The map.
-        seen: What robots saw; None: nothing is known of that.
+        seen: Places that robots saw; None: not known.
         given: Whether the map may hold things that no robot saw: only those count that one did.
     """
 

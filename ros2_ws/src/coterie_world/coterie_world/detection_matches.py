@@ -1,4 +1,4 @@
-"""Which known thing each detection of one look shows."""
+"""Matches the detections of one look to known things."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def known_things(
     an item of another one that it may be as well, as far as its labels tell.
 
     Args:
-        scene: What is known.
-        detections: Of one look.
+        scene: Map of the known things.
+        detections: Detections of one look.
         was_put_there: Whether a box shows a thing that was put down and not seen since.
     """
     household = load_household()

@@ -1,4 +1,4 @@
-"""How far likeness of embeddings speaks for two sightings being of one object."""
+"""Evidence of embeddings' likeness that two sightings are of one object."""
 
 from __future__ import annotations
 

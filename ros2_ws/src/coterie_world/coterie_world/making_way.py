@@ -19,11 +19,11 @@ ROOM = 0.12
 PAUSE = 5.0
 """Least time from one time that a robot goes aside to the next one [s]."""
 TOLERANCE = 0.1
-"""How far from its spot aside a robot may end [m]; it is less than `ROOM`."""
+"""Largest distance from its spot aside at which a robot may end [m]; it is less than `ROOM`."""
 LET_PASS = 8.0
-"""How long a robot that has work of its own waits aside, so that the other one passes [s]."""
+"""Time that a robot with work of its own waits aside, so that the other one passes [s]."""
 HEARING = 2.0
-"""How long a blocked robot waits for a request of the one before it, which is blocked, too [s]."""
+"""Time that a blocked robot waits for a request of the one before it, which is blocked, too [s]."""
 _SPOTS = 4  # spots that are tried for one request, one after the other
 _TRIES = 2  # drives blocked one after the other, after which also the first by name goes aside
 
@@ -34,10 +34,10 @@ class WayRequest:
 
     Attributes:
         id: Unique; receivers drop repeats.
-        sender: Who asks.
-        way: Where the sender is, and the points that it wants to go through, map frame [m].
-        radius: Of its body [m].
-        recipients: Whom it asks; empty: everybody.
+        sender: Name of the robot that asks.
+        way: Position of the sender, and the points that it wants to go through, map frame [m].
+        radius: Radius of its body [m].
+        recipients: Names of the robots that it asks; empty: everybody.
         out: Whether the sender has no work and makes way for others once it is let out.
 
     Raises:
@@ -78,10 +78,9 @@ class MakingWay:
         robot: Its name.
 
     Attributes:
-        blocked: How many of its own drives ended because something stood in its way, of the last
-            ones without any other.
+        blocked: Number of its latest drives in a row that ended because something stood in its way.
         asked: The request that it has to look into; None: there is none.
-        whom: For whom it goes aside now; "": for nobody.
+        whom: Name of the robot that it goes aside for now; "": none.
         shut_in: Whether it gets aside only past that one, and has to ask it to let it out.
         lets_pass: Whether it has gone aside though it has work of its own: it had better wait.
         listens: Whether it was blocked and nobody has asked it yet: of two that stand before one
@@ -175,7 +174,7 @@ class MakingWay:
         shut in and was not let out yet tries again.
 
         Args:
-            result: How; None: it was broken off.
+            result: Result of the drive; None: it was broken off.
 
         Returns:
             Whether it has to ask for its own way aside: it has work, and something blocked it.
@@ -211,7 +210,7 @@ async def make_way(
     """Go aside for a robot that has asked for it, or may do so now; tell whether this one moved.
 
     Args:
-        aside: What the robot was asked.
+        aside: State of the robot's yielding, with the request that it was sent.
         find: Finds the spot.
         carry_out: Has the robot carry out a skill.
         ask_way: Asks the others for the way of a drive.

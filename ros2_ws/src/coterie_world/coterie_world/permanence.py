@@ -1,4 +1,4 @@
-"""How sure it is that a remembered object still is where it was seen: age, sightings, misses.
+"""Confidence that a remembered object still is where it was seen: age, sightings, misses.
 
 The confidence c that an object is there now, `age` seconds after it was last seen `n` times, with
 `k` looks at its place since then that did not show it:

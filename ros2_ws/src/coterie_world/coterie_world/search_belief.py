@@ -1,4 +1,4 @@
-"""How many things of a kind nobody has seen yet: what a claim of "all" or "none" rests on."""
+"""Belief about unseen things of a kind: the ground of claims of "all" or "none"."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CELL = 1.0
 TABLE = 0.85
 """Height above the floor at which surfaces are looked for where no furniture is known [m]."""
 LITTLE = 0.5
-"""Where less than this share of a room's part is left, a search looks no further (0..1)."""
+"""Fraction of a room's part that is left below which a search looks no further there (0..1)."""
 SAME_CONTAINER = 0.8
 """Containers of one label that robots report nearer than this are one [m]."""
 ON_FURNITURE = 2.0
@@ -279,7 +279,7 @@ class SearchBelief:
 
     Args:
         scene: The map that all share.
-        label: Of the things.
+        label: Label of the things.
         rooms: Ids of the rooms that count.
         owners: Ids of the furniture that alone counts, with whatever is on it (none: all).
     """

@@ -18,25 +18,25 @@ SAME = 0.6
 MOVED = 1.0
 """A thing with a known id that is farther from where it was has been moved [m]."""
 WHERE_PUT = 0.2
-"""What is seen nearer than this to where it was put is on what it was put on [m]."""
+"""Largest distance from where it was put at which a thing is still on what it was put on [m]."""
 _LEVEL = 0.1
-"""What is seen so much higher or lower than it was put may stand as high [m]."""
+"""Largest difference in height at which a thing may still stand as high as it was put [m]."""
 _FELL = 0.2
-"""What is seen so much lower than it was put is not on that any more [m]."""
+"""Drop in height from which a thing is not on what it was put on any more [m]."""
 _SLIVER = 0.2
-"""What has less than this share of its kind's least volume is a part of it, or something else."""
+"""Fraction of its kind's least volume below which a thing is a part of one, or something else."""
 MUCH = 10.0
-"""What looks call a thing so many times more clearly than another one makes that one doubtful."""
+"""Ratio of clearness at which one thing makes another in its place doubtful."""
 INSIDE = 0.7
 """Solid furniture that lies in another piece by more than this share is taken for that one."""
 _SIZE = (0.1, 0.1, 0.1)
 _ON = 0.35
 _FLOOR = 0.15
-"""What lies lower than this above the floor lies on no table, seat or counter [m]."""
+"""Height above the floor below which a thing lies on no table, seat or counter [m]."""
 _SUNK = 0.08
-"""What lies so much lower than the bottom of a tub lies beside it, in too wide a box [m]."""
+"""Depth below the bottom of a tub from which a thing lies beside it, in too wide a box [m]."""
 _EDGE = 0.15
-"""So far in from its sides a box that a camera saw may be too wide [m]."""
+"""Distance from its sides by which a box that a camera saw may be too wide [m]."""
 _LOWEST = 0.4
 """Nor does what lies lower than this share of their height: seats are at half of it."""
 
@@ -82,8 +82,8 @@ def mistaken_within(one: SceneObject, others: Iterable[SceneObject]) -> bool:
     that is seen there again.
 
     Args:
-        one: What may be a mistake.
-        others: What else stands about.
+        one: Furniture that may be a mistake.
+        others: Other furniture.
     """
     sure = MUCH * clearness(one, _SLIVER)
     return is_solid(one.label.top) and any(
@@ -128,9 +128,9 @@ def note_found(
 
     Args:
         scene: The map.
-        thing: What was seen.
-        robot: By whom.
-        time: When [s].
+        thing: Thing that was seen.
+        robot: Name of the robot that saw it.
+        time: Time of the sighting [s].
         known_as: Id in this map of what the robot calls so ("" if it is new).
         apart: Ids in this map of other things that the robot has told of: those it is not.
     """
@@ -300,9 +300,9 @@ def rests_where_put(owner: SceneObject, put_at: Vec3, foot: Vec3, borne: bool) -
     deep it falls.
 
     Args:
-        owner: What it was put on.
-        put_at: Where its foot was put [m].
-        foot: Where its foot is seen [m].
+        owner: Furniture or thing that it was put on.
+        put_at: Position that its foot was put at [m].
+        foot: Position that its foot is seen at [m].
         borne: Whether it lies on or in something else by that one's box.
     """
     if hollow_bottom(owner.label.top, owner.box) is not None and foot[2] <= put_at[2]:

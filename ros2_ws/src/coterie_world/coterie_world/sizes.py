@@ -1,4 +1,4 @@
-"""How plausible a size is for an object of a label, by the household's general knowledge."""
+"""Plausibility of sizes for labels, by the household's general knowledge."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SIZE_ORDERS: Mapping[SizeOrder, Callable[[Box], float]] = {
     "highest": lambda box: -box.center[2],
     "lowest": lambda box: box.center[2],
 }
-"""What a superlative orders objects by, least first [m^3, m]."""
+"""Quantities that superlatives order objects by, least first [m^3, m]."""
 
 
 @cache
@@ -44,7 +44,7 @@ def oversize(label: str, size: Sequence[float]) -> float:
     """How far the worst side exceeds TOLERANCE times what is known of a label (1: it does not).
 
     Args:
-        label: What it is taken for.
+        label: Label that it is taken for.
         size: Lengths of the sides [m], in any order.
     """
     ranges = _ranges(label)
@@ -62,7 +62,7 @@ def plausible_size(label: str, size: Sequence[float]) -> float:
     only, since depth cameras see front faces.
 
     Args:
-        label: What it is taken for.
+        label: Label that it is taken for.
         size: Lengths of the sides [m], in any order.
     """
     ranges = _ranges(label)
@@ -81,7 +81,7 @@ def is_sliver(label: str, size: Sequence[float]) -> bool:
     anyway, and never slivers; nor is what the household does not know.
 
     Args:
-        label: What it is taken for.
+        label: Label that it is taken for.
         size: Lengths of the sides [m], in any order.
     """
     category = load_household().category(label)

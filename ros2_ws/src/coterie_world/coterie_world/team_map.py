@@ -1,4 +1,4 @@
-"""What a robot knows of the house: the map it was given, and what it has seen since."""
+"""A robot's map of the house: the one it was given, and what it has seen since."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _GIVEN_FROM = 1.0  # [m] from where items of a given map are taken to have been 
 _STEP = 0.6  # [m] up to which the way between two observations is straight
 _TRAIL = 0.2  # [m] between spots of a trail that are told apart
 MOST_THINGS = 5000
-"""How many things to remember."""
+"""Most things that are remembered."""
 
 
 @dataclass(slots=True)
@@ -62,8 +62,9 @@ class TeamMap:
     """A scene graph that grows with observations; ids of things stay as they are.
 
     Args:
-        scene: What is known beforehand; a copy is kept.
-        robot: Whose map it is: new things are named after it, so that names of two robots differ.
+        scene: Map that is known beforehand; a copy is kept.
+        robot: Name of the map's robot: new things are named after it, so that names of two robots
+            differ.
 
     Attributes:
         trail: Straight pieces of floor on which the robot itself has driven [m].
@@ -101,7 +102,7 @@ class TeamMap:
         """Take in what a robot perceives; return the ids of the things it saw.
 
         Args:
-            observation: Of any robot.
+            observation: Observation of any robot.
             holding: Id of what that robot holds.
         """
         self.scene.agents[observation.robot] = AgentState(
@@ -364,7 +365,7 @@ class TeamMap:
         farther from its place than errors explain, it has been moved.
 
         Args:
-            thing: As the map has it.
+            thing: Thing, as the map has it.
             seen: Its box in this look.
             away: Distance of the camera from it [m].
             put: Whether it was put down there unseen: its place is known only roughly.

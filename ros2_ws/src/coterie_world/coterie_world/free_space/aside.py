@@ -1,4 +1,4 @@
-"""Where a robot that makes way goes: the nearest spot at which it stands in nobody's way."""
+"""The nearest spot at which a robot that yields stands in nobody's way."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from coterie_world.making_way import ROOM, WayRequest
 from coterie_world.scene import SceneGraph
 
 FAR = 10.0
-"""How far a robot goes to make way at most [m]."""
+"""Longest drive of a robot that yields [m]."""
 _SPARE = 2  # cells that are better left between a body and what stands around its spot
 _APART = 0.5  # [m] a spot is so far from one that was not got to
 _LOOKS, _NEXT = 20, 0.2  # spots that are looked at, and how far apart [m]
@@ -51,13 +51,13 @@ def spot_aside(
     unless that is asked to let it out.
 
     Args:
-        cells: Where its middle can be on this floor.
-        here: Where it stands [m].
-        radius: Of its own body [m].
-        request: What the other one asks for.
+        cells: Cells that its middle can be at on this floor.
+        here: Position of the robot [m].
+        radius: Radius of its own body [m].
+        request: Request of the other robot.
         ways: The pieces of that way that lie on this floor [m].
         closed: Spots that it did not get to [m].
-        driven: Where it has driven on this floor [m].
+        driven: Pieces of this floor that it has driven over [m].
         through: Whether the spot may lie behind the other one, which has to go aside first.
 
     Returns:
@@ -138,9 +138,9 @@ def place_aside(
     Args:
         scene: The places and their links.
         at: The place that it is at.
-        here: Where it stands [m].
-        radius: Of its own body [m].
-        request: What the other one asks for.
+        here: Position of the robot [m].
+        radius: Radius of its own body [m].
+        request: Request of the other robot.
         closed: Places that it did not get to [m].
 
     Returns:

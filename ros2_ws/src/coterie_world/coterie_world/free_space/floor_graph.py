@@ -28,7 +28,7 @@ class FloorGraph:
     """The free cells of one floor as a sparse graph, eight neighbours each.
 
     Args:
-        free: Where a body can stand (rows, cols).
+        free: Cells that a body can stand at (rows, cols).
         clearance: Distance of each cell to the nearest obstacle [m].
         radius: The body's radius [m]; cells with little more clearance cost up to half more.
         cell: Edge of a cell [m].
@@ -59,9 +59,9 @@ class FloorGraph:
         """Return the shortest ways of all cells to `cell`, not farther than `limit` [m].
 
         Args:
-            cell: Where the ways lead.
+            cell: Cell that the ways lead to.
             limit: Longest way that matters.
-            free: Which cells may be used (None: all that are free for the body).
+            free: Cells that may be used (None: all that are free for the body).
         """
         matrix = self.matrix
         if free is not None:

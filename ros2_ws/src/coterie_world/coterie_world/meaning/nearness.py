@@ -34,8 +34,8 @@ class Near:
     Attributes:
         label: The label.
         likeness: Cosine of the two (-1..1).
-        probability: How often such a likeness means that the word is that label, or a kind of it
-            (0..1), by words that the tables lack and a dictionary places.
+        probability: Frequency with which such a likeness means that the word is that label, or a
+            kind of it (0..1), by words that the tables lack and a dictionary places.
     """
 
     label: str

@@ -1,4 +1,4 @@
-"""What a detection looks like: the name of its color."""
+"""Appearance of a detection: the name of its color."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SPACING = 0.04
 _MOST_ALONG = 30
 """Most points along an edge."""
 _NEAREST_M = 0.05
-"""What is nearer than this, or behind the camera, is not in its image [m]."""
+"""Least depth of a point that is in the camera's image [m]."""
 _SLACK_M = 0.02
 """Depth so far beyond a box still belongs to the thing [m]."""
 
@@ -49,7 +49,7 @@ def masked(
     Args:
         frame: The image.
         boxes: The boxes, in one frame.
-        to_camera: That frame to the optical frame (4, 4).
+        to_camera: Transform from that frame to the optical frame (4, 4).
     """
     if not boxes:
         return []
@@ -83,8 +83,8 @@ def lift_box(frame: RgbdFrame, box: BoxDetection) -> Lifted:
     """Return a box of the map as points on its faces.
 
     Args:
-        frame: From where it was seen; of its color image, where there is one, the part that shows
-            the box gives the thing its color and picture.
+        frame: Frame that it was seen in; the part of its color image, where there is one, that
+            shows the box gives the thing its color and picture.
         box: The box, in the map.
 
     Returns:

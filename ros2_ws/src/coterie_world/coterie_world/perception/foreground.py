@@ -54,7 +54,7 @@ _SAME = 0.5
 _SMALL = 0.35
 """An item's mask smaller than this share of another one is of what stands on or before that."""
 _SLACK = (0.02, 0.005)
-"""How far points of a plane lie off it: [m], and per squared metre of distance [1/m]."""
+"""Largest distance of a plane's points from it: [m], and per squared metre of depth [1/m]."""
 
 
 def segmented(
@@ -131,10 +131,10 @@ def shared_pixels(
     open, but for small things, as a kettle on a stove: those are their own.
 
     Args:
-        found: What was found in one image; those without a mask share nothing.
+        found: Detections in one image; those without a mask share nothing.
 
     Returns:
-        For each; None: it shares none.
+        Shared pixels of each; None: it shares none.
     """
     out: list[npt.NDArray[np.bool_] | None] = [None] * len(found)
     sizes = [0 if one.mask is None else int(one.mask.sum()) for one in found]

@@ -1,4 +1,4 @@
-"""What people corrected on a map, applied to every newer version of it."""
+"""People's corrections of a map, applied to every newer version of it."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Corrections:
     """The corrections of one map, kept in a file.
 
     Args:
-        file: Where; None: they are forgotten with the process.
+        file: File that keeps them; None: they are forgotten with the process.
 
     Raises:
         ValueError: The file is none of ours.

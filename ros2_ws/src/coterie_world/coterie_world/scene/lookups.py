@@ -46,7 +46,7 @@ def map_tools(scene: SceneGraph, describe: Described) -> Sequence[Tool[Any]]:
 
     Args:
         scene: The map.
-        describe: What is told of an object, as plain data, its id included.
+        describe: Function that returns an object as plain data for the model, its id included.
     """
 
     def room_of(thing: SceneObject) -> str:

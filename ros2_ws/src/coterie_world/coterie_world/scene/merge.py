@@ -100,8 +100,8 @@ def same_thing(
     Args:
         a: One.
         b: Another.
-        rule: When they are.
-        background: How alike embeddings of different things are; None: as is usual.
+        rule: Association thresholds.
+        background: Likeness of embeddings of different things; None: the usual one.
     """
     if not (has_geometry(a) and has_geometry(b)):
         return 2.0 if a.id == b.id and a.room == b.room else 0.0

@@ -10,7 +10,7 @@ from coterie_core.geometry import Box
 from coterie_world.scene.model import SceneObject
 
 NEAREST = 12
-"""Of so many nearest objects relations are computed; the others are farther away than these."""
+"""Number of nearest objects that relations are computed of."""
 
 
 class Nearby:

@@ -1,4 +1,4 @@
-"""What robots see, and do not see where it should be, taken into a team's memory."""
+"""Takes views of robots into a team's memory: what they see, and what they do not see."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from coterie_world.team_memory.maps import RULE
 from coterie_world.team_memory.store import Belief, Store, alike
 
 LOOKED = 0.6
-"""From this share on a place counts as looked at (0..1)."""
+"""Fraction of a place from which it counts as looked at (0..1)."""
 CLEAR = 3.0
 """Farther from a robot than this a small thing that is not reported was not looked for [m]."""
 SURFACE = 1.5
-"""How far from where it was put down a thing is at most [m]."""
+"""Largest distance from where it was put down at which a thing is that one [m]."""
 MORE = 0.5
-"""So much farther away than it was ever reported a thing should still be [m]."""
+"""Distance beyond the farthest report of a thing at which it should still be reported [m]."""
 EYE = 1.0
 """Height of a robot's eyes above its base, where nothing more is known of it [m]."""
 _STEP, _TURN = 0.5, math.radians(30)  # from here on a robot's view is a new one

@@ -12,7 +12,7 @@ from coterie_world.sightings import kind_of
 from coterie_world.team_memory.store import NEVER, UNSIZED, Belief, Store, alike
 
 RULE = MergeRule(distance=0.5)
-"""When a thing that is seen, or on a map, is one that is remembered."""
+"""Association thresholds for things that are seen, or on a map, and remembered ones."""
 
 ANEW = 60.0
 """A map with robots that is so much older than the memory is of a clock that began anew [s]."""

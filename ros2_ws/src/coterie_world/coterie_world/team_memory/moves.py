@@ -1,4 +1,4 @@
-"""What robots did to objects, taken into a team's memory."""
+"""Takes robots' acts on objects into a team's memory."""
 
 from __future__ import annotations
 
@@ -118,8 +118,8 @@ def _seen_too_early(store: Store, thing: SceneObject, since: float) -> None:
 
     Args:
         store: The memory.
-        thing: What was put down, where it is now.
-        since: When it was taken [s]; what was known by then is something else.
+        thing: Thing that was put down, at the place where it is now.
+        since: Time at which it was taken [s]; a thing that was known by then is another one.
     """
     twins = [
         other.id

@@ -1,4 +1,4 @@
-"""What a team's memory holds, and how it is looked up and kept small."""
+"""Contents of a team's memory, with look-ups and limits."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Store:
         Args:
             label: Its label.
             position: The spot.
-            seen: When it was seen there.
+            seen: Time at which it was seen there [s].
             but: Ids of things whose traces do not count.
         """
         near = [
