@@ -82,9 +82,9 @@ class AgentNode(LifecycleNode):
         namespace: Its namespace; relative ones are below the root.
         context: rclpy context; None for the default one.
         parameters: Values that go before the defaults and after the command line.
-        light: Without rosout, parameter services and type description: several times faster to
-            make, for nodes that are made by the dozen. What several of a process listen to, they
-            subscribe to together.
+        light: Whether it goes without rosout, parameter services and type description: several
+            times faster to make, for nodes that are made by the dozen. Topics that several nodes of
+            a process listen to are then subscribed to together.
     """
 
     PARAMETERS: ClassVar[Sequence[ParameterSpec]] = ()
@@ -458,9 +458,9 @@ class AgentNode(LifecycleNode):
             callback: A function, or a coroutine function, which becomes a task.
             convert: Turns the message into what the callback gets; where it raises ValueError,
                 the message is dropped, counted and reported.
-            limit: How many messages may wait; more are dropped and counted.
-            rate: How many messages a second are read [1/s]; more are dropped unread. For images:
-                a camera that floods takes no time from others then. None: all.
+            limit: Most messages that wait; more are dropped and counted.
+            rate: Largest rate at which messages are read [1/s]; more are dropped unread. For
+                images: a camera that floods takes no time from others then. None: no limit.
             sampled: More messages than `rate` are no problem that is told.
             latched: Publishers that send once, and latch it, are heard, too.
         """
@@ -508,7 +508,7 @@ class AgentNode(LifecycleNode):
             action_type: Type of the action.
             name: Its name.
             execute: Takes a `GoalContext`.
-            when_busy: What a new goal does to those that run: nothing, end them, or be refused.
+            when_busy: Effect of a new goal on those that run: none, it ends them, or it is refused.
             check: Returns why a goal cannot be accepted, or None; called before it is accepted.
             mark: Called in the executor's thread when a goal is accepted, however long the loop
                 takes to begin it; the goal keeps what it returns.

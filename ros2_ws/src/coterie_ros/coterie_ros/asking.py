@@ -29,9 +29,9 @@ PERSON = "ask_person"
 ROBOT = "ask_in_words"
 """Service of a robot: it tells what it knows."""
 _FOUND_WITHIN = 0.3
-"""How long a person's service is looked for; it is there before the task is [s]."""
+"""Time that a person's service is looked for; it is there before the task is [s]."""
 _GONE_AFTER = 2.0
-"""How long the service of whoever was asked may be out of sight [s]."""
+"""Time that the service of whoever was asked may be out of sight [s]."""
 
 ROOMS_PARAMETER = ParameterSpec(
     "rooms_given",
@@ -46,7 +46,7 @@ class ServiceContacts:
     """Reaches the person and robots over their services.
 
     Args:
-        node: Who asks; call it in `on_setup`.
+        node: Node that asks; call it in `on_setup`.
         team: Prefix of the team's names, ending in `/`, or empty.
     """
 
@@ -96,7 +96,7 @@ def node_asking(
 
     Args:
         node: The node.
-        decider: Who decides for it.
+        decider: Decider that decides for it.
         who: Its name as an asker.
         robots: The team.
         team: Prefix of the team's names, ending in `/`, or empty.
@@ -119,7 +119,7 @@ def serve_words(node: AgentNode, name: str, answer: Answerer) -> None:
 
     Args:
         node: The node; call it in `on_setup` or `on_start`.
-        name: Of the service.
+        name: Name of the service.
         answer: Answers, by `within` of the question; later ones are dropped.
     """
 

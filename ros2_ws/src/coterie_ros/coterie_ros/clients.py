@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
 
 _TAKE_BACK = 60.0
-"""How long a goal that was given up is cancelled while its server does not know it [s]."""
+"""Time that a goal that was given up is cancelled while its server does not know it [s]."""
 _LAST_CANCELS = 1.0
-"""How long it is once its node ends [s]."""
+"""Time that it is cancelled once its node ends [s]."""
 
 __all__ = ["ActionClient", "GoalEnd", "GoalRejected", "NoAnswer", "ServiceClient"]
 
@@ -56,8 +56,8 @@ class ServiceClient:
 
         Args:
             request: The request message.
-            timeout: How long to wait for each attempt's response [s].
-            attempts: How many times to send it.
+            timeout: Longest wait for each attempt's response [s].
+            attempts: Number of times that it is sent.
 
         Raises:
             NoAnswer: No response came.
@@ -141,12 +141,12 @@ class ActionClient:
         Args:
             goal: The goal message.
             on_feedback: Called in the loop with every feedback message.
-            accept_timeout: How long to wait for each attempt to be accepted [s].
-            attempts: How many times to send the goal.
+            accept_timeout: Longest wait for each attempt to be accepted [s].
+            attempts: Number of times that the goal is sent.
             timeout: Longest wall time [s], after which the goal is cancelled; None: no limit.
             poll: Time between requests for the result [s].
-            lost_after: How long the server may be out of sight before the goal is given up [s].
-            stopping: How long to wait for the goal's end once the caller was cancelled [s].
+            lost_after: Time that the server may be out of sight before the goal is given up [s].
+            stopping: Longest wait for the goal's end once the caller was cancelled [s].
             goal_id: 16 bytes; None: random ones.
 
         Raises:

@@ -1,4 +1,4 @@
-"""What a node says on /diagnostics: state, queues, counters, model usage, last error."""
+"""Diagnostics of a node: state, queues, counters, model usage, last error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ends every motion of a robot from outside: cancels by name, and zero velocities.
+"""Halts every motion of a robot from outside: cancels by name, and zero velocities.
 
 It knows names only, no type of an action and no goal: it can halt what another process began.
 """
@@ -25,13 +25,13 @@ from coterie_ros.qos import profile
 _ZEROS = 5
 """Zero velocities that a halt sends: best-effort links lose some."""
 _ZEROED = 0.05
-"""For so long after them no more are sent [s]: who ends a goal halts once more as it ends."""
+"""Time after them in which no more are sent [s]: who ends a goal halts once more as it ends."""
 _LOOK = 0.1
 """Time between looks for servers that have not been asked or have not answered [s]."""
 _REPEAT = 0.5
-"""How long an answer may take before the server is asked again [s]: first ones may get lost."""
+"""Longest wait for an answer before the server is asked again [s]: first ones may get lost."""
 _REMEMBER = 5.0
-"""How long after a halt a server that comes into sight is still asked [s]."""
+"""Time after a halt in which a server that comes into sight is still asked [s]."""
 _PENDING = 10
 """Requests to one server whose answers are waited for; older ones are forgotten."""
 _UNDER_WAY = (
@@ -47,7 +47,7 @@ class Halt:
     Use all of it in the thread that spins the node.
 
     Args:
-        node: Whose clients and publishers it has; names are below its namespace.
+        node: Node that owns the clients and publishers; names are below its namespace.
         actions: Names of the actions whose goals may move the robot, those that use others first.
         velocity: Topic of velocity commands; "": none.
         stamped: Whether velocities are TwistStamped, in the frame `frame`.
@@ -186,12 +186,12 @@ class _Server:
     """An action's server, as who only cancels sees it.
 
     Attributes:
-        name: Of the action.
+        name: Name of the action.
         wanted: Number of the newest halt that concerns it.
-        until: How long it is looked for and asked again, by the monotonic clock [s].
+        until: Time until which it is looked for and asked again, by the monotonic clock [s].
         answered: Number of the newest halt that it has answered.
         asked: Number of the newest halt that it was asked for.
-        asked_at: When it was asked last, by the monotonic clock [s].
+        asked_at: Time at which it was asked last, by the monotonic clock [s].
         listens: Whether it hears of its goals.
         goals: Number of its goals that have not ended, as it says.
     """

@@ -46,8 +46,8 @@ class ProcessOptions:
 
     Attributes:
         arguments: Command line without the program's name and without ROS arguments.
-        namespace: What `-r __ns:=...` asks for, "" where nothing does. It is taken out of the
-            global arguments, because there it would move all nodes of the process into one
+        namespace: Namespace that `-r __ns:=...` asks for, "" where nothing does. It is taken out of
+            the global arguments, because there it would move all nodes of the process into one
             namespace: put nodes into it, or below it, yourself.
         context: Give it to every node.
     """
@@ -66,7 +66,7 @@ Factory = Callable[[ProcessOptions], "AgentNode | Sequence[AgentNode]"]
 
 
 MANY = 4
-"""With more nodes than this in a process they are made light."""
+"""Number of nodes in a process above which they are made light."""
 
 
 def nodes_of_robots(
@@ -75,11 +75,11 @@ def nodes_of_robots(
     """Make one node for each robot that the command line names with `--robots`.
 
     Args:
-        options: What the process was started with.
+        options: Options that the process was started with.
         make: Makes a node: an AgentNode's class.
-        name: Of each node, below its robot's namespace; without `--robots` one node of this name
-            in the namespace that the process was given.
-        about: What `--help` says.
+        name: Name of each node, below its robot's namespace; without `--robots` one node of this
+            name in the namespace that the process was given.
+        about: Text that `--help` prints.
     """
     parser = argparse.ArgumentParser(prog=f"{name}_node", description=about)
     parser.add_argument(

@@ -9,7 +9,7 @@ from coterie_core.observation import Observation
 from coterie_core.waiting import in_time
 
 TIMEOUT = 10.0
-"""How long to wait for an observation that is due [s]."""
+"""Longest wait for an observation that is due [s]."""
 
 
 class Observations:
@@ -17,12 +17,12 @@ class Observations:
 
     Args:
         robot: Its name.
-        topic: Where they come from.
+        topic: Topic that they come from.
         problem: Told of what is dropped, and of steps that count anew.
 
     Attributes:
         latest: None: none has come yet.
-        topic: Where they come from.
+        topic: Topic that they come from.
     """
 
     def __init__(self, robot: str, topic: str, problem: Callable[[str], object]) -> None:

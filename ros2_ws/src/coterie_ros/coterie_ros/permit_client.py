@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _ANSWERED_WITHIN = 5.0
 _LOOK = 1.0
-"""How often others that ask for permits are looked for [s]."""
+"""Time between two looks for others that ask for permits [s]."""
 
 
 class PermitClient:
@@ -112,10 +112,10 @@ class PermitClient:
 
         Args:
             request: The request.
-            decision: What the person decides.
-            by: Who the person is.
-            reason: Why.
-            lasting: How long all goals alike are allowed [s]; 0: this goal is, once.
+            decision: Decision of the person.
+            by: Name of the person.
+            reason: Reason that the person gives.
+            lasting: Time for which all goals alike are allowed [s]; 0: this goal is, once.
 
         Raises:
             ValueError: The key cannot be used.
@@ -136,8 +136,8 @@ class PermitClient:
 
         Args:
             permit: The permit.
-            by: Who the person is.
-            reason: Why.
+            by: Name of the person.
+            reason: Reason that the person gives.
 
         Raises:
             ValueError: The key cannot be used.

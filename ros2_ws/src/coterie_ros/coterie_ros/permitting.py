@@ -28,7 +28,7 @@ PERMIT_PARAMETERS = (
     ),
 )
 _LOOK = 0.2
-"""How often it is looked which requests are over [s]."""
+"""Time between two looks for requests that are over [s]."""
 
 
 def permit_gates(
@@ -37,7 +37,7 @@ def permit_gates(
     """Return the gate of each robot.
 
     Args:
-        parameters: Of the node that moves the robots.
+        parameters: Parameters of the node that moves the robots.
         permits: Policy of each robot.
     """
     folder, key = parameters["log_directory"], parameters["permit_key"]

@@ -71,9 +71,9 @@ class PictureServer:
         Args:
             wanted: The request.
             what: thing or frame.
-            number: Which one of the request.
+            number: Index of the thing or frame within the request.
             color: (rows, cols, 3) RGB.
-            by: Who took it.
+            by: Name of the robot that took it.
         """
         step = max(math.ceil(max(color.shape[:2]) / _SIDE), 1)
         small = np.ascontiguousarray(color[::step, ::step])

@@ -43,7 +43,7 @@ class GoalContext:
         id: The goal's id, 32 hexadecimal digits.
         cancelled: Whether a client asked to cancel it.
         preempted: Whether a newer goal takes its place.
-        mark: What the server's `mark` returned when the goal was accepted.
+        mark: Value that the server's `mark` returned when the goal was accepted.
     """
 
     def __init__(self, handle: ServerGoalHandle, action_type: Any, mark: Any = None) -> None:
@@ -266,7 +266,7 @@ def serve(
 
     Args:
         node: The node that offers it.
-        service_type: For example `std_srvs.srv.Trigger`.
+        service_type: Type of the service, for example `std_srvs.srv.Trigger`.
         name: Its name.
         work: Takes the request, returns the response.
         timeout: Longest time that the work may take [s]; None for no limit.

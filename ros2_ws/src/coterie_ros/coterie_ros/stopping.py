@@ -32,24 +32,26 @@ RELEASED_BY = "released_by"
 """Topic below a robot that names who is about to release it by the service (std_msgs/String: who,
 and after a colon why), since a call does not tell. It releases nothing."""
 _NAMED = 5.0
-"""How long before its call somebody may have been named [s]."""
+"""Longest time between naming somebody and that one's call [s]."""
 _BEHIND = 30.0
-"""How long after the thread of stops the node's own executor may hear the same stop [s]."""
+"""Longest delay with which the node's own executor hears the same stop as the thread of stops
+[s]."""
 _TWIN = 0.5
-"""How long after one subscription the other one may bring the same message [s]."""
+"""Longest time between the same message on one subscription and on the other [s]."""
 _ANSWERS = 0.5
-"""How long the thread of stops may take to answer before the node's executor obeys a stop [s]."""
+"""Longest wait for the thread of stops before the node's executor obeys a stop [s]."""
 _LOOK = 0.1  # [s]
 STOPPED = "stopped"
 """Topic, latched, that tells whether a robot is stopped (std_msgs/Bool)."""
 _DURABLE = 1.0
-"""How long after a stop it is made to outlast a loss of power [s]."""
+"""Time after a stop at which it is made to outlast a loss of power [s]."""
 _LOG = 0.1
-"""How long after a stop it is logged, which takes time that the robots' goals need to end [s]."""
+"""Time after a stop at which it is logged, which takes time that the robots' goals need to end
+[s]."""
 _TOLD = 1.0
-"""How long the result of a skill, which tells who stopped it, may come after the news [s]."""
+"""Longest wait for the result of a skill, which tells who stopped it, after the news [s]."""
 _PATIENCE = 5.0
-"""How long work that was cancelled may take to end [s]."""
+"""Longest time for cancelled work to end [s]."""
 T = TypeVar("T")
 
 
@@ -66,7 +68,7 @@ class StopServer:
         node: The node that moves the robots.
         robots: Name of each robot -> its topics' prefix, such as `rover/`.
         team: Name of the team's topic.
-        folder: Where stops are kept over restarts; None: nowhere.
+        folder: Folder that keeps stops over restarts; None: they are not kept.
         halt: Stops robots (name -> what its goals are told), all at once: each wakes threads that
             take turns at Python's lock, and the last robot would wait for all of them. Must not
             wait. Called again with every stop.
@@ -305,7 +307,7 @@ class StopWatch:
     one. Its coroutines run in the node's loop.
 
     Args:
-        node: Who wants to know.
+        node: Node that is told.
         topic: The robot's topic `stopped`.
         on_change: Called in the loop with every change.
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
 
 _LOOK = 1.0
-"""How often a publisher that latches is looked for [s]."""
+"""Time between two looks for a publisher that latches [s]."""
 
 
 def subscribe(

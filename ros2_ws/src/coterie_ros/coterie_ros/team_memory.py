@@ -1,4 +1,4 @@
-"""What a node remembers of the team: maps, observations and object events, kept in a file."""
+"""A node's copy of the team's memory: maps, observations and object events, kept in a file."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from coterie_world.team_memory import (
 
 TOPIC = "object_events"
 SAVE = 5.0
-"""How often a memory that has changed is saved [s of wall time]."""
+"""Time between two savings of a memory that has changed [s of wall time]."""
 OWN = 1000
-"""How many events a robot tells again after a restart: as many as the topic keeps."""
+"""Number of events that a robot sends again after a restart: as many as the topic keeps."""
 
 MEMORY_PARAMETERS = (
     ParameterSpec(
@@ -54,7 +54,7 @@ class MemoryKeeper:
 
     Args:
         node: The node; its parameters are those of MEMORY_PARAMETERS, too.
-        name: Of the file.
+        name: Name of the file.
         on_change: Called in the loop when an event has changed what is known.
 
     Raises:
@@ -98,7 +98,7 @@ class MemoryKeeper:
 
         Args:
             prefix: Put before the team's names, where the node is in a robot's namespace.
-            map_topic: Where the map comes from; empty: the node hands it to `memory.adopt` itself.
+            map_topic: Topic of the map; empty: the node hands it to `memory.adopt` itself.
             observers: Robots whose observations count. Where a mapper makes the map, none: it has
                 seen what they see.
             on_map: Called when a map has come.

@@ -1,4 +1,4 @@
-"""What must not wait for a node's other callbacks: a node beside it, in a thread of its own."""
+"""A node beside another one, in a thread of its own, for work that must not wait for callbacks."""
 
 from __future__ import annotations
 

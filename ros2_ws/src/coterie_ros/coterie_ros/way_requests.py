@@ -20,9 +20,9 @@ def hear_way_requests(
     """Hear what robots ask others to make way for; all else that they say is passed over.
 
     Args:
-        node: Who hears; from its `on_start` on.
+        node: Node that hears; from its `on_start` on.
         robots: Names of the robots.
-        prefix: Of the team's topics, such as `/house/`.
+        prefix: Prefix of the team's topics, such as `/house/`.
         take: Takes each request; not one in the name of another robot.
     """
 
