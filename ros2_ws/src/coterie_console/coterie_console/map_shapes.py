@@ -1,4 +1,4 @@
-"""What a map looks like: boxes, edges, room floors as arrays; which box a click meant."""
+"""Shapes of a map to draw (boxes, edges, room floors as arrays), and the box that a click meant."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class Boxes:
         Boxes that it begins in are left out.
 
         Args:
-            origin: Where the ray begins [m], relative to the shapes' origin.
-            direction: Where it goes; of any length but 0.
+            origin: Start of the ray [m], relative to the shapes' origin.
+            direction: Direction of the ray; of any length but 0.
         """
         if not self.ids:
             return []
@@ -127,7 +127,8 @@ class MapShapes:
     """A map to be drawn.
 
     Attributes:
-        origin: What is subtracted from all positions [m], so that far maps keep their precision.
+        origin: Position that is subtracted from all others [m], so that far maps keep their
+            precision.
         low: Lowest corner of everything, relative to the origin [m].
         high: Highest corner [m].
         storeys: The floors from below; a map without floors has one.

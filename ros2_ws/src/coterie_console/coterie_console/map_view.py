@@ -45,7 +45,7 @@ class MapView:
     """Draws a map once, and then only what changes: marks, floors, points.
 
     Attributes:
-        shapes: What is drawn.
+        shapes: Shapes that are drawn.
         floors: Names of the floors to choose from, from below.
     """
 

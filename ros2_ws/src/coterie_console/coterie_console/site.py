@@ -34,11 +34,12 @@ class Site:
     a name that somebody else owns may point to this machine, and `Host` tells it.
 
     Args:
-        handlers: What answers which path.
+        handlers: Function that answers each path.
         files: Path -> name of a file in `data`, or the absolute path of another one.
         host: Address to serve at; the loopback address: this machine alone.
-        port: Where; None: the first free one from 8080 on; 0: any.
-        frames: Where a frame in the page may come from, as a Content-Security-Policy says it.
+        port: Port to serve at; None: the first free one from 8080 on; 0: any.
+        frames: Function that returns the origins that a frame in the page may come from, as a
+            Content-Security-Policy says it.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ def fences_of(
     """Return the fences of a team as plain data: positions in the map frame [m].
 
     Args:
-        told: What each robot's guard enforces.
+        told: Fences that each robot's guard enforces.
         scene: The map whose floors they are on.
         team: All robots.
 

@@ -1,4 +1,4 @@
-"""How robots and programs of a team are, what models cost, and what is left of their budgets."""
+"""Health of robots and programs of a team, cost of models, and what is left of their budgets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from coterie_console.team.records import Robot
 from coterie_console.text import plain
 
 LOST, STALE = 5.0, 6.0
-"""After which a robot counts as out of reach, a node's report as old [s]."""
+"""Ages at which a robot counts as out of reach, and a node's report as old [s]."""
 _LEVELS = {0: "ok", 1: "warning", 2: "error", 3: "old"}
 
 

@@ -23,7 +23,7 @@ SLOW: Mapping[Section, float] = {"map": 1.0, "timeline": 0.5, "health": 1.0}
 """Sections that are sent more seldom [s]."""
 MOST_PAGES = 20
 _HELLO = 10.0
-"""In which time a page that was opened has to say who it is [s]."""
+"""Time in which a page that was opened has to say who it is [s]."""
 _SCRIPTS = (
     "dom.js",
     "console.js",
@@ -68,14 +68,14 @@ class ConsolePage:
     network nobody opens it without a key, of an operator or of a viewer.
 
     Args:
-        state: What is shown.
-        commands: What an operator's page may ask for, by name.
-        looks: What a viewer's page may ask for, too, by name; nothing of it changes anything.
+        state: State that is shown.
+        commands: Commands that an operator's page may give, by name.
+        looks: Commands that a viewer's page may give, too, by name; none of them changes anything.
         host: Address to serve at.
-        port: Where; None: the first free one from 8080 on; 0: any.
-        who: Who sits at this machine, for the log.
+        port: Port to serve at; None: the first free one from 8080 on; 0: any.
+        who: Name of the person at this machine, for the log.
         changed: Called when a page was opened or closed.
-        frames: Where a frame may come from; see `Site`.
+        frames: Function that returns the origins that a frame may come from; see `Site`.
         replay: Name of the recording that is shown: everybody looks on, and the page says so; "":
             a team that runs.
 
@@ -256,7 +256,7 @@ class ConsolePage:
 
 
 Command = Callable[[Said, Tab], Awaitable[str]]
-"""What does a command: gets what the page said and the page, returns what is told."""
+"""Function that carries out a command: gets what the page said and the page, returns the reply."""
 
 
 def _reply(number: object, done: bool, text: str) -> str:

@@ -10,7 +10,8 @@ from coterie_core.tasks import SubTask
 from coterie_world.scene import SceneGraph, SceneObject
 
 MOST_ROOMS, MOST_WAYS, MOST_THINGS = 500, 1000, 3000
-"""What a page is told of a map; the kinds of things that are largest go first."""
+"""Most rooms, ways and things of a map that a page gets; the kinds of things that are largest go
+first."""
 MOST_LIT = 50
 _CORNERS = 200
 _ABOVE = 0.5

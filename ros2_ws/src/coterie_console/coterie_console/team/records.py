@@ -1,4 +1,4 @@
-"""What a console keeps of robots, talks and tasks."""
+"""Records of robots, talks and tasks that a console keeps."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from coterie_console.map_view import MapView
 
 _PERIOD = 0.2
-"""How often robots are moved [s]."""
+"""Time between two updates of the robots' positions [s]."""
 _REDRAW = 5.0
 """A newer map is drawn at most so often [s]."""
 _COLORS = ((38, 98, 160), (194, 87, 12), (30, 125, 69), (123, 63, 160), (160, 31, 91))
@@ -24,7 +24,7 @@ class SpacePage:
     """Shows map and robots in 3D, on this machine alone.
 
     Args:
-        state: What is known; it is read from another thread, whole maps and poses at a time.
+        state: State of the team; it is read from another thread, whole maps and poses at a time.
 
     Raises:
         PageError: No port is free.

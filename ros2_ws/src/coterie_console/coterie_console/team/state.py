@@ -1,4 +1,4 @@
-"""What is known of a running team, bounded, as sections of plain data that a page shows."""
+"""State of a running team, bounded, as sections of plain data that a page shows."""
 
 from __future__ import annotations
 
