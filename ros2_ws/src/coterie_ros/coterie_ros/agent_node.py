@@ -23,11 +23,11 @@ from coterie_ros import serving
 from coterie_ros.diagnostics import Diagnostics
 from coterie_ros.loop import LoopThread
 from coterie_ros.parameters import Parameters, ParameterSpec, declare
+from coterie_ros.priority_node import PriorityNode
 from coterie_ros.private_rclpy import require_private_rclpy
 from coterie_ros.qos import profile
 from coterie_ros.safe_publisher import RCLError, SafePublisher
 from coterie_ros.subscribing import subscribe
-from coterie_ros.urgent import Urgent
 from coterie_ros.waitables import Survivor
 from coterie_safety.stop import one_line
 
@@ -125,7 +125,7 @@ class AgentNode(LifecycleNode):
         # rclpy calls the second one with what the first one returns: the request itself.
         change.callback = lambda request, response: request
         change.send_response = self._on_change_request
-        self._urgent: Urgent | None = None
+        self._urgent: PriorityNode | None = None
         self.loop = LoopThread(self.get_fully_qualified_name(), self.report_failure)
         try:
             self.parameters: Parameters = declare(self, (*COMMON_PARAMETERS, *self.PARAMETERS))
@@ -416,10 +416,10 @@ class AgentNode(LifecycleNode):
             self.executor.create_task(work)
 
     @property
-    def urgent(self) -> Urgent:
+    def urgent(self) -> PriorityNode:
         """A node beside this one for what must not wait for its callbacks; for `on_start`."""
         if self._urgent is None:
-            self._urgent = Urgent(self)
+            self._urgent = PriorityNode(self)
             self.at_end(self._end_urgent)
         return self._urgent
 

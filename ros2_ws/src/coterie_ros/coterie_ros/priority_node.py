@@ -21,7 +21,7 @@ _MAX_FAILURES = 10
 """More failures than so in the time above: the executor itself is broken."""
 
 
-class Urgent:
+class PriorityNode:
     """A node `<name>_stop` beside another one, with an executor and a thread of its own.
 
     A flood of images, or a callback that takes long, keeps the other node's executor busy; this
