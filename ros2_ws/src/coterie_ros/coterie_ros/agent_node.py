@@ -28,7 +28,7 @@ from coterie_ros.private_rclpy import require_private_rclpy
 from coterie_ros.qos import profile
 from coterie_ros.safe_publisher import RCLError, SafePublisher
 from coterie_ros.subscribing import subscribe
-from coterie_ros.waitables import Survivor
+from coterie_ros.waitables import DestroySafe
 from coterie_safety.stop import one_line
 
 T = TypeVar("T")
@@ -290,7 +290,7 @@ class AgentNode(LifecycleNode):
         """Stop, then destroy the node; its executor must not spin afterwards."""
         self.stop_work()
         for one in tuple(self.waitables):
-            if isinstance(one, Survivor):
+            if isinstance(one, DestroySafe):
                 one.end()
         super().destroy_node()
         # rclpy leaves it; it holds the node, and with it the DDS participant and its threads.

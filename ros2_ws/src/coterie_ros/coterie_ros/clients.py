@@ -17,7 +17,7 @@ from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
 from coterie_core.waiting import in_time
-from coterie_ros.waitables import SurvivingActionClient
+from coterie_ros.waitables import DestroySafeActionClient
 from coterie_ros.why import note_ended, note_sent
 
 if TYPE_CHECKING:
@@ -105,9 +105,9 @@ class ActionClient:
     def __init__(self, node: AgentNode, action_type: Any, name: str) -> None:
         self._node = node
         self._type = action_type
-        self._client = SurvivingActionClient.of(node, action_type, name) or SurvivingActionClient(
+        self._client = DestroySafeActionClient.of(
             node, action_type, name
-        )
+        ) or DestroySafeActionClient(node, action_type, name)
         node.at_end(self._client.destroy)
         self.name = name
 

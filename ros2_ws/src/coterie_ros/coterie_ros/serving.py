@@ -18,7 +18,7 @@ from rclpy.service import Service
 
 from coterie_core.waiting import in_time
 from coterie_ros.host import Host
-from coterie_ros.waitables import SurvivingActionServer
+from coterie_ros.waitables import DestroySafeActionServer
 from coterie_safety.why.context import about
 
 WhenBusy = Literal["parallel", "preempt", "reject"]
@@ -141,7 +141,9 @@ class CoroutineActionServer:
         self._when_busy = when_busy
         self._check = check
         self._running: dict[str, tuple[GoalContext, asyncio.Task[Any] | None]] = {}
-        self._server = SurvivingActionServer.of(node, action_type, name) or SurvivingActionServer(
+        self._server = DestroySafeActionServer.of(
+            node, action_type, name
+        ) or DestroySafeActionServer(
             node,
             _WithOwnClock(node),
             action_type,

@@ -15,7 +15,7 @@ from rclpy.action import ActionClient, ActionServer
 from coterie_ros.host import Host
 
 
-class Survivor:
+class DestroySafe:
     """Mix-in: what is destroyed goes on taking what arrives, and is not worked on; see `end`.
 
     What nobody takes would be taken, one piece late each, by who uses the action again. Errors are
@@ -92,7 +92,7 @@ class Survivor:
             self.owner.report_failure(f"action {getattr(self, '_action_name', '')}", error)
 
 
-class SurvivingActionServer(Survivor, ActionServer):
+class DestroySafeActionServer(DestroySafe, ActionServer):
     """An action server that its executor outlives; destroyed, it refuses what comes (`serving`)."""
 
     @property
@@ -124,7 +124,7 @@ class SurvivingActionServer(Survivor, ActionServer):
             self._failed(error)
 
 
-class SurvivingActionClient(Survivor, ActionClient):
+class DestroySafeActionClient(DestroySafe, ActionClient):
     """An action client that its executor outlives."""
 
     def __init__(self, owner: Host, action_type: Any, name: str) -> None:
