@@ -21,8 +21,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from coterie_core.files import write_atomically
+from coterie_safety.permits.goal_scope import canonical
 from coterie_safety.permits.request import Permit, PermitRequest
-from coterie_safety.permits.touched import canonical
 from coterie_safety.stop import MAX_TEXT, one_line
 
 _MOST_BYTES = 1000

@@ -24,9 +24,7 @@ from coterie_safety.permits.entries import (
     permit_entry,
     refuses,
 )
-from coterie_safety.permits.policy import RobotPermits, Verdict
-from coterie_safety.permits.request import Permit, PermitRequest, Waiting, alike
-from coterie_safety.permits.touched import (
+from coterie_safety.permits.goal_scope import (
     TASK,
     PermitGoal,
     Surroundings,
@@ -34,6 +32,8 @@ from coterie_safety.permits.touched import (
     dense,
     digest_of,
 )
+from coterie_safety.permits.policy import RobotPermits, Verdict
+from coterie_safety.permits.request import Permit, PermitRequest, Waiting, alike
 from coterie_safety.stop import one_line
 from coterie_world.scene import SceneGraph
 

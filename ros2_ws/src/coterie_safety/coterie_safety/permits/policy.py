@@ -21,7 +21,7 @@ from coterie_core.skill_registry import SKILLS
 from coterie_core.yaml_checks import suggestion
 from coterie_safety.guard.limits import Hours, OneOrMany
 from coterie_safety.guard.windows import TimeWindow
-from coterie_safety.permits.touched import PermitGoal, Surroundings, is_thing
+from coterie_safety.permits.goal_scope import PermitGoal, Surroundings, is_thing
 
 Answer = Literal["allow", "ask", "refuse"]
 STRICTNESS: dict[str, int] = {"allow": 0, "ask": 1, "refuse": 2}

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
-from coterie_safety.permits.touched import TASK, PermitGoal, canonical
+from coterie_safety.permits.goal_scope import TASK, PermitGoal, canonical
 
 
 @dataclass(frozen=True, slots=True)
