@@ -16,7 +16,7 @@ from coterie_requests.ask_back import JudgeRequest, RequestReply, RequestState, 
 from coterie_requests.ask_back.judgement import Judgement
 from coterie_requests.ask_back.rule import judged
 from coterie_requests.ask_back.settled_answer import with_answer
-from coterie_requests.ask_back.taste import taste_words
+from coterie_requests.ask_back.subjective_terms import subjective_terms
 from coterie_requests.asking import WordsAnswer, WordsQuestion
 from coterie_requests.detector_vocabulary import DetectorVocabulary
 from coterie_world.coverage import RECALL, Coverage, PlacesSeen, recall
@@ -317,10 +317,10 @@ def test_the_rules_reply_passes_the_check(words: str, home: SceneGraph) -> None:
 
 
 def test_words_of_taste() -> None:
-    assert taste_words("which sofa is the loveliest") == ("loveliest",)
-    assert taste_words("would you say that this is nice") != ()
+    assert subjective_terms("which sofa is the loveliest") == ("loveliest",)
+    assert subjective_terms("would you say that this is nice") != ()
     for plain in ("the largest sofa", "the best knife to cut bread", "a soft cushion"):
-        assert taste_words(plain) == (), plain
+        assert subjective_terms(plain) == (), plain
 
 
 async def test_a_task_goes_on_with_the_name_of_what_was_meant(home: SceneGraph) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from coterie_requests.ask_back.judgement import Command
-from coterie_requests.ask_back.taste import taste_words
+from coterie_requests.ask_back.subjective_terms import subjective_terms
 from coterie_requests.understanding.phrases import Phrase, parse_phrase
 from coterie_requests.understanding.quantities import ARTICLES
 from coterie_requests.understanding.text import plain_text, written_out
@@ -75,7 +75,7 @@ def read_request(words: str, names: Vocabulary, command: Command) -> Reading:
     pronoun = reader.pronoun
     if not reader.found and _BARE_COUNT.search(text):
         pronoun = "how many"
-    return Reading(text, tuple(reader.mentions), pronoun, taste_words(text))
+    return Reading(text, tuple(reader.mentions), pronoun, subjective_terms(text))
 
 
 class _Reader:

@@ -43,7 +43,7 @@ _OF_DOING = re.compile(
 """Adjectives of doing something, not of things: "have a good look"."""
 
 
-def taste_words(text: str) -> tuple[str, ...]:
+def subjective_terms(text: str) -> tuple[str, ...]:
     """Return the words of taste in a text in lower case; empty: it asks for no opinion.
 
     Args:
