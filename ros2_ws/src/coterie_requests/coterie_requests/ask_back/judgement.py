@@ -64,7 +64,7 @@ class Judgement:
         return self.kind == "clear"
 
     @property
-    def goes_on(self) -> bool:
+    def proceeds(self) -> bool:
         """Whether the request was worked on: it is clear, or an answer made it so."""
         return self.clear or self.settled
 
