@@ -39,19 +39,19 @@ from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
-from coterie_ros.way_requests import hear_way_requests
-from coterie_world.making_way import WayRequest
+from coterie_ros.yield_requests import hear_yield_requests
 from coterie_world.meaning import label_relevance
 from coterie_world.object_events import ObjectEvent
+from coterie_world.right_of_way import YieldRequest
 from coterie_world.scene import rooms_text
 from mele_explorer.answer_presence import AnswerPresence
 from mele_explorer.answering import Answerer
 from mele_explorer.explorer import Explorer, ExplorerLimits
-from mele_explorer.making_way import WayOfExplorer
 from mele_explorer.memory import Memory
 from mele_explorer.memory_file import MemoryFileError, load_memory, save_memory
 from mele_explorer.moves import note_event
 from mele_explorer.parameters import EXPLORER_PARAMETERS
+from mele_explorer.right_of_way import WayOfExplorer
 
 GIVEN_ANSWERS = 5000
 """How many own answers are remembered for debates."""
@@ -140,7 +140,7 @@ class ExplorerNode(AgentNode):
             convert=conversions.checked_debate_turn,
         )
         others = [name for name in self.parameters["robots"] if name != self.robot]
-        hear_way_requests(self, others, prefix, self._on_way_request)
+        hear_yield_requests(self, others, prefix, self._on_yield_request)
 
     def on_release(self) -> None:
         """Keep the memory for the next start."""
@@ -244,10 +244,10 @@ class ExplorerNode(AgentNode):
 
     # -- making way -----------------------------------------------------------------------------
 
-    def _ask_way(self, request: WayRequest) -> None:
-        self._messages.publish(conversions.way_request_to_msg(request, self.now()))
+    def _ask_way(self, request: YieldRequest) -> None:
+        self._messages.publish(conversions.yield_request_to_msg(request, self.now()))
 
-    def _on_way_request(self, request: WayRequest) -> None:
+    def _on_yield_request(self, request: YieldRequest) -> None:
         if self._stop_watch.stopped:
             return  # nobody moves it, and its release does not either
         if self._explorer is not None:
@@ -255,7 +255,7 @@ class ExplorerNode(AgentNode):
         elif not self._turn.locked():  # else it goes aside now: who still is blocked asks again
             self.run(self._make_way(request), "making way")
 
-    async def _make_way(self, request: WayRequest) -> None:
+    async def _make_way(self, request: YieldRequest) -> None:
         """Go aside for who has asked for it, while nothing is explored."""
         async with self._turn:
             self._aside.hear(request, self.now())

@@ -27,7 +27,7 @@ from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.srv import Ask, GetSemanticMap
 from coterie_ros import conversions
 from coterie_ros.qos import profile
-from coterie_world.making_way import ROOM, WayRequest
+from coterie_world.right_of_way import ROOM, YieldRequest
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.node import BridgeNode
@@ -145,7 +145,7 @@ def test_an_idle_explorer_makes_way_for_who_asks_in_its_own_name(ros) -> None:
     way = ((before[0] + 1.5, *before[1:]), before)
 
     def say(id_, sender="bob", **changes) -> None:
-        message = conversions.way_request_to_msg(WayRequest(id_, sender, way, 0.2), 1.0)
+        message = conversions.yield_request_to_msg(YieldRequest(id_, sender, way, 0.2), 1.0)
         for name, value in changes.items():
             setattr(message, name, value)
         voice.publish(message)

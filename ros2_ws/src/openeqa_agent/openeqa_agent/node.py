@@ -37,9 +37,9 @@ from coterie_ros.stopping import STOPPED, RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
 from coterie_safety.why import belong, note
 from coterie_world.coverage import Coverage, PlacesSeen
-from coterie_world.making_way import MakingWay
 from coterie_world.object_events import ObjectEvent
 from coterie_world.recording import Recording, RecordingError, open_recording
+from coterie_world.right_of_way import RightOfWay
 from coterie_world.scene import SceneGraph
 from openeqa_agent.agents import AgentOptions, OpenAgent, read_frames
 from openeqa_agent.answers import OpenReply
@@ -94,7 +94,7 @@ class OpenNode(AgentNode):
             else None
         )
         if self.robot:
-            self._aside = MakingWay(name)
+            self._aside = RightOfWay(name)
             self._messages = self.publisher(TeamMessage, f"{self.robot}/message", "messages")
         self.serve_action(AskOpen, "ask_open", self._on_ask)
 
@@ -200,7 +200,7 @@ class OpenNode(AgentNode):
         seen = self._observed.latest
         start = way[0] if seen is None else seen.pose.position
         request = self._aside.request((start, *way[1:]), self.parameters["radius"], self.now())
-        self._messages.publish(conversions.way_request_to_msg(request, self.now()))
+        self._messages.publish(conversions.yield_request_to_msg(request, self.now()))
 
     # -- answering -------------------------------------------------------------------------------
 

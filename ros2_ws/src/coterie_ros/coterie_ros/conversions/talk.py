@@ -19,7 +19,7 @@ from coterie_ros.conversions.basics import (
     point_to_msg,
 )
 from coterie_ros.conversions.checks import SENTENCE, Checks
-from coterie_world.making_way import MOST_POINTS, WIDEST, WayRequest
+from coterie_world.right_of_way import MOST_POINTS, WIDEST, YieldRequest
 
 EVIDENCE_KINDS: dict[int, EvidenceKind] = {
     EvidenceMsg.NOTHING: "nothing",
@@ -305,7 +305,7 @@ def checked_team_message(message: TeamMessage, topic: str = "message") -> TeamMe
     return message
 
 
-def way_request_to_msg(request: WayRequest, time: float) -> TeamMessage:
+def yield_request_to_msg(request: YieldRequest, time: float) -> TeamMessage:
     """Return a request for the way, made at a time [s], as a message."""
     return TeamMessage(
         header=header(time, ""),
@@ -320,7 +320,7 @@ def way_request_to_msg(request: WayRequest, time: float) -> TeamMessage:
     )
 
 
-def way_request_from_msg(message: TeamMessage, topic: str = "message") -> WayRequest:
+def yield_request_from_msg(message: TeamMessage, topic: str = "message") -> YieldRequest:
     """Return the request for the way that a message of kind WAY is.
 
     Raises:
@@ -336,7 +336,7 @@ def way_request_from_msg(message: TeamMessage, topic: str = "message") -> WayReq
         raise checks.fail("way_radius", "more than 0", message.way_radius)
     to = tuple(message.recipients)
     radius, out = message.way_radius, message.way_out
-    return WayRequest(message.id, message.sender, points, radius, to, out)
+    return YieldRequest(message.id, message.sender, points, radius, to, out)
 
 
 def _confidence(checks: Checks, value: float) -> float:

@@ -30,8 +30,8 @@ from coterie_core.tasks import Obstacle, Proposal, Reflection, RobotReport, SubT
 from coterie_llm import Decider, inline_data
 from coterie_safety.stop import is_stop
 from coterie_safety.why import belong, follow
-from coterie_world.making_way import WayRequest
 from coterie_world.object_events import ObjectEvent
+from coterie_world.right_of_way import YieldRequest
 from coterie_world.sightings import kind_of
 from coterie_world.team_map import TeamMap
 from emos_planner.geometry.things import FLOOR
@@ -40,12 +40,12 @@ from emos_planner.robot.clearing import HandClearing
 from emos_planner.robot.helping import ANSWER_WAIT, HelpTalk
 from emos_planner.robot.limits import AgentLimits
 from emos_planner.robot.looks import Looks
-from emos_planner.robot.making_way import WayOfRobot
 from emos_planner.robot.messages import HelpMessage
 from emos_planner.robot.others_work import OthersWork
 from emos_planner.robot.outlook import outlook
 from emos_planner.robot.own_tools import OwnTools
 from emos_planner.robot.reflection import reflection_on
+from emos_planner.robot.right_of_way import WayOfRobot
 from emos_planner.robot.searching import LOOK_AGAIN
 from emos_planner.robot.share import Share, Work, open_places
 from emos_planner.robot.situation import LOOKED, Situation
@@ -171,7 +171,7 @@ class RobotAgent:
 
         `now` None: the time of the last observation.
         """
-        if isinstance(message, WayRequest):
+        if isinstance(message, YieldRequest):
             if self._chosen is None or self.aside.blocked:
                 self.aside.hear(message, self._time if now is None else now)
             return
@@ -395,7 +395,7 @@ class RobotAgent:
 
     # -- what goes out --------------------------------------------------------------------------
 
-    def outbox(self) -> list[HelpMessage | WayRequest]:
+    def outbox(self) -> list[HelpMessage | YieldRequest]:
         """Return what is to be said to other robots, and forget it."""
         return [*self.talk.outbox(), *self.aside.outbox()]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from coterie_msgs.msg import TeamMessage
 from coterie_ros.conversions.basics import header
-from coterie_ros.conversions.talk import way_request_from_msg, way_request_to_msg
-from coterie_world.making_way import WayRequest
+from coterie_ros.conversions.talk import yield_request_from_msg, yield_request_to_msg
+from coterie_world.right_of_way import YieldRequest
 from emos_planner.robot.messages import HelpMessage, Kind
 
 KINDS: dict[int, Kind] = {
@@ -17,10 +17,10 @@ KINDS: dict[int, Kind] = {
 _NUMBERS = {kind: number for number, kind in KINDS.items()}
 
 
-def said_to_msg(said: HelpMessage | WayRequest, time: float) -> TeamMessage:
+def said_to_msg(said: HelpMessage | YieldRequest, time: float) -> TeamMessage:
     """Return what a robot says at a time [s] as a message."""
-    if isinstance(said, WayRequest):
-        return way_request_to_msg(said, time)
+    if isinstance(said, YieldRequest):
+        return yield_request_to_msg(said, time)
     return TeamMessage(
         header=header(time, ""),
         id=said.id,
@@ -33,7 +33,7 @@ def said_to_msg(said: HelpMessage | WayRequest, time: float) -> TeamMessage:
     )
 
 
-def said_from_msg(message: TeamMessage) -> HelpMessage | WayRequest | None:
+def said_from_msg(message: TeamMessage) -> HelpMessage | YieldRequest | None:
     """Return what a robot says; None for kinds of messages that these robots do not read.
 
     Raises:
@@ -41,7 +41,7 @@ def said_from_msg(message: TeamMessage) -> HelpMessage | WayRequest | None:
         ConversionError: A way that is none.
     """
     if message.kind == TeamMessage.WAY:
-        return way_request_from_msg(message)
+        return yield_request_from_msg(message)
     if message.kind not in KINDS:
         return None
     return HelpMessage(

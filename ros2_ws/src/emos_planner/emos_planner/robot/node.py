@@ -50,9 +50,9 @@ from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
-from coterie_ros.way_requests import hear_way_requests
-from coterie_world.making_way import WayRequest
+from coterie_ros.yield_requests import hear_yield_requests
 from coterie_world.object_events import ObjectEvent
+from coterie_world.right_of_way import YieldRequest
 from coterie_world.scene import SceneGraph
 from coterie_world.team_map import TeamMap
 from emos_planner.leader.ablation import believed
@@ -157,7 +157,7 @@ class RobotNode(AgentNode):
                     convert=conversions.checked_team_message,
                 )
         others, prefix = self.parameters["others"], team_name(namespace, "")
-        hear_way_requests(self, others, prefix, self._on_way_request)
+        hear_yield_requests(self, others, prefix, self._on_yield_request)
         self.every(HEARTBEAT, self._tell, "status")
         self.run(self._work(), "work")
 
@@ -299,13 +299,13 @@ class RobotNode(AgentNode):
         except ConversionError as error:
             self.problem(f"{sender}/{error}")
             return
-        if isinstance(said, WayRequest):
-            self._on_way_request(said)
+        if isinstance(said, YieldRequest):
+            self._on_yield_request(said)
         elif said is not None:
             self.agent.receive(said, self.now())
             self._speak()
 
-    def _on_way_request(self, request: WayRequest) -> None:
+    def _on_yield_request(self, request: YieldRequest) -> None:
         if self.agent is None or self._held:
             return  # nobody moves who is held, and its release does not either
         self.agent.receive(request, self.now())

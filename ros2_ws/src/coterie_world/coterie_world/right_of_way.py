@@ -1,4 +1,4 @@
-"""Making way: who is blocked tells all which way it wants to go; who stands there goes aside."""
+"""Right of way: a blocked robot tells all which way it wants to go, and who stands there yields."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TRIES = 2  # drives blocked one after the other, after which also the first by 
 
 
 @dataclass(frozen=True, slots=True)
-class WayRequest:
+class YieldRequest:
     """A request to whoever stands in a way to step aside.
 
     Attributes:
@@ -67,11 +67,11 @@ class WayRequest:
         return f"{self.sender} cannot get to ({x:.2f}, {y:.2f}): who stands in the way, step aside"
 
 
-Finder = Callable[[WayRequest, Sequence[Vec3]], Vec3 | None]
+Finder = Callable[[YieldRequest, Sequence[Vec3]], Vec3 | None]
 """Finds the spot to go to for a request [m], not near spots that were not got to [m]."""
 
 
-class MakingWay:
+class RightOfWay:
     """When a robot asks for its way, and when it goes aside for another one.
 
     Args:
@@ -90,17 +90,17 @@ class MakingWay:
     def __init__(self, robot: str) -> None:
         self.robot = robot
         self.blocked = 0
-        self.asked: WayRequest | None = None
+        self.asked: YieldRequest | None = None
         self.whom = ""
         self.lets_pass = self.listens = self.shut_in = self._busy = False
         self._heard: deque[str] = deque(maxlen=200)
         self._asked_at = self._last = -math.inf
         self._goal: Vec3 | None = None
-        self._request: WayRequest | None = None
+        self._request: YieldRequest | None = None
         self._tries = 0
         self._closed: deque[Vec3] = deque(maxlen=10)
 
-    def hear(self, request: WayRequest, now: float) -> None:
+    def hear(self, request: YieldRequest, now: float) -> None:
         """Take in a request at a time `now` [s]; not one that was heard before."""
         if request.id in self._heard or request.sender == self.robot:
             return
@@ -123,11 +123,11 @@ class MakingWay:
         self.listens = self.asked is None
         return drive
 
-    def request(self, way: Sequence[Vec3], radius: float, now: float) -> WayRequest:
+    def request(self, way: Sequence[Vec3], radius: float, now: float) -> YieldRequest:
         """Return the request for an own way [m] and body [m], at a time `now` [s]."""
         points = tuple(way[:MOST_POINTS])
         name = f"{self.robot}-way-{now:.2f}"
-        return WayRequest(name, self.robot, points, radius, out=self.shut_in)
+        return YieldRequest(name, self.robot, points, radius, out=self.shut_in)
 
     def go_aside(
         self,
@@ -200,7 +200,7 @@ class MakingWay:
 
 
 async def make_way(
-    aside: MakingWay,
+    aside: RightOfWay,
     find: Finder,
     carry_out: Callable[[Skill], Awaitable[SkillResult]],
     ask_way: Callable[[NavigateTo], object],

@@ -15,11 +15,11 @@ from coterie_core.skills import NavigateTo, Outcome, SkillResult, Wait
 from coterie_core.tasks import SubTask, Thing
 from coterie_fixtures.two_floor_home import UP, body, small_house, small_team
 from coterie_llm import Decider, RulesModel
-from coterie_world.free_space.aside import FAR
-from coterie_world.making_way import LET_PASS, PAUSE, ROOM, WayRequest
+from coterie_world.free_space.yield_pose import FAR
+from coterie_world.right_of_way import LET_PASS, PAUSE, ROOM, YieldRequest
 from coterie_world.team_map import TeamMap
 from emos_planner.robot.agent import RobotAgent
-from emos_planner.robot.making_way import aside_of
+from emos_planner.robot.right_of_way import aside_of
 
 DOOR: Vec3 = (8.0, 2.0, 0.0)
 """Between hall and living room of the small house [m]; 0.9 m wide."""
@@ -46,7 +46,7 @@ def stands(agent, at, step=0):
 
 
 def asked(id="walker-t-1", sender="walker", way=WAY, **changes):
-    return WayRequest(id=id, sender=sender, way=way, radius=0.2, **changes)
+    return YieldRequest(id=id, sender=sender, way=way, radius=0.2, **changes)
 
 
 def chosen(agent):
@@ -178,7 +178,7 @@ def test_who_is_blocked_asks_once_a_drive_with_the_way_of_its_tools():
     go = NavigateTo.near((10.0, 1.0, 0.0))
     agent.skill_ended(go, BLOCKED)
     (message,) = agent.outbox()
-    assert isinstance(message, WayRequest)
+    assert isinstance(message, YieldRequest)
     assert message.recipients == () and message.radius == 0.2
     assert message.way[0] == (5.0, 1.0, 0.0) and message.way[-1] == go.position
     assert off(DOOR, message.way) < 0.5, "it leads through the door"
@@ -231,7 +231,7 @@ def test_where_there_is_no_spot_it_stays():
     wide = ((-50.0, 2.0, 0.0), (50.0, 2.0, 0.0))
 
     def spot(way, radius):
-        return aside_of(tools, "rover", DOOR, WayRequest("1", "walker", way, radius))
+        return aside_of(tools, "rover", DOOR, YieldRequest("1", "walker", way, radius))
 
     assert spot(wide, 3.0) is None
     assert spot(((0.0, 0.0, UP), (1.0, 0.0, UP)), 0.2) is None
@@ -243,7 +243,7 @@ def test_who_is_shut_in_asks_the_other_one_to_let_it_out():
     """That one fills the only door of the living room, and wants all of it."""
     agent = agent_of(at=(9.0, 2.0, 0.0))
     wants = ((8.0, 2.0, 0.0), (11.9, 2.0, 0.0))
-    agent.receive(WayRequest("walker-t-1", "walker", wants, 1.6))
+    agent.receive(YieldRequest("walker-t-1", "walker", wants, 1.6))
     skill = chosen(agent)
     assert isinstance(skill, NavigateTo) and skill.position[0] < 8.0
     (message,) = agent.outbox()

@@ -15,7 +15,7 @@ from scipy import ndimage
 from coterie_core.geometry import Vec3
 from coterie_world.free_space.floor_graph import Cell
 from coterie_world.free_space.free_cells import FreeCells
-from coterie_world.making_way import ROOM, WayRequest
+from coterie_world.right_of_way import ROOM, YieldRequest
 from coterie_world.scene import SceneGraph
 
 FAR = 10.0
@@ -33,11 +33,11 @@ Pieces = Sequence[tuple[Vec3, Vec3]]
 """Straight pieces of ways, from where to where [m]."""
 
 
-def spot_aside(
+def yield_pose(
     cells: FreeCells,
     here: Vec3,
     radius: float,
-    request: WayRequest,
+    request: YieldRequest,
     ways: Pieces,
     closed: Sequence[Vec3] = (),
     driven: Pieces = (),
@@ -121,12 +121,12 @@ def spot_aside(
     return None
 
 
-def place_aside(
+def yield_place(
     scene: SceneGraph,
     at: str,
     here: Vec3,
     radius: float,
-    request: WayRequest,
+    request: YieldRequest,
     closed: Sequence[Vec3] = (),
 ) -> Vec3 | None:
     """Return where a robot stands in nobody's way that knows places and the ways between them only.

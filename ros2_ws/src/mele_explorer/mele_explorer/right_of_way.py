@@ -1,4 +1,4 @@
-"""Making way as an explorer does: it knows no map of the floor, but places and ways between."""
+"""Right of way of an explorer, which knows no map of the floor, but places and ways between."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation
 from coterie_core.skills import NavigateTo, Skill, SkillResult
 from coterie_llm import inline_data
-from coterie_world.free_space.aside import place_aside
-from coterie_world.making_way import MakingWay, WayRequest, make_way
+from coterie_world.free_space.yield_pose import yield_place
+from coterie_world.right_of_way import RightOfWay, YieldRequest, make_way
 from mele_explorer.memory import Memory
 
 
-class WayOfExplorer(MakingWay):
+class WayOfExplorer(RightOfWay):
     """Making way of one explorer.
 
     Args:
@@ -31,7 +31,7 @@ class WayOfExplorer(MakingWay):
         radius: float,
         look: Callable[[], Observation | None],
         carry_out: Callable[[Skill, str], Awaitable[SkillResult]],
-        ask: Callable[[WayRequest], object],
+        ask: Callable[[YieldRequest], object],
         now: Callable[[], float],
     ) -> None:
         super().__init__(memory.robot)
@@ -57,12 +57,12 @@ class WayOfExplorer(MakingWay):
 
         await make_way(self, self._spot, carry_out, self._ask_way, idle)
 
-    def _spot(self, request: WayRequest, closed: Sequence[Vec3]) -> Vec3 | None:
+    def _spot(self, request: YieldRequest, closed: Sequence[Vec3]) -> Vec3 | None:
         seen, graph = self._look(), self._memory.graph
         if seen is None:
             return None
         here = seen.pose.position
-        return place_aside(graph, seen.place, here, self._radius, request, closed)
+        return yield_place(graph, seen.place, here, self._radius, request, closed)
 
     def _ask_way(self, drive: NavigateTo) -> None:
         seen, place = self._look(), self._memory.graph.places.get(drive.place)
