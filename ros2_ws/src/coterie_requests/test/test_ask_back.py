@@ -14,8 +14,7 @@ from coterie_llm import CheckFailed, Decider, ModelProfile, RulesModel, build_de
 from coterie_llm.testing.endpoint import Endpoint
 from coterie_requests.ask_back import JudgeRequest, RequestReply, RequestState, settle, without
 from coterie_requests.ask_back.judgement import Judgement
-from coterie_requests.ask_back.rule import judged
-from coterie_requests.ask_back.settled_answer import with_answer
+from coterie_requests.ask_back.rule import judged, with_answer
 from coterie_requests.ask_back.subjective_terms import subjective_terms
 from coterie_requests.asking import WordsAnswer, WordsQuestion
 from coterie_requests.detector_vocabulary import DetectorVocabulary

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from coterie_llm import Decider
 from coterie_requests.ask_back.decision import JudgeRequest, RequestReply, judgement_of
 from coterie_requests.ask_back.judgement import Judgement
-from coterie_requests.ask_back.rule import judged
-from coterie_requests.ask_back.settled_answer import with_answer
+from coterie_requests.ask_back.rule import judged, with_answer
 from coterie_requests.ask_back.state import RequestState
 from coterie_requests.asking import NOBODY, WordsAnswer, WordsQuestion
 from coterie_safety.why import note
