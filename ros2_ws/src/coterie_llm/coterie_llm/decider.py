@@ -44,14 +44,14 @@ ReplyT = TypeVar("ReplyT", bound=BaseModel)
 _LOG = logging.getLogger(__name__)
 _REASON_CHARS = 500
 _CUT_OFF_FACTOR = 4
-_MOST_TOKENS = 32_768
+_MAX_TOKENS = 32_768
 """Growth of the limit of a reply that was cut off, and the largest such limit [tokens]."""
 _LEAST_S = 0.01
 """Time left [s] below which no model is asked: it would be billed and could not answer."""
 _FOR_LARGER = 0.5
 """Share of a decision's time that is kept for the larger model, however slow the first one is."""
 _ASKED_AGAIN = "asked again: "
-_MOST_CALLS = 8
+_MAX_CALLS = 8
 """Tools that a model may call in one turn."""
 
 
@@ -369,7 +369,7 @@ class Decider:
                     turns = 0  # without tools the endpoint can enforce the form
                 asked.note(_line(error) if asked.reason else f"{_ASKED_AGAIN}{_line(error)}")
                 if isinstance(error, CutOff):
-                    most = min(_CUT_OFF_FACTOR * most, max(_MOST_TOKENS, most))
+                    most = min(_CUT_OFF_FACTOR * most, max(_MAX_TOKENS, most))
                 if not (isinstance(error, CutOff) and error.thought):  # nothing to mend in words
                     messages = (*messages, *_second_question(error))
             except ReplayMiss as error:
@@ -416,10 +416,10 @@ async def _look_up(
     """Run the calls of one turn and return the turn with its results."""
     results = []
     for k, call in enumerate(answer.tool_calls):
-        if k < _MOST_CALLS:
+        if k < _MAX_CALLS:
             use = await use_tool(tools, call)
         else:
-            refusal = f"refused: at most {_MOST_CALLS} calls a turn; ask again for this one"
+            refusal = f"refused: at most {_MAX_CALLS} calls a turn; ask again for this one"
             use = ToolUse(call.name, dict(call.arguments), refusal, True)
         uses.append(use)
         results.append(Message("tool", use.result, tool_call_id=call.id))

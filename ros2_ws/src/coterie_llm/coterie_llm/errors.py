@@ -184,7 +184,7 @@ class MissingKey(LanguageError):
     """The environment variable that a profile names as the place of its key is not set."""
 
 
-LONGEST_RETRY_AFTER_S: float = 24 * 3600.0
+MAX_RETRY_AFTER_S: float = 24 * 3600.0
 
 
 def parse_retry_after(value: str | None, *, now_s: float | None = None) -> float | None:
@@ -209,4 +209,4 @@ def parse_retry_after(value: str | None, *, now_s: float | None = None) -> float
         seconds = date.timestamp() - (time.time() if now_s is None else now_s)
     if seconds != seconds:  # NaN
         return None
-    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_S)
+    return min(max(seconds, 0.0), MAX_RETRY_AFTER_S)

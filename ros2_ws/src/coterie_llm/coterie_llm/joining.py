@@ -22,7 +22,7 @@ from coterie_llm.types import Message, Reply
 StateT = TypeVar("StateT")
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
 
-_MOST_TOKENS = 8000
+_MAX_TOKENS = 8000
 _FENCE = re.compile(r"<data label=\"[^\"]*\">\n.*?\n</data>", re.DOTALL)
 _GATHER_S = 0.02
 """Time that a decision waits for others of its kind that are put at the same time [s]."""
@@ -63,7 +63,7 @@ def joined(
 
         def most_tokens(self, state: tuple[StateT, ...]) -> int:
             """Those of all replies together."""
-            return min(sum(decision.most_tokens(one) for one in state), _MOST_TOKENS)
+            return min(sum(decision.most_tokens(one) for one in state), _MAX_TOKENS)
 
         def prompt(self, state: tuple[StateT, ...]) -> Sequence[Message]:
             """What all have in common, then what each has of its own."""

@@ -14,14 +14,14 @@ from coterie_llm.due import time_left
 
 QUESTION_CHARS = 500
 ANSWER_CHARS = 1000
-MOST_CHOICES = 12
-MOST_QUESTIONS = 5
+MAX_CHOICES = 12
+MAX_QUESTIONS = 5
 """Questions that one mind puts to a person about one task."""
 NOBODY = "nobody is there to answer"
 _PERSON_SHARE = 0.6
 """Fraction of a decision's time left that a person gets: the model must still reply."""
-_LONGEST_WAIT = 120.0
-_SHORTEST_WAIT = 2.0
+_MAX_WAIT_S = 120.0
+_MIN_WAIT_S = 2.0
 """Longest time that anybody is waited for, and time in which nobody could answer [s]."""
 
 
@@ -41,7 +41,7 @@ class WordsQuestion:
     task: str
     text: str
     choices: tuple[str, ...] = ()
-    within: float = _LONGEST_WAIT
+    within: float = _MAX_WAIT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class PersonQuestion(BaseModel):
     )
     choices: list[str] = Field(
         default_factory=list,
-        max_length=MOST_CHOICES,
+        max_length=MAX_CHOICES,
         description="answers to choose from; empty: any answer",
     )
 
@@ -147,9 +147,9 @@ class Asking:
             return {"the person answered": self._answers[key]}
         if self._silent:
             raise ToolRefused(f"{self._silent}; decide by what is known")
-        if self._put >= MOST_QUESTIONS:
+        if self._put >= MAX_QUESTIONS:
             raise ToolRefused(
-                f"the person was asked {MOST_QUESTIONS} times about this task, which is enough; "
+                f"the person was asked {MAX_QUESTIONS} times about this task, which is enough; "
                 "decide by what is known"
             )
         self._put += 1
@@ -175,8 +175,8 @@ class Asking:
 
     def _question(self, text: str, share: float, choices: tuple[str, ...] = ()) -> WordsQuestion:
         left = self._left()
-        within = min(_LONGEST_WAIT, share * left if math.isfinite(left) else _LONGEST_WAIT)
-        if within < _SHORTEST_WAIT:
+        within = min(_MAX_WAIT_S, share * left if math.isfinite(left) else _MAX_WAIT_S)
+        if within < _MIN_WAIT_S:
             raise ToolRefused("no time is left to ask anybody; decide by what is known")
         return WordsQuestion(self.asker, self._task, text, choices, within)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from coterie_safety.ledger import Entry, LedgerFault, file_of, parse_line, read_head
 
 _FIRST_BYTES = 200_000
-_MOST_BYTES = 1_000_000
+_MAX_BYTES = 1_000_000
 
 
 class LedgerTail:
@@ -55,7 +55,7 @@ class LedgerTail:
         found = []
         with file_of(self.folder, self._file).open("rb") as file:
             file.seek(self._at)
-            data = file.read(_MOST_BYTES if end is None else max(end - self._at, 0))
+            data = file.read(_MAX_BYTES if end is None else max(end - self._at, 0))
         whole = data[: data.rfind(b"\n") + 1]
         self._at += len(whole)
         for line in whole.splitlines():

@@ -18,7 +18,7 @@ from coterie_msgs.msg import AskProgress, SemanticMap, TeamMessage
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_requests.ask_back import Judgement, Person, RequestState, Settled, settle, without
 from coterie_requests.detector_vocabulary import DetectorVocabulary
-from coterie_requests.understanding.descriptions import LONGEST
+from coterie_requests.understanding.descriptions import MAX_QUESTION_CHARS
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.asking import node_person
@@ -211,11 +211,11 @@ class OpenNode(AgentNode):
 
     async def _answered(self, goal: GoalContext) -> AskOpen.Result:
         request = goal.request
-        text = " ".join(request.question.text[: 100 * LONGEST].split())
-        if not text or len(text) > LONGEST:
+        text = " ".join(request.question.text[: 100 * MAX_QUESTION_CHARS].split())
+        if not text or len(text) > MAX_QUESTION_CHARS:
             return AskOpen.Result(
-                message=f"question.text: expected 1 to {LONGEST} characters, got {len(text)}; "
-                'for example "What color is the sofa?"'
+                message=f"question.text: expected 1 to {MAX_QUESTION_CHARS} characters, "
+                f'got {len(text)}; for example "What color is the sofa?"'
             )
         belong(question=request.question.id)
         note("question", "open_questions", {"words": text})

@@ -19,7 +19,7 @@ from coterie_world.sightings import seen_in_passing
 
 Person = Callable[[WordsQuestion], Awaitable[WordsAnswer]]
 """Puts a question to whoever gave the request; at once without an answer where nobody is there."""
-WITHIN = 60.0
+ANSWER_TIMEOUT_S = 60.0
 """Longest time that a person is waited for [s of wall time]."""
 _ASKS = ("ambiguous", "underspecified", "subjective", "false_premise")
 
@@ -51,7 +51,7 @@ async def settle(
     who: str = "team",
     task: str = "",
     cleared: Callable[[Judgement], bool] | None = None,
-    within: float = WITHIN,
+    within: float = ANSWER_TIMEOUT_S,
 ) -> Settled:
     """Judge a request; where it is not clear, ask one question back and judge it with the answer.
 

@@ -28,13 +28,13 @@ ANYWAY: Mapping[str, Any] = {
     "slot": "anyway",
 }
 """Question about a task with what is not there, or probably not."""
-EVEN = 0.5
+MIN_DENIAL = 0.5
 """Least probability (0..1) that there is none from which a person is asked before a search."""
-MOST_CHOICES = 8
+MAX_CHOICES = 8
 """Things that a question offers to choose from."""
 _SAME_SPOT = 0.08
 """Things of one name that are nearer than this, or than half of their length, may be one [m]."""
-_SHOWN = 4
+_MAX_SHOWN = 4
 _LEFT_OUT: dict[ProblemKind, str] = {
     "pronoun": "object", "object": "object", "target": "target", "person": "target",
     "ambiguous": "which", "empty": "object",
@@ -112,7 +112,7 @@ def _of_taste(state: RequestState, mentions: Sequence[Mention]) -> Judgement | N
             said_of = said_of or mention.phrase.said
     if state.command != "ask" and len(fits) == 1:
         return None
-    if not fits or len(fits) > MOST_CHOICES or state.command == "ask":
+    if not fits or len(fits) > MAX_CHOICES or state.command == "ask":
         question = "" if state.command == "ask" else "By what shall it be chosen?"
         return Judgement("subjective", text, question)
     choices = tuple(described(state.scene, fits))
@@ -215,7 +215,7 @@ def _missing_thing(state: RequestState, mention: Mention) -> Judgement | None:
     sure, least = state.looked.absence(phrase.label, rooms), state.least_denial(rooms)
     open_ended = len(rooms) == len(state.rooms) and not state.all_rooms
     if unlooked or sure < least or not rooms or open_ended:
-        doubted = sure >= max(EVEN, state.least_denial(rooms, min(LEVELS)))
+        doubted = sure >= max(MIN_DENIAL, state.least_denial(rooms, min(LEVELS)))
         if state.command == "do" and (unlooked or open_ended or not rooms or not doubted):
             return None  # robots go and look
         weak = (
@@ -223,7 +223,7 @@ def _missing_thing(state: RequestState, mention: Mention) -> Judgement | None:
             or sorted(
                 (room for room in rooms if state.looked.share(room.id) < WELL),
                 key=lambda room: state.looked.share(room.id),
-            )[:_SHOWN]
+            )[:_MAX_SHOWN]
         )
         left = state.looked.told(unlooked) or _left_open(phrase.label, rooms, weak)
         if open_ended and not unlooked:
@@ -236,7 +236,7 @@ def _missing_thing(state: RequestState, mention: Mention) -> Judgement | None:
             **(ANYWAY if state.command == "do" else {}),
         )
     shares = [state.looked.share(room.id) for room in rooms]
-    places = enumerated([named_room(room) for room in rooms], _SHOWN)
+    places = enumerated([named_room(room) for room in rooms], _MAX_SHOWN)
     scope = "in this house" if len(rooms) == len(state.rooms) else f"in {places}"
     evidence = [
         f"looked at: {places}, the least of them to {100 * min(shares):.0f} %",
@@ -319,11 +319,11 @@ def _too_many(state: RequestState, mention: Mention) -> Judgement | None:
         if len(fits) < 2:
             return None
     choices = described(state.scene, fits)
-    many = len(fits) > MOST_CHOICES
+    many = len(fits) > MAX_CHOICES
     count = f"{len(fits)} things fit {phrase.said!r}"
     return Judgement(
         "ambiguous",
-        f"{count}: {enumerated(choices, _SHOWN)}",
+        f"{count}: {enumerated(choices, _MAX_SHOWN)}",
         f"Which {phrase.noun or phrase.label} do you mean?"
         + (" Say in which room or on what" if many else ""),
         () if many else tuple(choices),
@@ -347,9 +347,9 @@ def _too_many_rooms(state: RequestState, mention: Mention) -> Judgement | None:
     names = tuple(room.name for room in rooms)
     return Judgement(
         "ambiguous",
-        f"{len(rooms)} rooms fit {phrase.said!r}: {enumerated(names, _SHOWN)}",
+        f"{len(rooms)} rooms fit {phrase.said!r}: {enumerated(names, _MAX_SHOWN)}",
         f"Which {phrase.room} do you mean?",
-        names[:MOST_CHOICES],
+        names[:MAX_CHOICES],
         tuple(room.id for room in rooms),
         slot="room",
         said=phrase.said,

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from coterie_core.geometry import Vec2
 from coterie_core.plain_data import schema_problems
 
-LONGEST = 1_000_000
+MAX_FENCES_CHARS = 1_000_000
 """Longest text that is read as fences [characters]."""
 
 
@@ -71,8 +71,8 @@ class Fences(_Told):
         Raises:
             ValueError: It cannot be read; names the field.
         """
-        if len(text) > LONGEST:
-            raise ValueError(f"{what}: {len(text)} characters; at most {LONGEST}")
+        if len(text) > MAX_FENCES_CHARS:
+            raise ValueError(f"{what}: {len(text)} characters; at most {MAX_FENCES_CHARS}")
         try:
             return Fences.model_validate_json(text)
         except ValidationError as error:

@@ -29,8 +29,8 @@ from coterie_safety.guard.mass import masses_of_target
 from coterie_safety.guard.windows import TimeWindow
 from coterie_world.scene import SceneGraph
 
-_LONGEST_WAIT = 3600.0  # [s]
-_LONGEST_TEXT = 500  # characters
+_MAX_WAIT_S = 3600.0  # [s]
+_MAX_TEXT_CHARS = 500  # characters
 NO_AREA = (
     "no area is allowed: write where this robot may be into the team file, as "
     "`limits: {area: [[x, y], [x, y], [x, y]]}` (corners in the map frame [m]), or "
@@ -119,13 +119,13 @@ class Guard:
             if isinstance(skill, Pick):
                 self._payload(skill.target)
         elif isinstance(skill, Wait):
-            if not (math.isfinite(skill.duration) and 0.0 <= skill.duration <= _LONGEST_WAIT):
-                self._refuse(
-                    f"Wait.duration must be 0..{_LONGEST_WAIT:g} s, got {skill.duration!r}"
-                )
+            if not (math.isfinite(skill.duration) and 0.0 <= skill.duration <= _MAX_WAIT_S):
+                self._refuse(f"Wait.duration must be 0..{_MAX_WAIT_S:g} s, got {skill.duration!r}")
         elif isinstance(skill, Ask):
-            if len(skill.text) > _LONGEST_TEXT:
-                self._refuse(f"Ask.text has {len(skill.text)} characters; at most {_LONGEST_TEXT}")
+            if len(skill.text) > _MAX_TEXT_CHARS:
+                self._refuse(
+                    f"Ask.text has {len(skill.text)} characters; at most {_MAX_TEXT_CHARS}"
+                )
         elif isinstance(skill, LookAround):
             if embodiment.mobility == "fixed":
                 self._unable("LookAround", embodiment, "it cannot turn")

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from coterie_core.geometry import Vec3
 
-_FREE = 0.5
+_FREE_RADIUS_M = 0.5
 """Distance from the start within which a robot may move about, whatever limit it broke there
 [m]."""
-_DETOUR = 4.0
+_DETOUR_FACTOR = 4.0
 """Distance that it may get beyond that, as a multiple of the distance to the nearest way out."""
-_SLACK = 0.1
+_SLACK_M = 0.1
 """Growth of the distance to the nearest way out that is let pass: poses are noisy [m]."""
 
 
@@ -64,8 +64,10 @@ class Leaving:
         wrong = ""
         for one in breaches:
             first, least = self._open.get(one.where, (-1.0, -1.0))
-            leaves = one.away <= least + _SLACK and driven <= _FREE + _DETOUR * first
-            if first >= 0.0 and (driven <= _FREE or (leaves and math.isfinite(first))):
+            leaves = (
+                one.away <= least + _SLACK_M and driven <= _FREE_RADIUS_M + _DETOUR_FACTOR * first
+            )
+            if first >= 0.0 and (driven <= _FREE_RADIUS_M or (leaves and math.isfinite(first))):
                 still[one.where] = (first, min(least, one.away))
             else:
                 wrong = wrong or one.text

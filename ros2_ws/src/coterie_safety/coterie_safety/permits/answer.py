@@ -25,7 +25,7 @@ from coterie_safety.permits.goal_scope import canonical
 from coterie_safety.permits.request import Permit, PermitRequest
 from coterie_safety.stop import MAX_TEXT, one_line
 
-_MOST_BYTES = 1000
+_MAX_BYTES = 1000
 _SHARED_SECRET = 64
 """Hexadecimal digits of a key of before, one secret for people and robots."""
 
@@ -166,7 +166,7 @@ def _read(file: Path, forbidden: int, why: str, mode: str) -> bytes:
     try:
         with file.open("rb") as opened:
             bits = os.fstat(opened.fileno()).st_mode
-            text = opened.read(_MOST_BYTES)
+            text = opened.read(_MAX_BYTES)
     except OSError as error:
         elsewhere = ""
         if isinstance(error, FileNotFoundError) and public_half(file).exists():
@@ -203,7 +203,7 @@ def _is_shared_secret(text: bytes) -> bool:
 
 def _content(file: Path) -> bytes:
     with contextlib.suppress(FileNotFoundError), file.open("rb") as opened:
-        return opened.read(_MOST_BYTES)
+        return opened.read(_MAX_BYTES)
     return b""
 
 
@@ -223,7 +223,7 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-ONCE = 300.0
+PERMIT_LIFETIME_S = 300.0
 """Time that a permit for one goal waits for it to begin [s]."""
 
 
@@ -248,7 +248,7 @@ def answered(
         now: Wall time [s].
         key: The private key; the team's robots have its public half.
     """
-    until = now + (lasting or ONCE) if decision is Decision.ALLOW else 0.0
+    until = now + (lasting or PERMIT_LIFETIME_S) if decision is Decision.ALLOW else 0.0
     return SignedAnswer(
         request.id,
         request.goal.digest,

@@ -39,9 +39,9 @@ from coterie_world.scene import SceneGraph
 
 NO_PERMIT = "no permit to "
 """Beginning of a refusal's reason where there is no permit."""
-_MOST_WAITING = 50
+_MAX_WAITING = 50
 """Most goals of one robot that wait for a person; more are refused."""
-_MOST_REMEMBERED = 1000
+_MAX_PERMITS = 1000
 
 
 class PermitError(ValueError):
@@ -302,7 +302,7 @@ class PermitGate:
             self._held = self._standing_ids()
             reason = f"{by} revoked its permit" + (f": {why}" if why else "")
             self._revoked[permit.id] = reason
-            while len(self._revoked) > _MOST_REMEMBERED:
+            while len(self._revoked) > _MAX_PERMITS:
                 self._revoked.pop(next(iter(self._revoked)))
         # What cannot be logged is revoked all the same: that takes away, and gives nothing.
         body = {"permit": permit.id, **goal_key(permit.goal), "by": by, "reason": why}
@@ -391,8 +391,8 @@ class PermitGate:
             self._refuse(goal, held, ready=True)
         if self._key_file is None:
             self._refuse(goal, f"{asks(verdict.where)}, and nobody can answer: there is no key")
-        if len(self._waiting) >= _MOST_WAITING:
-            self._refuse(goal, f"{_MOST_WAITING} goals of this robot wait for a person already")
+        if len(self._waiting) >= _MAX_WAITING:
+            self._refuse(goal, f"{_MAX_WAITING} goals of this robot wait for a person already")
         names = self.names(goal)
         until = round(now + self.permits.wait, 3)
         request = PermitRequest(_new_id(), goal, names, verdict.where, now, until)
@@ -434,11 +434,11 @@ class PermitGate:
         """Forget what is over; where there is too much, what a person gave goes last."""
         for permit in [one for one in self._permits.values() if self._over(one)]:
             self._take(permit)
-        while len(self._permits) > _MOST_REMEMBERED:
+        while len(self._permits) > _MAX_PERMITS:
             self._take(min(self._permits.values(), key=lambda p: (p.standing, not p.by_policy)))
         now = self._wall()
         self._refused = {key: one for key, one in self._refused.items() if now < one.until}
-        while len(self._refused) > _MOST_REMEMBERED:
+        while len(self._refused) > _MAX_PERMITS:
             self._refused.pop(next(iter(self._refused)))
 
     def _refuse(self, goal: PermitGoal, why: str, *, ready: bool = False) -> NoReturn:

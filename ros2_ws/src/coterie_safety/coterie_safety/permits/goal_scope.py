@@ -22,16 +22,16 @@ from coterie_world.scene.regions import Regions
 
 TASK = "task"
 """Name in place of a skill's where a whole team is to do a task."""
-MOST_WORDS = 300
+MAX_TASK_CHARS = 300
 """Longest task that a person is asked for [characters]: they have to read all of it."""
-_STEP = 0.25
+_PATH_STEP_M = 0.25
 """Distance between the points of a path whose rooms are looked up [m]."""
-_SAME = 0.3
+_ASSOCIATION_RADIUS_M = 0.3
 """Distance from its box up to which a target is taken for a thing of the map, whatever it is
 called [m]."""
 _AS_NEAR = 0.05
 """Things that are farther from a target than the nearest by no more than this may be meant [m]."""
-_LONGEST_LABEL = 60
+_MAX_LABEL_CHARS = 60
 _ENDS = str.maketrans({'"': "'", ";": ","})
 
 
@@ -87,10 +87,10 @@ class TeamTask:
             ValueError: No words, too many, or characters that nobody sees: a person has to see
                 exactly what is going to be done.
         """
-        plain = inline_data(self.words, limit=MOST_WORDS)
+        plain = inline_data(self.words, limit=MAX_TASK_CHARS)
         if not self.words or plain != self.words or not 0.0 <= self.max_time < math.inf:
             raise ValueError(
-                f"a task is one line of 1 to {MOST_WORDS} characters that can be seen, got "
+                f"a task is one line of 1 to {MAX_TASK_CHARS} characters that can be seen, got "
                 f"{len(self.words)}"
             )
         what = f'have the team do the task "{self.words}"'
@@ -183,7 +183,7 @@ class Surroundings:
             labels.append(things[target.instance].label.top)
         away = {id_: thing.box.distance(target.position) for id_, thing in things.items()}
         least = min(away.values(), default=math.inf)
-        if least <= _SAME:
+        if least <= _ASSOCIATION_RADIUS_M:
             # What stands on a table, or in a cupboard, is meant, and not that.
             items = [away[id_] for id_, thing in things.items() if thing.kind == "item"]
             item = min(items, default=math.inf)
@@ -268,7 +268,7 @@ class Surroundings:
 
 
 def _label(text: str) -> str:
-    return _others_words(text)[:_LONGEST_LABEL]
+    return _others_words(text)[:_MAX_LABEL_CHARS]
 
 
 def _others_words(text: str) -> str:
@@ -287,7 +287,7 @@ def dense(points: Sequence[Vec3]) -> list[Vec3]:
     """Return a path's points [m] with further ones between them."""
     found = list(points[:1])
     for a, b in itertools.pairwise(points):
-        count = max(math.ceil(math.dist(a, b) / _STEP), 1)
+        count = max(math.ceil(math.dist(a, b) / _PATH_STEP_M), 1)
         for k in range(1, count + 1):
             t = k / count
             found.append(

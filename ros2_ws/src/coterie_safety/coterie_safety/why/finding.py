@@ -21,7 +21,7 @@ _SHORT = frozenset(
         *("not", "of", "on", "the", "to", "was", "were", "why"),
     )
 )
-_MOST_LOOKED_AT = 20_000
+_MAX_SEARCHED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def _by_words(words: list[str], robot: str, story: Story) -> Target | None:
         return shares
     for targets in (_given(story, robot), _done(story, robot)):
         for number, (text, target) in enumerate(targets):
-            if number > _MOST_LOOKED_AT:
+            if number > _MAX_SEARCHED:
                 break
             if fits(text):
                 return target

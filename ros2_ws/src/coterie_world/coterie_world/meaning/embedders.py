@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from coterie_llm import LanguageError
 from coterie_llm.endpoint_settings import EndpointSettings
-from coterie_llm.openai_model import LONGEST_REPLY_BYTES, read_key
+from coterie_llm.openai_model import MAX_REPLY_BYTES, read_key
 from coterie_llm.redact import scrub
 
 #: What installs the embedders that run on this machine.
@@ -245,7 +245,7 @@ class OpenAIEmbedder:
 
         from coterie_llm.transport import GuardedTransport
 
-        transport = GuardedTransport(self._url, self._key, LONGEST_REPLY_BYTES)
+        transport = GuardedTransport(self._url, self._key, MAX_REPLY_BYTES)
         http = httpx2.AsyncClient(transport=transport, timeout=_TIMEOUT_S, trust_env=False)
         try:
             async with openai.AsyncOpenAI(
