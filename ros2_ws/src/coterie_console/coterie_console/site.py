@@ -13,9 +13,9 @@ from aiohttp import web
 HOST = "127.0.0.1"
 """Pages are for the person at this machine; through a tunnel (ssh -L) for others."""
 FIRST_PORT = 8080
-TRIED = 50
+MAX_PORTS_TRIED = 50
 """Ports that are tried from the first on, where none was asked for."""
-LONGEST = 20_000
+MAX_MESSAGE_CHARS = 20_000
 """Longest message of a browser [characters]."""
 
 _DATA = Path(__file__).with_name("data")
@@ -56,7 +56,7 @@ class Site:
         self._files = dict(files)
         self._names = _own_names() if self.on_network else {"localhost"}
         self._runner: web.AppRunner | None = None
-        self._app = web.Application(middlewares=[self._guard], client_max_size=LONGEST)
+        self._app = web.Application(middlewares=[self._guard], client_max_size=MAX_MESSAGE_CHARS)
         for path, handler in handlers.items():
             self._app.router.add_get(path, handler)
         for path in files:
@@ -77,7 +77,7 @@ class Site:
         """
         self._runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
-        first = range(FIRST_PORT, FIRST_PORT + TRIED)
+        first = range(FIRST_PORT, FIRST_PORT + MAX_PORTS_TRIED)
         tried = first if self._wanted is None else [self._wanted]
         reason = ""
         for port in tried:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import viser
 import websockets.asyncio.server
 
-from coterie_console.site import FIRST_PORT, HOST, TRIED, PageError
+from coterie_console.site import FIRST_PORT, HOST, MAX_PORTS_TRIED, PageError
 
 Kind = Literal["info", "warning"]
 Callback = Callable[[Any], Coroutine[Any, Any, None]]
@@ -160,7 +160,7 @@ def _free_port(port: int | None) -> int:
     Raises:
         PageError: The one that was asked for is not, or none is.
     """
-    ports = range(FIRST_PORT, FIRST_PORT + TRIED) if port is None else (port,)
+    ports = range(FIRST_PORT, FIRST_PORT + MAX_PORTS_TRIED) if port is None else (port,)
     reason = ""
     for candidate in ports:
         with socket.socket() as probe:

@@ -18,7 +18,7 @@ from coterie_requests.ask_back.rule import judged, with_answer
 from coterie_requests.ask_back.subjective_terms import subjective_terms
 from coterie_requests.asking import WordsAnswer, WordsQuestion
 from coterie_requests.detector_vocabulary import DetectorVocabulary
-from coterie_world.coverage import RECALL, Coverage, PlacesSeen, recall
+from coterie_world.coverage import SEEN_WELL_RECALL, Coverage, PlacesSeen, recall
 from coterie_world.scene import Floor, LabelBelief, Place, Room, SceneGraph, SceneObject, Sighting
 
 RULES = Decider(RulesModel())
@@ -120,7 +120,7 @@ def test_nothing_is_denied_from_absence_alone(home: SceneGraph) -> None:
 def test_small_things_need_more_looks_than_large_ones(home: SceneGraph) -> None:
     assert recall("sofa") > 0.95 > 0.8 > recall("keys") > 0.0
     assert recall("plate") < recall("cushion")  # plates are kept in cupboards
-    assert recall("yodelgrub") == RECALL
+    assert recall("yodelgrub") == SEEN_WELL_RECALL
     everywhere, rooms = looked(home, (0, 1, 2, 3)), list(home.rooms.values())
     one = next(room for room in rooms if room.type == "bedroom")
     sure = {label: everywhere.absence(label, [one]) for label in ("wardrobe", "phone")}

@@ -37,7 +37,7 @@ _OK = TransitionCallbackReturn.SUCCESS
 _FAILED = TransitionCallbackReturn.FAILURE
 _WIND_DOWN = 2.0
 """Longest time between the halt of a node's work and its deactivation [s]."""
-_POLL = 0.02  # [s]
+_POLL_PERIOD_S = 0.02  # [s]
 _LEAVES_ACTIVE = (
     Transition.TRANSITION_DEACTIVATE,
     Transition.TRANSITION_ACTIVE_SHUTDOWN,
@@ -268,7 +268,9 @@ class AgentNode(LifecycleNode):
                 work()
 
         # Steady time: simulated time may stand still. An executor's timer: the loop may be blocked.
-        timer = self.create_timer(_POLL, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        timer = self.create_timer(
+            _POLL_PERIOD_S, look, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
 
     def stop_work(self) -> None:
         """Deactivate and clean up; call before `destroy_node`, when the node is `wound_down`."""
@@ -283,7 +285,7 @@ class AgentNode(LifecycleNode):
             self.trigger_deactivate()
         if self.state_label == "inactive":
             self.trigger_cleanup()
-        if not self.loop.close(*[_POLL] * waited):
+        if not self.loop.close(*[_POLL_PERIOD_S] * waited):
             self.get_logger().warning("tasks did not end within 2 s of being cancelled")
 
     def destroy_node(self) -> None:
@@ -324,7 +326,7 @@ class AgentNode(LifecycleNode):
         return _OK
 
     def _end(self, scope: str, *, waited: bool = False) -> None:
-        if not self.loop.cancel_all(*[_POLL] * waited):
+        if not self.loop.cancel_all(*[_POLL_PERIOD_S] * waited):
             self.get_logger().warning("some tasks did not end within 2 s of being cancelled")
         ends, self._scopes[scope] = self._scopes[scope], []
         for end in reversed(ends):

@@ -23,9 +23,9 @@ from coterie_ros.why import note_ended, note_sent
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
 
-_TAKE_BACK = 60.0
+_CANCEL_TIMEOUT_S = 60.0
 """Time that a goal that was given up is cancelled while its server does not know it [s]."""
-_LAST_CANCELS = 1.0
+_FINAL_CANCEL_TIMEOUT_S = 1.0
 """Time that it is cancelled once its node ends [s]."""
 
 __all__ = ["ActionClient", "GoalEnd", "GoalRejected", "NoAnswer", "ServiceClient"]
@@ -253,7 +253,7 @@ class ActionClient:
 
     async def _taken_back(self, attempt: _Attempt) -> None:
         clock = asyncio.get_running_loop().time
-        end, pause = clock() + _TAKE_BACK, 0.1
+        end, pause = clock() + _CANCEL_TIMEOUT_S, 0.1
         while clock() < end and not self._client.ended:
             try:
                 if attempt.rejected or await self._is_gone(attempt, pause):
@@ -261,7 +261,9 @@ class ActionClient:
                 await asyncio.sleep(pause)
                 pause = min(2.0 * pause, 1.0)
             except asyncio.CancelledError:
-                end = min(end, clock() + _LAST_CANCELS)  # the node ends; the goal must, too
+                end = min(
+                    end, clock() + _FINAL_CANCEL_TIMEOUT_S
+                )  # the node ends; the goal must, too
             except RuntimeError:
                 return  # the node has ended
         if attempt.accepted and not self._client.ended:

@@ -31,7 +31,7 @@ from coterie_ros.safe_publisher import RCLError
 from coterie_safety.why import journal_from_environment
 
 # After so many seconds a shutdown that hangs is ended from outside [s].
-_PATIENCE = 4.0
+_SHUTDOWN_TIMEOUT_S = 4.0
 # A second signal so long after the first ends the process without more ado [s].
 _INSIST = 1.0
 _PR_SET_PDEATHSIG = 1
@@ -65,7 +65,7 @@ NodeT = TypeVar("NodeT", bound=AgentNode)
 Factory = Callable[[ProcessOptions], "AgentNode | Sequence[AgentNode]"]
 
 
-MANY = 4
+MAX_FULL_NODES = 4
 """Number of nodes in a process above which they are made light."""
 
 
@@ -92,7 +92,7 @@ def nodes_of_robots(
     robots = parser.parse_args(options.arguments).robots
     if not robots:
         return [make(name, namespace=options.namespace, context=options.context)]
-    light = len(robots) > MANY
+    light = len(robots) > MAX_FULL_NODES
     return [
         make(name, namespace=options.below(robot), context=options.context, light=light)
         for robot in robots
@@ -226,7 +226,7 @@ def spin_nodes(nodes: Sequence[AgentNode], context: Context, stop: threading.Eve
         traceback.print_exc()
         code = 1
     finally:
-        watchdog = threading.Timer(_PATIENCE, _give_up, [code])
+        watchdog = threading.Timer(_SHUTDOWN_TIMEOUT_S, _give_up, [code])
         watchdog.daemon = True
         watchdog.start()
         for node in nodes:
@@ -244,7 +244,7 @@ def spin_nodes(nodes: Sequence[AgentNode], context: Context, stop: threading.Eve
 
 
 def _give_up(code: int) -> None:
-    print(f"shutdown took more than {_PATIENCE:g} s; ended it. Threads:", file=sys.stderr)
+    print(f"shutdown took more than {_SHUTDOWN_TIMEOUT_S:g} s; ended it. Threads:", file=sys.stderr)
     faulthandler.dump_traceback(file=sys.stderr)
     sys.stderr.flush()
     os._exit(code or 1)

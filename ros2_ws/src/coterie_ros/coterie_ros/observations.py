@@ -8,7 +8,7 @@ from collections.abc import Callable
 from coterie_core.observation import Observation
 from coterie_core.waiting import in_time
 
-TIMEOUT = 10.0
+TIMEOUT_S = 10.0
 """Longest wait for an observation that is due [s]."""
 
 
@@ -61,8 +61,8 @@ class Observations:
                 "none before its map has come, it is located, and its detector tells something"
             )
         return (
-            f"no observation on {self.topic} within {TIMEOUT:g} s; is the bridge running and does "
-            "it know this robot?"
+            f"no observation on {self.topic} within {TIMEOUT_S:g} s; is the bridge running and "
+            "does it know this robot?"
         )
 
     async def after(self, known: Observation | None, *, placed: bool = False) -> Observation | None:
@@ -75,9 +75,9 @@ class Observations:
             placed: Wait for one that tells at which place the robot stands.
 
         Returns:
-            The latest observation; None where no newer one came within `TIMEOUT`.
+            The latest observation; None where no newer one came within `TIMEOUT_S`.
         """
-        end = asyncio.get_running_loop().time() + TIMEOUT
+        end = asyncio.get_running_loop().time() + TIMEOUT_S
         while self.latest is None or self.latest is known or (placed and not self.latest.place):
             left = end - asyncio.get_running_loop().time()
             try:

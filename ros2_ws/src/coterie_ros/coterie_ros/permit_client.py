@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
 
 _ANSWERED_WITHIN = 5.0
-_LOOK = 1.0
+_DISCOVERY_PERIOD_S = 1.0
 """Time between two looks for others that ask for permits [s]."""
 
 
@@ -63,7 +63,7 @@ class PermitClient:
         for robot in robots:
             self.watch(robot)
         # Robots of a team on another computer; assistants that propose tasks.
-        node.every(_LOOK, self._look, "who asks for permits")
+        node.every(_DISCOVERY_PERIOD_S, self._look, "who asks for permits")
 
     def watch(self, robot: str) -> None:
         """Hear of the requests of one more robot."""

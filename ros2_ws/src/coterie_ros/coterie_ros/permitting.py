@@ -27,7 +27,7 @@ PERMIT_PARAMETERS = (
         "empty: nobody can answer.",
     ),
 )
-_LOOK = 0.2
+_CHECK_PERIOD_S = 0.2
 """Time between two looks for requests that are over [s]."""
 
 
@@ -71,4 +71,4 @@ def serve_permits(
         for gate in asking.values():
             await asyncio.to_thread(gate.expire)  # it may wait for the log
 
-    node.every(_LOOK, look, "permits")
+    node.every(_CHECK_PERIOD_S, look, "permits")

@@ -27,9 +27,9 @@ from coterie_world.team_memory import (
 )
 
 TOPIC = "object_events"
-SAVE = 5.0
+SAVE_PERIOD_S = 5.0
 """Time between two savings of a memory that has changed [s of wall time]."""
-OWN = 1000
+MAX_OWN_EVENTS = 1000
 """Number of events that a robot sends again after a restart: as many as the topic keeps."""
 
 MEMORY_PARAMETERS = (
@@ -134,7 +134,7 @@ class MemoryKeeper:
                 convert=partial(conversions.observation_from_msg, topic=f"{robot}/observation"),
             )
         if self._file is not None:
-            node.every(SAVE, self.save, "save the team's memory")
+            node.every(SAVE_PERIOD_S, self.save, "save the team's memory")
 
     def announce(self, prefix: str) -> None:
         """Make the publisher of this robot's own events; tell those of before again."""
@@ -148,7 +148,7 @@ class MemoryKeeper:
         for event in events:
             self._count += 1
             event = event.model_copy(update={"id": f"{event.robot}-{self._run}-{self._count}"})
-            self._own = [*self._own, event][-OWN:]
+            self._own = [*self._own, event][-MAX_OWN_EVENTS:]
             self.memory.note(event)
             self._outlet.publish(conversions.object_event_to_msg(event))
 

@@ -10,22 +10,24 @@ from dataclasses import dataclass
 from coterie_core.geometry import Vec3
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult, Wait
 
-MOST_POINTS = 200
+MAX_PATH_POINTS = 200
 """Points of a way that a robot asks for at most."""
-WIDEST = 3.0
+MAX_BODY_RADIUS_M = 3.0
 """Largest radius of a body that a way is asked for [m]."""
-ROOM = 0.12
+PASSING_GAP_M = 0.12
 """Room that two robots leave between them when they pass [m]."""
-PAUSE = 5.0
+MIN_YIELD_PERIOD_S = 5.0
 """Least time from one time that a robot goes aside to the next one [s]."""
-TOLERANCE = 0.1
-"""Largest distance from its spot aside at which a robot may end [m]; it is less than `ROOM`."""
-LET_PASS = 8.0
+YIELD_TOLERANCE_M = 0.1
+"""Largest distance from its yield pose at which a robot may end [m]; less than `PASSING_GAP_M`."""
+YIELD_WAIT_S = 8.0
 """Time that a robot with work of its own waits aside, so that the other one passes [s]."""
-HEARING = 2.0
+REQUEST_WAIT_S = 2.0
 """Time that a blocked robot waits for a request of the one before it, which is blocked, too [s]."""
-_SPOTS = 4  # spots that are tried for one request, one after the other
-_TRIES = 2  # drives blocked one after the other, after which also the first by name goes aside
+_MAX_POSES = 4  # spots that are tried for one request, one after the other
+_MAX_BLOCKED_DRIVES = (
+    2  # drives blocked one after the other, after which also the first by name goes aside
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +55,12 @@ class YieldRequest:
 
     def __post_init__(self) -> None:
         """Refuse what is no way."""
-        if not 2 <= len(self.way) <= MOST_POINTS:
-            raise ValueError(f"way: expected 2 to {MOST_POINTS} points, got {len(self.way)}")
+        if not 2 <= len(self.way) <= MAX_PATH_POINTS:
+            raise ValueError(f"way: expected 2 to {MAX_PATH_POINTS} points, got {len(self.way)}")
         if not all(math.isfinite(value) for point in self.way for value in point):
             raise ValueError("way: expected points of finite numbers [m]")
-        if not 0.0 < self.radius <= WIDEST:
-            raise ValueError(f"radius: expected more than 0 and up to {WIDEST:g} m")
+        if not 0.0 < self.radius <= MAX_BODY_RADIUS_M:
+            raise ValueError(f"radius: expected more than 0 and up to {MAX_BODY_RADIUS_M:g} m")
 
     @property
     def text(self) -> str:
@@ -106,7 +108,9 @@ class RightOfWay:
             return
         self._heard.append(request.id)
         concerned = not request.recipients or self.robot in request.recipients
-        if concerned and not 0.0 <= now - self._last < PAUSE:  # before: the world began anew
+        if (
+            concerned and not 0.0 <= now - self._last < MIN_YIELD_PERIOD_S
+        ):  # before: the world began anew
             self.asked, self._asked_at, self._tries = request, now, 0
             self.listens = False
 
@@ -125,7 +129,7 @@ class RightOfWay:
 
     def request(self, way: Sequence[Vec3], radius: float, now: float) -> YieldRequest:
         """Return the request for an own way [m] and body [m], at a time `now` [s]."""
-        points = tuple(way[:MOST_POINTS])
+        points = tuple(way[:MAX_PATH_POINTS])
         name = f"{self.robot}-way-{now:.2f}"
         return YieldRequest(name, self.robot, points, radius, out=self.shut_in)
 
@@ -153,7 +157,7 @@ class RightOfWay:
         if request is None:
             return None
         first = request.out or request.sender < self.robot
-        turn = self.blocked >= (1 if first else _TRIES)
+        turn = self.blocked >= (1 if first else _MAX_BLOCKED_DRIVES)
         if not (idle or stands_aside or turn):
             return None  # its turn comes if it is blocked once more
         self.asked = None
@@ -165,7 +169,7 @@ class RightOfWay:
             return None
         self.whom, self._goal, self._last = request.sender, spot, self._asked_at
         self._request, self._tries, self._busy = request, self._tries + 1, not idle
-        return NavigateTo(position=spot, tolerance=TOLERANCE)
+        return NavigateTo(position=spot, tolerance=YIELD_TOLERANCE_M)
 
     def ended(self, result: SkillResult | None) -> bool:
         """Take in how going aside ended: where it did not get to it goes no more.
@@ -187,13 +191,13 @@ class RightOfWay:
                 self._closed.clear()
                 self.lets_pass, self.blocked = self._busy, 0
         elif self.shut_in and result.outcome is Outcome.BLOCKED:
-            self.asked = self._request if self._tries < _SPOTS else None
+            self.asked = self._request if self._tries < _MAX_POSES else None
         elif self._goal is not None and result.outcome in (Outcome.UNREACHABLE, Outcome.BLOCKED):
             self._closed.append(self._goal)
             stuck = self._busy and result.outcome is Outcome.BLOCKED
             if stuck:
                 self.blocked = 0  # now it is the turn of the other one
-            if result.outcome is Outcome.UNREACHABLE and self._tries < _SPOTS:
+            if result.outcome is Outcome.UNREACHABLE and self._tries < _MAX_POSES:
                 self.asked = self._request
         self.whom, self._goal, self.shut_in = "", None, False
         return stuck
@@ -220,7 +224,7 @@ async def make_way(
     moved = stands_aside = False
     if aside.listens and not idle:
         aside.listens = False
-        await carry_out(Wait(HEARING))
+        await carry_out(Wait(REQUEST_WAIT_S))
     while True:
         while (skill := aside.go_aside(find, idle, stands_aside, find_out)) is not None:
             moved, result = True, None
@@ -235,4 +239,4 @@ async def make_way(
         if not aside.lets_pass:
             return moved
         aside.lets_pass, stands_aside = False, True
-        await carry_out(Wait(LET_PASS))
+        await carry_out(Wait(YIELD_WAIT_S))

@@ -13,11 +13,11 @@ from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, Sighting
 from coterie_world.sizes import oversize
 from coterie_world.surfaces import hollow_bottom, usual_top
 
-SAME = 0.6
+ASSOCIATION_RADIUS_M = 0.6
 """Sightings of one label nearer than this are of one thing [m]."""
-MOVED = 1.0
+MOVED_DISTANCE_M = 1.0
 """A thing with a known id that is farther from where it was has been moved [m]."""
-WHERE_PUT = 0.2
+PLACED_RADIUS_M = 0.2
 """Largest distance from where it was put at which a thing is still on what it was put on [m]."""
 _LEVEL = 0.1
 """Largest difference in height at which a thing may still stand as high as it was put [m]."""
@@ -25,9 +25,9 @@ _FELL = 0.2
 """Drop in height from which a thing is not on what it was put on any more [m]."""
 _SLIVER = 0.2
 """Fraction of its kind's least volume below which a thing is a part of one, or something else."""
-MUCH = 10.0
+CLEARNESS_RATIO = 10.0
 """Ratio of clearness at which one thing makes another in its place doubtful."""
-INSIDE = 0.7
+INSIDE_FRACTION = 0.7
 """Solid furniture that lies in another piece by more than this share is taken for that one."""
 _SIZE = (0.1, 0.1, 0.1)
 _ON = 0.35
@@ -71,7 +71,9 @@ def seen_in_passing(things: Iterable[SceneObject]) -> set[str]:
     return {
         thing.id
         for thing, weight in zip(things, sure, strict=True)
-        if thing.last_seen is not None and MUCH * weight <= max(sure) and weight < max(sure)
+        if thing.last_seen is not None
+        and CLEARNESS_RATIO * weight <= max(sure)
+        and weight < max(sure)
     }
 
 
@@ -85,12 +87,12 @@ def mistaken_within(one: SceneObject, others: Iterable[SceneObject]) -> bool:
         one: Furniture that may be a mistake.
         others: Other furniture.
     """
-    sure = MUCH * clearness(one, _SLIVER)
+    sure = CLEARNESS_RATIO * clearness(one, _SLIVER)
     return is_solid(one.label.top) and any(
         other.id != one.id
         and is_solid(other.label.top)
         and sure <= clearness(other, _SLIVER)
-        and share_inside(one.box, other.box) > INSIDE
+        and share_inside(one.box, other.box) > INSIDE_FRACTION
         for other in others
     )
 
@@ -145,9 +147,9 @@ def note_found(
     if at is None:
         return (same, False) if same is not None else None
     nearest = min(alike, key=lambda o: (distance(o.box.center, at), o.id), default=None)
-    close = nearest is not None and distance(nearest.box.center, at) <= SAME
+    close = nearest is not None and distance(nearest.box.center, at) <= ASSOCIATION_RADIUS_M
     # Ids of two robots' own maps may be the same by chance: what lies there counts.
-    if same is None or distance(same.box.center, at) > MOVED:
+    if same is None or distance(same.box.center, at) > MOVED_DISTANCE_M:
         if close:
             same = nearest
         elif same is not None and same.last_seen is not None:
@@ -161,7 +163,7 @@ def note_found(
             kind=load_household().kind(label),
         )
         scene.add_object(same)
-    elif distance(same.box.center, at) > MOVED:
+    elif distance(same.box.center, at) > MOVED_DISTANCE_M:
         news = True
     if news:
         same.box = Box(at, same.box.size, same.box.yaw)
@@ -306,9 +308,9 @@ def rests_where_put(owner: SceneObject, put_at: Vec3, foot: Vec3, borne: bool) -
         borne: Whether it lies on or in something else by that one's box.
     """
     if hollow_bottom(owner.label.top, owner.box) is not None and foot[2] <= put_at[2]:
-        return math.dist(foot[:2], put_at[:2]) <= WHERE_PUT
+        return math.dist(foot[:2], put_at[:2]) <= PLACED_RADIUS_M
     level = not borne and abs(foot[2] - put_at[2]) <= _LEVEL
-    return math.dist(foot, put_at) <= (2.0 * WHERE_PUT if level else WHERE_PUT)
+    return math.dist(foot, put_at) <= (2.0 * PLACED_RADIUS_M if level else PLACED_RADIUS_M)
 
 
 def inside_only(thing: SceneObject) -> bool:

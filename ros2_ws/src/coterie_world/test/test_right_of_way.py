@@ -11,13 +11,13 @@ import pytest
 
 from coterie_core.skills import NavigateTo, Outcome, SkillResult, Wait
 from coterie_world.free_space.free_cells import FreeCells
-from coterie_world.free_space.yield_pose import FAR, yield_place, yield_pose
+from coterie_world.free_space.yield_pose import MAX_YIELD_DISTANCE_M, yield_place, yield_pose
 from coterie_world.right_of_way import (
-    HEARING,
-    LET_PASS,
-    MOST_POINTS,
-    PAUSE,
-    ROOM,
+    MAX_PATH_POINTS,
+    MIN_YIELD_PERIOD_S,
+    PASSING_GAP_M,
+    REQUEST_WAIT_S,
+    YIELD_WAIT_S,
     RightOfWay,
     YieldRequest,
     make_way,
@@ -45,7 +45,7 @@ def floor(width=80, height=40):
     [
         ({"way": ()}, "2 to 200 points, got 0"),
         ({"way": WAY[:1]}, "got 1"),
-        ({"way": WAY[:1] * (MOST_POINTS + 1)}, "got 201"),
+        ({"way": WAY[:1] * (MAX_PATH_POINTS + 1)}, "got 201"),
         ({"way": ((math.nan, 2.0, 0.0), WAY[1])}, "finite"),
         ({"way": ((0.0, 2.0, math.inf), WAY[1])}, "finite"),
         ({"radius": 0.0}, "more than 0"),
@@ -69,14 +69,14 @@ def test_who_is_idle_goes_aside_once_for_one_request():
         assert robot.asked is None
     robot.hear(asked(), 1.0)
     drive = robot.go_aside(lambda request, closed: SPOT, idle=True)
-    assert drive is not None and drive.position == SPOT and drive.tolerance < ROOM
+    assert drive is not None and drive.position == SPOT and drive.tolerance < PASSING_GAP_M
     assert robot.whom == "slim"
     robot.ended(OK)
     assert robot.whom == ""
-    robot.hear(asked(), 2.0 * PAUSE)
-    robot.hear(asked("2"), 1.0 + PAUSE / 2)
+    robot.hear(asked(), 2.0 * MIN_YIELD_PERIOD_S)
+    robot.hear(asked("2"), 1.0 + MIN_YIELD_PERIOD_S / 2)
     assert robot.asked is None, "heard before, and too soon"
-    robot.hear(asked("3"), 1.0 + PAUSE)
+    robot.hear(asked("3"), 1.0 + MIN_YIELD_PERIOD_S)
     assert robot.asked is not None
 
 
@@ -107,7 +107,7 @@ def test_where_yielding_by_name_does_not_help_the_first_one_goes_too_and_lets_th
     robot.lets_pass = False
     robot.ended(OK)
     assert not robot.lets_pass, "that was its wait"
-    robot.hear(asked("4"), 9 * PAUSE)
+    robot.hear(asked("4"), 9 * MIN_YIELD_PERIOD_S)
     robot.go_aside(lambda request, closed: SPOT, idle=True)
     robot.ended(OK)
     assert not robot.lets_pass, "who has nothing to do need not wait"
@@ -142,15 +142,15 @@ def test_where_no_way_led_it_goes_elsewhere_and_gives_up_in_the_end():
     while robot.go_aside(find, idle=True) is not None:
         robot.ended(NOWHERE)
     assert [len(closed) for closed in tried] == [0, 1, 2, 3]
-    robot.hear(asked("2"), 1.0 + PAUSE)
+    robot.hear(asked("2"), 1.0 + MIN_YIELD_PERIOD_S)
     robot.go_aside(find, idle=True)
     robot.ended(None)
     assert robot.whom == "" and robot.asked is None, "who was stopped on the way tries no more"
 
 
 def test_an_own_request_names_a_way_of_so_many_points():
-    request = RightOfWay("rover").request(WAY * MOST_POINTS, 0.3, 12.5)
-    assert (request.sender, request.radius, len(request.way)) == ("rover", 0.3, MOST_POINTS)
+    request = RightOfWay("rover").request(WAY * MAX_PATH_POINTS, 0.3, 12.5)
+    assert (request.sender, request.radius, len(request.way)) == ("rover", 0.3, MAX_PATH_POINTS)
     assert request.id != RightOfWay("rover").request(WAY, 0.3, 13.0).id
 
 
@@ -172,7 +172,7 @@ def test_the_spot_is_off_the_way_and_near():
         assert met is not None and met[0] < 1.0, (off, met)
     narrow = floor(height=20)
     assert aside((2.0, 0.5, 0.0), narrow, ((0.0, 0.5, 0.0), (4.0, 0.5, 0.0))) is None
-    assert FAR > 4.0
+    assert MAX_YIELD_DISTANCE_M > 4.0
 
 
 def test_who_did_not_get_past_the_other_one_goes_away_from_it():
@@ -220,10 +220,10 @@ def test_who_is_shut_in_asks_to_be_let_out_and_tries_again_until_it_is():
     assert go(idle=True) is True and len(done) == len(ways) == 3
     assert all(one.out for one in ways) and not robot.shut_in
     assert not robot.request(WAY, 0.2, 9.0).out, "that is for work of its own"
-    robot.hear(asked("2", sender="rover"), 1.0 + PAUSE)
+    robot.hear(asked("2", sender="rover"), 1.0 + MIN_YIELD_PERIOD_S)
     assert go(idle=True) is True and len(ways) == 7, "it tries so often, and no more"
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
-    robot.hear(asked("3", sender="rover"), 1.0 + 2 * PAUSE)
+    robot.hear(asked("3", sender="rover"), 1.0 + 2 * MIN_YIELD_PERIOD_S)
     assert go(idle=False) is False and len(ways) == 7, "who has work asks for that"
 
 
@@ -311,8 +311,8 @@ def test_making_way_ends_where_nothing_is_left_to_try_and_waits_where_there_is_w
     robot.hear(asked(sender="rover"), 1.0)
     assert go(idle=False) is True and ways == done == [NavigateTo(position=SPOT, tolerance=0.1)]
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
-    robot.hear(asked("2", sender="rover"), 1.0 + PAUSE)
-    assert go(idle=False) is True and done[2:] == [Wait(LET_PASS)] and len(ways) == 1
+    robot.hear(asked("2", sender="rover"), 1.0 + MIN_YIELD_PERIOD_S)
+    assert go(idle=False) is True and done[2:] == [Wait(YIELD_WAIT_S)] and len(ways) == 1
 
 
 def test_who_waits_aside_and_is_asked_again_goes_farther():
@@ -321,8 +321,8 @@ def test_who_waits_aside_and_is_asked_again_goes_farther():
 
     async def carry_out(skill):
         done.append(skill)
-        if skill == Wait(LET_PASS) and len(done) == 2:
-            robot.hear(asked("2", sender="rover"), 1.0 + PAUSE)
+        if skill == Wait(YIELD_WAIT_S) and len(done) == 2:
+            robot.hear(asked("2", sender="rover"), 1.0 + MIN_YIELD_PERIOD_S)
         return OK
 
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
@@ -331,7 +331,7 @@ def test_who_waits_aside_and_is_asked_again_goes_farther():
     assert asyncio.run(
         make_way(robot, lambda request, closed: SPOT, carry_out, lambda drive: None, False)
     )
-    assert done == [spot, Wait(LET_PASS), spot, Wait(LET_PASS)]
+    assert done == [spot, Wait(YIELD_WAIT_S), spot, Wait(YIELD_WAIT_S)]
 
 
 def test_of_two_that_are_blocked_at_once_each_waits_for_the_request_of_the_other_one():
@@ -350,7 +350,7 @@ def test_of_two_that_are_blocked_at_once_each_waits_for_the_request_of_the_other
 
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
     assert robot.listens and go(idle=False) is True
-    assert done[0] == Wait(HEARING) and isinstance(done[1], NavigateTo)
+    assert done[0] == Wait(REQUEST_WAIT_S) and isinstance(done[1], NavigateTo)
     assert not robot.listens
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
     robot.blocked_drive(NavigateTo(position=SPOT), OK)

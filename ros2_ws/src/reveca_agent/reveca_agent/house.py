@@ -34,7 +34,7 @@ from coterie_core.skills import Outcome, Place, SkillResult
 from coterie_world.object_events import EventKind, ObjectEvent, event_of
 from coterie_world.right_of_way import RightOfWay
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
-from coterie_world.sightings import SAME, kind_of, room_at
+from coterie_world.sightings import ASSOCIATION_RADIUS_M, kind_of, room_at
 from reveca_agent.house_map import HouseMap, Shape
 from reveca_agent.memory import Memory
 from reveca_agent.motions import Motion, Motions
@@ -202,7 +202,7 @@ class HouseBody:
                 for name, lost in self._lost.items()
                 if name not in objects and kind_of(lost.label.top) == kind
             ]
-            if near and min(near)[0] <= SAME:
+            if near and min(near)[0] <= ASSOCIATION_RADIUS_M:
                 name = min(near)[1]
                 del self._lost[name]
                 del objects[id_]

@@ -44,7 +44,7 @@ from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
 from coterie_ros.yield_requests import hear_yield_requests
-from coterie_world.right_of_way import PAUSE, YieldRequest
+from coterie_world.right_of_way import MIN_YIELD_PERIOD_S, YieldRequest
 from coterie_world.scene import SceneGraph
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody
@@ -212,7 +212,7 @@ class RevecaNode(AgentNode):
 
     async def _go_aside(self, request: YieldRequest, asked: float) -> None:
         async with self._turn:
-            if self._time - asked > PAUSE or not self._knows_house():
+            if self._time - asked > MIN_YIELD_PERIOD_S or not self._knows_house():
                 return
             body = await self._ready()
             body.aside.hear(request, self._time)

@@ -12,9 +12,9 @@ from coterie_console.text import plain
 if TYPE_CHECKING:
     from coterie_console.map_view import MapView
 
-_PERIOD = 0.2
+_UPDATE_PERIOD_S = 0.2
 """Time between two updates of the robots' positions [s]."""
-_REDRAW = 5.0
+_REDRAW_PERIOD_S = 5.0
 """A newer map is drawn at most so often [s]."""
 _COLORS = ((38, 98, 160), (194, 87, 12), (30, 125, 69), (123, 63, 160), (160, 31, 91))
 _KEEP_OUT, _ALLOWED = (179, 22, 27), (30, 125, 69)
@@ -47,7 +47,7 @@ class SpacePage:
         self._due = 0.0
         self._robots: dict[str, Any] = {}
         self._view: MapView | None = None
-        self.page.every(_PERIOD, self._update)
+        self.page.every(_UPDATE_PERIOD_S, self._update)
 
     @property
     def url(self) -> str:
@@ -61,7 +61,7 @@ class SpacePage:
     def _update(self) -> None:
         version, now = self._state.version("map"), self._state.clock()
         if version != self._drawn and now >= self._due:
-            self._drawn, self._due = version, now + _REDRAW
+            self._drawn, self._due = version, now + _REDRAW_PERIOD_S
             self.page.server.scene.reset()
             self._robots = {}
             self._view = self._draw(self.page.server, self._state.scene)

@@ -16,7 +16,7 @@ Kind = Literal["household", "transport"]
 _FORM = re.compile(r"^\s*(on|in)\s*\(([^,()]+),([^,()]+)\)\s*(?::\s*([0-9]+))?\s*$", re.IGNORECASE)
 
 
-MOST_THINGS = 10_000
+MAX_SUBGOAL_COUNT = 10_000
 """Largest count of a sub-goal."""
 
 
@@ -64,10 +64,11 @@ class SubGoal:
         relation, item, target, count = found.groups()
         digits = (count or "1").lstrip("0")
         # Counted before it is read: Python refuses numbers of thousands of digits.
-        number = int(digits) if 1 <= len(digits) <= len(str(MOST_THINGS)) else 0
-        if not 1 <= number <= MOST_THINGS:
+        number = int(digits) if 1 <= len(digits) <= len(str(MAX_SUBGOAL_COUNT)) else 0
+        if not 1 <= number <= MAX_SUBGOAL_COUNT:
             raise GoalError(
-                f"sub-goal {shorten(text)!r}: the count must be a number from 1 to {MOST_THINGS}"
+                f"sub-goal {shorten(text)!r}: the count must be a number from 1 to "
+                f"{MAX_SUBGOAL_COUNT}"
             )
         kind: Relation = "on" if relation.lower() == "on" else "in"
         return SubGoal(kind, item.strip().lower(), target.strip().lower(), number)

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from coterie_core.geometry import Vec3
 from coterie_core.plain_data import schema_problems
 
-LIMIT = 500
+MAX_MESSAGE_CHARS = 500
 """Most characters of a message."""
 
 NoteKind = Literal["text", "start", "ask", "reply", "done", "way"]
@@ -125,7 +125,7 @@ class Note:
 
 
 _FACTS = TypeAdapter(Facts)
-_MOST_JSON = 20_000
+_MAX_JSON_CHARS = 20_000
 
 
 def facts_to_json(facts: Facts) -> str:
@@ -141,15 +141,17 @@ def facts_from_json(text: str) -> Facts | None:
     """
     if not text:
         return None
-    if len(text) > _MOST_JSON:
-        raise ValueError(f"message data: expected at most {_MOST_JSON} characters, got {len(text)}")
+    if len(text) > _MAX_JSON_CHARS:
+        raise ValueError(
+            f"message data: expected at most {_MAX_JSON_CHARS} characters, got {len(text)}"
+        )
     try:
         return _FACTS.validate_json(text)
     except ValidationError as error:
         raise ValueError(f"message data: {schema_problems(error, 'data')}") from None
 
 
-def compose(kind: NoteKind, facts: Facts, limit: int = LIMIT) -> tuple[str, Facts]:
+def compose(kind: NoteKind, facts: Facts, limit: int = MAX_MESSAGE_CHARS) -> tuple[str, Facts]:
     """Put facts into words, most important first; return the words and the facts they hold.
 
     What does not fit `limit` characters is dropped from both: nothing is said for free.
@@ -306,7 +308,7 @@ def understand(note: Note, words: Vocabulary) -> Note:
     """
     if note.facts is not None:
         return note
-    text = note.text[:LIMIT]
+    text = note.text[:MAX_MESSAGE_CHARS]
     facts: dict[str, object] = {}
     kind: NoteKind = "text"
     where = _WHERE.search(text)

@@ -19,7 +19,7 @@ from coterie_requests.asking import told_choice
 from coterie_requests.understanding import NotUnderstood, ProblemKind, is_english
 from coterie_requests.understanding.phrases import Phrase
 from coterie_requests.understanding.text import plain_text, words_of, written_out
-from coterie_world.coverage import WELL, recall
+from coterie_world.coverage import SEEN_WELL_QUALITY, recall
 from coterie_world.scene import Room, SceneObject
 
 ANYWAY: Mapping[str, Any] = {
@@ -221,7 +221,7 @@ def _missing_thing(state: RequestState, mention: Mention) -> Judgement | None:
         weak = (
             unlooked
             or sorted(
-                (room for room in rooms if state.looked.share(room.id) < WELL),
+                (room for room in rooms if state.looked.share(room.id) < SEEN_WELL_QUALITY),
                 key=lambda room: state.looked.share(room.id),
             )[:_MAX_SHOWN]
         )

@@ -19,7 +19,7 @@ from coterie_ros.conversions.basics import (
     point_to_msg,
 )
 from coterie_ros.conversions.checks import SENTENCE, Checks
-from coterie_world.right_of_way import MOST_POINTS, WIDEST, YieldRequest
+from coterie_world.right_of_way import MAX_BODY_RADIUS_M, MAX_PATH_POINTS, YieldRequest
 
 EVIDENCE_KINDS: dict[int, EvidenceKind] = {
     EvidenceMsg.NOTHING: "nothing",
@@ -299,9 +299,9 @@ def checked_team_message(message: TeamMessage, topic: str = "message") -> TeamMe
     checks.text("text", message.text, MESSAGE_LIMIT)
     checks.text("task", message.task)
     checks.text("sub_task", message.sub_task)
-    for k, point in enumerate(checks.items("way", message.way, MOST_POINTS)):
+    for k, point in enumerate(checks.items("way", message.way, MAX_PATH_POINTS)):
         point_from_msg(point, checks, f"way[{k}]")
-    checks.number("way_radius", message.way_radius, 0.0, WIDEST)
+    checks.number("way_radius", message.way_radius, 0.0, MAX_BODY_RADIUS_M)
     return message
 
 

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import dijkstra
 Cell = tuple[int, int]
 Mask = npt.NDArray[np.bool_]
 
-_COMFORT = 0.15  # [m] of clearance beyond the radius that ways prefer
+_COMFORT_CLEARANCE_M = 0.15  # [m] of clearance beyond the radius that ways prefer
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class FloorGraph:
         self.index = np.full(free.shape, -1, dtype=np.int32)
         self.cells = np.argwhere(free).astype(np.int32)
         self.index[free] = np.arange(len(self.cells), dtype=np.int32)
-        tight = np.clip(1.0 - (clearance - radius) / _COMFORT, 0.0, 1.0)
+        tight = np.clip(1.0 - (clearance - radius) / _COMFORT_CLEARANCE_M, 0.0, 1.0)
         rows, cols, weights = [], [], []
         height, width = free.shape
         for dr, dc in ((0, 1), (1, 0), (1, 1), (1, -1)):

@@ -13,7 +13,7 @@ from scipy import ndimage
 from coterie_core.geometry import Vec2, Vec3
 from coterie_world.free_space.floor_graph import Cell, FloorGraph
 
-_SNAP = 0.5  # [m] from free cells at which points still count as there: maps are rough
+_SNAP_RADIUS_M = 0.5  # [m] from free cells at which points still count as there: maps are rough
 
 Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -47,7 +47,7 @@ class FreeCells:
         xs, ys = self.axes(cols, rows)
         away = np.hypot(xs - point[0], ys - point[1])
         k = int(np.argmin(away))
-        return (int(rows[k]), int(cols[k])) if away[k] <= _SNAP else None
+        return (int(rows[k]), int(cols[k])) if away[k] <= _SNAP_RADIUS_M else None
 
     def free_at(self, x: float, y: float) -> bool:
         """Tell whether the body's middle can be at a point [m]."""

@@ -15,10 +15,10 @@ from scipy import ndimage
 from coterie_core.geometry import Vec3
 from coterie_world.free_space.floor_graph import Cell
 from coterie_world.free_space.free_cells import FreeCells
-from coterie_world.right_of_way import ROOM, YieldRequest
+from coterie_world.right_of_way import PASSING_GAP_M, YieldRequest
 from coterie_world.scene import SceneGraph
 
-FAR = 10.0
+MAX_YIELD_DISTANCE_M = 10.0
 """Longest drive of a robot that yields [m]."""
 _SPARE = 2  # cells that are better left between a body and what stands around its spot
 _APART = 0.5  # [m] a spot is so far from one that was not got to
@@ -63,13 +63,13 @@ def yield_pose(
     Returns:
         None: it does not stand in the way, or cannot go, or there is no such spot.
     """
-    way, need = request.way, radius + request.radius + ROOM
+    way, need = request.way, radius + request.radius + PASSING_GAP_M
     begin = cells.cell(here)
     if begin is None or not ways:
         return None
     if _clearance(np.array([here[0]]), np.array([here[1]]), ways)[0] > need:
         return None
-    near = cells.near(begin, FAR)
+    near = cells.near(begin, MAX_YIELD_DISTANCE_M)
     free, start = near.free, near.cell(here)
     assert start is not None
     xs, ys = near.axes(np.arange(free.shape[1]), np.arange(free.shape[0]))
@@ -109,7 +109,7 @@ def yield_pose(
         wishes = [(clear, wanted) for _, wanted in wishes] + wishes
     for ground, wanted in wishes:
         for _ in range(_LOOKS if through else 1):
-            found = _nearest(start, ground, wanted, int(FAR / near.size))
+            found = _nearest(start, ground, wanted, int(MAX_YIELD_DISTANCE_M / near.size))
             if not len(found):
                 break
             spots = [(float(xs[0, c]), float(ys[r, 0])) for r, c in found]
@@ -151,7 +151,7 @@ def yield_place(
         for a, b in itertools.pairwise(request.way)
         if min(abs(a[2] - here[2]), abs(b[2] - here[2])) < _STOREY
     ]
-    way, need = shapely.MultiLineString(pieces), radius + request.radius + ROOM
+    way, need = shapely.MultiLineString(pieces), radius + request.radius + PASSING_GAP_M
     if not pieces or way.distance(shapely.Point(here)) > need or at not in scene.places:
         return None
     asking = shapely.Point(request.way[0])
@@ -166,7 +166,9 @@ def yield_place(
         ends = (position[a], position[b])
         if shapely.LineString(ends).distance(asking) > body:
             roads.add_edge(a, b, length=math.dist(*ends))
-    lengths = nx.single_source_dijkstra_path_length(roads, "", cutoff=FAR, weight="length")
+    lengths = nx.single_source_dijkstra_path_length(
+        roads, "", cutoff=MAX_YIELD_DISTANCE_M, weight="length"
+    )
     spots = [position[place] for place in sorted(lengths, key=lambda one: (lengths[one], one))]
     spots = [spot for spot in spots if all(math.dist(spot, one) > _APART for one in closed)]
     for spot in spots:

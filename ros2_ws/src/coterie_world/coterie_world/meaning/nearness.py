@@ -23,7 +23,7 @@ LOCAL_KINDS = ("none", "wordllama", "minilm")
 """Embedders that need no further settings."""
 _PHRASE = "a {}, a household object"
 """Sets single words among household things ("plant" is not a factory then)."""
-_MOST_KEPT = 10_000
+_MAX_CACHED_LABELS = 10_000
 """Most labels whose embeddings are kept."""
 
 
@@ -162,7 +162,7 @@ class Meanings:
             if label not in self._labels and label not in kept
         ]
         if new:
-            if len(self._labels) + len(new) > _MOST_KEPT:
+            if len(self._labels) + len(new) > _MAX_CACHED_LABELS:
                 self._labels.clear()
                 new = [label for label in dict.fromkeys(labels) if label not in kept]
             made = self.embedder.embed([_PHRASE.format(label) for label in new])

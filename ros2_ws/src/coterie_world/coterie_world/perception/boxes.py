@@ -16,9 +16,9 @@ from coterie_world.perception.backprojection import Lifted
 from coterie_world.perception.foreground import background
 from coterie_world.perception.points import deprojected
 
-SPACING = 0.04
+POINT_SPACING_M = 0.04
 """Distance of the points on a box's faces [m]; on large boxes it is more."""
-_MOST_ALONG = 30
+_MAX_EDGE_POINTS = 30
 """Most points along an edge."""
 _NEAREST_M = 0.05
 """Least depth of a point that is in the camera's image [m]."""
@@ -101,7 +101,7 @@ def lift_box(frame: RgbdFrame, box: BoxDetection) -> Lifted:
 def _faces(size: Vec3) -> npt.NDArray[np.float64]:
     """Points (n, 3) on the faces of the cube of edge 1 about the origin."""
     along = [
-        np.linspace(-0.5, 0.5, min(max(math.ceil(edge / SPACING) + 1, 2), _MOST_ALONG))
+        np.linspace(-0.5, 0.5, min(max(math.ceil(edge / POINT_SPACING_M) + 1, 2), _MAX_EDGE_POINTS))
         for edge in size
     ]
     grid = np.stack(np.meshgrid(*along, indexing="ij"), axis=-1).reshape(-1, 3)

@@ -27,9 +27,9 @@ _RING = 0.15
 """Width of the ring around a box that is looked at, as a share of the box's longer side."""
 _RING_PX = (3, 40)
 """Its least and greatest width [px]."""
-_MOST_RING = 400
+_MAX_RING_POINTS = 400
 """Points of the ring that count; more are sampled."""
-_MOST_AROUND = 4000
+_MAX_PIXELS_AROUND = 4000
 """Pixels around a box in which clusters may go on; of more every k-th is looked at."""
 _GOES_ON = 0.2
 """A cluster of which more than this share lies around the box is something else's, if it can be."""
@@ -232,8 +232,8 @@ def _background_planes(
     points = _in_map(frame, u, v)
     middle = in_middle(box, u, v)
     ring = _ring(frame, box)
-    if len(ring[0]) > _MOST_RING:
-        chosen = np.linspace(0, len(ring[0]) - 1, _MOST_RING).astype(np.int64)
+    if len(ring[0]) > _MAX_RING_POINTS:
+        chosen = np.linspace(0, len(ring[0]) - 1, _MAX_RING_POINTS).astype(np.int64)
         ring = ring[0][chosen], ring[1][chosen]
     planes = []
     for normal, offset in _planes(_in_map(frame, *ring), eye):
@@ -291,7 +291,7 @@ def _ring(
     around = np.isfinite(window) & (window > 0.0)
     around[max(top - v0, 0) : top + height - v0, max(left - u0, 0) : left + width - u0] = False
     v, u = np.nonzero(around)
-    step = max(-(-len(v) // _MOST_AROUND), 1)
+    step = max(-(-len(v) // _MAX_PIXELS_AROUND), 1)
     return u[::step] + u0, v[::step] + v0
 
 

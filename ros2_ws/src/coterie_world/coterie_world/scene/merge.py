@@ -12,7 +12,7 @@ import numpy as np
 from coterie_core.embedding import averaged, keep_one_dimension
 from coterie_core.geometry import Box, Vec3, distance, iou, wrap_angle
 from coterie_core.household import load_household
-from coterie_world.likeness import ALIKE, Background, likeness
+from coterie_world.likeness import MIN_LIKENESS, Background, likeness
 from coterie_world.scene.graph import SceneGraph
 from coterie_world.scene.model import (
     AgentState,
@@ -47,7 +47,7 @@ class MergeRule:
 
     iou_any_label: float = 0.5
     label_agreement: float = 0.1
-    likeness: float = ALIKE
+    likeness: float = MIN_LIKENESS
     distance: float = 0.4
     distance_limit: float = 1.0
 

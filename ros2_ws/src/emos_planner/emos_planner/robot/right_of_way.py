@@ -10,7 +10,7 @@ from coterie_core.skills import NavigateTo, Skill, SkillResult, Wait
 from coterie_llm import inline_data
 from coterie_world.free_space.free_cells import FreeCells
 from coterie_world.free_space.yield_pose import yield_pose
-from coterie_world.right_of_way import LET_PASS, RightOfWay, YieldRequest
+from coterie_world.right_of_way import YIELD_WAIT_S, RightOfWay, YieldRequest
 from emos_planner.geometry.floorplan import CELL
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.choose import Option, keep_option
@@ -109,7 +109,7 @@ class WayOfRobot(RightOfWay):
         if not self.lets_pass:
             return None
         self.lets_pass = False
-        return Option(ASIDE, "lets the other one pass", skill=Wait(LET_PASS))
+        return Option(ASIDE, "lets the other one pass", skill=Wait(YIELD_WAIT_S))
 
     def option(self, here: Vec3 | None, now: float, idle: bool) -> Option | None:
         """Return how to go aside for who has asked; None: nobody has, or there is no need.

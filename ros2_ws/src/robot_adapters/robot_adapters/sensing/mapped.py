@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from coterie_core.geometry import Box, distance, share_inside
 from coterie_core.observation import Detection
 from coterie_world.scene import SceneGraph, SceneObject
-from coterie_world.sightings import INSIDE, is_solid, kind_of
+from coterie_world.sightings import INSIDE_FRACTION, is_solid, kind_of
 
 _MARGIN = 0.2
 """A view whose middle is farther outside of a box than this does not show that thing [m]."""
@@ -49,7 +49,7 @@ class MappedFurniture:
                 for one, share in thing.label.distribution().items()
             )
             both_solid = is_solid(label) and is_solid(thing.label.top)
-            if same or may_be or (both_solid and share_inside(box, thing.box) > INSIDE):
+            if same or may_be or (both_solid and share_inside(box, thing.box) > INSIDE_FRACTION):
                 away = distance(thing.box.center, box.center)
                 found.append((not same, away, thing.id, thing))
         return min(found, key=lambda one: one[:3])[3] if found else None
