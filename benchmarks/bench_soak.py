@@ -174,7 +174,7 @@ async def _do(run: TeamRun, words: str, counts: dict[str, int]) -> None:
         await in_loop(watcher, watcher.leader_there(60.0))
         giving = in_loop(watcher, asyncio.wait_for(watcher.give(0.0), TASK_LASTS))
         await _tried(counts, "tasks", giving)
-    if record.judgement is not None and not record.judgement.goes_on:
+    if record.judgement is not None and not record.judgement.proceeds:
         record.outcome = "asked back"
     counts[f"tasks that ended {record.outcome}"] = (
         counts.get(f"tasks that ended {record.outcome}", 0) + 1

@@ -38,7 +38,7 @@ from coterie_ros import conversions
 from coterie_ros.main import run_nodes
 from coterie_ros.qos import profile
 from coterie_ros.testing import RosHarness, take_domain
-from coterie_ros.waitables import SurvivingActionClient
+from coterie_ros.waitables import DestroySafeActionClient
 from habitat_bridge.robots import load_embodiment
 
 FIXTURES = Path(__file__).resolve().parents[1] / "tests" / "fixtures"
@@ -110,7 +110,7 @@ class Watcher:
                 ),
                 profile("observations"),
             )
-            self.go[robot] = SurvivingActionClient(node, NavigateTo, f"{robot}/navigate_to")
+            self.go[robot] = DestroySafeActionClient(node, NavigateTo, f"{robot}/navigate_to")
             self.call[robot] = node.create_client(SetBool, f"{robot}/stop")
         ends = (self.ping, self.stop, *self.go.values(), *self.call.values())
         ros.wait_for_matched(*ends, timeout=120.0)
@@ -242,7 +242,7 @@ class AdapterWatcher:
                 lambda m, r=robot: self.at.__setitem__(r, (m.pose.position.x, m.pose.position.y)),
                 profile("observations"),
             )
-            self.go[robot] = SurvivingActionClient(node, NavigateTo, f"{robot}/navigate_to")
+            self.go[robot] = DestroySafeActionClient(node, NavigateTo, f"{robot}/navigate_to")
             self.call[robot] = node.create_client(SetBool, f"{robot}/stop")
         ends = (self.ping, *self.go.values(), *self.call.values())
         ros.wait_for_matched(*ends, timeout=180.0)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from aiohttp import WSMsgType, web
 
-from coterie_console.site import LONGEST, PageError, Site
+from coterie_console.site import MAX_MESSAGE_CHARS, PageError, Site
 from coterie_console.text import plain
 from coterie_llm import inline_data
 from coterie_requests.asking import (
@@ -285,7 +285,7 @@ class PlayPage:
 
     async def _socket(self, request: web.Request) -> web.WebSocketResponse:
         seat = self._seat(request)
-        socket = web.WebSocketResponse(heartbeat=20.0, max_msg_size=LONGEST)
+        socket = web.WebSocketResponse(heartbeat=20.0, max_msg_size=MAX_MESSAGE_CHARS)
         await socket.prepare(request)
         seat.sockets.add(socket)
         try:

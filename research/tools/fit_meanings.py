@@ -10,7 +10,7 @@ How far a likeness tells that two labels mean one kind of thing ("couch", "sofa"
 association of detections, is fitted to names of every other thing of the household's tables, as
 many pairs of one thing as of two, and tested on the names of the others, and on the 200 words with
 the labels that they are or are not. `same_*` is the fraction of pairs of one kind that is taken
-for one (`ALIKE` and more), `different_*` that of pairs of two kinds.
+for one (`MIN_LIKENESS` and more), `different_*` that of pairs of two kinds.
 `--write` puts the coefficients into `coterie_world/data/meaning.yaml`.
 """
 
@@ -32,7 +32,7 @@ from sklearn.linear_model import LogisticRegression
 
 from coterie_core.embedding import cosine
 from coterie_core.household import load_household
-from coterie_world.likeness import ALIKE
+from coterie_world.likeness import MIN_LIKENESS
 from coterie_world.meaning import EmbedderOptions, Meanings, load_embedder
 
 ROOT = Path(__file__).resolve().parents[2] / "ros2_ws" / "src"
@@ -112,7 +112,7 @@ def same_kind(meanings: Meanings) -> tuple[dict[str, float], dict[str, float]]:
     fit = LogisticRegression(C=100.0).fit(cosines(pairs, meanings), [s for _, _, s in pairs])
     found = {}
     for what, others in (("names", named_pairs(1, rng)), ("unlisted", unlisted_pairs(rng))):
-        taken = fit.predict_proba(cosines(others, meanings))[:, 1] >= ALIKE
+        taken = fit.predict_proba(cosines(others, meanings))[:, 1] >= MIN_LIKENESS
         truth = np.array([s for _, _, s in others])
         found[f"same_{what}"] = round(float(taken[truth].mean()), 3)
         found[f"different_{what}"] = round(float(taken[~truth].mean()), 3)

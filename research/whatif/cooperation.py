@@ -24,7 +24,7 @@ from coterie_core.cooperation import Goal, GoalError
 from coterie_core.skills import Detect, NavigateTo, Place, Wait
 from coterie_fixtures.house_team import Deed, HouseTeam, in_place
 from coterie_llm import ModelProfile, UsageMeter
-from coterie_safety.permits.touched import skill_name
+from coterie_safety.permits.goal_scope import skill_name
 from coterie_safety.why import Story
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.simulator import WorldError

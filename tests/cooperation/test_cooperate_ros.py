@@ -31,7 +31,7 @@ from coterie_llm.testing.endpoint import Endpoint  # noqa: E402
 from coterie_msgs.action import Cooperate  # noqa: E402
 from coterie_msgs.msg import Observation as ObservationMsg  # noqa: E402
 from coterie_msgs.msg import SemanticMap, SubGoal, TeamMessage  # noqa: E402
-from coterie_requests.asking import MOST_QUESTIONS  # noqa: E402
+from coterie_requests.asking import MAX_QUESTIONS  # noqa: E402
 from coterie_ros import conversions  # noqa: E402
 from coterie_ros.conversions.cooperation import goal_to_msg  # noqa: E402
 from coterie_ros.conversions.notes import note_from_msg, note_to_msg  # noqa: E402
@@ -302,7 +302,7 @@ def test_who_gives_the_goal_answers_the_robots_models(ros, tmp_path, there) -> N
         ros.wait_active(watcher)
         giving = watcher.run(watcher.give(list(TEAM), 900.0), "goal")
         # Two robots may ask at a time, one after the other.
-        os.write(terminal.keys, b"2\n" * 2 * MOST_QUESTIONS)
+        os.write(terminal.keys, b"2\n" * 2 * MAX_QUESTIONS)
         ros.spin_until(lambda: set(TEAM) <= {name for name, _ in model.told}, what="both asked")
         giving.cancel()
         terminal.person.close()

@@ -104,7 +104,7 @@ def test_what_one_robot_cannot_do_the_other_does(ros, tmp_path) -> None:
 def test_the_work_of_a_robot_that_is_cut_off_goes_to_the_other(ros, tmp_path, monkeypatch) -> None:
     """It stands where it was, and may be in the way: only that the other takes up is asked."""
     # Time passes three times as fast here, and all that it tries ends without an observation.
-    monkeypatch.setattr(observations, "TIMEOUT", observations.TIMEOUT / 5.0)
+    monkeypatch.setattr(observations, "TIMEOUT_S", observations.TIMEOUT_S / 5.0)
     team = Team(ros, tmp_path)
     team.give("put the mug on the coffee table")
     first = team.first()

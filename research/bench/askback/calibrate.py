@@ -13,7 +13,7 @@ from coterie_core.answers import AnswerTable
 from coterie_core.confidence import load_confidence
 from coterie_core.conformal import LEARNED_FROM, LEVELS, Thresholds
 from coterie_requests.detector_vocabulary import household_vocabulary
-from coterie_world.coverage import PLAUSIBLE, likely_in
+from coterie_world.coverage import MIN_LIKELIHOOD, likely_in
 from coterie_world.scene import Room
 from research.bench.askback.open_answers import open_answers
 from research.bench.askback.situation import Situation, explored
@@ -114,7 +114,7 @@ def told_denials(situation: Situation, *, everywhere: bool) -> Told:
             add(label, rooms)
             continue
         for room in rooms:
-            if likely_in(label, room) >= PLAUSIBLE:
+            if likely_in(label, room) >= MIN_LIKELIHOOD:
                 add(label, (room,))
     return Told(np.array(sure), np.array(right, dtype=bool), (str(situation.seed),) * len(sure))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from coterie_core.household import load_household, plural
 from coterie_requests.detector_vocabulary import household_vocabulary
-from coterie_world.coverage import WELL
+from coterie_world.coverage import SEEN_WELL_QUALITY
 from research.bench.askback.situation import Situation
 from research.bench.askback.templates import KIND_OF, NO_ROOMS, SENTENCES, Command, Part
 
@@ -82,7 +82,11 @@ def _pools(situation: Situation) -> _Pools:
         rooms = {thing.room for thing in situation.true_things(label)}
         if rooms and not known[label] and all(covered.share(room) < 0.4 for room in rooms):
             unseen.append(label)
-        if rooms and not known[label] and all(covered.share(room) >= WELL for room in rooms):
+        if (
+            rooms
+            and not known[label]
+            and all(covered.share(room) >= SEEN_WELL_QUALITY for room in rooms)
+        ):
             missed.append(label)
     counts = Counter(room.type for room in situation.truth.rooms.values())
     return _Pools(

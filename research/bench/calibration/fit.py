@@ -8,7 +8,7 @@ import numpy as np
 
 from coterie_core.answers import AnswerTable, BoolArray, FloatArray
 from coterie_core.confidence import (
-    FLOOR,
+    MIN_PROBABILITY,
     ConfidenceModel,
     DetectorModel,
     PriorModel,
@@ -93,7 +93,7 @@ def _teams(run: Exploration, model: ConfidenceModel) -> Iterator[AnswerTable]:
 
 
 def _log_loss(truth: BoolArray, p: FloatArray) -> float:
-    q = np.clip(np.where(truth, p, 1.0 - p), FLOOR, 1.0)
+    q = np.clip(np.where(truth, p, 1.0 - p), MIN_PROBABILITY, 1.0)
     return float(-np.log(q).mean())
 
 

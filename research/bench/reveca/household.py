@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from coterie_core.cooperation import (
     DONE,
-    LIMIT,
+    MAX_MESSAGE_CHARS,
     UNDER_WAY,
     Action,
     Briefing,
@@ -120,7 +120,7 @@ class HouseholdWorld:
                 options.stride,
                 self.reach,
                 options.horizon,
-                LIMIT,
+                MAX_MESSAGE_CHARS,
                 seed=seed,
             )
             for name in self.team
@@ -379,9 +379,10 @@ class HouseholdWorld:
         return DONE
 
     def _say(self, body: Body, note: Note, said: list[Note]) -> Result:
-        if len(note.text) > LIMIT:
+        if len(note.text) > MAX_MESSAGE_CHARS:
             return failed(
-                "too_long", f"a message has at most {LIMIT} characters, not {len(note.text)}"
+                "too_long",
+                f"a message has at most {MAX_MESSAGE_CHARS} characters, not {len(note.text)}",
             )
         self._note_count += 1
         self._characters += len(note.text)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from coterie_core.cooperation import (
     DONE,
-    LIMIT,
+    MAX_MESSAGE_CHARS,
     UNDER_WAY,
     Action,
     Briefing,
@@ -148,7 +148,7 @@ class TransportWorld(HouseholdWorld):
                 o.stride,
                 self.reach,
                 o.horizon,
-                LIMIT,
+                MAX_MESSAGE_CHARS,
                 TURN,
                 o.carry,
                 seed,

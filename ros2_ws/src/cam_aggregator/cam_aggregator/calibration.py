@@ -9,7 +9,7 @@ import numpy as np
 
 from cam_aggregator.linear import LinearModel
 from coterie_core.answers import BoolArray, FloatArray
-from coterie_core.confidence import FLOOR, log_odds, probability
+from coterie_core.confidence import MIN_PROBABILITY, log_odds, probability
 
 Kind = Literal["none", "platt", "isotonic", "confidence"]
 KINDS: tuple[Kind, ...] = ("none", "platt", "isotonic", "confidence")
@@ -62,7 +62,7 @@ class Calibration:
         if self.kind == "confidence":
             slope, intercept = self.points
             right = slope * log_odds(np.maximum(scores, 1.0 - scores)) + intercept
-            sure = np.clip(probability(right), 0.5 + _HAIR, 1.0 - FLOOR)
+            sure = np.clip(probability(right), 0.5 + _HAIR, 1.0 - MIN_PROBABILITY)
             return np.where(scores > 0.5, sure, 1.0 - sure)
         if self.kind == "platt":
             slope, intercept = self.points

@@ -33,10 +33,10 @@ class Program:
     """What to run and how often it may be started again.
 
     `essential`: the team cannot go on without it. `environment` is laid over the supervisor's own.
-    `deaf_at_first`: SIGINT is ignored until the program handles it itself: an interpreter that is
-    still importing would otherwise end with a page of traceback. `last`: it is ended after all
-    others, and is not killed with the supervisor; it goes by its parent, COTERIE_PARENT, itself,
-    and knows by COTERIE_RESTARTED that it was started before.
+    `ignore_sigint_until_ready`: SIGINT is ignored until the program handles it itself: an
+    interpreter that is still importing would otherwise end with a page of traceback. `last`: it
+    is ended after all others, and is not killed with the supervisor; it goes by its parent,
+    COTERIE_PARENT, itself, and knows by COTERIE_RESTARTED that it was started before.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Program:
     directory: Path | None = None
     restart_limit: int = 3
     essential: bool = False
-    deaf_at_first: bool = False
+    ignore_sigint_until_ready: bool = False
     last: bool = False
 
 
@@ -102,7 +102,9 @@ class Running:
             env={**os.environ, **program.environment, **own},
             cwd=program.directory,
             start_new_session=True,
-            preexec_fn=_Leash(os.getpid(), deaf=program.deaf_at_first, last=program.last),
+            preexec_fn=_Leash(
+                os.getpid(), deaf=program.ignore_sigint_until_ready, last=program.last
+            ),
         )
 
     async def wait(self) -> int:

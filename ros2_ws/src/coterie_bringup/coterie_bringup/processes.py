@@ -142,7 +142,7 @@ def programs(
             environment={"PYTHONUNBUFFERED": "1", **environment, **spec.environment},
             restart_limit=spec.restart_limit,
             essential=spec.essential,
-            deaf_at_first=True,
+            ignore_sigint_until_ready=True,
             last=spec.last,
         )
         for spec in specs

@@ -121,7 +121,7 @@ def server_programs(servers: Mapping[str, LocalServer], restart_limit: int) -> l
             server.arguments,
             environment={"PYTHONUNBUFFERED": "1", **server.environment},
             restart_limit=restart_limit,
-            deaf_at_first=True,
+            ignore_sigint_until_ready=True,
         )
         for name, server in servers.items()
     ]

@@ -173,7 +173,7 @@ async def test_an_interrupt_while_a_node_imports_leaves_no_page_of_traceback(
         pathlib.Path({str(ready)!r}).touch()
         time.sleep(600)
     """
-    importing = dataclasses.replace(python("importing", code), deaf_at_first=True)
+    importing = dataclasses.replace(python("importing", code), ignore_sigint_until_ready=True)
     patience = Patience(interrupt=0.2, terminate=5.0)
     supervisor = heard.supervisor([importing], tmp_path, patience=patience)
     async with supervisor.running():

@@ -73,7 +73,7 @@ def ask(
             print(json.dumps({"question": text, **data}, indent=1))
         else:
             _print_open(text, answer, scene, judgement)
-        if judgement is not None and not judgement.goes_on:
+        if judgement is not None and not judgement.proceeds:
             return UNKNOWN if judgement.kind == "not_seen_yet" else NOT_CLEAR
         if answer.guessed and answer.confidence <= 0.0:
             return UNKNOWN  # "cannot tell: ...", which is no guess at anything
@@ -274,7 +274,7 @@ def _print_open(
 
     head = Text.assemble((plain(answer.text), "bold yellow" if answer.guessed else "bold green"))
     sure = f"{percent(answer.confidence)} sure"
-    if judgement is not None and not judgement.goes_on:
+    if judgement is not None and not judgement.proceeds:
         sure = judgement.kind.replace("_", " ")
     elif answer.guessed:
         sure = "a guess" if answer.confidence > 0.0 else "nobody knows"

@@ -113,7 +113,7 @@ def decision_of(text: str) -> Decision | None:
     return Decision.REFUSE if said in (REFUSE, *_NO) else None
 
 
-class _Desk(AgentNode):
+class _PermitNode(AgentNode):
     """The node of `./coterie permits`."""
 
     SAYS_READY = False
@@ -161,11 +161,11 @@ class _Desk(AgentNode):
 
 
 @contextlib.contextmanager
-def _desk(
+def _permit_node(
     state: RunState, person: PersonAtTerminal | None, say: Callable[[str], object]
-) -> Iterator[_Desk]:
+) -> Iterator[_PermitNode]:
     with spinning(
-        lambda context: _Desk(
+        lambda context: _PermitNode(
             state.robots, person, say, namespace=state.namespace, context=context
         ),
         domain=state.domain,
@@ -186,9 +186,9 @@ def show(domain: int | None, namespace: str | None) -> int:
     """
 
     async def work() -> tuple[PermitClient, list[str]]:
-        with _desk(_team(domain, namespace), None, print) as desk:
-            await in_loop(desk, desk.told())
-            return desk.permits, desk.unheard
+        with _permit_node(_team(domain, namespace), None, print) as node:
+            await in_loop(node, node.told())
+            return node.permits, node.unheard
 
     permits, unheard = asyncio.run(work())
     console = Console(highlight=False)
@@ -257,10 +257,10 @@ def decide(
     """
     seconds = span(lasting) if lasting else 0.0
 
-    async def answer(desk: _Desk) -> tuple[bool, str]:
-        await desk.told(id_)
-        request = chosen(desk.permits.waiting, id_)
-        return await desk.permits.answer(request, decision, by or who(), reason, lasting=seconds)
+    async def answer(node: _PermitNode) -> tuple[bool, str]:
+        await node.told(id_)
+        request = chosen(node.permits.waiting, id_)
+        return await node.permits.answer(request, decision, by or who(), reason, lasting=seconds)
 
     return _decided(answer, domain, namespace)
 
@@ -280,23 +280,23 @@ def revoke(id_: str, by: str, reason: str, domain: int | None, namespace: str | 
         CommandError: No team, no such permit, or several; no key.
     """
 
-    async def answer(desk: _Desk) -> tuple[bool, str]:
-        await desk.told(id_, standing=True)
-        permit = chosen(desk.permits.standing, id_, "permit that holds")
-        return await desk.permits.revoke(permit, by or who(), reason)
+    async def answer(node: _PermitNode) -> tuple[bool, str]:
+        await node.told(id_, standing=True)
+        permit = chosen(node.permits.standing, id_, "permit that holds")
+        return await node.permits.revoke(permit, by or who(), reason)
 
     return _decided(answer, domain, namespace)
 
 
 def _decided(
-    answer: Callable[[_Desk], Coroutine[Any, Any, tuple[bool, str]]],
+    answer: Callable[[_PermitNode], Coroutine[Any, Any, tuple[bool, str]]],
     domain: int | None,
     namespace: str | None,
 ) -> int:
     async def work() -> tuple[bool, str]:
-        with _desk(_team(domain, namespace), None, print) as desk:
+        with _permit_node(_team(domain, namespace), None, print) as node:
             try:
-                return await in_loop(desk, answer(desk))
+                return await in_loop(node, answer(node))
             except ValueError as error:
                 raise CommandError(str(error)) from None
 
@@ -359,7 +359,7 @@ def watch(domain: int | None, namespace: str | None) -> int:
 
     async def work() -> None:
         async with ended_by_signals():
-            with contextlib.closing(person), _desk(_team(domain, namespace), person, say):
+            with contextlib.closing(person), _permit_node(_team(domain, namespace), person, say):
                 say("requests for permits are shown here; Ctrl-C ends")
                 await asyncio.Event().wait()
 

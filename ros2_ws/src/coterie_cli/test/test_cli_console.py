@@ -441,7 +441,7 @@ def test_an_operator_with_a_phone_and_a_viewer_who_may_not(make_stage, browser):
             browser.run(f"command({json.dumps(order)}, {{}})")
             browser.see("a viewer looks on")
             browser.run("document.getElementById('notes').replaceChildren()")
-        assert not ended and stage.node.desk.permits.waiting
+        assert not ended and stage.node.panel.permits.waiting
         assert phone.run("document.documentElement.scrollWidth - innerWidth") <= 0
         phone.press("Allow once")
         assert stage.ended(ended)[0] is Outcome.SUCCEEDED

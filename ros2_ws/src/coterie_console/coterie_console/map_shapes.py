@@ -1,4 +1,4 @@
-"""What a map looks like: boxes, edges, room floors as arrays; which box a click meant."""
+"""Shapes of a map to draw (boxes, edges, room floors as arrays), and the box that a click meant."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from coterie_core.geometry import Vec3
 from coterie_world.scene import SceneGraph, SceneObject
 from semantic_mapper.files import color_of
 
-SMALLEST = 0.03
+MIN_EDGE_M = 0.03
 """Edge length [m] that thinner boxes are drawn with, so that they can be seen and clicked."""
-MOST_SHELLS = 30
+MAX_SHELLS = 30
 """Largest boxes that are looked at for being around much of the rest."""
-MOST_POINTS = 400_000
+MAX_POINTS = 400_000
 """Points of a cloud that are drawn; of more, evenly every so many."""
 
 Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ class Boxes:
     Attributes:
         ids: (N,) ids of the objects.
         centers: (N, 3) [m] relative to the shapes' origin.
-        sizes: (N, 3) [m], at least `SMALLEST`.
+        sizes: (N, 3) [m], at least `MIN_EDGE_M`.
         yaws: (N,) [rad].
         colors: (N, 3) 0..255, one colour per label.
     """
@@ -76,8 +76,8 @@ class Boxes:
         Boxes that it begins in are left out.
 
         Args:
-            origin: Where the ray begins [m], relative to the shapes' origin.
-            direction: Where it goes; of any length but 0.
+            origin: Start of the ray [m], relative to the shapes' origin.
+            direction: Direction of the ray; of any length but 0.
         """
         if not self.ids:
             return []
@@ -127,7 +127,8 @@ class MapShapes:
     """A map to be drawn.
 
     Attributes:
-        origin: What is subtracted from all positions [m], so that far maps keep their precision.
+        origin: Position that is subtracted from all others [m], so that far maps keep their
+            precision.
         low: Lowest corner of everything, relative to the origin [m].
         high: Highest corner [m].
         storeys: The floors from below; a map without floors has one.
@@ -229,7 +230,7 @@ def load_cloud(path: Path, origin: Floats) -> tuple[NDArray[np.float32], NDArray
     if colors is None or len(colors) != len(points):
         colors = np.full((len(points), 3), 150)
     rows = np.flatnonzero(good)
-    rows = rows[:: max(1, -(-len(rows) // MOST_POINTS))]
+    rows = rows[:: max(1, -(-len(rows) // MAX_POINTS))]
     return (points[rows] - origin).astype(np.float32), colors[rows].astype(np.uint8)
 
 
@@ -246,7 +247,7 @@ def _boxes(things: Sequence[SceneObject], origin: Floats) -> Boxes:
     return Boxes(
         tuple(t.id for t in things),
         np.array([t.box.center for t in things], float).reshape(n, 3) - origin,
-        np.maximum(np.array([t.box.size for t in things], float).reshape(n, 3), SMALLEST),
+        np.maximum(np.array([t.box.size for t in things], float).reshape(n, 3), MIN_EDGE_M),
         np.array([t.box.yaw for t in things], float),
         np.array([color_of(t.label.top) for t in things], np.uint8).reshape(n, 3),
     )
@@ -268,7 +269,7 @@ def _shells(things: Sequence[SceneObject]) -> set[str]:
     """Ids of the boxes that hold the middles of a third of all other things, of six and more."""
     middles = np.array([t.box.center for t in things], float).reshape(-1, 3)
     found = set()
-    for thing in sorted(things, key=lambda t: (-t.box.volume, t.id))[:MOST_SHELLS]:
+    for thing in sorted(things, key=lambda t: (-t.box.volume, t.id))[:MAX_SHELLS]:
         low, high = thing.box.axis_aligned()
         held = int(((middles > low) & (middles < high)).all(axis=1).sum()) - 1
         if held >= max(6, (len(things) - 1) / 3):

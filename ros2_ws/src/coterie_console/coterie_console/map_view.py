@@ -14,11 +14,11 @@ from coterie_console.map_shapes import Boxes, MapShapes, Storey, look_from, map_
 from coterie_console.text import plain
 from coterie_world.scene import SceneGraph
 
-MOST_EDGED = 1500
+MAX_EDGED_BOXES = 1500
 """Boxes that get edges; more would make old graphics cards slow."""
-AMBIENT = 1.6
+AMBIENT_LIGHT = 1.6
 """Light that is everywhere."""
-MOST_LABELS = 60
+MAX_LABELS = 60
 """Texts in the map at a time: of more, none can be read."""
 
 _EDGE_SIGNS = np.array([[x, y, z] for z in (-0.5, 0.5) for x in (-0.5, 0.5) for y in (-0.5, 0.5)])
@@ -45,7 +45,7 @@ class MapView:
     """Draws a map once, and then only what changes: marks, floors, points.
 
     Attributes:
-        shapes: What is drawn.
+        shapes: Shapes that are drawn.
         floors: Names of the floors to choose from, from below.
     """
 
@@ -64,7 +64,7 @@ class MapView:
         # viser's picture of a street for reflections: slow to prepare without a graphics card.
         server.scene.configure_environment_map(hdri=None)
         server.scene.configure_default_lights(enabled=True, cast_shadow=False)
-        server.scene.add_light_ambient("/ambient", intensity=AMBIENT)
+        server.scene.add_light_ambient("/ambient", intensity=AMBIENT_LIGHT)
         self._ground()
         for k, storey in enumerate(self.shapes.storeys):
             self._parts[storey.name] = server.scene.add_frame(f"/map/{k}", show_axes=False)
@@ -140,7 +140,7 @@ class MapView:
             )
             self._marks.append(lines)
             texts = {mark.id: mark.text for mark in group}
-            for j, id_ in enumerate(boxes.ids[:MOST_LABELS]):
+            for j, id_ in enumerate(boxes.ids[:MAX_LABELS]):
                 if texts[id_]:
                     top = boxes.centers[j] + np.array([0, 0, boxes.sizes[j][2] / 2 + 0.05])
                     self._marks.append(self._text(f"/marks/{self._round}-{k}/{j}", texts[id_], top))
@@ -189,7 +189,7 @@ class MapView:
                 cast_shadow=False,
                 receive_shadow=False,
             )
-            if k < MOST_LABELS:
+            if k < MAX_LABELS:
                 up = room.middle + np.array([0, 0, 0.02])
                 self._room_names.append(self._text(f"{at}/name{k}", room.name, up, scale=0.8))
         outlines = [room.outline for room in storey.rooms]
@@ -200,7 +200,7 @@ class MapView:
             self._clickable.append(
                 self._solid(f"{at}/boxes", storey.solid, _deep(storey.solid.colors), 0.8)
             )
-            if len(storey.solid.ids) <= MOST_EDGED:
+            if len(storey.solid.ids) <= MAX_EDGED_BOXES:
                 dark = (storey.solid.colors * 0.55).astype(np.uint8)
                 each = np.repeat(dark, 12, axis=0)[:, None].repeat(2, axis=1)
                 self._lines(f"{at}/edges", storey.solid.edges(), each, 1.5)

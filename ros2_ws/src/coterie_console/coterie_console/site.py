@@ -13,9 +13,9 @@ from aiohttp import web
 HOST = "127.0.0.1"
 """Pages are for the person at this machine; through a tunnel (ssh -L) for others."""
 FIRST_PORT = 8080
-TRIED = 50
+MAX_PORTS_TRIED = 50
 """Ports that are tried from the first on, where none was asked for."""
-LONGEST = 20_000
+MAX_MESSAGE_CHARS = 20_000
 """Longest message of a browser [characters]."""
 
 _DATA = Path(__file__).with_name("data")
@@ -34,11 +34,12 @@ class Site:
     a name that somebody else owns may point to this machine, and `Host` tells it.
 
     Args:
-        handlers: What answers which path.
+        handlers: Function that answers each path.
         files: Path -> name of a file in `data`, or the absolute path of another one.
         host: Address to serve at; the loopback address: this machine alone.
-        port: Where; None: the first free one from 8080 on; 0: any.
-        frames: Where a frame in the page may come from, as a Content-Security-Policy says it.
+        port: Port to serve at; None: the first free one from 8080 on; 0: any.
+        frames: Function that returns the origins that a frame in the page may come from, as a
+            Content-Security-Policy says it.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Site:
         self._files = dict(files)
         self._names = _own_names() if self.on_network else {"localhost"}
         self._runner: web.AppRunner | None = None
-        self._app = web.Application(middlewares=[self._guard], client_max_size=LONGEST)
+        self._app = web.Application(middlewares=[self._guard], client_max_size=MAX_MESSAGE_CHARS)
         for path, handler in handlers.items():
             self._app.router.add_get(path, handler)
         for path in files:
@@ -76,7 +77,7 @@ class Site:
         """
         self._runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
-        first = range(FIRST_PORT, FIRST_PORT + TRIED)
+        first = range(FIRST_PORT, FIRST_PORT + MAX_PORTS_TRIED)
         tried = first if self._wanted is None else [self._wanted]
         reason = ""
         for port in tried:

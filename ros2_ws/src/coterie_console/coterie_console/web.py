@@ -19,11 +19,11 @@ from typing import Any, Literal
 import viser
 import websockets.asyncio.server
 
-from coterie_console.site import FIRST_PORT, HOST, TRIED, PageError
+from coterie_console.site import FIRST_PORT, HOST, MAX_PORTS_TRIED, PageError
 
 Kind = Literal["info", "warning"]
 Callback = Callable[[Any], Coroutine[Any, Any, None]]
-"""What viser calls with an event."""
+"""Function that viser calls with an event."""
 _log = logging.getLogger(__name__)
 
 
@@ -34,7 +34,7 @@ class WebPage:
 
     Attributes:
         server: viser's server; the page adds its widgets and shapes to it.
-        url: Where the page is.
+        url: URL of the page.
     """
 
     def __init__(self, title: str, port: int | None = None) -> None:
@@ -42,7 +42,7 @@ class WebPage:
 
         Args:
             title: Name of the page, shown above its controls.
-            port: Where to serve; None: the first free one from 8080 on; 0: any.
+            port: Port to serve at; None: the first free one from 8080 on; 0: any.
 
         Raises:
             PageError: The port cannot be had.
@@ -68,8 +68,8 @@ class WebPage:
         Changes that the program made to a widget itself are not passed on.
 
         Args:
-            react: What to do with the event.
-            after: What to do then, whether it failed or not (show what is so now).
+            react: Function that handles the event.
+            after: Function to call then, whether it failed or not, to show the new state.
         """
 
         async def callback(event: Any) -> None:
@@ -160,7 +160,7 @@ def _free_port(port: int | None) -> int:
     Raises:
         PageError: The one that was asked for is not, or none is.
     """
-    ports = range(FIRST_PORT, FIRST_PORT + TRIED) if port is None else (port,)
+    ports = range(FIRST_PORT, FIRST_PORT + MAX_PORTS_TRIED) if port is None else (port,)
     reason = ""
     for candidate in ports:
         with socket.socket() as probe:

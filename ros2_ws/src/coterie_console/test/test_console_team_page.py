@@ -16,7 +16,7 @@ import pytest
 from coterie_console.site import PageError
 from coterie_console.team import page as page_module
 from coterie_console.team.page import ConsolePage, Refused
-from coterie_console.team.state import MOST_MOMENTS, ConsoleState
+from coterie_console.team.state import MAX_MOMENTS, ConsoleState
 from coterie_core.colors import ROBOT_COLORS
 from coterie_core.geometry import Box, Pose
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
@@ -213,8 +213,8 @@ async def test_of_a_replay_nobody_is_an_operator():
 
 
 async def test_too_many_pages_and_silent_ones_are_closed(monkeypatch):
-    monkeypatch.setattr(page_module, "MOST_PAGES", 1)
-    monkeypatch.setattr(page_module, "_HELLO", 0.1)
+    monkeypatch.setattr(page_module, "MAX_PAGES", 1)
+    monkeypatch.setattr(page_module, "_HELLO_TIMEOUT_S", 0.1)
     async with served() as (page, _, client), tab(client):
         async with tab(client) as (hello, _, _):
             assert "close one" in hello["closed"]
@@ -244,7 +244,7 @@ def test_all_that_is_kept_is_bounded():
             state.said("leader", "propose", "t" * 5000)
         state.end_task(task, "done", "m" * 5000)
     size = sum(len(state.text(section)) for section in page_module.SECTIONS)
-    assert len(state.robots) <= 100 and len(json.loads(state.text("timeline"))) == MOST_MOMENTS
+    assert len(state.robots) <= 100 and len(json.loads(state.text("timeline"))) == MAX_MOMENTS
     assert len(json.loads(state.trails())["rover"]) == 400
     assert size < 600_000
 

@@ -1,4 +1,4 @@
-"""What the confidence of an answer rests on: common sense, what looking tells, what is shared.
+"""Confidence of an answer, from common sense, what a look tells and what robots share.
 
 All numbers come from `data/confidence.yaml`, fitted by `./coterie bench calibration --fit` on
 houses that are named there. Probabilities are those of questions of which half are truly YES.
@@ -19,7 +19,7 @@ from coterie_core.plain_data import schema_problems
 from coterie_core.questions import EvidenceKind
 from coterie_core.yaml_marks import read_yaml
 
-FLOOR = 1e-3
+MIN_PROBABILITY = 1e-3
 """Probabilities are kept this far from 0 and 1: a robot that is sure may still be wrong."""
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -30,7 +30,7 @@ _NOTHING = EVIDENCE_KINDS.index("nothing")
 
 def log_odds(p: Any) -> FloatArray:
     """Return log-odds of probabilities, which are first kept off 0 and 1."""
-    q = np.clip(p, FLOOR, 1.0 - FLOOR)
+    q = np.clip(p, MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
     return cast(FloatArray, np.log(q / (1.0 - q)))
 
 
@@ -97,7 +97,7 @@ class DetectorModel(_Part):
         unseen = 1.0 - visited_fraction * (1.0 - self.overlooked(looks_per_place))
         absent = 1.0 - prior * unseen / (prior * unseen + 1.0 - prior)
         sure = np.where(found > 0.0, probability(self.shift + self.slope * log_odds(found)), 0.0)
-        return np.clip(1.0 - absent * (1.0 - sure), FLOOR, 1.0 - FLOOR)
+        return np.clip(1.0 - absent * (1.0 - sure), MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
 
 
 class TeamModel(_Part):

@@ -41,7 +41,7 @@ def threshold(
     """Return the confidence that an answer must be above to be given.
 
     Args:
-        confidence: Of each answer (N,), 0..1.
+        confidence: Confidence of each answer (N,), 0..1.
         right: Whether it was right (N,).
         houses: The house that each was about (N,).
         level: Share (0..1) of answers that shall be right or withheld.
@@ -72,8 +72,8 @@ class Thresholds(_Part):
     """Thresholds by level: of answers by method, without and with a robot that lies; of denials.
 
     Attributes:
-        made_from: On which houses.
-        command: What writes this file.
+        made_from: Houses that the thresholds were computed on.
+        command: Command that writes this file.
         answers: Method -> level in percent -> threshold.
         with_liar: The same where one robot of the team turns its answers round.
         open_answers: Level in percent -> threshold of answers to open questions by the rules.

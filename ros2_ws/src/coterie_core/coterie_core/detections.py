@@ -1,4 +1,4 @@
-"""What a detector finds in one image: boxes or masks in pixels, with scores of labels."""
+"""Detections in one image: boxes or masks in pixels, with scores of labels."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 Source = Literal["image", "label"]
-"""What was put into the network: pictures of the object, or the words of its labels."""
+"""Input of the network: pictures of the object, or the words of its labels."""
 
 MAX_DIMENSION = 8192
 MAX_MODEL_CHARS = 200
@@ -34,8 +34,8 @@ class Embedding:
 
     Attributes:
         model: Name of the network.
-        source: What it was given.
-        dimension: How many numbers.
+        source: Input of the network.
+        dimension: Number of components.
         data: The numbers as little-endian float16 in base64, as files hold them.
     """
 

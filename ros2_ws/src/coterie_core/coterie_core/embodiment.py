@@ -1,4 +1,4 @@
-"""What a robot's body is and can do, as far as worlds and planners need it."""
+"""Body and abilities of a robot, as far as worlds and planners need them."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Camera(BaseModel):
         """Tell whether a point [m] lies in the image, unless something hides it.
 
         Args:
-            body: Where the robot's base stands.
-            point: In the same frame [m].
+            body: Pose of the robot's base.
+            point: Position in the same frame [m].
         """
         x, y, z = relative(body, Pose(point)).position
         x, z = x - self.mount_forward, z - self.mount_height

@@ -16,9 +16,9 @@ def write_atomically(
 
     Args:
         path: The file.
-        content: What it is to hold.
+        content: Content of the new file.
         durable: Whether it has to outlast a loss of power from now on.
-        mode: Who may read and write it; private only where this says so.
+        mode: Permission bits; the file is private only where they say so.
 
     Raises:
         OSError: The folder does not exist or cannot be written.

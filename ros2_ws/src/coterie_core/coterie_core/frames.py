@@ -1,4 +1,4 @@
-"""Between REP-103's z-up frames and the y-up frames of glTF and Habitat: the only place that knows.
+"""Conversions between REP-103's z-up frames and the y-up frames of glTF and Habitat.
 
 A point (x, y, z) of the map, z up, is (x, z, -y) in a y-up frame: x stays, up becomes y, and what
 lay to the left (y) lies at -z. Both frames are right-handed, so yaw keeps its sign: a turn by an

@@ -1,4 +1,4 @@
-"""What homes are like: room types, object categories, how likely a room holds a thing."""
+"""Common sense about homes: room types, object categories, and which rooms hold which things."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NOT_PLURAL = ("ss", "us", "is")
 # What precedes these words names the thing: "bottle of wine" is a bottle.
 _OF = re.compile(r"\s+(?:of|with|in|on|for|from)\s+")
 
-_REMEMBERED = 20_000
+_MAX_CACHED_LABELS = 20_000
 """Labels of which is remembered what they mean."""
 
 
@@ -230,7 +230,7 @@ class Household(_Model):
         # A private attribute of a pydantic model is found slowly, and this is asked all the time.
         found: dict[str, str | None] = self.__pydantic_private__["_found"]  # type: ignore[index]
         if label not in found:
-            if len(found) >= _REMEMBERED:  # labels come from outside: as many as they like
+            if len(found) >= _MAX_CACHED_LABELS:  # labels come from outside: as many as they like
                 found.clear()
             found[label] = self._search_label(label)
         return found[label]

@@ -1,4 +1,4 @@
-"""What a robot perceives at one moment; made by a world or a robot's own perception."""
+"""Observation of a robot at one moment, made by a world or by the robot's own perception."""
 
 from __future__ import annotations
 

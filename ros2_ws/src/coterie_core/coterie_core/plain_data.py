@@ -13,10 +13,10 @@ from pydantic import ValidationError
 MAX_ERROR_CHARS = 1500
 """Longest text of an error about data [characters]."""
 
-DEEPEST = 60
+MAX_NESTING = 60
 """Most maps and lists inside one another; nothing that is read here needs more."""
 
-LARGEST = 1e12
+MAX_NUMBER = 1e12
 """Largest amount of a number; anything beyond is a mistake, and overflows soon."""
 
 _UNUSABLE = re.compile("[\x00\ud800-\udfff]")
@@ -54,8 +54,8 @@ def schema_problems(error: ValidationError, top: str = "top level", most: int = 
     """Return what does not fit a schema as "field.of.field: what is wrong", joined by "; ".
 
     Args:
-        error: From pydantic.
-        top: What the whole is called where no field of it is at fault.
+        error: Validation error that pydantic raised.
+        top: Name of the whole, for errors that no single field is at fault for.
         most: Problems that are named, the first ones.
     """
     found = error.errors(include_url=False, include_context=False, include_input=False)[:most]
@@ -79,12 +79,12 @@ def read_json(text: str | bytes) -> Any:
         raise DataError(f"not JSON: {shorten(str(error))}") from None
 
 
-def check_values(value: Any, where: str = "", *, largest: float = LARGEST) -> None:
+def check_values(value: Any, where: str = "", *, largest: float = MAX_NUMBER) -> None:
     """Check that data consist of finite numbers and texts that can be written down.
 
     Args:
         value: Maps, lists and tuples of texts, numbers, truth values and None.
-        where: What to call it in errors.
+        where: Name of the data in errors.
         largest: Largest amount that a number may have.
 
     Raises:
@@ -104,7 +104,7 @@ def _check(value: Any, path: tuple[str, ...], largest: float) -> None:
         # Compared before anything is computed: a large whole number has no float.
         if not -largest <= value <= largest or not math.isfinite(value):
             raise _problem(path, f"a finite number of at most {largest:g}", value)
-    elif len(path) > DEEPEST:
+    elif len(path) > MAX_NESTING:
         raise DataError(f"{path[0]}: nested too deeply")
     elif isinstance(value, Mapping):
         for key, inner in value.items():

@@ -1,4 +1,4 @@
-"""How often something may happen: a token bucket."""
+"""A token bucket that limits how often something may happen."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ class Rate:
     """Lets a stream through up to a rate, and short bursts above it.
 
     Args:
-        limit: How many a second [1/s].
-        burst: How many at once, after a pause.
+        limit: Largest mean rate [1/s].
+        burst: Largest number of events at once, after a pause.
         clock: Steady clock [s].
     """
 

@@ -127,7 +127,7 @@ def resume_text(
 
     Args:
         resume: The resume.
-        form: How it is written.
+        form: Format of the text.
         numbers: False: only the kinds and the words (the paper's ablation).
         bands: Whether to tell how far out the hand gets at every 0.1 m of height.
     """

@@ -25,15 +25,15 @@ class Interface:
     """One or several topics, services or actions that are alike.
 
     Attributes:
-        kind: What they are.
-        names: As in docs/ros_graph.md: `<robot>/answer`, `/tf`; `{a,b}` stands for both.
+        kind: Kind of the interfaces: topic, service or action.
+        names: Names as in docs/ros_graph.md: `<robot>/answer`, `/tf`; `{a,b}` stands for both.
         types: Their types, such as `coterie_msgs/Answer`.
-        senders: Who publishes the topic, calls the service, or gives the action goals.
-        servers: Who serves a service or action of the team; those of a robot are served by itself.
+        senders: Programs that publish the topic, call the service, or send the action goals.
+        servers: Programs that serve a service or action of the team; a robot serves its own.
         drivers: Whether a real robot's own drivers publish the topic, where there is no bridge.
-        qos: For the docs: QoS of a topic.
-        flow: For the docs: from where to where a topic goes, or where a service is.
-        text: For the docs: what a service or action does.
+        qos: QoS of a topic, as the docs state it.
+        flow: Path that the docs show: ends of a topic, or place of a service.
+        text: Sentence of the docs on the service or action.
     """
 
     kind: Kind

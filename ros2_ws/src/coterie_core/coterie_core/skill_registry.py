@@ -29,10 +29,11 @@ class SkillSpec:
     """A skill as guard, permits and people see it. One with a `position` acts there.
 
     Attributes:
-        name: In team files and logs.
+        name: Name in team files and logs.
         kind: Its class; None: it has none, and adapters do it by its name.
-        words: How a person reads it, "may the robot ...?"; `{at}` stands for where, `{thing}` for
-            the target and `{held}` for what the hand holds. What moves has words.
+        words: Verb phrase for a person, after "may the robot ...?"; `{at}` stands for the place,
+            `{thing}` for the target and `{held}` for what the hand holds. Every skill that moves
+            has one.
         thing: Attribute that holds the `Target` it acts on; "": none.
         onto: Attribute that holds the `Target` it puts something down at; "": none.
         holds: Whether it moves what the hand holds.
@@ -57,7 +58,7 @@ class SkillSpec:
 
 
 DOCK = "dock"
-"""What real robots do beside skills: drive to the dock."""
+"""Name of the drive to the dock, a physical action of real robots that is no skill."""
 SKILLS: dict[str, SkillSpec] = {
     spec.name: spec
     for spec in (

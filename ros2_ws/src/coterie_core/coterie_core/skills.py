@@ -49,7 +49,7 @@ class NavigateTo:
         """Return what is left from a pose to the goal: distance [m, horizontal], angle [rad].
 
         Args:
-            pose: Where the robot is, map frame.
+            pose: Pose of the robot in the map frame.
             place: Position of the skill's place; None: not known, the distance is NaN then.
         """
         goal = place if self.place else self.position

@@ -1,4 +1,4 @@
-"""Where frames are relative to one another over time: what tf tells, without ROS."""
+"""A buffer of transforms between frames over time, like that of tf2 but without ROS."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from coterie_core.geometry import Quaternion, Vec3
 
 Matrix = npt.NDArray[np.float64]
 
-MOST_FRAMES = 5000
+MAX_FRAMES = 5000
 """Most frames remembered: more is a publisher that invents names."""
-_DEEPEST = 100
-_BACK = 2.0
+_MAX_DEPTH = 100
+_CLOCK_RESET_S = 2.0
 """A frame's stamps that go back by more than this mean that its clock began anew [s]."""
 
 
@@ -46,7 +46,7 @@ class TransformBuffer:
     back by seconds (a simulation began anew), what was known of it is dropped.
 
     Args:
-        keep: How long transforms are remembered [s of the stamps].
+        keep: Time for which transforms are remembered [s of the stamps].
         most: Most transforms remembered per frame.
     """
 
@@ -84,14 +84,14 @@ class TransformBuffer:
         x, y, z, w = (value / norm for value in rotation)
         with self._lock:
             link = self._links.get(child)
-            if link is None and len(self._links) >= MOST_FRAMES:
-                raise ValueError(f"transform {parent!r} -> {child!r}: over {MOST_FRAMES} frames")
+            if link is None and len(self._links) >= MAX_FRAMES:
+                raise ValueError(f"transform {parent!r} -> {child!r}: over {MAX_FRAMES} frames")
             if link is None or link.parent != parent or link.fixed != fixed:
                 link = self._links[child] = _Link(parent, fixed)
             self._insert(link, time, (position, (x, y, z, w)))
 
     def _insert(self, link: _Link, time: float, pose: tuple[Vec3, Quaternion]) -> None:
-        if link.fixed or (link.times and time < link.times[-1] - _BACK):
+        if link.fixed or (link.times and time < link.times[-1] - _CLOCK_RESET_S):
             link.times.clear()
             link.poses.clear()
         k = bisect.bisect_left(link.times, time)
@@ -167,7 +167,7 @@ class TransformBuffer:
 
     def _chain(self, frame: str) -> list[str]:
         chain = [frame]
-        while frame in self._links and len(chain) < _DEEPEST:
+        while frame in self._links and len(chain) < _MAX_DEPTH:
             frame = self._links[frame].parent
             if frame in chain:
                 raise TransformError(f"transforms go round in a circle at frame {frame!r}")

@@ -1,4 +1,4 @@
-"""Where an arm's hand can be: sampled positions kept as occupancy (radius by height) and hull."""
+"""Workspace of an arm's hand: sampled positions kept as occupancy (radius by height) and hull."""
 
 from __future__ import annotations
 

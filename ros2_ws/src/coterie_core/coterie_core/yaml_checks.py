@@ -33,7 +33,7 @@ def suggestion(word: object, choices: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` for the nearest choice, else `; one of a, b, c`.
 
     Args:
-        word: What was written.
+        word: Word that the file holds.
         choices: The valid names.
     """
     names = sorted(set(choices))
@@ -66,7 +66,7 @@ def check(model: type[Model], marked: MarkedData, file: str, extra: list[Problem
     """Return the data as `model`.
 
     Args:
-        model: What the file describes.
+        model: Schema of the file.
         marked: The file's data with lines.
         file: Its name, for the errors.
         extra: Problems already known, reported together with those found here.

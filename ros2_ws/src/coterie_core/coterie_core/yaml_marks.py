@@ -12,7 +12,7 @@ import yaml
 from coterie_core.plain_data import shorten
 
 Path_ = tuple[str | int, ...]
-"""Where a value stands: keys and list indices from the root."""
+"""Path of a value in the file: keys and list indices from the root."""
 
 LARGEST_FILE = 1_000_000
 """Longest file that is read [bytes]."""
@@ -21,14 +21,14 @@ LARGEST_TREE = 50_000
 """Most values after aliases are followed; a small file can otherwise unfold without end."""
 
 
-DEEPEST = 200
+MAX_NESTING = 200
 """Most brackets, or dashes of one line, that may be open at once: reading takes time with the
 square of their number, and a small file can otherwise keep a reader busy for minutes."""
 
 _BRACKET = re.compile(r"[\[{]|[\]}]|(?:[-?][ \t]+){200,}")
 
 
-MOST_PROBLEMS = 30
+MAX_PROBLEMS = 30
 """Problems of a file that are shown; the rest are counted."""
 
 MAX_PROBLEM_CHARS = 400
@@ -77,7 +77,7 @@ class FileProblem(Exception):
     def __init__(self, file: str, problems: list[Problem]) -> None:
         self.file = file
         self.problems = sorted(problems, key=lambda p: p.line)
-        lines = [p.text(file) for p in self.problems[:MOST_PROBLEMS]]
+        lines = [p.text(file) for p in self.problems[:MAX_PROBLEMS]]
         more = len(self.problems) - len(lines)
         if more:
             lines.append(f"{file}: and {more} more problems")
@@ -135,8 +135,8 @@ def check_depth(text: str) -> None:
     depth = 0
     for found in _BRACKET.finditer(text):
         first = found[0][0]
-        depth += 1 if first in "[{" else -1 if first in "]}" else DEEPEST
-        if depth >= DEEPEST:
+        depth += 1 if first in "[{" else -1 if first in "]}" else MAX_NESTING
+        if depth >= MAX_NESTING:
             raise yaml.YAMLError("nested too deeply")
         depth = max(depth, 0)
 

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from coterie_core.cooperation import (
-    LIMIT,
+    MAX_MESSAGE_CHARS,
     Facts,
     Gate,
     Goal,
@@ -162,12 +162,12 @@ def test_nothing_is_said_for_free_beyond_the_limit():
     """What does not fit 500 characters is in neither the words nor the data."""
     many = tuple(Sighting(f"plate-{k}", "plate", "kitchen", "table-1", "on") for k in range(100))
     text, said = compose("start", Facts(heading="cabinet-2", seen=many))
-    assert len(text) <= LIMIT
+    assert len(text) <= MAX_MESSAGE_CHARS
     assert 0 < len(said.seen) < 30
     for one in many:
         assert (f"{one.id} on" in text) == (one in said.seen)
     text, said = compose("ask", Facts(item="x" * 600))
-    assert len(text) <= LIMIT
+    assert len(text) <= MAX_MESSAGE_CHARS
     assert said == Facts()
 
 

@@ -20,7 +20,7 @@ from coterie_llm.types import LanguageModel, ModelRequest, Reply, Wrapper
 
 _LOG = logging.getLogger(__name__)
 _LOOK_S = 2.0
-"""How long an endpoint may take to show that it lives [s]."""
+"""Longest time for an endpoint to show that it answers at all [s]."""
 
 
 class CircuitBreaker(Wrapper):

@@ -118,8 +118,8 @@ class Budgeted(Wrapper):
 
     Args:
         inner: The model.
-        budget: Whose limits hold.
-        prices: For limits of cost.
+        budget: Budget whose limits hold.
+        prices: Prices of the model, for limits of cost.
     """
 
     def __init__(self, inner: LanguageModel, budget: Budget, *, prices: Prices = FREE) -> None:

@@ -1,4 +1,4 @@
-"""From a profile to a model with everything around it."""
+"""Builds a model, with all its wrappers, from a profile."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def build_model(
     Args:
         profile: The profile.
         meter: Counts calls, tokens, cost and time per robot and decision.
-        env: Where keys are read from; `os.environ` by default.
+        env: Environment that keys are read from; `os.environ` by default.
         budget: A budget shared with other models; by default one of its own with the profile's
             limits.
 
@@ -98,7 +98,7 @@ def build_decider(
         timeout_s: Seconds that one decision may take in all [s]; by default the profile's
             `timeout_s`.
         meter: Counts calls and decisions.
-        env: Where keys are read from; `os.environ` by default.
+        env: Environment that keys are read from; `os.environ` by default.
 
     Raises:
         LanguageError: As `build_model`.

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from coterie_core.plain_data import LARGEST, DataError, read_json, schema_problems
+from coterie_core.plain_data import MAX_NUMBER, DataError, read_json, schema_problems
 from coterie_llm import errors
 from coterie_llm.errors import BadReply, LanguageError, ReplayMiss
 from coterie_llm.redact import scrub
@@ -284,7 +284,7 @@ class _Request(_Part):
 class _Usage(_Part):
     prompt_tokens: int = Field(ge=0, le=2**53)
     completion_tokens: int = Field(ge=0, le=2**53)
-    cost: float = Field(ge=0.0, le=LARGEST)
+    cost: float = Field(ge=0.0, le=MAX_NUMBER)
     estimated: bool
 
 

@@ -1,4 +1,4 @@
-"""How sure a model says that it is, read as it is meant."""
+"""Stated confidence of a model, read as it is meant."""
 
 from __future__ import annotations
 

@@ -44,14 +44,14 @@ ReplyT = TypeVar("ReplyT", bound=BaseModel)
 _LOG = logging.getLogger(__name__)
 _REASON_CHARS = 500
 _CUT_OFF_FACTOR = 4
-_MOST_TOKENS = 32_768
-"""How much longer a reply may be after one that was cut off, and how long at most [tokens]."""
+_MAX_TOKENS = 32_768
+"""Growth of the limit of a reply that was cut off, and the largest such limit [tokens]."""
 _LEAST_S = 0.01
-"""With less than this left [s] no model is asked: it would be billed and could not answer."""
+"""Time left [s] below which no model is asked: it would be billed and could not answer."""
 _FOR_LARGER = 0.5
 """Share of a decision's time that is kept for the larger model, however slow the first one is."""
 _ASKED_AGAIN = "asked again: "
-_MOST_CALLS = 8
+_MAX_CALLS = 8
 """Tools that a model may call in one turn."""
 
 
@@ -90,7 +90,7 @@ class Decider:
     except a cassette's miss (see `ReplayMiss.fatal`).
 
     Args:
-        model: What to ask. With a `RulesModel` every decision goes straight to its rule.
+        model: Model that is asked. With a `RulesModel` every decision goes straight to its rule.
         timeout_s: Seconds that one decision may take in all, further questions and tools
             included [s]; less where somebody waits for the answer (`due_in`).
         who: The robot that decides, for meters and budgets.
@@ -100,7 +100,7 @@ class Decider:
         larger: Asked when the replies of `model` cannot be used, or when it is not there.
         larger_context: Tokens of its conversations; None: unlimited. Those of `model` are the
             policy's.
-        paces: How long prompts of both may be; by default as long as they are until one is slow.
+        paces: Paces that bound the prompts of both; by default the full length until one is slow.
     """
 
     def __init__(
@@ -369,7 +369,7 @@ class Decider:
                     turns = 0  # without tools the endpoint can enforce the form
                 asked.note(_line(error) if asked.reason else f"{_ASKED_AGAIN}{_line(error)}")
                 if isinstance(error, CutOff):
-                    most = min(_CUT_OFF_FACTOR * most, max(_MOST_TOKENS, most))
+                    most = min(_CUT_OFF_FACTOR * most, max(_MAX_TOKENS, most))
                 if not (isinstance(error, CutOff) and error.thought):  # nothing to mend in words
                     messages = (*messages, *_second_question(error))
             except ReplayMiss as error:
@@ -416,10 +416,10 @@ async def _look_up(
     """Run the calls of one turn and return the turn with its results."""
     results = []
     for k, call in enumerate(answer.tool_calls):
-        if k < _MOST_CALLS:
+        if k < _MAX_CALLS:
             use = await use_tool(tools, call)
         else:
-            refusal = f"refused: at most {_MOST_CALLS} calls a turn; ask again for this one"
+            refusal = f"refused: at most {_MAX_CALLS} calls a turn; ask again for this one"
             use = ToolUse(call.name, dict(call.arguments), refusal, True)
         uses.append(use)
         results.append(Message("tool", use.result, tool_call_id=call.id))

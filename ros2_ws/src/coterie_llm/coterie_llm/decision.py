@@ -117,12 +117,12 @@ class Decided(Generic[ReplyT]):
         reason: Empty when the model decided at once or when the rule is the configured model;
             otherwise why the model was asked again or why the rule took over.
         attempts: Replies that models gave or were asked for.
-        usage: What they used.
-        seconds: How long the decision took [s].
+        usage: Usage of all attempts.
+        seconds: Time that the decision took [s].
         mode: The mode in which it was put.
         model: Name of the model that decided; empty for the rule.
-        tool_uses: What the model looked up or asked.
-        exchange: What models were sent and replied, where somebody listens (`tracing`).
+        tool_uses: Look-ups and questions of the model.
+        exchange: Messages that models were sent and replied, where somebody listens (`tracing`).
         trace: Id under which the decision is kept; empty: it is not.
     """
 
@@ -185,13 +185,14 @@ def request_for(
     """Return the request that puts a decision to a model, before any look-up.
 
     Args:
-        decision: What is asked.
-        state: What about.
+        decision: Decision to put.
+        state: State to decide on.
         mode: Decides whether advice is shown.
         context: Tokens of prompt and reply together; None: as many as the decision likes. A
             prompt that would be longer is made again, with less of every list in it, and where
             that would leave little of them, without tools.
-        shortened_times: How often the prompt is halved anyway, because the model is slow.
+        shortened_times: Number of times that the prompt is halved anyway, because the model is
+            slow.
     """
     tools = tuple(tool.spec for tool in decision.tools(state))
     asked = decision.most_tokens(state)

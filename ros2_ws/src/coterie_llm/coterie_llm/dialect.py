@@ -1,4 +1,4 @@
-"""What one OpenAI-compatible endpoint understands: requests in its dialect, learnt from refusals.
+"""Requests in the dialect of one OpenAI-compatible endpoint, learnt from its refusals.
 
 Endpoints differ in how a reply's form can be asked for (JSON schema, JSON object, not at all) and
 in the parameters they take. The first request asks for the most; when the endpoint refuses it with

@@ -1,4 +1,4 @@
-"""When an answer is due: decisions end before the deadline of whoever waits for them."""
+"""Deadlines of answers: decisions end before the deadline of whoever waits for them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def due_in(seconds: float) -> Iterator[None]:
     within one another the earlier end counts.
 
     Args:
-        seconds: How long whoever asked waits from now [s]; 0 or less: nobody does.
+        seconds: Time that the caller waits from now [s]; 0 or less: nobody waits.
     """
     end = time.perf_counter() + time_to_think(seconds) if seconds > 0 else math.inf
     token = _DUE.set(min(_DUE.get(), end))

@@ -1,4 +1,4 @@
-"""What can go wrong with a model: one exception per kind, with what wrappers need to react.
+"""Errors of models: one exception per kind, with what wrappers need to react.
 
 Messages are written for the person who runs the robots: what happened, what was expected, what to
 do. No message ever holds a key (`coterie_llm.redact` removes it before the message is
@@ -23,7 +23,7 @@ class LanguageError(Exception):
         endpoint_down: Says something about the endpoint rather than about this request; circuit
             breakers count it.
         maybe_billed: The endpoint may have produced (and billed) tokens although no reply arrived.
-        usage: What the failed call used, as far as known.
+        usage: Usage of the failed call, as far as known.
     """
 
     retryable: bool = False
@@ -132,7 +132,7 @@ class CutOff(BadReply):
     """The reply ended at its limit of tokens.
 
     Attributes:
-        limit: That limit [tokens].
+        limit: Limit that the reply reached [tokens].
         thought: Nothing of a reply had come: all of it went into thinking.
     """
 
@@ -184,7 +184,7 @@ class MissingKey(LanguageError):
     """The environment variable that a profile names as the place of its key is not set."""
 
 
-LONGEST_RETRY_AFTER_S: float = 24 * 3600.0
+MAX_RETRY_AFTER_S: float = 24 * 3600.0
 
 
 def parse_retry_after(value: str | None, *, now_s: float | None = None) -> float | None:
@@ -209,4 +209,4 @@ def parse_retry_after(value: str | None, *, now_s: float | None = None) -> float
         seconds = date.timestamp() - (time.time() if now_s is None else now_s)
     if seconds != seconds:  # NaN
         return None
-    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_S)
+    return min(max(seconds, 0.0), MAX_RETRY_AFTER_S)

@@ -1,4 +1,4 @@
-"""What models were sent and replied about one decision, collected where somebody keeps traces."""
+"""Messages that models were sent and replied about one decision, collected for traces."""
 
 from __future__ import annotations
 

@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 from coterie_llm.errors import BadReply
 
 #: Longest reply that is searched for JSON [characters].
-LONGEST_REPLY_CHARS: int = 200_000
+MAX_REPLY_CHARS: int = 200_000
 # Each failed attempt may read to the end of the reply: bounds the work on a reply made to waste it.
-_MOST_ATTEMPTS = 64
+_MAX_ATTEMPTS = 64
 _SHOWN_CHARS = 2000
 
 
@@ -42,7 +42,7 @@ def extract_json(text: str) -> dict[str, Any]:
     are prose like any other.
 
     Args:
-        text: The reply, at most `LONGEST_REPLY_CHARS` characters.
+        text: The reply, at most `MAX_REPLY_CHARS` characters.
 
     Returns:
         The object. Numbers are finite.
@@ -50,16 +50,16 @@ def extract_json(text: str) -> dict[str, Any]:
     Raises:
         BadReply: Too long, a thought without an end, or no JSON object in it.
     """
-    if len(text) > LONGEST_REPLY_CHARS:
+    if len(text) > MAX_REPLY_CHARS:
         raise BadReply(
-            f"the reply has {len(text)} characters, at most {LONGEST_REPLY_CHARS} are read; "
+            f"the reply has {len(text)} characters, at most {MAX_REPLY_CHARS} are read; "
             "reply with the JSON object only",
             text=text[:_SHOWN_CHARS],
         )
     stripped = _without_reasoning(text.lstrip("\ufeff \t\r\n")).strip()
     found: dict[str, Any] | None = None
     start = stripped.find("{")
-    for _ in range(_MOST_ATTEMPTS):
+    for _ in range(_MAX_ATTEMPTS):
         if start < 0:
             break
         try:

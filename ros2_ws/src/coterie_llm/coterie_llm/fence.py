@@ -34,7 +34,7 @@ def shortened(share: float) -> Iterator[None]:
     """Within this, prompts are made for a model with little context.
 
     Args:
-        share: Of the characters that `as_data` otherwise lets in (0..1).
+        share: Fraction of the characters that `as_data` otherwise lets in (0..1).
     """
     token = _SHARE.set(share)
     try:
@@ -119,7 +119,7 @@ def as_data(label: str, value: Any, *, limit: int = 4000) -> str:
     """Fence a value for a prompt.
 
     Args:
-        label: What the data is, e.g. `objects in view`; anything unusual in it is dropped.
+        label: Name of the data, e.g. `objects in view`; anything unusual in it is dropped.
         value: Text as it is; pydantic models and anything else as JSON.
         limit: Most characters of the value that go in, in a prompt that need not be short (see
             `prompt_share`). Of lists, mappings and lines the first ones go in whole, and it is

@@ -22,10 +22,10 @@ from coterie_llm.types import Message, Reply
 StateT = TypeVar("StateT")
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
 
-_MOST_TOKENS = 8000
+_MAX_TOKENS = 8000
 _FENCE = re.compile(r"<data label=\"[^\"]*\">\n.*?\n</data>", re.DOTALL)
 _GATHER_S = 0.02
-"""How long a decision waits for others of its kind that are put at the same time [s]."""
+"""Time that a decision waits for others of its kind that are put at the same time [s]."""
 
 
 class NotAlike(ValueError):
@@ -63,7 +63,7 @@ def joined(
 
         def most_tokens(self, state: tuple[StateT, ...]) -> int:
             """Those of all replies together."""
-            return min(sum(decision.most_tokens(one) for one in state), _MOST_TOKENS)
+            return min(sum(decision.most_tokens(one) for one in state), _MAX_TOKENS)
 
         def prompt(self, state: tuple[StateT, ...]) -> Sequence[Message]:
             """What all have in common, then what each has of its own."""
@@ -125,7 +125,7 @@ def _list_of(reply_type: type[BaseModel], count: int) -> type[BaseModel]:
 
 
 TOGETHER, QUESTION = "Together", "Question"
-"""What titles of such replies begin with, and what is said before each question's own data."""
+"""Beginning of the titles of such replies, and the word before each question's own data."""
 
 
 def _together(prompts: Sequence[Sequence[Message]]) -> Sequence[Message]:

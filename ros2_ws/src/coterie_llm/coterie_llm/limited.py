@@ -1,4 +1,4 @@
-"""At most so many calls at a time, first come first served, from any number of event loops."""
+"""A limit of simultaneous calls, first come first served, from any number of event loops."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Limited(Wrapper):
 
     Args:
         inner: The model.
-        slots: How many, or slots shared with other models.
+        slots: Number of simultaneous calls, or slots shared with other models.
     """
 
     def __init__(self, inner: LanguageModel, slots: int | Slots) -> None:

@@ -42,8 +42,8 @@ class LocalServer:
 
     Attributes:
         identity: Hash of the settings that it serves.
-        port: Of 127.0.0.1.
-        key: What requests must carry.
+        port: Port of 127.0.0.1.
+        key: Key that requests must carry.
         arguments: Command that starts it.
     """
 

@@ -1,4 +1,4 @@
-"""Who asked what, how often, how long it took, what it cost: per robot and per decision."""
+"""Usage of models per robot and per decision: calls, latency, tokens and cost."""
 
 from __future__ import annotations
 

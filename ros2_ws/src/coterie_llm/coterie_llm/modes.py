@@ -1,4 +1,4 @@
-"""Who decides what: rule, model, or model with advice; how often it is asked and may look up."""
+"""Modes of decisions (rule, model, model with advice), and limits of attempts and look-ups."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def neutral_order(
     the same prompt.
 
     Args:
-        items: What is offered.
-        name: What tells an item from the others.
-        salt: What tells this question from the last one, so that no item always comes first.
+        items: Items that are offered.
+        name: Function that returns a name that tells an item from the others.
+        salt: Text that tells this question from the last one, so that no item always comes first.
     """
 
     def key(item: ItemT) -> tuple[bytes, str]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 DEFAULT_URL = "https://api.openai.com/v1"
-LONGEST_REPLY_BYTES: int = 2_000_000
+MAX_REPLY_BYTES: int = 2_000_000
 # A new endpoint may need this many requests until its dialect is known.
 _DIALECT_TRIES = 6
 _CONNECT_TIMEOUT_S = 10.0
@@ -125,7 +125,7 @@ class OpenAIModel(LanguageModel):
         base_url: The endpoint, ending in `/v1` as a rule.
         api_key_env: Environment variable that holds the key; None: the endpoint needs none.
         timeout_s: Seconds per attempt [s].
-        prices: For the cost in `Usage`.
+        prices: Prices, for the cost in `Usage`.
         longest_reply_bytes: Longer replies are not read [bytes].
         env: The environment.
 
@@ -142,7 +142,7 @@ class OpenAIModel(LanguageModel):
         api_key_env: str | None = None,
         timeout_s: float = 30.0,
         prices: Prices = FREE,
-        longest_reply_bytes: int = LONGEST_REPLY_BYTES,
+        longest_reply_bytes: int = MAX_REPLY_BYTES,
         env: Mapping[str, str] | None = None,
     ) -> None:
         # Heavy, so imported when a model is built and not with the package; and here rather than at

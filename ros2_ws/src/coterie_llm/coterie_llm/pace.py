@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-MOST_SHORTENED = 3
+MAX_HALVINGS = 3
 """Prompts are halved at most so often."""
 _EASIER_AFTER = 4
 """Replies in time in a row after which a prompt may be twice as long again."""
-_LONGEST_PAUSE = 32
+_MAX_PAUSE_DECISIONS = 32
 """Decisions that the rule makes before the model is tried again, at most."""
 
 
@@ -58,10 +58,10 @@ class Pace:
         with self._lock:
             state = self._states.setdefault(decision, _State())
             state.in_time = 0
-            if state.shortened < MOST_SHORTENED:
+            if state.shortened < MAX_HALVINGS:
                 state.shortened += 1
             else:
-                state.pause = min(_LONGEST_PAUSE, 2 * state.pause or 4)
+                state.pause = min(_MAX_PAUSE_DECISIONS, 2 * state.pause or 4)
                 state.left_out = state.pause
 
     def replied(self, decision: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-_MOST_VALUES = 500
+_MAX_VALUES = 500
 _SHARED_CHARS = 60
 """Lists of values that come twice and are longer than this stand in the schema once."""
 _NEEDLESS = ("title", "default")
@@ -101,7 +101,7 @@ def with_options(
     shared: dict[str, list[dict[str, Any]]] = {}
     for path, given in options.items():
         node = _field(schema, path)
-        if not 0 < len(given) <= _MOST_VALUES:
+        if not 0 < len(given) <= _MAX_VALUES:
             continue
         values = list(dict.fromkeys(given))
         node["enum"] = values

@@ -41,7 +41,7 @@ class Tool(Generic[ArgumentsT]):
 
     Attributes:
         name: Letters, digits and `_`.
-        description: What it tells, with units, for the model.
+        description: Description of the result, with units, for the model.
         arguments: Type of its arguments; field descriptions reach the model.
         run: Returns the result as plain data, or awaits it. Raises `ToolRefused` for arguments
             that mean nothing here.
@@ -64,8 +64,8 @@ class ToolUse:
 
     Attributes:
         name: The tool.
-        arguments: What the model gave.
-        result: What it read, fenced and bounded.
+        arguments: Arguments that the model gave.
+        result: Result that the model read, fenced and bounded.
         refused: Whether it was told that the call cannot be answered.
     """
 

@@ -1,4 +1,4 @@
-"""What goes to a model and what comes back: messages, images, tools, requests, replies."""
+"""Types of requests to a model and of its replies: messages, images, tools."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ToolSpec:
 
     Attributes:
         name: Letters, digits, `_` and `-`.
-        description: What it does, for the model.
+        description: Description of the function, for the model.
         parameters: JSON schema of its arguments (an object).
     """
 
@@ -79,11 +79,11 @@ class Message:
     """One turn of the conversation.
 
     Attributes:
-        role: Who speaks.
-        text: What is said. Untrusted parts are fenced with `as_data` or `inline_data`.
+        role: Role of the speaker.
+        text: Text of the turn. Untrusted parts are fenced with `as_data` or `inline_data`.
         images: Pictures that go with a user's turn.
-        tool_calls: What an assistant's turn asked to call.
-        tool_call_id: Which call a tool's turn answers.
+        tool_calls: Tool calls that an assistant's turn asks for.
+        tool_call_id: Tool call that a tool's turn answers.
     """
 
     role: Role
@@ -116,7 +116,7 @@ class Usage:
         prompt_tokens: Tokens sent.
         completion_tokens: Tokens produced.
         cost: Price by the profile's rates [currency of the profile].
-        estimated: At least a part was estimated here because the endpoint reported nothing.
+        estimated: Whether at least a part was estimated here because the endpoint reported nothing.
     """
 
     prompt_tokens: int = 0
@@ -149,11 +149,11 @@ class ModelRequest:
         temperature: Sampling temperature, or None for the endpoint's default.
         seed: Sampling seed, or None.
         max_tokens: Most tokens that may be produced. Always sent: budgets rely on it.
-        reasoning_effort: How much a model that reasons shall think, or None for its default.
+        reasoning_effort: Reasoning effort of a model that reasons, or None for its default.
         timeout_s: Seconds within which the caller needs the reply, retries and queues included [s];
             None: no limit.
-        tags: Who asks what: `who` (robot) and `decision`. Not sent to the endpoint, not part of a
-            cassette's key.
+        tags: Tags that say who asks what: `who` (robot) and `decision`. Not sent to the endpoint,
+            not part of a cassette's key.
     """
 
     messages: tuple[Message, ...]

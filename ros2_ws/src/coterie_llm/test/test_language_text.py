@@ -20,7 +20,7 @@ from coterie_llm import (
     prompt_share,
 )
 from coterie_llm.decision import with_data_rule
-from coterie_llm.extract import LONGEST_REPLY_CHARS
+from coterie_llm.extract import MAX_REPLY_CHARS
 from coterie_llm.fence import DATA_RULE, shortened
 
 # The same examples in every run, and no limit on time: the machine may be busy.
@@ -88,7 +88,7 @@ def test_reasoning_comes_first_and_the_answer_last() -> None:
         '{"a":' * 30_000,
         "[" * 100_000,
         '{"a": ' + "9" * 6000 + "}",
-        "{" + " " * LONGEST_REPLY_CHARS,
+        "{" + " " * MAX_REPLY_CHARS,
     ],
 )
 def test_what_is_no_object_is_a_bad_reply(text: str) -> None:

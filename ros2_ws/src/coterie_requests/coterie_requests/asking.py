@@ -15,15 +15,15 @@ from coterie_llm.due import time_left
 
 QUESTION_CHARS = 500
 ANSWER_CHARS = 1000
-MOST_CHOICES = 12
-MOST_QUESTIONS = 5
+MAX_CHOICES = 12
+MAX_QUESTIONS = 5
 """Questions that one mind puts to a person about one task."""
 NOBODY = "nobody is there to answer"
 _PERSON_SHARE = 0.6
-"""Of the time that a decision has left a person gets so much: the model must still reply."""
-_LONGEST_WAIT = 120.0
-_SHORTEST_WAIT = 2.0
-"""How long anybody is waited for, and in how little time nobody could answer [s]."""
+"""Fraction of a decision's time left that a person gets: the model must still reply."""
+_MAX_WAIT_S = 120.0
+_MIN_WAIT_S = 2.0
+"""Longest time that anybody is waited for, and time in which nobody could answer [s]."""
 
 
 class AskBackSettings(Settings):
@@ -44,14 +44,14 @@ class WordsQuestion:
         task: Id of the task that it is about; "" for none.
         text: The question, at most `QUESTION_CHARS`.
         choices: Answers to choose from; empty: any answer.
-        within: How long the asker waits [s of wall time].
+        within: Time that the asker waits [s of wall time].
     """
 
     asker: str
     task: str
     text: str
     choices: tuple[str, ...] = ()
-    within: float = _LONGEST_WAIT
+    within: float = _MAX_WAIT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class PersonQuestion(BaseModel):
     )
     choices: list[str] = Field(
         default_factory=list,
-        max_length=MOST_CHOICES,
+        max_length=MAX_CHOICES,
         description="answers to choose from; empty: any answer",
     )
 
@@ -105,8 +105,8 @@ class Asking:
     Args:
         asker: Name of the mind: a robot, or `leader`.
         robots: Names of the robots that can be asked; its own is left out.
-        contacts: Whom it reaches.
-        left: How long the decision in work may still take [s].
+        contacts: Person and robots that it can reach.
+        left: Function that returns the time left for the decision in work [s].
     """
 
     def __init__(
@@ -157,9 +157,9 @@ class Asking:
             return {"the person answered": self._answers[key]}
         if self._silent:
             raise ToolRefused(f"{self._silent}; decide by what is known")
-        if self._put >= MOST_QUESTIONS:
+        if self._put >= MAX_QUESTIONS:
             raise ToolRefused(
-                f"the person was asked {MOST_QUESTIONS} times about this task, which is enough; "
+                f"the person was asked {MAX_QUESTIONS} times about this task, which is enough; "
                 "decide by what is known"
             )
         self._put += 1
@@ -185,8 +185,8 @@ class Asking:
 
     def _question(self, text: str, share: float, choices: tuple[str, ...] = ()) -> WordsQuestion:
         left = self._left()
-        within = min(_LONGEST_WAIT, share * left if math.isfinite(left) else _LONGEST_WAIT)
-        if within < _SHORTEST_WAIT:
+        within = min(_MAX_WAIT_S, share * left if math.isfinite(left) else _MAX_WAIT_S)
+        if within < _MIN_WAIT_S:
             raise ToolRefused("no time is left to ask anybody; decide by what is known")
         return WordsQuestion(self.asker, self._task, text, choices, within)
 

@@ -1,4 +1,4 @@
-"""What a robot expects of rooms it has not seen: what they hold and where they lie, cached."""
+"""Expectations of rooms that no robot has seen: contents and positions, cached."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ STATEMENT_LIMIT = 300
 """Longest statement [characters]."""
 
 TRUST = 0.9
-"""How far a robot believes what another says: the probability that it tells what it found."""
+"""Trust of a robot in the others: the probability that another tells what it found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +215,8 @@ class LocalSpeaker:
 
     Args:
         first: The robot's own first answer.
-        notes: What it remembers, as text for a model.
-        decider: Who speaks; None: the rule.
+        notes: Memory of the robot, as text for a model.
+        decider: Decider that speaks; None: the rule.
     """
 
     def __init__(self, first: Answer, notes: str = "", decider: Decider | None = None) -> None:

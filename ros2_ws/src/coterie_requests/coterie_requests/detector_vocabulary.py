@@ -1,4 +1,4 @@
-"""What a team's object detector can report: whether not having seen a thing says anything."""
+"""Labels that a team's object detector can report: whether "not seen" says anything."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STRUCTURE = frozenset(
 )
 """Parts of the house that most detectors do not report; the household's names."""
 
-_LONGEST = 100
+_MAX_LABEL_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class DetectorVocabulary:
             detected: Labels that some detector has reported already; they count where the
                 vocabulary is not known.
         """
-        text = " ".join(word[:_LONGEST].split())
+        text = " ".join(word[:_MAX_LABEL_CHARS].split())
         asked = _names(text)
         known = self.labels if self.labels is not None else frozenset(detected)
         forms = {normalized(text), *singulars(normalized(text))}
@@ -105,7 +105,7 @@ def household_vocabulary(ignored: Collection[str] = ("door",)) -> tuple[str, ...
 
 def is_known_word(word: str) -> bool:
     """Tell whether the word lists know a word, its singular, or its last words ("old sofa")."""
-    lexicon, text = load_lexicon(), normalized(word[:_LONGEST])
+    lexicon, text = load_lexicon(), normalized(word[:_MAX_LABEL_CHARS])
     if load_household().category(text) is not None:
         return True
     words = text.split()
@@ -115,7 +115,7 @@ def is_known_word(word: str) -> bool:
 
 def nearest_words(word: str, more: Iterable[str] = (), count: int = 3) -> tuple[str, ...]:
     """Return the known words that are spelled most like one, likest first; may be empty."""
-    text = normalized(word[:_LONGEST])
+    text = normalized(word[:_MAX_LABEL_CHARS])
     pool = (*sorted(normalized(label) for label in more), *sorted(_listed()))
     found = nearest(text, pool, count)
     # "asdf mugg": one word of several may be near to one that is known.
@@ -126,7 +126,7 @@ def nearest_words(word: str, more: Iterable[str] = (), count: int = 3) -> tuple[
 
 def _names(word: str) -> frozenset[str]:
     """Return all names under which a word may be found: both word lists', and a class's members."""
-    return _names_of(normalized(word[:_LONGEST]))
+    return _names_of(normalized(word[:_MAX_LABEL_CHARS]))
 
 
 @cache

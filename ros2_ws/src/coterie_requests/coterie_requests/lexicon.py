@@ -20,18 +20,18 @@ Modifier = Literal["overview", "none"]
 _NO_NAMES = ("object", "objects", "item", "thing", "misc", "unknown")
 """Names that data sets give to things of any kind: in a request they mean any thing."""
 _QUALIFIER = re.compile(r"[\s_]*\([^()]*\)")
-"""What data sets write behind a name to tell it from others: "mouse_(computer_equipment)"."""
+"""Qualifier that data sets write behind a name: "mouse_(computer_equipment)"."""
 _JOINED = re.compile(r" (?:of|with|for|from) ")
-_REMEMBERED = 10_000
+_MAX_CACHED_LABELS = 10_000
 """Labels whose names are remembered; maps may bring any number."""
-_NARROWER = 0.9
-"""What a narrower thing is worth beside the broader one."""
-_GAP = 3
-"""How many words may stand between the words of a cue."""
+_NARROWER_GRADE = 0.9
+"""Grade of a narrower thing, relative to the broader one."""
+_MAX_GAP_WORDS = 3
+"""Most words that may stand between the words of a cue."""
 
 
 _STRANDED = re.compile(r" (?:from|out of|with|on)\b")
-"""What makes another use of a verb."""
+"""Words after a verb that make another use of it."""
 
 
 class _Part(BaseModel):
@@ -99,7 +99,7 @@ class Lexicon(BaseModel):
         """
         found = self._known.get(label)
         if found is None:
-            if len(self._known) >= _REMEMBERED:
+            if len(self._known) >= _MAX_CACHED_LABELS:
                 self._known.clear()
             found = self._known[label] = self._canonical(label)
         return found
@@ -154,7 +154,7 @@ class Lexicon(BaseModel):
             grades[self.canonical(name)] = grade
         for narrow, broad in self.kinds.items():
             if broad in grades:
-                grades.setdefault(narrow, round(_NARROWER * grades[broad], 3))
+                grades.setdefault(narrow, round(_NARROWER_GRADE * grades[broad], 3))
         return MappingProxyType(grades)
 
     def knowing(self, labels: Iterable[str]) -> Lexicon:
@@ -313,4 +313,4 @@ def _length(cue: str) -> int:
 def cue_pattern(cue: str) -> re.Pattern[str]:
     """Return the pattern of a cue: "*" is letters, "_" joins, else words may come between."""
     words = [re.escape(word).replace(r"\*", r"\w*").replace("_", r"\s+") for word in cue.split()]
-    return re.compile(r"\b" + (rf"\b(?:\s+\S+){{0,{_GAP}}}?\s+").join(words) + r"\b")
+    return re.compile(r"\b" + (rf"\b(?:\s+\S+){{0,{_MAX_GAP_WORDS}}}?\s+").join(words) + r"\b")

@@ -42,11 +42,11 @@ _TAIL = re.compile(
     r" (?:on|under|beside|next to|near|behind|by|above|below|in front of|somewhere|anywhere|"
     r"there|here|please|lying|standing|present|located|to be found|or not)(?: .*)?$"
 )
-_SHOWN = 12
+_MAX_ROOMS_SHOWN = 12
 """Most rooms that a refusal lists."""
 _ROOMS, _HINT = " (its rooms: ", "; did you mean "
 ANOTHER_ROOM = "another room"
-"""What a model names that finds the room in no list."""
+"""Name that a model gives where it finds the room in no list."""
 _VAGUE = {
     *("big", "small", "large", "little", "tiny", "huge", "main", "nice", "new", "old", "modern"),
     *("clean", "messy", "tidy", "dirty", "whole", "entire", "only", "same", "lovely", "cozy"),
@@ -261,7 +261,7 @@ def unknown_room(words: str, rooms: Iterable[str], *, all_known: bool = False) -
     """Return why there is no such room, for people; empty if there is, or may be, one.
 
     Args:
-        words: What the person calls the room.
+        words: Name that the person gives the room.
         rooms: Names of the rooms known.
         all_known: Whether the house has no others.
     """
@@ -271,7 +271,7 @@ def unknown_room(words: str, rooms: Iterable[str], *, all_known: bool = False) -
     kind = room_kind(words)
     if kind and not all_known:
         return ""
-    some = f"{_ROOMS}{', '.join(sorted(names)[:_SHOWN])})" if names else ""
+    some = f"{_ROOMS}{', '.join(sorted(names)[:_MAX_ROOMS_SHOWN])})" if names else ""
     if kind:
         return f"this house has no room {words[:60]!r}{some}"
     pool = (*names, *load_household().room_types)
@@ -296,7 +296,9 @@ def said_once(reasons: Iterable[str]) -> str:
         known = listed.removesuffix(")").split(", ") if listed else ()
         rooms.setdefault(what, set()).update(known)
     return "; ".join(
-        what + hint + (f"{_ROOMS}{', '.join(sorted(rooms[what])[:_SHOWN])})" if rooms[what] else "")
+        what
+        + hint
+        + (f"{_ROOMS}{', '.join(sorted(rooms[what])[:_MAX_ROOMS_SHOWN])})" if rooms[what] else "")
         for what, hint in hints.items()
     )
 
@@ -335,10 +337,11 @@ async def understand(
     """Return the question a sentence asks.
 
     Args:
-        text: Such as "Is there a mug in the kitchen?"; any further text is cut at 300 characters.
+        text: Sentence, such as "Is there a mug in the kitchen?"; any further text is cut at 300
+            characters.
         rooms: Names of the rooms known.
         objects: Labels known.
-        decider: Who reads the sentence; None: the rule.
+        decider: Decider that reads the sentence; None: the rule.
         id: The question's id.
 
     Raises:
@@ -400,7 +403,7 @@ _OPEN = re.compile(
     r"^(?:describe|name|list|count|tell|explain|can|could|should|would|will|may|might|do|does|did|"
     r"has|have)\b"
 )
-_BARE = 8
+_MAX_BARE_WORDS = 8
 """Most words of a thing (in a room) that is named and nothing else."""
 _STATE = re.compile(r"^(?:is|are|was|were)\b")
 _SPACE = re.compile(r"there (?:enough |any |still )*(?:room|space|place) (?:for|to|on|in|left)\b")
@@ -444,4 +447,4 @@ def question_kind(text: str, rooms: Iterable[str] = ()) -> QuestionKind:
         known = room is not None and len(where.split()) <= max(len(room.split()), 1)
         thing = _STATE.match(said) and not re.match(r"^\w+ (?:it|this|that|they)\b", said)
         return "presence" if known and thing and not _BESIDE.search(said) else "open"
-    return "open" if _OPEN.search(said) or len(said.split()) > _BARE else "presence"
+    return "open" if _OPEN.search(said) or len(said.split()) > _MAX_BARE_WORDS else "presence"

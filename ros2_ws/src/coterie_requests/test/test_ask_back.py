@@ -14,12 +14,11 @@ from coterie_llm import CheckFailed, Decider, ModelProfile, RulesModel, build_de
 from coterie_llm.testing.endpoint import Endpoint
 from coterie_requests.ask_back import JudgeRequest, RequestReply, RequestState, settle, without
 from coterie_requests.ask_back.judgement import Judgement
-from coterie_requests.ask_back.rule import judged
-from coterie_requests.ask_back.settled_answer import with_answer
-from coterie_requests.ask_back.taste import taste_words
+from coterie_requests.ask_back.rule import judged, with_answer
+from coterie_requests.ask_back.subjective_terms import subjective_terms
 from coterie_requests.asking import WordsAnswer, WordsQuestion
 from coterie_requests.detector_vocabulary import DetectorVocabulary
-from coterie_world.coverage import RECALL, Coverage, PlacesSeen, recall
+from coterie_world.coverage import SEEN_WELL_RECALL, Coverage, PlacesSeen, recall
 from coterie_world.scene import Floor, LabelBelief, Place, Room, SceneGraph, SceneObject, Sighting
 
 pytestmark = pytest.mark.quick
@@ -123,7 +122,7 @@ def test_nothing_is_denied_from_absence_alone(home: SceneGraph) -> None:
 def test_small_things_need_more_looks_than_large_ones(home: SceneGraph) -> None:
     assert recall("sofa") > 0.95 > 0.8 > recall("keys") > 0.0
     assert recall("plate") < recall("cushion")  # plates are kept in cupboards
-    assert recall("yodelgrub") == RECALL
+    assert recall("yodelgrub") == SEEN_WELL_RECALL
     everywhere, rooms = looked(home, (0, 1, 2, 3)), list(home.rooms.values())
     one = next(room for room in rooms if room.type == "bedroom")
     sure = {label: everywhere.absence(label, [one]) for label in ("wardrobe", "phone")}
@@ -319,10 +318,10 @@ def test_the_rules_reply_passes_the_check(words: str, home: SceneGraph) -> None:
 
 
 def test_words_of_taste() -> None:
-    assert taste_words("which sofa is the loveliest") == ("loveliest",)
-    assert taste_words("would you say that this is nice") != ()
+    assert subjective_terms("which sofa is the loveliest") == ("loveliest",)
+    assert subjective_terms("would you say that this is nice") != ()
     for plain in ("the largest sofa", "the best knife to cut bread", "a soft cushion"):
-        assert taste_words(plain) == (), plain
+        assert subjective_terms(plain) == (), plain
 
 
 async def test_a_task_goes_on_with_the_name_of_what_was_meant(home: SceneGraph) -> None:

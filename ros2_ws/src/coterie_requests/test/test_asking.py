@@ -15,7 +15,7 @@ from coterie_llm import Decision, Message, ModelProfile, Tool, build_decider, du
 from coterie_llm.testing.endpoint import Endpoint
 from coterie_llm.tools import use_tool
 from coterie_llm.types import ToolCall
-from coterie_requests.asking import MOST_QUESTIONS, Asking, WordsAnswer, WordsQuestion, told_choice
+from coterie_requests.asking import MAX_QUESTIONS, Asking, WordsAnswer, WordsQuestion, told_choice
 
 
 @dataclass
@@ -75,8 +75,8 @@ async def test_a_person_is_not_asked_without_end() -> None:
     home = Home()
     asking = Asking("leader", [], home)
     uses = [await used(asking, "ask_person", question=f"room {k}?") for k in range(9)]
-    assert [use.refused for use in uses] == [k >= MOST_QUESTIONS for k in range(9)]
-    assert len(home.asked) == MOST_QUESTIONS
+    assert [use.refused for use in uses] == [k >= MAX_QUESTIONS for k in range(9)]
+    assert len(home.asked) == MAX_QUESTIONS
 
 
 async def test_robots_are_asked_by_name() -> None:

@@ -24,12 +24,12 @@ from coterie_ros import serving
 from coterie_ros.diagnostics import Diagnostics
 from coterie_ros.loop import LoopThread
 from coterie_ros.parameters import Parameters, ParameterSpec, declare
+from coterie_ros.priority_node import PriorityNode
 from coterie_ros.private_rclpy import require_private_rclpy
 from coterie_ros.qos import profile
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.subscribing import subscribe
-from coterie_ros.urgent import Urgent
-from coterie_ros.waitables import Survivor
+from coterie_ros.waitables import DestroySafe
 from coterie_safety.stop import one_line
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ _OK = TransitionCallbackReturn.SUCCESS
 _FAILED = TransitionCallbackReturn.FAILURE
 _WIND_DOWN = 2.0
 """Longest time between the halt of a node's work and its deactivation [s]."""
-_POLL = 0.02  # [s]
+_POLL_PERIOD_S = 0.02  # [s]
 _LEAVES_ACTIVE = (
     Transition.TRANSITION_DEACTIVATE,
     Transition.TRANSITION_ACTIVE_SHUTDOWN,
@@ -83,9 +83,9 @@ class AgentNode(LifecycleNode):
         namespace: Its namespace; relative ones are below the root.
         context: rclpy context; None for the default one.
         parameters: Values that go before the defaults and after the command line.
-        light: Without rosout, parameter services and type description: several times faster to
-            make, for nodes that are made by the dozen. What several of a process listen to, they
-            subscribe to together.
+        light: Whether it goes without rosout, parameter services and type description: several
+            times faster to make, for nodes that are made by the dozen. Topics that several nodes of
+            a process listen to are then subscribed to together.
     """
 
     PARAMETERS: ClassVar[Sequence[ParameterSpec]] = ()
@@ -126,7 +126,7 @@ class AgentNode(LifecycleNode):
         # rclpy calls the second one with what the first one returns: the request itself.
         change.callback = lambda request, response: request
         change.send_response = self._on_change_request
-        self._urgent: Urgent | None = None
+        self._urgent: PriorityNode | None = None
         self.loop = LoopThread(self.get_fully_qualified_name(), self.report_failure)
         try:
             self.parameters: Parameters = declare(self, (*COMMON_PARAMETERS, *self.PARAMETERS))
@@ -269,7 +269,9 @@ class AgentNode(LifecycleNode):
                 work()
 
         # Steady time: simulated time may stand still. An executor's timer: the loop may be blocked.
-        timer = self.create_timer(_POLL, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        timer = self.create_timer(
+            _POLL_PERIOD_S, look, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
 
     def stop_work(self) -> None:
         """Deactivate and clean up; call before `destroy_node`, when the node is `wound_down`."""
@@ -284,14 +286,14 @@ class AgentNode(LifecycleNode):
             self.trigger_deactivate()
         if self.state_label == "inactive":
             self.trigger_cleanup()
-        if not self.loop.close(*[_POLL] * waited):
+        if not self.loop.close(*[_POLL_PERIOD_S] * waited):
             self.get_logger().warning("tasks did not end within 2 s of being cancelled")
 
     def destroy_node(self) -> None:
         """Stop, then destroy the node; its executor must not spin afterwards."""
         self.stop_work()
         for one in tuple(self.waitables):
-            if isinstance(one, Survivor):
+            if isinstance(one, DestroySafe):
                 one.end()
         super().destroy_node()
         # rclpy leaves it; it holds the node, and with it the DDS participant and its threads.
@@ -325,7 +327,7 @@ class AgentNode(LifecycleNode):
         return _OK
 
     def _end(self, scope: str, *, waited: bool = False) -> None:
-        if not self.loop.cancel_all(*[_POLL] * waited):
+        if not self.loop.cancel_all(*[_POLL_PERIOD_S] * waited):
             self.get_logger().warning("some tasks did not end within 2 s of being cancelled")
         ends, self._scopes[scope] = self._scopes[scope], []
         for end in reversed(ends):
@@ -417,10 +419,10 @@ class AgentNode(LifecycleNode):
             self.executor.create_task(work)
 
     @property
-    def urgent(self) -> Urgent:
+    def urgent(self) -> PriorityNode:
         """A node beside this one for what must not wait for its callbacks; for `on_start`."""
         if self._urgent is None:
-            self._urgent = Urgent(self)
+            self._urgent = PriorityNode(self)
             self.at_end(self._end_urgent)
         return self._urgent
 
@@ -459,9 +461,9 @@ class AgentNode(LifecycleNode):
             callback: A function, or a coroutine function, which becomes a task.
             convert: Turns the message into what the callback gets; where it raises ValueError,
                 the message is dropped, counted and reported.
-            limit: How many messages may wait; more are dropped and counted.
-            rate: How many messages a second are read [1/s]; more are dropped unread. For images:
-                a camera that floods takes no time from others then. None: all.
+            limit: Most messages that wait; more are dropped and counted.
+            rate: Largest rate at which messages are read [1/s]; more are dropped unread. For
+                images: a camera that floods takes no time from others then. None: no limit.
             sampled: More messages than `rate` are no problem that is told.
             latched: Publishers that send once, and latch it, are heard, too.
         """
@@ -509,7 +511,7 @@ class AgentNode(LifecycleNode):
             action_type: Type of the action.
             name: Its name.
             execute: Takes a `GoalContext`.
-            when_busy: What a new goal does to those that run: nothing, end them, or be refused.
+            when_busy: Effect of a new goal on those that run: none, it ends them, or it is refused.
             check: Returns why a goal cannot be accepted, or None; called before it is accepted.
             mark: Called in the executor's thread when a goal is accepted, however long the loop
                 takes to begin it; the goal keeps what it returns.

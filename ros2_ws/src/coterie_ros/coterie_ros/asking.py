@@ -28,10 +28,10 @@ PERSON = "ask_person"
 """Service of the team: whoever gave the task answers."""
 ROBOT = "ask_in_words"
 """Service of a robot: it tells what it knows."""
-_FOUND_WITHIN = 0.3
-"""How long a person's service is looked for; it is there before the task is [s]."""
-_GONE_AFTER = 2.0
-"""How long the service of whoever was asked may be out of sight [s]."""
+_DISCOVERY_TIMEOUT_S = 0.3
+"""Time that a person's service is looked for; it is there before the task is [s]."""
+_LOST_TIMEOUT_S = 2.0
+"""Time that the service of whoever was asked may be out of sight [s]."""
 
 ROOMS_PARAMETER = ParameterSpec(
     "rooms_given",
@@ -46,7 +46,7 @@ class ServiceContacts:
     """Reaches the person and robots over their services.
 
     Args:
-        node: Who asks; call it in `on_setup`.
+        node: Node that asks; call it in `on_setup`.
         team: Prefix of the team's names, ending in `/`, or empty.
     """
 
@@ -57,7 +57,7 @@ class ServiceContacts:
 
     async def ask_person(self, question: WordsQuestion) -> WordsAnswer:
         """Ask whoever gave the task; at once without an answer where nobody is there."""
-        if not await self._person.wait(_FOUND_WITHIN):
+        if not await self._person.wait(_DISCOVERY_TIMEOUT_S):
             return WordsAnswer(reason=NOBODY)
         return await self._asked(self._person, question)
 
@@ -75,7 +75,7 @@ class ServiceContacts:
         try:
             while not calling.done():
                 await asyncio.wait({calling}, timeout=1.0)
-                if not calling.done() and not await client.wait(_GONE_AFTER):
+                if not calling.done() and not await client.wait(_LOST_TIMEOUT_S):
                     return WordsAnswer(reason="whoever was asked has gone")
             return words_answer_from_msg(calling.result(), client.name)
         except NoAnswer:
@@ -96,7 +96,7 @@ def node_asking(
 
     Args:
         node: The node.
-        decider: Who decides for it.
+        decider: Decider that decides for it.
         who: Its name as an asker.
         robots: The team.
         team: Prefix of the team's names, ending in `/`, or empty.
@@ -119,7 +119,7 @@ def serve_words(node: AgentNode, name: str, answer: Answerer) -> None:
 
     Args:
         node: The node; call it in `on_setup` or `on_start`.
-        name: Of the service.
+        name: Name of the service.
         answer: Answers, by `within` of the question; later ones are dropped.
     """
 

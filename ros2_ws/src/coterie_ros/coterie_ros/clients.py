@@ -16,16 +16,16 @@ from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
 from coterie_core.waiting import in_time
-from coterie_ros.waitables import SurvivingActionClient
+from coterie_ros.waitables import DestroySafeActionClient
 from coterie_ros.why import note_ended, note_sent
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
 
-_TAKE_BACK = 60.0
-"""How long a goal that was given up is cancelled while its server does not know it [s]."""
-_LAST_CANCELS = 1.0
-"""How long it is once its node ends [s]."""
+_CANCEL_TIMEOUT_S = 60.0
+"""Time that a goal that was given up is cancelled while its server does not know it [s]."""
+_FINAL_CANCEL_TIMEOUT_S = 1.0
+"""Time that it is cancelled once its node ends [s]."""
 
 __all__ = ["ActionClient", "GoalEnd", "GoalRejected", "NoAnswer", "ServiceClient"]
 
@@ -55,8 +55,8 @@ class ServiceClient:
 
         Args:
             request: The request message.
-            timeout: How long to wait for each attempt's response [s].
-            attempts: How many times to send it.
+            timeout: Longest wait for each attempt's response [s].
+            attempts: Number of times that it is sent.
 
         Raises:
             NoAnswer: No response came.
@@ -104,9 +104,9 @@ class ActionClient:
     def __init__(self, node: AgentNode, action_type: Any, name: str) -> None:
         self._node = node
         self._type = action_type
-        self._client = SurvivingActionClient.of(node, action_type, name) or SurvivingActionClient(
+        self._client = DestroySafeActionClient.of(
             node, action_type, name
-        )
+        ) or DestroySafeActionClient(node, action_type, name)
         node.at_end(self._client.destroy)
         self.name = name
 
@@ -140,12 +140,12 @@ class ActionClient:
         Args:
             goal: The goal message.
             on_feedback: Called in the loop with every feedback message.
-            accept_timeout: How long to wait for each attempt to be accepted [s].
-            attempts: How many times to send the goal.
+            accept_timeout: Longest wait for each attempt to be accepted [s].
+            attempts: Number of times that the goal is sent.
             timeout: Longest wall time [s], after which the goal is cancelled; None: no limit.
             poll: Time between requests for the result [s].
-            lost_after: How long the server may be out of sight before the goal is given up [s].
-            stopping: How long to wait for the goal's end once the caller was cancelled [s].
+            lost_after: Time that the server may be out of sight before the goal is given up [s].
+            stopping: Longest wait for the goal's end once the caller was cancelled [s].
             goal_id: 16 bytes; None: random ones.
 
         Raises:
@@ -252,7 +252,7 @@ class ActionClient:
 
     async def _taken_back(self, attempt: _Attempt) -> None:
         clock = asyncio.get_running_loop().time
-        end, pause = clock() + _TAKE_BACK, 0.1
+        end, pause = clock() + _CANCEL_TIMEOUT_S, 0.1
         while clock() < end and not self._client.ended:
             try:
                 if attempt.rejected or await self._is_gone(attempt, pause):
@@ -260,7 +260,9 @@ class ActionClient:
                 await asyncio.sleep(pause)
                 pause = min(2.0 * pause, 1.0)
             except asyncio.CancelledError:
-                end = min(end, clock() + _LAST_CANCELS)  # the node ends; the goal must, too
+                end = min(
+                    end, clock() + _FINAL_CANCEL_TIMEOUT_S
+                )  # the node ends; the goal must, too
             except RuntimeError:
                 return  # the node has ended
         if attempt.accepted and not self._client.ended:
@@ -318,7 +320,7 @@ async def _sent(node: AgentNode, send: Callable[[], Future]) -> _Answer:
     return _Answer(node, await node.in_executor(send))
 
 
-def _handle_of(client: SurvivingActionClient, identity: UUID) -> ClientGoalHandle:
+def _handle_of(client: DestroySafeActionClient, identity: UUID) -> ClientGoalHandle:
     response = client.made_for[0].Impl.SendGoalService.Response(accepted=True)
     return ClientGoalHandle(client, identity, response)
 

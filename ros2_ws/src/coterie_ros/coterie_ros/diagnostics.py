@@ -1,4 +1,4 @@
-"""What a node says on /diagnostics: state, queues, counters, model usage, last error."""
+"""Diagnostics of a node: state, queues, counters, model usage, last error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from coterie_ros.qos import profile
 Source = Callable[[], Mapping[str, object]]
 
 # How long a problem colours the status [s].
-_FRESH = 30.0
+_FRESH_S = 30.0
 
 
 class Diagnostics:
@@ -59,7 +59,7 @@ class Diagnostics:
         """Return the present status."""
         level, text = DiagnosticStatus.OK, self._node.state_label
         problem = self._problem
-        if problem is not None and time.monotonic() - problem[0] < _FRESH:
+        if problem is not None and time.monotonic() - problem[0] < _FRESH_S:
             level, text = problem[1], problem[2]
         values: dict[str, object] = {
             "state": self._node.state_label,

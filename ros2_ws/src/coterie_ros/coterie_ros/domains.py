@@ -17,7 +17,7 @@ def take_domain(numbers: Iterable[int]) -> tuple[int, IO[str]] | None:
     """Take the first domain that is free; None: none is.
 
     Args:
-        numbers: Which, in their order.
+        numbers: Numbers of the domains, in the order in which they are tried.
 
     Returns:
         The domain, and what holds it until it is closed or the process dies.

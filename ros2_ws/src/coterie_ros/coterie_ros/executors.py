@@ -41,11 +41,11 @@ def spin(
     this loop is what works everywhere.
 
     Args:
-        executor: What to spin.
+        executor: Executor to spin.
         context: Its context.
         until: Condition, tested after everything that the executor did.
         timeout: Longest time [s]; None for ever.
-        period: How long the executor may wait for something to happen [s].
+        period: Longest time that the executor waits for something to happen [s].
     """
     end = None if timeout is None else time.monotonic() + timeout
     while _lives(context):

@@ -20,7 +20,7 @@ class FenceTeller:
 
     Args:
         node: The node whose guard enforces them.
-        prefix: Of the robot's topics, such as `rover/`; "": the node is in its namespace.
+        prefix: Prefix of the robot's topics, such as `rover/`; "": the node is in its namespace.
     """
 
     def __init__(self, node: AgentNode, prefix: str = "") -> None:

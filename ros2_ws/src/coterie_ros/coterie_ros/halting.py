@@ -1,4 +1,4 @@
-"""What ends every motion of a robot from outside: cancels by name, and zero velocities.
+"""Halts every motion of a robot from outside: cancels by name, and zero velocities.
 
 It knows names only, no type of an action and no goal: it can halt what another process began.
 """
@@ -22,17 +22,17 @@ from std_msgs.msg import Header, String
 
 from coterie_ros.qos import profile
 
-_ZEROS = 5
+_ZERO_COMMANDS = 5
 """Zero velocities that a halt sends: best-effort links lose some."""
-_ZEROED = 0.05
-"""For so long after them no more are sent [s]: who ends a goal halts once more as it ends."""
-_LOOK = 0.1
+_ZERO_PAUSE_S = 0.05
+"""Time after them in which no more are sent [s]: who ends a goal halts once more as it ends."""
+_DISCOVERY_PERIOD_S = 0.1
 """Time between looks for servers that have not been asked or have not answered [s]."""
-_REPEAT = 0.5
-"""How long an answer may take before the server is asked again [s]: first ones may get lost."""
-_REMEMBER = 5.0
-"""How long after a halt a server that comes into sight is still asked [s]."""
-_PENDING = 10
+_REPEAT_PERIOD_S = 0.5
+"""Longest wait for an answer before the server is asked again [s]: first ones may get lost."""
+_HALT_WINDOW_S = 5.0
+"""Time after a halt in which a server that comes into sight is still asked [s]."""
+_MAX_PENDING = 10
 """Requests to one server whose answers are waited for; older ones are forgotten."""
 _UNDER_WAY = (
     GoalStatus.STATUS_ACCEPTED,
@@ -47,7 +47,7 @@ class Halt:
     Use all of it in the thread that spins the node.
 
     Args:
-        node: Whose clients and publishers it has; names are below its namespace.
+        node: Node that owns the clients and publishers; names are below its namespace.
         actions: Names of the actions whose goals may move the robot, those that use others first.
         velocity: Topic of velocity commands; "": none.
         stamped: Whether velocities are TwistStamped, in the frame `frame`.
@@ -84,7 +84,7 @@ class Halt:
         self._last = 0
         self._zeroed_at = -math.inf
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(_LOOK, self._look, clock=steady)
+        self._timer = node.create_timer(_DISCOVERY_PERIOD_S, self._look, clock=steady)
 
     def send(self, actions: Collection[str] | None = None, *, all_at_once: bool = False) -> None:
         """Halt the robot: zero velocities first, then cancels; returns at once, never raises.
@@ -99,7 +99,7 @@ class Halt:
         self._last += 1
         servers = [one for one in self._servers if actions is None or one.name in actions]
         for server in servers:
-            server.wanted, server.until = self._last, time.monotonic() + _REMEMBER
+            server.wanted, server.until = self._last, time.monotonic() + _HALT_WINDOW_S
         self.zero()
         if self._event is not None and actions is None:
             self._safely("MoveIt's stop", partial(self._event.publish, String(data="stop")))
@@ -114,7 +114,7 @@ class Halt:
     def remind(self) -> None:
         """Go on asking who has not answered: it may have been started again; from any thread."""
         for server in self._servers:
-            server.until = time.monotonic() + _REMEMBER
+            server.until = time.monotonic() + _HALT_WINDOW_S
 
     def forget(self, actions: Collection[str] | None = None) -> None:
         """Ask no server of these actions any more that comes into sight later; from any thread."""
@@ -150,7 +150,7 @@ class Halt:
         self._servers, self._velocity, self._event = [], None, None
 
     def _zero(self) -> None:
-        if self._velocity is None or time.monotonic() - self._zeroed_at < _ZEROED:
+        if self._velocity is None or time.monotonic() - self._zeroed_at < _ZERO_PAUSE_S:
             return
         self._zeroed_at = time.monotonic()
         message: Any = Twist()
@@ -158,13 +158,13 @@ class Halt:
             # What is not stamped is too old for drivers and multiplexers that look.
             stamp = self._node.get_clock().now().to_msg()
             message = TwistStamped(header=Header(stamp=stamp, frame_id=self._base_frame))
-        for _ in range(_ZEROS):
+        for _ in range(_ZERO_COMMANDS):
             self._velocity.publish(message)
 
     def _look(self) -> None:
         now = time.monotonic()
         for server in self._servers:
-            late = server.asked < server.wanted or now - server.asked_at > _REPEAT
+            late = server.asked < server.wanted or now - server.asked_at > _REPEAT_PERIOD_S
             if now <= server.until and server.answered < server.wanted and late:
                 self._safely(server.name, server.ask)
 
@@ -186,12 +186,12 @@ class _Server:
     """An action's server, as who only cancels sees it.
 
     Attributes:
-        name: Of the action.
+        name: Name of the action.
         wanted: Number of the newest halt that concerns it.
-        until: How long it is looked for and asked again, by the monotonic clock [s].
+        until: Time until which it is looked for and asked again, by the monotonic clock [s].
         answered: Number of the newest halt that it has answered.
         asked: Number of the newest halt that it was asked for.
-        asked_at: When it was asked last, by the monotonic clock [s].
+        asked_at: Time at which it was asked last, by the monotonic clock [s].
         listens: Whether it hears of its goals.
         goals: Number of its goals that have not ended, as it says.
     """
@@ -236,9 +236,9 @@ class _Server:
         future = self._client.call_async(CancelGoal.Request(goal_info=GoalInfo()))
         future.add_done_callback(partial(self._on_answer, self.wanted))
         self._pending.append(future)
-        for old in self._pending[:-_PENDING]:
+        for old in self._pending[:-_MAX_PENDING]:
             self._client.remove_pending_request(old)
-        del self._pending[:-_PENDING]
+        del self._pending[:-_MAX_PENDING]
 
     def destroy(self) -> None:
         """Take it off its node."""

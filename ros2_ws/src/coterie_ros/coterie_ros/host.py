@@ -1,4 +1,4 @@
-"""What the parts of a node (services, actions, publishers, diagnostics) need of it."""
+"""Interface of a node to its parts: services, actions, publishers, diagnostics."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ class LoopThread:
     """Runs coroutines for callbacks of other threads; knows all of them and can cancel them.
 
     Args:
-        name: Of the thread, for stack dumps.
+        name: Name of the thread, for stack dumps.
         on_failure: Called in the loop's thread with a task's name and the exception it raised
             where nobody awaits the task.
     """

@@ -31,7 +31,7 @@ from coterie_ros.parameters import remember_arguments
 from coterie_safety.why import journal_from_environment
 
 # After so many seconds a shutdown that hangs is ended from outside [s].
-_PATIENCE = 4.0
+_SHUTDOWN_TIMEOUT_S = 4.0
 # A second signal so long after the first ends the process without more ado [s].
 _INSIST = 1.0
 _PR_SET_PDEATHSIG = 1
@@ -46,8 +46,8 @@ class ProcessOptions:
 
     Attributes:
         arguments: Command line without the program's name and without ROS arguments.
-        namespace: What `-r __ns:=...` asks for, "" where nothing does. It is taken out of the
-            global arguments, because there it would move all nodes of the process into one
+        namespace: Namespace that `-r __ns:=...` asks for, "" where nothing does. It is taken out of
+            the global arguments, because there it would move all nodes of the process into one
             namespace: put nodes into it, or below it, yourself.
         context: Give it to every node.
     """
@@ -65,8 +65,8 @@ NodeT = TypeVar("NodeT", bound=AgentNode)
 Factory = Callable[[ProcessOptions], "AgentNode | Sequence[AgentNode]"]
 
 
-MANY = 4
-"""With more nodes than this in a process they are made light."""
+MAX_FULL_NODES = 4
+"""Number of nodes in a process above which they are made light."""
 
 
 def nodes_of_robots(
@@ -75,11 +75,11 @@ def nodes_of_robots(
     """Make one node for each robot that the command line names with `--robots`.
 
     Args:
-        options: What the process was started with.
+        options: Options that the process was started with.
         make: Makes a node: an AgentNode's class.
-        name: Of each node, below its robot's namespace; without `--robots` one node of this name
-            in the namespace that the process was given.
-        about: What `--help` says.
+        name: Name of each node, below its robot's namespace; without `--robots` one node of this
+            name in the namespace that the process was given.
+        about: Text that `--help` prints.
     """
     parser = argparse.ArgumentParser(prog=f"{name}_node", description=about)
     parser.add_argument(
@@ -92,7 +92,7 @@ def nodes_of_robots(
     robots = parser.parse_args(options.arguments).robots
     if not robots:
         return [make(name, namespace=options.namespace, context=options.context)]
-    light = len(robots) > MANY
+    light = len(robots) > MAX_FULL_NODES
     return [
         make(name, namespace=options.below(robot), context=options.context, light=light)
         for robot in robots
@@ -226,7 +226,7 @@ def spin_nodes(nodes: Sequence[AgentNode], context: Context, stop: threading.Eve
         traceback.print_exc()
         code = 1
     finally:
-        watchdog = threading.Timer(_PATIENCE, _give_up, [code])
+        watchdog = threading.Timer(_SHUTDOWN_TIMEOUT_S, _give_up, [code])
         watchdog.daemon = True
         watchdog.start()
         for node in nodes:
@@ -244,7 +244,7 @@ def spin_nodes(nodes: Sequence[AgentNode], context: Context, stop: threading.Eve
 
 
 def _give_up(code: int) -> None:
-    print(f"shutdown took more than {_PATIENCE:g} s; ended it. Threads:", file=sys.stderr)
+    print(f"shutdown took more than {_SHUTDOWN_TIMEOUT_S:g} s; ended it. Threads:", file=sys.stderr)
     faulthandler.dump_traceback(file=sys.stderr)
     sys.stderr.flush()
     os._exit(code or 1)

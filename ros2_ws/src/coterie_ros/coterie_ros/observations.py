@@ -8,8 +8,8 @@ from collections.abc import Callable
 from coterie_core.observation import Observation
 from coterie_core.waiting import in_time
 
-TIMEOUT = 10.0
-"""How long to wait for an observation that is due [s]."""
+TIMEOUT_S = 10.0
+"""Longest wait for an observation that is due [s]."""
 
 
 class Observations:
@@ -17,12 +17,12 @@ class Observations:
 
     Args:
         robot: Its name.
-        topic: Where they come from.
+        topic: Topic that they come from.
         problem: Told of what is dropped, and of steps that count anew.
 
     Attributes:
         latest: None: none has come yet.
-        topic: Where they come from.
+        topic: Topic that they come from.
     """
 
     def __init__(self, robot: str, topic: str, problem: Callable[[str], object]) -> None:
@@ -61,8 +61,8 @@ class Observations:
                 "none before its map has come, it is located, and its detector tells something"
             )
         return (
-            f"no observation on {self.topic} within {TIMEOUT:g} s; is the bridge running and does "
-            "it know this robot?"
+            f"no observation on {self.topic} within {TIMEOUT_S:g} s; is the bridge running and "
+            "does it know this robot?"
         )
 
     async def after(self, known: Observation | None, *, placed: bool = False) -> Observation | None:
@@ -75,9 +75,9 @@ class Observations:
             placed: Wait for one that tells at which place the robot stands.
 
         Returns:
-            The latest observation; None where no newer one came within `TIMEOUT`.
+            The latest observation; None where no newer one came within `TIMEOUT_S`.
         """
-        end = asyncio.get_running_loop().time() + TIMEOUT
+        end = asyncio.get_running_loop().time() + TIMEOUT_S
         while self.latest is None or self.latest is known or (placed and not self.latest.place):
             left = end - asyncio.get_running_loop().time()
             try:

@@ -1,4 +1,4 @@
-"""What publishers of a topic offer, as rosbag2 writes it into recordings, and back."""
+"""QoS that a topic's publishers offer, to rosbag2's notation in recordings and back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def qos_of(topic: str, offered: Sequence[tuple[bool, bool]]) -> QoSProfile:
 
     Args:
         topic: The topic.
-        offered: Of each publisher, whether it is reliable, and whether it is latched.
+        offered: Pairs that say of each publisher whether it is reliable, and whether it is latched.
     """
     reliable = all(one for one, _ in offered) and bool(offered)
     latched = all(one for _, one in offered) and bool(offered)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
 
 _ANSWERED_WITHIN = 5.0
-_LOOK = 1.0
-"""How often others that ask for permits are looked for [s]."""
+_DISCOVERY_PERIOD_S = 1.0
+"""Time between two looks for others that ask for permits [s]."""
 
 
 class PermitClient:
@@ -63,7 +63,7 @@ class PermitClient:
         for robot in robots:
             self.watch(robot)
         # Robots of a team on another computer; assistants that propose tasks.
-        node.every(_LOOK, self._look, "who asks for permits")
+        node.every(_DISCOVERY_PERIOD_S, self._look, "who asks for permits")
 
     def watch(self, robot: str) -> None:
         """Hear of the requests of one more robot."""
@@ -112,10 +112,10 @@ class PermitClient:
 
         Args:
             request: The request.
-            decision: What the person decides.
-            by: Who the person is.
-            reason: Why.
-            lasting: How long all goals alike are allowed [s]; 0: this goal is, once.
+            decision: Decision of the person.
+            by: Name of the person.
+            reason: Reason that the person gives.
+            lasting: Time for which all goals alike are allowed [s]; 0: this goal is, once.
 
         Raises:
             ValueError: The key cannot be used.
@@ -136,8 +136,8 @@ class PermitClient:
 
         Args:
             permit: The permit.
-            by: Who the person is.
-            reason: Why.
+            by: Name of the person.
+            reason: Reason that the person gives.
 
         Raises:
             ValueError: The key cannot be used.

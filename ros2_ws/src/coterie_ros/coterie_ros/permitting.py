@@ -27,8 +27,8 @@ PERMIT_PARAMETERS = (
         "empty: nobody can answer.",
     ),
 )
-_LOOK = 0.2
-"""How often it is looked which requests are over [s]."""
+_CHECK_PERIOD_S = 0.2
+"""Time between two looks for requests that are over [s]."""
 
 
 def permit_gates(
@@ -37,7 +37,7 @@ def permit_gates(
     """Return the gate of each robot.
 
     Args:
-        parameters: Of the node that moves the robots.
+        parameters: Parameters of the node that moves the robots.
         permits: Policy of each robot.
     """
     folder, key = parameters["log_directory"], parameters["permit_key"]
@@ -71,4 +71,4 @@ def serve_permits(
         for gate in asking.values():
             await asyncio.to_thread(gate.expire)  # it may wait for the log
 
-    node.every(_LOOK, look, "permits")
+    node.every(_CHECK_PERIOD_S, look, "permits")

@@ -23,10 +23,10 @@ SHOW = "show_pictures"
 """Topic on which pictures are asked for: `Wanted` as JSON (std_msgs/String)."""
 SHOWN = "pictures"
 """Topic of the pictures (sensor_msgs/CompressedImage); `header.frame_id` is a `shown_as`."""
-MOST = 8
+MAX_PICTURES = 8
 """Things, and frames, that are asked for at a time."""
-_LONGEST = 20_000
-_SIDE = 480
+_MAX_REQUEST_CHARS = 20_000
+_MAX_SIDE_PX = 480
 """Longest side of a picture that is sent [px]."""
 
 
@@ -45,9 +45,9 @@ class Wanted(_Part):
     """What pictures are asked for; `id` names the request."""
 
     id: str = Field(pattern=r"^[0-9a-z]{1,40}$")
-    things: Annotated[tuple[WantedThing, ...], Field(max_length=MOST)] = ()
+    things: Annotated[tuple[WantedThing, ...], Field(max_length=MAX_PICTURES)] = ()
     frames: Annotated[
-        tuple[Annotated[str, Field(max_length=300)], ...], Field(max_length=MOST)
+        tuple[Annotated[str, Field(max_length=300)], ...], Field(max_length=MAX_PICTURES)
     ] = ()
 
 
@@ -71,11 +71,11 @@ class PictureServer:
         Args:
             wanted: The request.
             what: thing or frame.
-            number: Which one of the request.
+            number: Index of the thing or frame within the request.
             color: (rows, cols, 3) RGB.
-            by: Who took it.
+            by: Name of the robot that took it.
         """
-        step = max(math.ceil(max(color.shape[:2]) / _SIDE), 1)
+        step = max(math.ceil(max(color.shape[:2]) / _MAX_SIDE_PX), 1)
         small = np.ascontiguousarray(color[::step, ::step])
         head = Header(frame_id=f"{wanted.id}/{what}/{number}/{by}")
         self._out.publish(packed_color_to_msg(small, head))
@@ -95,6 +95,6 @@ def shown_as(message: CompressedImage) -> tuple[str, str, int, str]:
 
 def _read(message: String) -> Wanted:
     try:
-        return Wanted.model_validate_json(str(message.data)[:_LONGEST])
+        return Wanted.model_validate_json(str(message.data)[:_MAX_REQUEST_CHARS])
     except ValidationError as error:
         raise ValueError(f"{SHOW}: {schema_problems(error)}") from None

@@ -60,11 +60,11 @@ class SeenObject:
     """An object that the robot's own detector sees now.
 
     Attributes:
-        label: What it is.
+        label: Category of the object, such as "mug".
         position: Its middle in the robot's map [m].
         size: Edges of the box around it [m], the first along its heading.
         yaw: Its heading in the robot's map [rad].
-        score: How sure the detector is (0..1).
+        score: Confidence of the detector (0..1).
     """
 
     label: str
@@ -78,8 +78,8 @@ class Failed(Exception):
     """A skill failed.
 
     Args:
-        outcome: How: a number of coterie_msgs/SkillResult, such as SkillResult.UNREACHABLE.
-        reason: What was wrong and what to do, for a person.
+        outcome: Outcome, a number of coterie_msgs/SkillResult, such as SkillResult.UNREACHABLE.
+        reason: Sentence for a person that says what was wrong and what to do.
     """
 
     def __init__(self, outcome: int, reason: str) -> None:
@@ -203,8 +203,8 @@ class RobotDriver(Node):
         """Drive to a position; return when the robot is there.
 
         Args:
-            x: Of the goal [m].
-            y: Of the goal [m].
+            x: Position of the goal along x [m].
+            y: Position of the goal along y [m].
             yaw: Heading at the goal [rad]; None: any.
 
         Raises:
@@ -232,7 +232,8 @@ class RobotDriver(Node):
         """Put what the hand holds onto or into the thing called `label`.
 
         Returns:
-            Where the foot of it stands then, in the robot's map [m]; None: about where asked.
+            Position of its foot then, in the robot's map [m]; None: about the one that was asked
+            for.
         """
         self._unsupported("place")
 
@@ -269,7 +270,7 @@ class RobotDriver(Node):
         Args:
             condition: Tested twenty times a second.
             timeout: Longest wait [s].
-            what: What is waited for, for the reason of a failure.
+            what: Name of what is waited for, for the reason of a failure.
 
         Raises:
             Cancelled: The skill is to end.

@@ -103,8 +103,8 @@ class CameraPublishers:
 
         Args:
             time: Their moment [s].
-            images: By channel.
-            labels: What the numbers in the semantic image stand for; new ones are published.
+            images: Images by channel.
+            labels: Labels of the numbers in the semantic image; new ones are published.
         """
         head = conversions.header(time, self._frame)
         pixels = images.get("semantic")
@@ -129,10 +129,10 @@ class ObservationPublishers:
     """What agents are told of one robot: description, resume and observations.
 
     Args:
-        node: Whose topics they are.
+        node: Node that publishes the topics.
         robot: The robot's name.
         body: Its embodiment.
-        base: What the topics are below; the node's own namespace for "".
+        base: Prefix of the topics; the node's own namespace for "".
     """
 
     def __init__(self, node: AgentNode, robot: str, body: Embodiment, base: str) -> None:
@@ -176,10 +176,10 @@ class RobotPublishers(ObservationPublishers):
     the poses knows where it is.
 
     Args:
-        node: Whose topics they are.
+        node: Node that publishes the topics.
         robot: The robot's name.
         body: Its embodiment.
-        start: Where it starts, in the map frame.
+        start: Start pose in the map frame.
         pixels: Whether there are images.
     """
 
@@ -200,7 +200,7 @@ class RobotPublishers(ObservationPublishers):
 
         Args:
             time: Stamp [s].
-            links: Of the robot's description at rest, with their names there: parent, child,
+            links: Links of the robot's description at rest, with their names there: parent, child,
                 position [m], quaternion. A frame of a camera stays where the camera is.
         """
         odom = conversions.odom_frame(self.robot)

@@ -18,7 +18,7 @@ from rclpy.service import Service
 
 from coterie_core.waiting import in_time
 from coterie_ros.host import Host
-from coterie_ros.waitables import SurvivingActionServer
+from coterie_ros.waitables import DestroySafeActionServer
 from coterie_safety.why.context import about
 
 WhenBusy = Literal["parallel", "preempt", "reject"]
@@ -43,7 +43,7 @@ class GoalContext:
         id: The goal's id, 32 hexadecimal digits.
         cancelled: Whether a client asked to cancel it.
         preempted: Whether a newer goal takes its place.
-        mark: What the server's `mark` returned when the goal was accepted.
+        mark: Value that the server's `mark` returned when the goal was accepted.
     """
 
     def __init__(self, handle: ServerGoalHandle, action_type: Any, mark: Any = None) -> None:
@@ -141,7 +141,9 @@ class CoroutineActionServer:
         self._when_busy = when_busy
         self._check = check
         self._running: dict[str, tuple[GoalContext, asyncio.Task[Any] | None]] = {}
-        self._server = SurvivingActionServer.of(node, action_type, name) or SurvivingActionServer(
+        self._server = DestroySafeActionServer.of(
+            node, action_type, name
+        ) or DestroySafeActionServer(
             node,
             _WithOwnClock(node),
             action_type,
@@ -266,7 +268,7 @@ def serve(
 
     Args:
         node: The node that offers it.
-        service_type: For example `std_srvs.srv.Trigger`.
+        service_type: Type of the service, for example `std_srvs.srv.Trigger`.
         name: Its name.
         work: Takes the request, returns the response.
         timeout: Longest time that the work may take [s]; None for no limit.

@@ -55,14 +55,14 @@ def share(
     """Let a node hear a topic together with the others of its process.
 
     Args:
-        node: Who listens.
+        node: Node that listens.
         message_type: Type of the messages.
         topic: Topic, relative to the node's namespace or absolute.
         qos: Name of the QoS profile.
         receive: Called in the executor's thread of one of the nodes with every message.
 
     Returns:
-        What ends it. Where the node had the subscription, another listener takes it over.
+        Function that ends it. If the node had the subscription, another listener takes it over.
     """
     key = (node.resolve_topic_name(topic), message_type, qos)
     token = object()

@@ -31,25 +31,27 @@ below a robot also the service that stops and releases (std_srvs/SetBool)."""
 RELEASED_BY = "released_by"
 """Topic below a robot that names who is about to release it by the service (std_msgs/String: who,
 and after a colon why), since a call does not tell. It releases nothing."""
-_NAMED = 5.0
-"""How long before its call somebody may have been named [s]."""
-_BEHIND = 30.0
-"""How long after the thread of stops the node's own executor may hear the same stop [s]."""
-_TWIN = 0.5
-"""How long after one subscription the other one may bring the same message [s]."""
-_ANSWERS = 0.5
-"""How long the thread of stops may take to answer before the node's executor obeys a stop [s]."""
-_LOOK = 0.1  # [s]
+_NAMING_WINDOW_S = 5.0
+"""Longest time between naming somebody and that one's call [s]."""
+_MAX_DELAY_S = 30.0
+"""Longest delay with which the node's own executor hears the same stop as the thread of stops
+[s]."""
+_DUPLICATE_WINDOW_S = 0.5
+"""Longest time between the same message on one subscription and on the other [s]."""
+_ANSWER_TIMEOUT_S = 0.5
+"""Longest wait for the thread of stops before the node's executor obeys a stop [s]."""
+_POLL_PERIOD_S = 0.1  # [s]
 STOPPED = "stopped"
 """Topic, latched, that tells whether a robot is stopped (std_msgs/Bool)."""
-_DURABLE = 1.0
-"""How long after a stop it is made to outlast a loss of power [s]."""
-_LOG = 0.1
-"""How long after a stop it is logged, which takes time that the robots' goals need to end [s]."""
-_TOLD = 1.0
-"""How long the result of a skill, which tells who stopped it, may come after the news [s]."""
-_PATIENCE = 5.0
-"""How long work that was cancelled may take to end [s]."""
+_SYNC_DELAY_S = 1.0
+"""Time after a stop at which it is made to outlast a loss of power [s]."""
+_LOG_DELAY_S = 0.1
+"""Time after a stop at which it is logged, which takes time that the robots' goals need to end
+[s]."""
+_RESULT_TIMEOUT_S = 1.0
+"""Longest wait for the result of a skill, which tells who stopped it, after the news [s]."""
+_CANCEL_TIMEOUT_S = 5.0
+"""Longest time for cancelled work to end [s]."""
 T = TypeVar("T")
 
 
@@ -66,7 +68,7 @@ class StopServer:
         node: The node that moves the robots.
         robots: Name of each robot -> its topics' prefix, such as `rover/`.
         team: Name of the team's topic.
-        folder: Where stops are kept over restarts; None: nowhere.
+        folder: Folder that keeps stops over restarts; None: they are not kept.
         halt: Stops robots (name -> what its goals are told), all at once: each wakes threads that
             take turns at Python's lock, and the last robot would wait for all of them. Must not
             wait. Called again with every stop.
@@ -161,7 +163,10 @@ class StopServer:
             text, now = str(message.data), monotonic()
             self._obeyed.append(((topic, text), now))
             other = alone[next(one for one in qualities if one != quality)]
-            twin = next((one for one in other if one[0] == text and now - one[1] < _TWIN), None)
+            twin = next(
+                (one for one in other if one[0] == text and now - one[1] < _DUPLICATE_WINDOW_S),
+                None,
+            )
             if twin is not None:
                 other.remove(twin)
                 if all(self.latches[robot].stopped for robot in robots):
@@ -187,9 +192,9 @@ class StopServer:
                 urgent.post(questions[0][1].set)
             (text, came), (asked, answered) = waiting[0], questions[0]
             key = topic, text
-            obeyed = any(k == key and came - at < _BEHIND for k, at in tuple(self._obeyed))
+            obeyed = any(k == key and came - at < _MAX_DELAY_S for k, at in tuple(self._obeyed))
             missed = not (urgent.alive and answered.is_set() and obeyed)
-            if urgent.alive and missed and now - asked < _ANSWERS:
+            if urgent.alive and missed and now - asked < _ANSWER_TIMEOUT_S:
                 return
             waiting.clear()
             questions.clear()
@@ -204,7 +209,9 @@ class StopServer:
         second = self._node.create_subscription(String, topic, heard_beside, profile("sensor_data"))
         self._node.at_end(lambda: self._node.destroy_subscription(second))
         # It runs all the time: to make one takes time that the halt itself needs.
-        timer = self._node.create_timer(_LOOK, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        timer = self._node.create_timer(
+            _POLL_PERIOD_S, look, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
         self._node.at_end(lambda: self._node.destroy_timer(timer))
 
     def _stop(self, robots: Sequence[str], by: str, reason: str) -> None:
@@ -219,8 +226,8 @@ class StopServer:
             self._disk.submit(self._keep, robot)  # nobody waits for the disk
         if fresh:
             later = self._node.loop.loop.call_later
-            self._node.loop.call(later, _LOG, self._complain, fresh)
-            self._node.loop.call(later, _DURABLE, self._make_durable)
+            self._node.loop.call(later, _LOG_DELAY_S, self._complain, fresh)
+            self._node.loop.call(later, _SYNC_DELAY_S, self._make_durable)
 
     def _make_durable(self) -> None:
         with contextlib.suppress(RuntimeError):  # the node ended meanwhile
@@ -247,7 +254,7 @@ class StopServer:
 
     def _releaser(self, robot: str) -> str:
         name, at = self._named.pop(robot, ("", 0.0))
-        return name if name and monotonic() - at < _NAMED else "a call of its service"
+        return name if name and monotonic() - at < _NAMING_WINDOW_S else "a call of its service"
 
     def _obey(
         self, robot: str, send: Callable[..., object], request: SetBool.Request, header: object
@@ -305,7 +312,7 @@ class StopWatch:
     one. Its coroutines run in the node's loop.
 
     Args:
-        node: Who wants to know.
+        node: Node that is told.
         topic: The robot's topic `stopped`.
         on_change: Called in the loop with every change.
     """
@@ -348,14 +355,16 @@ class StopWatch:
         try:
             await asyncio.wait({task, halted}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done() and self._sending:
-                await asyncio.wait({task}, timeout=_TOLD)  # its skill's result tells who it was
+                await asyncio.wait(
+                    {task}, timeout=_RESULT_TIMEOUT_S
+                )  # its skill's result tells who it was
             if task.done():
                 return task.result()
         finally:
             halted.cancel()
             if not task.done():
                 task.cancel()
-                await asyncio.wait({task}, timeout=_PATIENCE)
+                await asyncio.wait({task}, timeout=_CANCEL_TIMEOUT_S)
             if task.done() and not task.cancelled():
                 task.exception()  # who is cancelled does not hear of it, and it is no fault
         raise RobotStopped(self._text)

@@ -19,8 +19,8 @@ from coterie_ros.shared_subscriptions import can_share, share
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
 
-_LOOK = 1.0
-"""How often a publisher that latches is looked for [s]."""
+_DISCOVERY_PERIOD_S = 1.0
+"""Time between two looks for a publisher that latches [s]."""
 
 
 def subscribe(
@@ -109,7 +109,7 @@ def _with_latched(
 
     async def watch() -> None:
         while node.executor is None or not await node.in_executor(look):
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(_DISCOVERY_PERIOD_S)
 
     watching = node.run(watch(), f"latched {topic}")
 

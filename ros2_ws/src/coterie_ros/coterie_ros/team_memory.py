@@ -1,4 +1,4 @@
-"""What a node remembers of the team: maps, observations and object events, kept in a file."""
+"""A node's copy of the team's memory: maps, observations and object events, kept in a file."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from coterie_world.team_memory import (
 )
 
 TOPIC = "object_events"
-SAVE = 5.0
-"""How often a memory that has changed is saved [s of wall time]."""
-OWN = 1000
-"""How many events a robot tells again after a restart: as many as the topic keeps."""
+SAVE_PERIOD_S = 5.0
+"""Time between two savings of a memory that has changed [s of wall time]."""
+MAX_OWN_EVENTS = 1000
+"""Number of events that a robot sends again after a restart: as many as the topic keeps."""
 
 MEMORY_PARAMETERS = (
     ParameterSpec(
@@ -54,7 +54,7 @@ class MemoryKeeper:
 
     Args:
         node: The node; its parameters are those of MEMORY_PARAMETERS, too.
-        name: Of the file.
+        name: Name of the file.
         on_change: Called in the loop when an event has changed what is known.
 
     Raises:
@@ -98,7 +98,7 @@ class MemoryKeeper:
 
         Args:
             prefix: Put before the team's names, where the node is in a robot's namespace.
-            map_topic: Where the map comes from; empty: the node hands it to `memory.adopt` itself.
+            map_topic: Topic of the map; empty: the node hands it to `memory.adopt` itself.
             observers: Robots whose observations count. Where a mapper makes the map, none: it has
                 seen what they see.
             on_map: Called when a map has come.
@@ -134,7 +134,7 @@ class MemoryKeeper:
                 convert=partial(conversions.observation_from_msg, topic=f"{robot}/observation"),
             )
         if self._file is not None:
-            node.every(SAVE, self.save, "save the team's memory")
+            node.every(SAVE_PERIOD_S, self.save, "save the team's memory")
 
     def announce(self, prefix: str) -> None:
         """Make the publisher of this robot's own events; tell those of before again."""
@@ -148,7 +148,7 @@ class MemoryKeeper:
         for event in events:
             self._count += 1
             event = event.model_copy(update={"id": f"{event.robot}-{self._run}-{self._count}"})
-            self._own = [*self._own, event][-OWN:]
+            self._own = [*self._own, event][-MAX_OWN_EVENTS:]
             self.memory.note(event)
             self._outlet.publish(conversions.object_event_to_msg(event))
 

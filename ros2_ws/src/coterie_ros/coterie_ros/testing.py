@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rclpy.node import Node
 
 # Ten times what is expected [s].
-PATIENCE = 30.0
+TIMEOUT_S = 30.0
 
 
 def patience(timeout: float) -> float:
@@ -125,7 +125,7 @@ class NodeProcess:
         self._may_end = True
         self._process.send_signal(number)
 
-    def wait(self, timeout: float = PATIENCE) -> int:
+    def wait(self, timeout: float = TIMEOUT_S) -> int:
         """Wait for the end and return the exit code; fails the test after `timeout` [s]."""
         self._may_end = True
         try:
@@ -202,7 +202,7 @@ class RosHarness:
         node.destroy_node()
 
     def spin_until(
-        self, condition: Callable[[], Any], timeout: float = PATIENCE, what: str = ""
+        self, condition: Callable[[], Any], timeout: float = TIMEOUT_S, what: str = ""
     ) -> None:
         """Spin until the condition holds; fails the test after `timeout` [s].
 
@@ -232,13 +232,13 @@ class RosHarness:
 
         spin(self.executor, self.context, until=lambda: False, timeout=duration, period=0.02)
 
-    def wait_for_matched(self, *ends: Any, count: int = 1, timeout: float = PATIENCE) -> None:
+    def wait_for_matched(self, *ends: Any, count: int = 1, timeout: float = TIMEOUT_S) -> None:
         """Wait until every publisher, subscription or client has `count` counterparts."""
         for end in ends:
             what = f"{count} counterparts of {getattr(end, 'topic_name', end)}"
             self.spin_until(partial(_has_matched, end, count), timeout, what)
 
-    def wait_active(self, *nodes: Any, timeout: float = PATIENCE) -> None:
+    def wait_active(self, *nodes: Any, timeout: float = TIMEOUT_S) -> None:
         """Wait until AgentNodes are active."""
         for node in nodes:
             what = f"{node.get_name()} to become active"
@@ -246,7 +246,7 @@ class RosHarness:
             if node.failure:
                 pytest.fail(f"{node.get_name()}: {node.failure}")
 
-    def result(self, future: Any, timeout: float = PATIENCE) -> Any:
+    def result(self, future: Any, timeout: float = TIMEOUT_S) -> Any:
         """Spin until an rclpy or concurrent future is done and return its result."""
         self.spin_until(future.done, timeout, "a future's result")
         return future.result()

@@ -16,7 +16,7 @@ from coterie_ros.host import Host
 from coterie_ros.late_actions import LateActionServer
 
 
-class Survivor:
+class DestroySafe:
     """Mix-in: what is destroyed goes on taking what arrives, and is not worked on; see `end`.
 
     What nobody takes would be taken, one piece late each, by who uses the action again. Errors are
@@ -93,7 +93,7 @@ class Survivor:
             self.owner.report_failure(f"action {self.made_for[1]}", error)
 
 
-class SurvivingActionServer(Survivor, LateActionServer):
+class DestroySafeActionServer(DestroySafe, LateActionServer):
     """An action server that its executor outlives; destroyed, it refuses what comes (`serving`)."""
 
     @property
@@ -125,7 +125,7 @@ class SurvivingActionServer(Survivor, LateActionServer):
             self._failed(error)
 
 
-class SurvivingActionClient(Survivor, ActionClient):
+class DestroySafeActionClient(DestroySafe, ActionClient):
     """An action client that its executor outlives."""
 
     def __init__(self, owner: Host, action_type: Any, name: str) -> None:

@@ -25,7 +25,7 @@ def note_sent(node: Node, action: str, goal: Any, goal_id: str) -> str:
     """Keep that a goal is sent; return its record's id, which is the goal's ("": nothing is kept).
 
     Args:
-        node: Who sends it.
+        node: Node that sends it.
         action: The action's name.
         goal: The goal message.
         goal_id: 32 hexadecimal digits.
@@ -43,11 +43,11 @@ def note_ended(node: Node, sent: str, status: int, result: Any, message: str = "
     """Keep how a goal ended that was sent.
 
     Args:
-        node: Who sent it.
-        sent: What `note_sent` returned.
+        node: Node that sent it.
+        sent: Id that `note_sent` returned.
         status: A number of `action_msgs.msg.GoalStatus`.
         result: The result message; None: there is none.
-        message: Why there is none.
+        message: Sentence that says why there is no result message.
     """
     if not sent:
         return

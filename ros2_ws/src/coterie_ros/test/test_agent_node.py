@@ -34,7 +34,7 @@ from coterie_ros.model import node_decider
 from coterie_ros.parameters import ParameterError, ParameterSpec
 from coterie_ros.qos import profile
 from coterie_ros.spinning import spinning
-from coterie_ros.waitables import Survivor
+from coterie_ros.waitables import DestroySafe
 
 pytestmark = pytest.mark.ros
 
@@ -495,7 +495,7 @@ def test_clients_outlive_deactivations_amid_their_goals(ros, worker):
             assert ros.result(change.call_async(request)).success
             if number == Transition.TRANSITION_DEACTIVATE:
                 assert not worker.server.busy
-    assert len([one for one in node.waitables if isinstance(one, Survivor)]) == 1
+    assert len([one for one in node.waitables if isinstance(one, DestroySafe)]) == 1
 
 
 def test_a_server_that_was_cleaned_up_refuses_and_begins_nothing_later(ros, worker):

@@ -41,7 +41,7 @@ from coterie_msgs.msg import Utterance as UtteranceMsg
 from coterie_requests.debate import Utterance
 from coterie_ros import conversions as cv
 from coterie_ros.conversions import ConversionError, debate
-from coterie_world.making_way import WayRequest
+from coterie_world.right_of_way import YieldRequest
 from coterie_world.scene import (
     AgentState,
     Connection,
@@ -565,7 +565,7 @@ def test_ways_that_no_robot_drives_are_refused(points, radius, field):
     with pytest.raises(ConversionError, match=field):
         cv.checked_team_message(message)
     with pytest.raises(ConversionError, match=field):
-        cv.way_request_from_msg(message)
+        cv.yield_request_from_msg(message)
     message.way, message.way_radius = [Point(x=1.0)] * 200, 0.2
     assert cv.checked_team_message(message) is message
     message.kind += 1
@@ -576,17 +576,17 @@ def test_ways_that_no_robot_drives_are_refused(points, radius, field):
 @pytest.mark.parametrize("out", [False, True])
 def test_requests_for_the_way_come_back_the_same(out):
     way = ((0.0, 1.0, 0.0), (4.0, 1.5, 0.25))
-    request = WayRequest("rover-way-2.00", "rover", way, 0.25, ("slim",), out)
-    message = cv.way_request_to_msg(request, 2.0)
-    assert cv.way_request_from_msg(message) == request
+    request = YieldRequest("rover-way-2.00", "rover", way, 0.25, ("slim",), out)
+    message = cv.yield_request_to_msg(request, 2.0)
+    assert cv.yield_request_from_msg(message) == request
     assert (message.kind, message.text) == (TeamMessage.WAY, request.text)
     for change, field in (({"way": message.way[:1]}, "way: expected at least 2 points"),
                           ({"way_radius": 0.0}, "way_radius: expected more than 0")):  # fmt: skip
-        wrong = cv.way_request_to_msg(request, 2.0)
+        wrong = cv.yield_request_to_msg(request, 2.0)
         for name, value in change.items():
             setattr(wrong, name, value)
         with pytest.raises(ConversionError, match=field):
-            cv.way_request_from_msg(wrong)
+            cv.yield_request_from_msg(wrong)
 
 
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf, 2.0**31])

@@ -44,7 +44,7 @@ async def test_who_waits_gets_the_newer_one_or_none_in_time(monkeypatch):
         assert stream.take(newer) and not stream.take(newer)
         known = await waiting
         assert known is newer
-    monkeypatch.setattr(observations, "TIMEOUT", 0.01)
+    monkeypatch.setattr(observations, "TIMEOUT_S", 0.01)
     assert await stream.after(known) is None
     assert "/home/rover/observation" in stream.missing
 
@@ -58,7 +58,7 @@ async def test_who_needs_a_place_waits_until_the_robots_map_has_come(monkeypatch
     stream.take(seen(1, 1.0, place=""))
     stream.take(seen(2, 1.5))
     assert (await waiting).step == 2
-    monkeypatch.setattr(observations, "TIMEOUT", 0.01)
+    monkeypatch.setattr(observations, "TIMEOUT_S", 0.01)
     stream.take(seen(3, 2.0, place=""))
     assert await stream.after(None, placed=True) is None
     assert "no place" in stream.missing and "map" in stream.missing

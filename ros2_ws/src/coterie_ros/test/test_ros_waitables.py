@@ -21,7 +21,7 @@ from rclpy.context import Context
 from rclpy.node import Node
 from coterie_msgs.action import Explore
 from coterie_ros.executors import make_executor, spin
-from coterie_ros.waitables import SurvivingActionClient, SurvivingActionServer
+from coterie_ros.waitables import DestroySafeActionClient, DestroySafeActionServer
 
 class Owner(Node):
     failures = ()
@@ -40,12 +40,12 @@ over = threading.Event()
 executor, other = make_executor(context), make_executor(context)
 executor.add_node(asks)
 other.add_node(serves)
-server = SurvivingActionServer(serves, serves, Explore, "explore", succeed)
+server = DestroySafeActionServer(serves, serves, Explore, "explore", succeed)
 beside = threading.Thread(target=spin, args=(other, context), kwargs={"until": over.is_set})
 beside.start()
 ended = []
 for number in range(40):
-    client = SurvivingActionClient(asks, Explore, "explore")
+    client = DestroySafeActionClient(asks, Explore, "explore")
     assert client.wait_for_server(20.0)
     client.send_goal_async(Explore.Goal())
     for _ in range(number % 7):

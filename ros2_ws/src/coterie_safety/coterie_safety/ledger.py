@@ -27,17 +27,18 @@ from typing import IO, Any
 KINDS = (
     "goal", "request", "permit", "refusal", "revocation", "result", "stop", "release", "healed",
 )  # fmt: skip
-"""What entries are of; healed: the end of a line that was being written when the power went."""
+"""Kinds of entries; healed: the end of a line that was being written when the power went."""
 FIRST = "0" * 64
-"""What the first entry has as the hash of the one before."""
+"""Hash that the first entry has as that of the one before."""
 _HEAD, _LOCK = "head.json", "lock"
 _FILE_BYTES = 4_000_000
-_LOCK_PAUSE = 0.005
-"""How often it is tried to get the lock [s]."""
-_PATIENCE = 0.5
-"""How long who writes waits for the lock [s]: a goal is refused sooner than it waits for long."""
-_READERS_PATIENCE = 2.0
-"""How long who reads waits for it [s]."""
+_LOCK_PERIOD_S = 0.005
+"""Time between two attempts to get the lock [s]."""
+_WRITER_TIMEOUT_S = 0.5
+"""Longest time that a writer waits for the lock [s]: a goal is refused sooner than it waits for
+long."""
+_READER_TIMEOUT_S = 2.0
+"""Longest time that a reader waits for the lock [s]."""
 _LINE_BYTES = 65_536
 _HEAD_BYTES = 200
 _END = re.compile(rb',"hash":"([0-9a-f]{64})"\}')
@@ -97,7 +98,7 @@ def _locked(lock: IO[Any], how: int, deadline: float) -> bool:
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 return False
-            time.sleep(_LOCK_PAUSE)
+            time.sleep(_LOCK_PERIOD_S)
 
 
 class LedgerFault(ValueError):
@@ -122,7 +123,7 @@ class Ledger:
 
         Args:
             kind: One of `KINDS`.
-            robot: Whom it is of; "": of the team.
+            robot: Robot that it concerns; "": the team.
             body: Plain data.
 
         Raises:
@@ -131,8 +132,8 @@ class Ledger:
         """
         if kind not in KINDS:
             raise ValueError(f"no kind of entry: {kind!r}; one of {', '.join(KINDS)}")
-        deadline = time.monotonic() + _PATIENCE
-        if not self._thread.acquire(timeout=_PATIENCE):
+        deadline = time.monotonic() + _WRITER_TIMEOUT_S
+        if not self._thread.acquire(timeout=_WRITER_TIMEOUT_S):
             raise self._busy()
         try:
             with self._alone(deadline):
@@ -151,8 +152,8 @@ class Ledger:
     def _busy(self) -> OSError:
         return OSError(
             errno.EAGAIN,
-            f"another process holds the log, and did so for {_PATIENCE:g} s: look for a `log "
-            "verify` or a debugger that stands still",
+            f"another process holds the log, and did so for {_WRITER_TIMEOUT_S:g} s: look for a "
+            "`log verify` or a debugger that stands still",
             str(self.folder / _LOCK),
         )
 
@@ -325,7 +326,7 @@ def _at_one_moment(folder: Path) -> tuple[list[tuple[Path, int]], bytes | None]:
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             lock = stack.enter_context((folder / _LOCK).open("rb"))
-            _locked(lock, fcntl.LOCK_SH, time.monotonic() + _READERS_PATIENCE)
+            _locked(lock, fcntl.LOCK_SH, time.monotonic() + _READER_TIMEOUT_S)
         files = [(file, file.stat().st_size) for file in sorted(folder.glob("[0-9]*.jsonl"))]
         head = None
         with contextlib.suppress(FileNotFoundError):

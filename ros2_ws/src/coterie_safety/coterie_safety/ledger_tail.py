@@ -1,4 +1,4 @@
-"""What is appended to a ledger while somebody looks on: from its last entries onward."""
+"""Follows a ledger: entries that are appended from its last ones onward."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from coterie_safety.ledger import Entry, LedgerFault, file_of, parse_line, read_head
 
 _FIRST_BYTES = 200_000
-_MOST_BYTES = 1_000_000
+_MAX_BYTES = 1_000_000
 
 
 class LedgerTail:
@@ -17,7 +17,7 @@ class LedgerTail:
         folder: The ledger's folder; it need not be there yet.
 
     Attributes:
-        fault: What was wrong with a line ("": nothing yet); it was left out.
+        fault: Description of a line that was wrong, and left out ("": none yet).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -55,7 +55,7 @@ class LedgerTail:
         found = []
         with file_of(self.folder, self._file).open("rb") as file:
             file.seek(self._at)
-            data = file.read(_MOST_BYTES if end is None else max(end - self._at, 0))
+            data = file.read(_MAX_BYTES if end is None else max(end - self._at, 0))
         whole = data[: data.rfind(b"\n") + 1]
         self._at += len(whole)
         for line in whole.splitlines():

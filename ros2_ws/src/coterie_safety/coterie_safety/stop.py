@@ -50,14 +50,14 @@ class StopLatch:
 
     Args:
         robot: Name of the robot.
-        file: Where it is kept, so that a restart changes nothing; None: it is not kept. A file
-            that cannot be read means stopped.
+        file: File that keeps the state over restarts; None: it is not kept. A file that cannot be
+            read means stopped.
 
     Attributes:
         stopped: Whether the robot is stopped.
-        by: Who stopped it.
-        reason: Why.
-        trouble: What went wrong with the file the last time ("": nothing).
+        by: Name of who stopped it.
+        reason: Reason of the stop.
+        trouble: Description of what went wrong with the file the last time ("": nothing).
     """
 
     def __init__(self, robot: str, file: Path | None = None) -> None:
@@ -92,8 +92,8 @@ class StopLatch:
         """Write how it stands, so that a restart changes nothing; see `trouble`.
 
         Args:
-            durable: Over a loss of power, too. That takes a busy disk a third of a second, in which
-                whatever logs waits: do it when all robots stand.
+            durable: Whether it outlasts a loss of power, too. That takes a busy disk a third of a
+                second, in which whatever logs waits: do it when all robots stand.
         """
         self.trouble = ""
         if self._file is None:

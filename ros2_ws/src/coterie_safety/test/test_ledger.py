@@ -147,7 +147,7 @@ def test_an_entry_that_is_forged_with_a_hash_of_its_own_is_found(copy, number):
 
 def test_who_holds_the_log_has_nobody_wait_for_long(tmp_path, monkeypatch):
     """A `log verify` that was suspended, a debugger, a disk in the network."""
-    monkeypatch.setattr("coterie_safety.ledger._PATIENCE", 0.05)
+    monkeypatch.setattr("coterie_safety.ledger._WRITER_TIMEOUT_S", 0.05)
     ledger = filled(tmp_path)
     with (tmp_path / "lock").open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_SH)

@@ -39,8 +39,8 @@ from coterie_safety.permits import (
     revoked,
 )
 from coterie_safety.permits.gate import is_no_permit, needs_permit
+from coterie_safety.permits.goal_scope import TeamTask
 from coterie_safety.permits.request import Permit
-from coterie_safety.permits.touched import TeamTask
 from coterie_world.scene import Floor, Room, SceneGraph
 
 pytestmark = pytest.mark.quick

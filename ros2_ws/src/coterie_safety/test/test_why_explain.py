@@ -35,7 +35,7 @@ from coterie_safety.why import (
     open_journal,
     read_story,
 )
-from coterie_safety.why.chain import MOST_ACTIONS
+from coterie_safety.why.chain import MAX_ACTIONS
 from coterie_safety.why.explanation import NothingKept
 from coterie_safety.why.words import PHRASES
 from coterie_world.scene import Floor, Place, Room, SceneGraph
@@ -225,12 +225,12 @@ def test_what_a_robot_did_not_even_try_tells_why(folder: Path) -> None:
 def test_of_many_plans_of_a_robot_the_first_and_the_last_are_told(folder: Path) -> None:
     belong(task="goal-rover")
     note("task", "rover", {"words": "tidy up", "robots": ["rover"]})
-    for k in range(MOST_ACTIONS + 5):
+    for k in range(MAX_ACTIONS + 5):
         note("action", "rover", {"words": f"explore room-{k}: GoTo", "plan": f"explore room-{k}"})
     told = [step.text for step in explain("tidy up", folder).steps if "planned" in step.text]
-    assert len(told) == MOST_ACTIONS
-    assert "explore room-0" in told[0] and f"explore room-{MOST_ACTIONS + 4}" in told[-1]
-    assert "5 more plans" in told[MOST_ACTIONS // 2]
+    assert len(told) == MAX_ACTIONS
+    assert "explore room-0" in told[0] and f"explore room-{MAX_ACTIONS + 4}" in told[-1]
+    assert "5 more plans" in told[MAX_ACTIONS // 2]
 
 
 @pytest.mark.parametrize("what", ["why did bee not pick the can", "bee can", "s1"])

@@ -252,7 +252,7 @@ def test_a_full_disk_stops_nobody_and_is_told(
     assert [journal.write(record("lost")) for _ in range(3)] == ["", "", ""]
     assert sum("not kept" in one.message for one in caplog.records) == 1, "warned once"
     monkeypatch.setattr(os, "write", real)
-    monkeypatch.setattr(journal_module, "_AGAIN_S", 0.0)
+    monkeypatch.setattr(journal_module, "_RETRY_PERIOD_S", 0.0)
     journal._quiet_until = 0.0
     assert journal.write(record("after"))
     story = read_story(tmp_path)

@@ -1,1 +1,1 @@
-"""What robots believe of a house; free of ROS."""
+"""The team's world model of a house: maps, memory, coverage and search beliefs; free of ROS."""

@@ -1,4 +1,4 @@
-"""What of a place has been looked at: per room how much, from the map and what robots saw."""
+"""Coverage of rooms: the fraction of each that was looked at, from the map and robots' views."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from coterie_world.scene import Room, SceneGraph
 
 LOOKED_AT = 0.4
 """Share of a room (0..1) from which it counts as looked at."""
-WELL = 0.7
+SEEN_WELL_QUALITY = 0.7
 """Quality from which a place counts as seen altogether."""
 _OBJECTS = 3.5
 """Objects seen in a room for which its share is 1 - 1/e."""
-RECALL = 0.85
-"""How often a thing that is in a room that was seen altogether is in the map, whatever it is."""
+SEEN_WELL_RECALL = 0.85
+"""Probability that a thing in a room that was seen altogether is in the map, whatever it is."""
 _BY_SIZE = (3.73, 1.49)
 """The same of things that lie open, as the log odds a + b ln(size [m]): a sofa is hardly missed,
 keys are. Fitted, as `_SHUT_AWAY`, to what two robots with a usual detector saw of generated houses
 44000-44009, which serve neither thresholds nor tests."""
 _SHUT_AWAY = 0.64
-"""How often a thing is not seen that is kept only in what opens: cupboards, drawers, ovens."""
-PLAUSIBLE = 0.03
+"""Probability that a thing that is kept only in what opens (cupboards, drawers, ovens) is not
+seen."""
+MIN_LIKELIHOOD = 0.03
 """Least likelihood for which a room that was not looked at keeps a thing from being denied."""
 _HOMES_DIFFER = 0.7
 """Share of what is usual that a home has."""
-_SHOWN = 3
+_MAX_ROOMS_NAMED = 3
 """Most rooms that are named in a sentence."""
 
 
@@ -74,7 +75,7 @@ class PlacesSeen:
         own = {place for place, at in self._rooms.items() if at == room} | set(places)
         if not own:
             return None
-        return sum(min(self._quality.get(p, 0.0) / WELL, 1.0) for p in own) / len(own)
+        return sum(min(self._quality.get(p, 0.0) / SEEN_WELL_QUALITY, 1.0) for p in own) / len(own)
 
 
 class Coverage:
@@ -87,7 +88,7 @@ class Coverage:
 
     Args:
         scene: The map.
-        seen: What robots saw; None: nothing is known of that.
+        seen: Places that robots saw; None: not known.
         given: Whether the map may hold things that no robot saw: only those count that one did.
     """
 
@@ -134,19 +135,22 @@ class Coverage:
 
     def unlooked(self, label: str, rooms: Sequence[Room]) -> list[Room]:
         """Return those of some rooms that may well have a thing and were not looked at."""
-        return [room for room in self.missing(rooms) if likely_in(label, room) >= PLAUSIBLE]
+        return [room for room in self.missing(rooms) if likely_in(label, room) >= MIN_LIKELIHOOD]
 
     def glanced(self, rooms: Sequence[Room]) -> list[Room]:
         """Return those of some rooms of which a part only was seen, through a door perhaps."""
-        return [room for room in rooms if self.share(room.id) < WELL]
+        return [room for room in rooms if self.share(room.id) < SEEN_WELL_QUALITY]
 
     def told(self, rooms: Sequence[Room]) -> str:
         """Return a clause that names rooms: "the bedroom and upstairs were not looked at"."""
         names = self.names(rooms)
         if not names:
             return ""
-        if len(names) > _SHOWN:
-            names = [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1} more rooms"]
+        if len(names) > _MAX_ROOMS_NAMED:
+            names = [
+                *names[: _MAX_ROOMS_NAMED - 1],
+                f"{len(names) - _MAX_ROOMS_NAMED + 1} more rooms",
+            ]
         said = enumerated(names)
         many = len(names) > 1 or said.endswith("rooms")
         return f"{said} {'were' if many else 'was'} not looked at"
@@ -175,7 +179,7 @@ def recall(label: str) -> float:
     household = load_household()
     category = household.category(label)
     if category is None or category.size is None:
-        return RECALL
+        return SEEN_WELL_RECALL
     depth, width = sorted(sum(extent) / 2.0 for extent in category.size)[1:]
     a, b = _BY_SIZE
     in_view = 1.0 / (1.0 + math.exp(-a - b * 0.5 * math.log(depth * width)))

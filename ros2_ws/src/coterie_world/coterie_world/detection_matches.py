@@ -1,4 +1,4 @@
-"""Which known thing each detection of one look shows."""
+"""Matches the detections of one look to known things."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from coterie_core.geometry import Box, distance, iou
 from coterie_core.household import load_household
 from coterie_core.observation import Detection
 from coterie_world.scene import SceneGraph, SceneObject
-from coterie_world.sightings import SAME, is_solid, kind_of
+from coterie_world.sightings import ASSOCIATION_RADIUS_M, is_solid, kind_of
 
 SAME_VOLUME = 0.4
 """Boxes of solid furniture that overlap more than this (IoU, 0..1) are of one piece."""
 SAME_ITEM = 0.1
 """Boxes of items that overlap more than this (IoU, 0..1) are of one item, where labels allow it."""
-TWICE = 0.15
+DUPLICATE_RADIUS_M = 0.15
 """Two sightings of one label in one look nearer than this are of one thing [m]."""
 
 
@@ -31,8 +31,8 @@ def known_things(
     an item of another one that it may be as well, as far as its labels tell.
 
     Args:
-        scene: What is known.
-        detections: Of one look.
+        scene: Map of the known things.
+        detections: Detections of one look.
         was_put_there: Whether a box shows a thing that was put down and not seen since.
     """
     household = load_household()
@@ -51,7 +51,11 @@ def known_things(
             continue
         for thing in known.get(kind_of(one.label), ()):
             away = distance(thing.box.center, one.box.center)
-            near = max(SAME, 0.5 * max(thing.box.size)) if thing.kind != "item" else SAME
+            near = (
+                max(ASSOCIATION_RADIUS_M, 0.5 * max(thing.box.size))
+                if thing.kind != "item"
+                else ASSOCIATION_RADIUS_M
+            )
             if one.instance and thing.id == one.instance:
                 away = -1.0
             if away <= near or was_put_there(thing, one.box):
@@ -62,14 +66,18 @@ def known_things(
             continue
         for thing in solid:
             away = distance(thing.box.center, one.box.center)
-            if away <= SAME and iou(thing.box, one.box) > SAME_VOLUME:
+            if away <= ASSOCIATION_RADIUS_M and iou(thing.box, one.box) > SAME_VOLUME:
                 pairs.append((away, k, thing.id))
     for k, one in enumerate(detections):
         if one.box is None or household.kind(one.label) != "item":
             continue
         for thing in items:
             away = distance(thing.box.center, one.box.center)
-            if away <= SAME and _may_be(thing, one) and iou(thing.box, one.box) > SAME_ITEM:
+            if (
+                away <= ASSOCIATION_RADIUS_M
+                and _may_be(thing, one)
+                and iou(thing.box, one.box) > SAME_ITEM
+            ):
                 pairs.append((away, k, thing.id))
     found = [""] * len(detections)
     taken: dict[str, int] = {}
@@ -92,7 +100,7 @@ def _twice(first: Detection, second: Detection) -> bool:
     fixed = load_household().category(first.label)
     if fixed is not None and fixed.kind != "item":
         return True  # large things are reported in parts
-    return distance(first.box.center, second.box.center) <= TWICE
+    return distance(first.box.center, second.box.center) <= DUPLICATE_RADIUS_M
 
 
 def _may_be(thing: SceneObject, one: Detection) -> bool:

@@ -1,4 +1,4 @@
-"""How far likeness of embeddings speaks for two sightings being of one object."""
+"""Evidence of embeddings' likeness that two sightings are of one object."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import yaml
 
 from coterie_core.embedding import Embedding, Source, cosine, in_common
 
-ALIKE = 0.7
+MIN_LIKENESS = 0.7
 """Less likeness says nothing of whether two objects are one: joining two costs an object, and a
 duplicate does not. At 0.7 one in sixteen pairs of names of different things is taken for one."""
 USUAL, USUAL_PAIRS = 0.6, 10

@@ -1,4 +1,4 @@
-"""What robots did to objects, or saw of them, that changes where the team believes them to be."""
+"""Events of objects: acts and views of robots that change where the team believes them to be."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def event_of(
     """Return what a robot did to a thing, or saw of it, as its own map has it; not yet with an id.
 
     Args:
-        kind: What was done; of what was placed the map tells where it is now, else where it was.
+        kind: Kind of the event; the map tells where a placed thing is now, and where another was.
         thing: The thing on the robot's map.
-        robot: Who did it.
+        robot: Name of the robot.
         time: The world's clock [s].
         task: Id of the task that it was done for.
     """

@@ -1,4 +1,4 @@
-"""How sure it is that a remembered object still is where it was seen: age, sightings, misses.
+"""Confidence that a remembered object still is where it was seen: age, sightings, misses.
 
 The confidence c that an object is there now, `age` seconds after it was last seen `n` times, with
 `k` looks at its place since then that did not show it:
@@ -21,12 +21,12 @@ from functools import lru_cache
 from coterie_core.household import load_household
 from coterie_world.scene import SceneObject
 
-DAY = 86400.0
+DAY_S = 86400.0
 HALF_LIFE = {
-    "fixture": 3650.0 * DAY,
-    "furniture": 90.0 * DAY,
-    "large": 14.0 * DAY,
-    "small": 3.0 * DAY,
+    "fixture": 3650.0 * DAY_S,
+    "furniture": 90.0 * DAY_S,
+    "large": 14.0 * DAY_S,
+    "small": 3.0 * DAY_S,
 }
 """Time after which half of such things are no longer where they were [s]."""
 LARGE_ITEM_M = 0.5
@@ -66,9 +66,9 @@ def age_text(seconds: float) -> str:
         return "just now"
     if seconds < 3600.0:
         return f"{seconds / 60.0:.0f} min ago"
-    if seconds < 2 * DAY:
+    if seconds < 2 * DAY_S:
         return f"{seconds / 3600.0:.0f} h ago"
-    return f"{math.floor(seconds / DAY)} days ago"
+    return f"{math.floor(seconds / DAY_S)} days ago"
 
 
 @lru_cache(maxsize=4096)

@@ -1,4 +1,4 @@
-"""How many things of a kind nobody has seen yet: what a claim of "all" or "none" rests on."""
+"""Belief about unseen things of a kind: the ground of claims of "all" or "none"."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from coterie_world.surfaces import HOLLOW_SIDE, board_heights, hollow_bottom
 
 Floats = npt.NDArray[np.float64]
 
-STRAY = 0.1
+STRAY_FRACTION = 0.1
 """Share of a room's things of a kind that lie where such things are not kept (0..1)."""
-CELL = 1.0
+CELL_SIZE_M = 1.0
 """Size of the squares that a floor is looked over in [m]."""
-TABLE = 0.85
+TABLE_HEIGHT_M = 0.85
 """Height above the floor at which surfaces are looked for where no furniture is known [m]."""
-LITTLE = 0.5
-"""Where less than this share of a room's part is left, a search looks no further (0..1)."""
-SAME_CONTAINER = 0.8
+MIN_FRACTION_LEFT = 0.5
+"""Fraction of a room's part that is left below which a search looks no further there (0..1)."""
+CONTAINER_RADIUS_M = 0.8
 """Containers of one label that robots report nearer than this are one [m]."""
 ON_FURNITURE = 2.0
 """Things that a piece of furniture is expected to bear before anybody has looked at it."""
@@ -98,12 +98,12 @@ def regions_of(
     Surfaces of furniture come from its receptacles. Where no furniture with receptacles is known,
     the room is looked over square by square, on the floor and at the height of tables. Furniture
     that was found on the way adds what common sense knows of it: the insides of containers and of
-    hollow things, boards, and tops above the eyes. `STRAY` of the things are anywhere but where
-    such things are kept, however many such places there are.
+    hollow things, boards, and tops above the eyes. `STRAY_FRACTION` of the things are anywhere but
+    where such things are kept, however many such places there are.
     """
     parts = _parts_of(scene, room, label, household or load_household(), owners)
     kept, stray = (sum(p.weight for p in parts if p.kept is side) for side in (True, False))
-    shares = {True: 1.0 - STRAY if stray else 1.0, False: STRAY if kept else 1.0}
+    shares = {True: 1.0 - STRAY_FRACTION if stray else 1.0, False: STRAY_FRACTION if kept else 1.0}
     total = {True: kept, False: stray}
     return tuple(replace(p, weight=p.weight * shares[p.kept] / total[p.kept]) for p in parts)
 
@@ -142,7 +142,10 @@ def _parts_of(
     cells = _cells(room.polygon)
     for i, j, (x, y) in cells:
         top = _top_at(scene, room.id, (x, y), floor)
-        low, high = (x, y, floor + 0.1), (x, y, floor + TABLE if top is None else top + lift)
+        low, high = (
+            (x, y, floor + 0.1),
+            (x, y, floor + TABLE_HEIGHT_M if top is None else top + lift),
+        )
         share = 1.0 / len(cells)
         found.append(Region(f"{room.id}:{i},{j}", room.id, share, (low,), kept=on_floor))
         if not surfaces:
@@ -279,7 +282,7 @@ class SearchBelief:
 
     Args:
         scene: The map that all share.
-        label: Of the things.
+        label: Label of the things.
         rooms: Ids of the rooms that count.
         owners: Ids of the furniture that alone counts, with whatever is on it (none: all).
     """
@@ -353,7 +356,7 @@ class SearchBelief:
                     if other == label and robot not in robots
                 ]
                 away, k = min(near, default=(math.inf, -1))
-                if away <= SAME_CONTAINER:
+                if away <= CONTAINER_RADIUS_M:
                     _, there, robots, left = groups[k]
                     groups[k] = (label, there, robots | {robot}, left * value)
                 else:
@@ -378,7 +381,7 @@ def _open_share(parts: Sequence[tuple[bool, float, float]]) -> float:
     kept, stray = shares
     if kept is None or stray is None:
         return kept or stray or 0.0
-    return (1.0 - STRAY) * kept + STRAY * stray
+    return (1.0 - STRAY_FRACTION) * kept + STRAY_FRACTION * stray
 
 
 def merged(missed: Iterable[Missed]) -> dict[str, float]:
@@ -415,8 +418,8 @@ def _cells(polygon: list[Vec2]) -> list[tuple[int, int, Vec2]]:
         return []
     xs, ys = [p[0] for p in polygon], [p[1] for p in polygon]
     out = []
-    columns = max(1, round((max(xs) - min(xs)) / CELL))
-    rows = max(1, round((max(ys) - min(ys)) / CELL))
+    columns = max(1, round((max(xs) - min(xs)) / CELL_SIZE_M))
+    rows = max(1, round((max(ys) - min(ys)) / CELL_SIZE_M))
     for i in range(columns):
         for j in range(rows):
             x = min(xs) + (i + 0.5) * (max(xs) - min(xs)) / columns

@@ -13,30 +13,30 @@ from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, Sighting
 from coterie_world.sizes import oversize
 from coterie_world.surfaces import hollow_bottom, usual_top
 
-SAME = 0.6
+ASSOCIATION_RADIUS_M = 0.6
 """Sightings of one label nearer than this are of one thing [m]."""
-MOVED = 1.0
+MOVED_DISTANCE_M = 1.0
 """A thing with a known id that is farther from where it was has been moved [m]."""
-WHERE_PUT = 0.2
-"""What is seen nearer than this to where it was put is on what it was put on [m]."""
+PLACED_RADIUS_M = 0.2
+"""Largest distance from where it was put at which a thing is still on what it was put on [m]."""
 _LEVEL = 0.1
-"""What is seen so much higher or lower than it was put may stand as high [m]."""
+"""Largest difference in height at which a thing may still stand as high as it was put [m]."""
 _FELL = 0.2
-"""What is seen so much lower than it was put is not on that any more [m]."""
+"""Drop in height from which a thing is not on what it was put on any more [m]."""
 _SLIVER = 0.2
-"""What has less than this share of its kind's least volume is a part of it, or something else."""
-MUCH = 10.0
-"""What looks call a thing so many times more clearly than another one makes that one doubtful."""
-INSIDE = 0.7
+"""Fraction of its kind's least volume below which a thing is a part of one, or something else."""
+CLEARNESS_RATIO = 10.0
+"""Ratio of clearness at which one thing makes another in its place doubtful."""
+INSIDE_FRACTION = 0.7
 """Solid furniture that lies in another piece by more than this share is taken for that one."""
 _SIZE = (0.1, 0.1, 0.1)
 _ON = 0.35
 _FLOOR = 0.15
-"""What lies lower than this above the floor lies on no table, seat or counter [m]."""
+"""Height above the floor below which a thing lies on no table, seat or counter [m]."""
 _SUNK = 0.08
-"""What lies so much lower than the bottom of a tub lies beside it, in too wide a box [m]."""
+"""Depth below the bottom of a tub from which a thing lies beside it, in too wide a box [m]."""
 _EDGE = 0.15
-"""So far in from its sides a box that a camera saw may be too wide [m]."""
+"""Distance from its sides by which a box that a camera saw may be too wide [m]."""
 _LOWEST = 0.4
 """Nor does what lies lower than this share of their height: seats are at half of it."""
 
@@ -71,7 +71,9 @@ def seen_in_passing(things: Iterable[SceneObject]) -> set[str]:
     return {
         thing.id
         for thing, weight in zip(things, sure, strict=True)
-        if thing.last_seen is not None and MUCH * weight <= max(sure) and weight < max(sure)
+        if thing.last_seen is not None
+        and CLEARNESS_RATIO * weight <= max(sure)
+        and weight < max(sure)
     }
 
 
@@ -82,15 +84,15 @@ def mistaken_within(one: SceneObject, others: Iterable[SceneObject]) -> bool:
     that is seen there again.
 
     Args:
-        one: What may be a mistake.
-        others: What else stands about.
+        one: Furniture that may be a mistake.
+        others: Other furniture.
     """
-    sure = MUCH * clearness(one, _SLIVER)
+    sure = CLEARNESS_RATIO * clearness(one, _SLIVER)
     return is_solid(one.label.top) and any(
         other.id != one.id
         and is_solid(other.label.top)
         and sure <= clearness(other, _SLIVER)
-        and share_inside(one.box, other.box) > INSIDE
+        and share_inside(one.box, other.box) > INSIDE_FRACTION
         for other in others
     )
 
@@ -128,9 +130,9 @@ def note_found(
 
     Args:
         scene: The map.
-        thing: What was seen.
-        robot: By whom.
-        time: When [s].
+        thing: Thing that was seen.
+        robot: Name of the robot that saw it.
+        time: Time of the sighting [s].
         known_as: Id in this map of what the robot calls so ("" if it is new).
         apart: Ids in this map of other things that the robot has told of: those it is not.
     """
@@ -145,9 +147,9 @@ def note_found(
     if at is None:
         return (same, False) if same is not None else None
     nearest = min(alike, key=lambda o: (distance(o.box.center, at), o.id), default=None)
-    close = nearest is not None and distance(nearest.box.center, at) <= SAME
+    close = nearest is not None and distance(nearest.box.center, at) <= ASSOCIATION_RADIUS_M
     # Ids of two robots' own maps may be the same by chance: what lies there counts.
-    if same is None or distance(same.box.center, at) > MOVED:
+    if same is None or distance(same.box.center, at) > MOVED_DISTANCE_M:
         if close:
             same = nearest
         elif same is not None and same.last_seen is not None:
@@ -161,7 +163,7 @@ def note_found(
             kind=load_household().kind(label),
         )
         scene.add_object(same)
-    elif distance(same.box.center, at) > MOVED:
+    elif distance(same.box.center, at) > MOVED_DISTANCE_M:
         news = True
     if news:
         same.box = Box(at, same.box.size, same.box.yaw)
@@ -300,15 +302,15 @@ def rests_where_put(owner: SceneObject, put_at: Vec3, foot: Vec3, borne: bool) -
     deep it falls.
 
     Args:
-        owner: What it was put on.
-        put_at: Where its foot was put [m].
-        foot: Where its foot is seen [m].
+        owner: Furniture or thing that it was put on.
+        put_at: Position that its foot was put at [m].
+        foot: Position that its foot is seen at [m].
         borne: Whether it lies on or in something else by that one's box.
     """
     if hollow_bottom(owner.label.top, owner.box) is not None and foot[2] <= put_at[2]:
-        return math.dist(foot[:2], put_at[:2]) <= WHERE_PUT
+        return math.dist(foot[:2], put_at[:2]) <= PLACED_RADIUS_M
     level = not borne and abs(foot[2] - put_at[2]) <= _LEVEL
-    return math.dist(foot, put_at) <= (2.0 * WHERE_PUT if level else WHERE_PUT)
+    return math.dist(foot, put_at) <= (2.0 * PLACED_RADIUS_M if level else PLACED_RADIUS_M)
 
 
 def inside_only(thing: SceneObject) -> bool:

@@ -1,4 +1,4 @@
-"""How plausible a size is for an object of a label, by the household's general knowledge."""
+"""Plausibility of sizes for labels, by the household's general knowledge."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Literal
 from coterie_core.geometry import Box
 from coterie_core.household import load_household
 
-TOLERANCE = 1.5
+SIZE_TOLERANCE = 1.5
 """A side may be so many times the largest known of its kind, or so many times smaller."""
 
-SLIVER = 0.6
+MIN_PLAUSIBILITY = 0.6
 """Furniture whose box is less plausible (0..1) is not told. The two longer sides of a box that is
 too small then span less than a sixth of the least face that is known of its kind."""
 
@@ -25,7 +25,7 @@ SIZE_ORDERS: Mapping[SizeOrder, Callable[[Box], float]] = {
     "highest": lambda box: -box.center[2],
     "lowest": lambda box: box.center[2],
 }
-"""What a superlative orders objects by, least first [m^3, m]."""
+"""Quantities that superlatives order objects by, least first [m^3, m]."""
 
 
 @cache
@@ -41,28 +41,28 @@ def _ranges(label: str) -> tuple[tuple[float, float], ...] | None:
 
 
 def oversize(label: str, size: Sequence[float]) -> float:
-    """How far the worst side exceeds TOLERANCE times what is known of a label (1: it does not).
+    """How far the worst side exceeds SIZE_TOLERANCE times what is known of a label (1: not).
 
     Args:
-        label: What it is taken for.
+        label: Label that it is taken for.
         size: Lengths of the sides [m], in any order.
     """
     ranges = _ranges(label)
     if ranges is None:
         return 1.0
     sides = zip(sorted(size, reverse=True), ranges, strict=True)
-    return max(1.0, *(side / (TOLERANCE * most) for side, (_, most) in sides))
+    return max(1.0, *(side / (SIZE_TOLERANCE * most) for side, (_, most) in sides))
 
 
 def plausible_size(label: str, size: Sequence[float]) -> float:
     """How plausible a box is for a label (0..1); 1 where the label's sizes are not known.
 
-    A side beyond TOLERANCE times what is known counts by how far beyond. Too small is what was
+    A side beyond SIZE_TOLERANCE times what is known counts by how far beyond. Too small is what was
     seen in parts as well, so that it counts less: by the square root, and of the two longer sides
     only, since depth cameras see front faces.
 
     Args:
-        label: What it is taken for.
+        label: Label that it is taken for.
         size: Lengths of the sides [m], in any order.
     """
     ranges = _ranges(label)
@@ -70,7 +70,7 @@ def plausible_size(label: str, size: Sequence[float]) -> float:
         return 1.0
     worth = 1.0 / oversize(label, size)
     for side, (least, _) in list(zip(sorted(size, reverse=True), ranges, strict=True))[:2]:
-        worth *= min(side * TOLERANCE / least, 1.0) ** 0.5
+        worth *= min(side * SIZE_TOLERANCE / least, 1.0) ** 0.5
     return worth
 
 
@@ -81,10 +81,10 @@ def is_sliver(label: str, size: Sequence[float]) -> bool:
     anyway, and never slivers; nor is what the household does not know.
 
     Args:
-        label: What it is taken for.
+        label: Label that it is taken for.
         size: Lengths of the sides [m], in any order.
     """
     category = load_household().category(label)
     if category is None or category.kind != "furniture":
         return False
-    return plausible_size(label, size) < SLIVER
+    return plausible_size(label, size) < MIN_PLAUSIBILITY

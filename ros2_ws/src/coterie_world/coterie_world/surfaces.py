@@ -1,4 +1,4 @@
-"""Where furniture carries things, and where on a surface there is room for one thing more."""
+"""Surfaces of furniture, and the room on them for one thing more."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def usual_top(label: str, box: Box, floor: float | None = None) -> float:
     It is the box's top, but for seats: the box of a sofa ends at its back.
 
     Args:
-        label: What it is.
+        label: Label of the furniture.
         box: Its box.
         floor: Height of the floor it stands on [m]; None: its box's bottom. What other furniture
             hides from below has a box that ends above the floor.
@@ -139,8 +139,8 @@ def as_high_as_its_kind(label: str, box: Box, floor: float) -> Box:
     known, and boxes of a height that their kind has, stay as they are.
 
     Args:
-        label: What it is.
-        box: As it was seen.
+        label: Label of the furniture.
+        box: Box, as it was seen.
         floor: Height of the floor [m].
     """
     category = load_household().category(label)
@@ -173,7 +173,7 @@ def reaching_over(surface: Box, owner: Box, others: Iterable[Box]) -> list[Box]:
     that two of them take up; of a chair that stands under a table's edge the back is there.
 
     Args:
-        surface: Of the furniture [m].
+        surface: Box of the furniture's surface [m].
         owner: Box of the furniture.
         others: Boxes of other furniture; those about the owner's middle, or within it, do not
             count: they are it, or a part of it.

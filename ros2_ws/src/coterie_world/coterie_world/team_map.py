@@ -1,4 +1,4 @@
-"""What a robot knows of the house: the map it was given, and what it has seen since."""
+"""A robot's map of the house: the one it was given, and what it has seen since."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from coterie_world.scene import (
     associate,
 )
 from coterie_world.sightings import (
-    SAME,
+    ASSOCIATION_RADIUS_M,
     as_thing,
     fell_from,
     is_solid,
@@ -44,8 +44,8 @@ _GATE = 2.0  # standard deviations within which two places are one
 _GIVEN_FROM = 1.0  # [m] from where items of a given map are taken to have been seen
 _STEP = 0.6  # [m] up to which the way between two observations is straight
 _TRAIL = 0.2  # [m] between spots of a trail that are told apart
-MOST_THINGS = 5000
-"""How many things to remember."""
+MAX_THINGS = 5000
+"""Most things that are remembered."""
 
 
 @dataclass(slots=True)
@@ -62,8 +62,9 @@ class TeamMap:
     """A scene graph that grows with observations; ids of things stay as they are.
 
     Args:
-        scene: What is known beforehand; a copy is kept.
-        robot: Whose map it is: new things are named after it, so that names of two robots differ.
+        scene: Map that is known beforehand; a copy is kept.
+        robot: Name of the map's robot: new things are named after it, so that names of two robots
+            differ.
 
     Attributes:
         trail: Straight pieces of floor on which the robot itself has driven [m].
@@ -101,7 +102,7 @@ class TeamMap:
         """Take in what a robot perceives; return the ids of the things it saw.
 
         Args:
-            observation: Of any robot.
+            observation: Observation of any robot.
             holding: Id of what that robot holds.
         """
         self.scene.agents[observation.robot] = AgentState(
@@ -131,14 +132,14 @@ class TeamMap:
         if start is None or to is None or distance(start, to) > _STEP:
             return  # it was set down here, or the way between is not known
         spots = {_spot(to), _spot(tuple((a + b) / 2.0 for a, b in zip(start, to, strict=True)))}
-        if spots - self._been and len(self.trail) < MOST_THINGS:
+        if spots - self._been and len(self.trail) < MAX_THINGS:
             self._been |= spots
             self.trail.append((start, to))
 
     def hear(self, things: Iterable[Thing], robot: str, time: float) -> None:
         """Take in things that another robot reports."""
         for thing in things:
-            if len(self.scene.objects) < MOST_THINGS:
+            if len(self.scene.objects) < MAX_THINGS:
                 note_found(self.scene, thing, robot, time)
                 self.version += 1
 
@@ -172,7 +173,8 @@ class TeamMap:
         alike = [
             (distance(o.box.center, at), o.id)
             for o in self.scene.objects.values()
-            if household.canonical(o.label.top) == kind and distance(o.box.center, at) <= SAME
+            if household.canonical(o.label.top) == kind
+            and distance(o.box.center, at) <= ASSOCIATION_RADIUS_M
         ]
         return self.scene.objects[min(alike)[1]] if alike else same
 
@@ -211,7 +213,7 @@ class TeamMap:
             return
         if kind in ("opened", "closed"):
             self.set_open(thing.id, kind == "opened")
-        elif distance(thing.box.center, event.position) <= 2 * SAME:
+        elif distance(thing.box.center, event.position) <= 2 * ASSOCIATION_RADIUS_M:
             if kind == "picked":
                 self._carried[event.robot] = thing.id
                 self.take(thing.id)
@@ -279,7 +281,7 @@ class TeamMap:
             if id_ in before or id_ not in self._made or kind_of(one.label.top) != kind:
                 continue
             away = distance(one.box.center, thing.box.center)
-            if away <= SAME or (owner and owner in (one.support, one.container)):
+            if away <= ASSOCIATION_RADIUS_M or (owner and owner in (one.support, one.container)):
                 near.append((away, id_))
         return min(near)[1] if near else None
 
@@ -302,7 +304,7 @@ class TeamMap:
             return ""
         household = load_household()
         if not known:
-            if len(self.scene.objects) >= MOST_THINGS:
+            if len(self.scene.objects) >= MAX_THINGS:
                 return ""
             category = household.category(detection.label)
             made = SceneObject(
@@ -364,7 +366,7 @@ class TeamMap:
         farther from its place than errors explain, it has been moved.
 
         Args:
-            thing: As the map has it.
+            thing: Thing, as the map has it.
             seen: Its box in this look.
             away: Distance of the camera from it [m].
             put: Whether it was put down there unseen: its place is known only roughly.

@@ -13,7 +13,12 @@ from coterie_core.geometry import Box
 from coterie_fixtures.hostile_texts import HOSTILE
 from coterie_fixtures.two_floor_home import small_house
 from coterie_world.scene import SceneGraph
-from coterie_world.scene.corrections import MOST, Correction, Corrections, read_corrections
+from coterie_world.scene.corrections import (
+    MAX_CORRECTIONS,
+    Correction,
+    Corrections,
+    read_corrections,
+)
 
 
 def ref(scene: SceneGraph, id_: str) -> dict:
@@ -164,7 +169,7 @@ def test_they_are_kept_told_twice_count_once_and_can_be_taken_back(tmp_path):
     assert Corrections(file).apply(small_house()).rooms["hall"].name == "foyer"
     made.change({"undo": "c"})
     assert Corrections(file).apply(small_house()) == small_house()
-    for k in range(MOST):
+    for k in range(MAX_CORRECTIONS):
         made.all += (Correction(id=f"d{k}", kind="rename_room", room="hall", name="x"),)
     with pytest.raises(ValueError, match="take some back"):
         made.change(order)

@@ -11,7 +11,7 @@ from coterie_core.geometry import Box, containment
 from coterie_core.household import load_household
 from coterie_world.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, SceneObject
 from coterie_world.search_belief import (
-    STRAY,
+    STRAY_FRACTION,
     SearchBelief,
     container_key,
     expected_in,
@@ -187,13 +187,13 @@ def test_one_of_ten_lies_astray_however_many_places_there_are() -> None:
         )
         regions = regions_of(scene, scene.rooms["kitchen"], "mug")
         stray = [r.weight for r in regions if not r.kept]
-        assert sum(stray) == pytest.approx(STRAY)
+        assert sum(stray) == pytest.approx(STRAY_FRACTION)
         assert sum(r.weight for r in regions) == pytest.approx(1.0)
         assert max(stray) < min(r.weight for r in regions if r.kept)
     # What a belief makes of reports weighs regions in the same way.
     belief = SearchBelief(scene, "mug", ("kitchen",))
     belief.hear("ann", {r.key: 0.0 for r in regions if r.kept})
-    assert belief.unseen_share("kitchen") == pytest.approx(STRAY)
+    assert belief.unseen_share("kitchen") == pytest.approx(STRAY_FRACTION)
 
 
 def test_points_in_boxes_are_told_as_each_box_tells_them() -> None:

@@ -13,7 +13,7 @@ import pytest
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection, Observation, RoomView
 from coterie_world.object_events import EventKind, ObjectEvent
-from coterie_world.permanence import DAY, HALF_LIFE, age_text, confidence
+from coterie_world.permanence import DAY_S, HALF_LIFE, age_text, confidence
 from coterie_world.scene import (
     Floor,
     LabelBelief,
@@ -284,7 +284,7 @@ def test_confidence_falls_with_age_by_kind_and_with_looks_that_miss_rises_with_s
     chair = thing("c", "chair", 1.0)
     assert confidence(small, HALF_LIFE["small"], 9) == pytest.approx(0.5, abs=1e-6)
     assert confidence(sofa, HALF_LIFE["furniture"], 9) == pytest.approx(0.5, abs=1e-6)
-    assert confidence(small, DAY, 9) < confidence(chair, DAY, 9) < confidence(sofa, DAY, 9)
+    assert confidence(small, DAY_S, 9) < confidence(chair, DAY_S, 9) < confidence(sofa, DAY_S, 9)
     by_misses = [confidence(small, 60.0, 1, k) for k in range(6)]
     assert by_misses == sorted(by_misses, reverse=True) and by_misses[-1] < 0.05
     assert confidence(small, 60.0, 3, 4) > 10 * confidence(small, 60.0, 1, 4)
@@ -446,7 +446,7 @@ def test_a_map_of_a_world_that_began_anew_tells_so_to_who_sees_no_robot() -> Non
 
 
 def test_ages_in_words() -> None:
-    told = [age_text(s) for s in (5.0, 300.0, 7200.0, 5 * DAY)]
+    told = [age_text(s) for s in (5.0, 300.0, 7200.0, 5 * DAY_S)]
     assert told == ["just now", "5 min ago", "2 h ago", "5 days ago"]
 
 

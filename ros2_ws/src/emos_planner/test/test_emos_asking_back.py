@@ -97,7 +97,7 @@ def test_a_person_is_asked_before_a_search_for_what_is_probably_not_there(house)
             return WordsAnswer(said)
 
         asked = asyncio.run(settle(state, RULES, person))
-        assert asked.go_on == goes and asked.judgement.goes_on == goes
+        assert asked.go_on == goes and asked.judgement.proceeds == goes
 
 
 def test_robots_look_for_what_nobody_has_seen(house: SceneGraph) -> None:

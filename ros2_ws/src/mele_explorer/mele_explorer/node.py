@@ -41,11 +41,11 @@ from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
-from coterie_ros.way_requests import hear_way_requests
-from coterie_world.free_space.aside import place_aside
-from coterie_world.making_way import MakingWay, WayRequest, make_way
+from coterie_ros.yield_requests import hear_yield_requests
+from coterie_world.free_space.yield_pose import yield_place
 from coterie_world.meaning import label_relevance
 from coterie_world.object_events import ObjectEvent
+from coterie_world.right_of_way import RightOfWay, YieldRequest, make_way
 from coterie_world.scene import rooms_text
 from mele_explorer.answer_presence import AnswerPresence
 from mele_explorer.answering import Answerer
@@ -110,7 +110,7 @@ GIVEN_ANSWERS = 5000
 """How many own answers are remembered for debates."""
 
 
-class WayOfExplorer(MakingWay):
+class WayOfExplorer(RightOfWay):
     """Making way of one explorer.
 
     Args:
@@ -128,7 +128,7 @@ class WayOfExplorer(MakingWay):
         radius: float,
         look: Callable[[], Observation | None],
         carry_out: Callable[[Skill, str], Awaitable[SkillResult]],
-        ask: Callable[[WayRequest], object],
+        ask: Callable[[YieldRequest], object],
         now: Callable[[], float],
     ) -> None:
         super().__init__(memory.robot)
@@ -154,12 +154,12 @@ class WayOfExplorer(MakingWay):
 
         await make_way(self, self._spot, carry_out, self._ask_way, idle)
 
-    def _spot(self, request: WayRequest, closed: Sequence[Vec3]) -> Vec3 | None:
+    def _spot(self, request: YieldRequest, closed: Sequence[Vec3]) -> Vec3 | None:
         seen, graph = self._look(), self._memory.graph
         if seen is None:
             return None
         here = seen.pose.position
-        return place_aside(graph, seen.place, here, self._radius, request, closed)
+        return yield_place(graph, seen.place, here, self._radius, request, closed)
 
     def _ask_way(self, drive: NavigateTo) -> None:
         seen, place = self._look(), self._memory.graph.places.get(drive.place)
@@ -251,7 +251,7 @@ class ExplorerNode(AgentNode):
             convert=conversions.checked_debate_turn,
         )
         others = [name for name in self.parameters["robots"] if name != self.robot]
-        hear_way_requests(self, others, prefix, self._on_way_request)
+        hear_yield_requests(self, others, prefix, self._on_yield_request)
 
     def on_release(self) -> None:
         """Keep the memory for the next start."""
@@ -355,10 +355,10 @@ class ExplorerNode(AgentNode):
 
     # -- making way -----------------------------------------------------------------------------
 
-    def _ask_way(self, request: WayRequest) -> None:
-        self._messages.publish(conversions.way_request_to_msg(request, self.now()))
+    def _ask_way(self, request: YieldRequest) -> None:
+        self._messages.publish(conversions.yield_request_to_msg(request, self.now()))
 
-    def _on_way_request(self, request: WayRequest) -> None:
+    def _on_yield_request(self, request: YieldRequest) -> None:
         if self._stop_watch.stopped:
             return  # nobody moves it, and its release does not either
         if self._explorer is not None:
@@ -366,7 +366,7 @@ class ExplorerNode(AgentNode):
         elif not self._turn.locked():  # else it goes aside now: who still is blocked asks again
             self.run(self._make_way(request), "making way")
 
-    async def _make_way(self, request: WayRequest) -> None:
+    async def _make_way(self, request: YieldRequest) -> None:
         """Go aside for who has asked for it, while nothing is explored."""
         async with self._turn:
             self._aside.hear(request, self.now())

@@ -27,7 +27,7 @@ from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.srv import Ask, GetSemanticMap
 from coterie_ros import conversions
 from coterie_ros.qos import profile
-from coterie_world.making_way import ROOM, WayRequest
+from coterie_world.right_of_way import PASSING_GAP_M, YieldRequest
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.node import BridgeNode
@@ -146,7 +146,7 @@ def test_an_idle_explorer_makes_way_for_who_asks_in_its_own_name(ros) -> None:
     way = ((before[0] + 1.5, *before[1:]), before)
 
     def say(id_, sender="bob", **changes) -> None:
-        message = conversions.way_request_to_msg(WayRequest(id_, sender, way, 0.2), 1.0)
+        message = conversions.yield_request_to_msg(YieldRequest(id_, sender, way, 0.2), 1.0)
         for name, value in changes.items():
             setattr(message, name, value)
         voice.publish(message)
@@ -160,7 +160,7 @@ def test_an_idle_explorer_makes_way_for_who_asks_in_its_own_name(ros) -> None:
     say("4")
 
     def off() -> bool:
-        return math.dist(world.state("ann").pose.position[:2], before[:2]) > 0.4 + ROOM
+        return math.dist(world.state("ann").pose.position[:2], before[:2]) > 0.4 + PASSING_GAP_M
 
     ros.spin_until(off, timeout=60.0, what="ann to go aside")
     assert explorer.diagnostics.counter("forged_messages") == 1
@@ -192,7 +192,7 @@ def test_a_second_exploration_at_the_same_time_is_rejected(ros) -> None:
 
 
 def test_without_a_bridge_exploring_fails_with_the_reason(ros, monkeypatch) -> None:
-    monkeypatch.setattr("coterie_ros.observations.TIMEOUT", 0.5)
+    monkeypatch.setattr("coterie_ros.observations.TIMEOUT_S", 0.5)
     node = ExplorerNode("explorer", namespace="/ann", context=ros.context)
     ros.add(node)
     ros.wait_active(node)
@@ -205,7 +205,7 @@ def test_without_a_bridge_exploring_fails_with_the_reason(ros, monkeypatch) -> N
 
 
 def test_a_robot_whose_map_has_not_come_does_not_claim_to_have_seen_all(ros, monkeypatch) -> None:
-    monkeypatch.setattr("coterie_ros.observations.TIMEOUT", 0.5)
+    monkeypatch.setattr("coterie_ros.observations.TIMEOUT_S", 0.5)
     node = ros.add(ExplorerNode("explorer", namespace="/ann", context=ros.context))
     ros.wait_active(node)
     other = ros.node()

@@ -11,7 +11,7 @@ from coterie_core.observation import Detection, Observation, PlaceView, RoomView
 from coterie_core.questions import Answer, LabelledQuestion, Question
 from coterie_llm import decide_by_rule
 from coterie_requests.common_sense import HouseholdSense
-from coterie_world.permanence import DAY
+from coterie_world.permanence import DAY_S
 from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject, Sighting
 from coterie_world.team_memory import TeamMemory
 from mele_explorer.answer_presence import AnswerPresence
@@ -88,7 +88,7 @@ def test_what_is_rather_something_else_is_said_to_be_so() -> None:
 
 def test_age_takes_certainty_away() -> None:
     fresh = ask(explorer("ada", 1, seen=0.0, now=60.0))
-    old = ask(explorer("ada", 1, seen=0.0, now=5 * DAY))
+    old = ask(explorer("ada", 1, seen=0.0, now=5 * DAY_S))
     assert fresh.p_yes > old.p_yes > ask(explorer("ada", 0)).p_yes
 
 

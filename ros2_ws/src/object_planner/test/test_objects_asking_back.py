@@ -37,7 +37,7 @@ async def found(words: str, scene: SceneGraph, says: str):
 
 async def test_the_one_that_was_meant(home: SceneGraph) -> None:
     told = await found("the lamp", home, "in the hallway")
-    assert (told.ids, told.judgement.goes_on) == (["lamp-1"], True)
+    assert (told.ids, told.judgement.proceeds) == (["lamp-1"], True)
 
 
 async def test_all_are_listed_where_nobody_says_which(home: SceneGraph) -> None:

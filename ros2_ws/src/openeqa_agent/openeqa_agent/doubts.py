@@ -17,7 +17,7 @@ from coterie_requests.understanding import (
     unknown_words,
     words_of,
 )
-from coterie_requests.understanding.descriptions import LONGEST, Thing
+from coterie_requests.understanding.descriptions import MAX_QUESTION_CHARS, Thing
 from coterie_requests.understanding.quantities import COUNTS
 from coterie_requests.understanding.text import shown
 from coterie_requests.understanding.word_order import heaped_words, misplaced_words
@@ -61,8 +61,11 @@ def refusal(text: str, labels: frozenset[str] = frozenset()) -> str:
         labels: Labels and names of the map, which count as words.
     """
     said = plain_text(text)
-    if len(said) > LONGEST:
-        return f"the question has {len(said)} characters; at most {LONGEST} are read: ask in short"
+    if len(said) > MAX_QUESTION_CHARS:
+        return (
+            f"the question has {len(said)} characters; at most {MAX_QUESTION_CHARS} are read: "
+            "ask in short"
+        )
     foreign = foreign_words(said, labels)
     if foreign is not None and foreign.whole:
         return language_told(foreign, what="question")
@@ -78,7 +81,7 @@ def refusal(text: str, labels: frozenset[str] = frozenset()) -> str:
 
 def unread_words(text: str, labels: frozenset[str] = frozenset()) -> Doubt | None:
     """Return the doubt about words that are none, with those that are near."""
-    for word in unknown_words(plain_text(text)[:LONGEST], labels):
+    for word in unknown_words(plain_text(text)[:MAX_QUESTION_CHARS], labels):
         near = " or ".join(map(repr, word.suggestions))
         hint = f"; did you mean {near}?" if near else ""
         return Doubt("word", f"the word {shown(word.word)!r} is not known here{hint}")

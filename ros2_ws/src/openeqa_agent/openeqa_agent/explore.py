@@ -11,7 +11,7 @@ from coterie_core.observation import Observation
 from coterie_core.skills import NavigateTo, Skill, SkillResult
 from coterie_requests.common_sense import HouseholdSense
 from coterie_requests.lexicon import load_lexicon
-from coterie_world.coverage import WELL
+from coterie_world.coverage import SEEN_WELL_QUALITY
 from coterie_world.scene import SceneGraph, SceneObject
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.ground import answer_from_map
@@ -241,7 +241,7 @@ class Explorer:
         question = self.question
         if question.kind != "how_many" and not (question.polar and not question.anchors):
             return False
-        if spot.room is None or spot.looked or spot.seen >= WELL:
+        if spot.room is None or spot.looked or spot.seen >= SEEN_WELL_QUALITY:
             return False
         return self._wanted.is_room(spot.room.type, spot.room.name)
 

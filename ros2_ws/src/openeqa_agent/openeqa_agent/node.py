@@ -18,7 +18,7 @@ from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import SemanticMap, TeamMessage
 from coterie_requests.ask_back import Judgement, Person, RequestState, Settled, settle, without
 from coterie_requests.detector_vocabulary import DetectorVocabulary
-from coterie_requests.understanding.descriptions import LONGEST
+from coterie_requests.understanding.descriptions import MAX_QUESTION_CHARS
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.asking import node_person
@@ -37,9 +37,9 @@ from coterie_ros.stopping import STOPPED, RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
 from coterie_safety.why import belong, note
 from coterie_world.coverage import Coverage, PlacesSeen
-from coterie_world.making_way import MakingWay
 from coterie_world.object_events import ObjectEvent
 from coterie_world.recording import Recording, RecordingError, open_recording
+from coterie_world.right_of_way import RightOfWay
 from coterie_world.scene import SceneGraph
 from coterie_world.team_memory import TeamMemory
 from openeqa_agent.agents import AgentOptions, OpenAgent, read_frames
@@ -112,7 +112,7 @@ class OpenNode(AgentNode):
             else None
         )
         if self.robot:
-            self._aside = MakingWay(name)
+            self._aside = RightOfWay(name)
             self._messages = self.publisher(TeamMessage, f"{self.robot}/message", "messages")
         self.serve_action(AskTeam, "ask_open", self._on_ask)
 
@@ -218,7 +218,7 @@ class OpenNode(AgentNode):
         seen = self._observed.latest
         start = way[0] if seen is None else seen.pose.position
         request = self._aside.request((start, *way[1:]), self.parameters["radius"], self.now())
-        self._messages.publish(conversions.way_request_to_msg(request, self.now()))
+        self._messages.publish(conversions.yield_request_to_msg(request, self.now()))
 
     # -- answering -------------------------------------------------------------------------------
 
@@ -230,11 +230,11 @@ class OpenNode(AgentNode):
 
     async def _answered(self, goal: GoalContext) -> AskTeam.Result:
         request = goal.request
-        text = " ".join(request.question.text[: 100 * LONGEST].split())
-        if not text or len(text) > LONGEST:
+        text = " ".join(request.question.text[: 100 * MAX_QUESTION_CHARS].split())
+        if not text or len(text) > MAX_QUESTION_CHARS:
             return AskTeam.Result(
-                message=f"question.text: expected 1 to {LONGEST} characters, got {len(text)}; "
-                'for example "What color is the sofa?"'
+                message=f"question.text: expected 1 to {MAX_QUESTION_CHARS} characters, "
+                f'got {len(text)}; for example "What color is the sofa?"'
             )
         belong(question=request.question.id)
         note("question", "open_questions", {"words": text})

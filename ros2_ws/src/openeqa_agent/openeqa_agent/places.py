@@ -11,7 +11,7 @@ import networkx as nx
 from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation, RoomView
 from coterie_core.skills import Outcome
-from coterie_world.coverage import WELL
+from coterie_world.coverage import SEEN_WELL_QUALITY
 from coterie_world.scene import SceneObject
 from openeqa_agent.wanted import Wanted
 
@@ -154,5 +154,6 @@ class KnownPlaces:
         if not wanted.room or not inside:
             return False
         return any(spot.visits for spot in inside) and all(
-            spot.looked or spot.seen >= WELL or spot.failures >= TRIES for spot in inside
+            spot.looked or spot.seen >= SEEN_WELL_QUALITY or spot.failures >= TRIES
+            for spot in inside
         )

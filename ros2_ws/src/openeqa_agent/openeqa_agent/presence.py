@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coterie_core.household import load_household
-from coterie_world.coverage import PLAUSIBLE, RECALL, likely_in, recall
+from coterie_world.coverage import MIN_LIKELIHOOD, SEEN_WELL_RECALL, likely_in, recall
 from coterie_world.scene import Room
 from openeqa_agent import phrases
 from openeqa_agent.answers import OpenReply
@@ -98,7 +98,7 @@ def unseen_rooms(index: MapIndex, question: OpenQuestion) -> list[Room]:
     named = index.rooms_named(wanted.room) if wanted.room else []
     rooms = named or list(index.scene.rooms.values())
     missing = index.coverage.missing(rooms)
-    return missing if named else [r for r in missing if _likely(question, r) >= PLAUSIBLE]
+    return missing if named else [r for r in missing if _likely(question, r) >= MIN_LIKELIHOOD]
 
 
 def _likely(question: OpenQuestion, room: Room) -> float:
@@ -109,7 +109,7 @@ def _likely(question: OpenQuestion, room: Room) -> float:
 def _absent(index: MapIndex, question: OpenQuestion, text: str, none: float) -> OpenReply | None:
     """Answer "no" or "0", as sure as it was looked for; what was not looked at is told."""
     wanted = question.target
-    found = RECALL if wanted.generic else recall(wanted.name)
+    found = SEEN_WELL_RECALL if wanted.generic else recall(wanted.name)
     if wanted.anchors:
         anchors = index.find(wanted.anchors[0], limit=4)
         if not anchors and wanted.anchors[0].name not in _SURFACES:

@@ -11,7 +11,7 @@ from coterie_requests.lexicon import load_lexicon
 from coterie_requests.understanding import plain_text, unknown_words
 from coterie_requests.understanding.descriptions import (
     ANY,
-    LONGEST,
+    MAX_QUESTION_CHARS,
     Thing,
     clean,
     describe,
@@ -138,7 +138,7 @@ def parse_open(text: str) -> OpenQuestion:
 
     Of a text of more than `descriptions.LONGEST` characters the first ones are read.
     """
-    core, context = _core(clean(plain_text(text[: 2 * LONGEST])))
+    core, context = _core(clean(plain_text(text[: 2 * MAX_QUESTION_CHARS])))
     asked = core
     core, context = (" ".join(_FILLER.sub(" ", part).split()) for part in (core, context))
     core, without = excluded(politely(core))

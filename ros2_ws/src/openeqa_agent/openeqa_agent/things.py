@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from coterie_core.geometry import Box, Vec2, distance, iou
 from coterie_core.household import load_household, normalized
-from coterie_core.relations import NEAR, PAIRS, RelationKind, between, gap
+from coterie_core.relations import NEAR_GAP_M, PAIRS, RelationKind, between, gap
 from coterie_requests.detector_vocabulary import STRUCTURE
 from coterie_requests.understanding.descriptions import Thing
 from coterie_world.coverage import Coverage, PlacesSeen
@@ -224,7 +224,7 @@ class MapIndex:
         held = {other.id for _, other in self.held_by(thing)} | {thing.support, thing.container}
         ranked = sorted(
             (gap(thing.box, other.box), distance(thing.box.center, other.box.center), other.id)
-            for other in self._around(thing, NEAR)
+            for other in self._around(thing, NEAR_GAP_M)
             if other.id not in held and self.label(other) not in STRUCTURE
         )
         return [self.scene.objects[id_] for _, _, id_ in ranked[:limit]]

@@ -31,10 +31,10 @@ from coterie_core.cooperation import (
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.observation import Observation
 from coterie_core.skills import Outcome, Place, SkillResult
-from coterie_world.making_way import MakingWay
 from coterie_world.object_events import EventKind, ObjectEvent, event_of
+from coterie_world.right_of_way import RightOfWay
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
-from coterie_world.sightings import SAME, kind_of, room_at
+from coterie_world.sightings import ASSOCIATION_RADIUS_M, kind_of, room_at
 from reveca_agent.house_map import HouseMap, Shape
 from reveca_agent.memory import Memory
 from reveca_agent.motions import Motion, Motions
@@ -86,7 +86,7 @@ class HouseBody:
         self.search = RoomSearch(self.map.scene, self.map.lookouts)
         self.motions = Motions(self.map, self.search)
         self.names = Naming(name)
-        self.aside = MakingWay(name)
+        self.aside = RightOfWay(name)
         self.holding = ""
         self.time = 0.0
         self.spot = Spot("", (0.0, 0.0, 0.0))
@@ -202,7 +202,7 @@ class HouseBody:
                 for name, lost in self._lost.items()
                 if name not in objects and kind_of(lost.label.top) == kind
             ]
-            if near and min(near)[0] <= SAME:
+            if near and min(near)[0] <= ASSOCIATION_RADIUS_M:
                 name = min(near)[1]
                 del self._lost[name]
                 del objects[id_]

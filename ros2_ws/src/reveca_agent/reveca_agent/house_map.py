@@ -14,7 +14,13 @@ from coterie_core.embodiment import Camera
 from coterie_core.geometry import Box, Pose, Vec3, faces_along
 from coterie_core.household import load_household
 from coterie_world.scene import Receptacle, SceneGraph, SceneObject
-from coterie_world.sightings import SAME, kind_of, lowest_on, mistaken_within, seen_in_passing
+from coterie_world.sightings import (
+    ASSOCIATION_RADIUS_M,
+    kind_of,
+    lowest_on,
+    mistaken_within,
+    seen_in_passing,
+)
 from coterie_world.team_map import TeamMap
 from reveca_agent.lookouts import (
     SPACING,
@@ -162,7 +168,7 @@ class HouseMap(TeamMap):
         thing = self.thing(id_)
         if thing is not None and thing.kind == "item":
             at, before = thing.box.center, self.seen_from.get(id_)
-            moved = before is None or math.dist(at, before[1]) > SAME
+            moved = before is None or math.dist(at, before[1]) > ASSOCIATION_RADIUS_M
             if before is None or moved or math.dist(eye, at) < math.dist(*before):
                 self.seen_from[id_] = eye, at
 

@@ -41,15 +41,15 @@ from coterie_ros.parameters import Parameters
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
-from coterie_ros.way_requests import hear_way_requests
+from coterie_ros.yield_requests import hear_yield_requests
 from coterie_safety import why
-from coterie_world.making_way import PAUSE, WayRequest
+from coterie_world.right_of_way import MIN_YIELD_PERIOD_S, YieldRequest
 from coterie_world.scene import SceneGraph
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody
 from reveca_agent.household_goal import household_goal, unfamiliar
-from reveca_agent.making_way import make_way
 from reveca_agent.parameters import AGENT_PARAMETERS, shape_of
+from reveca_agent.right_of_way import make_way
 from reveca_agent.saved_work import WorkFile
 from reveca_agent.settings import Settings
 from reveca_agent.working import Work
@@ -177,7 +177,7 @@ class RevecaNode(AgentNode):
                 partial(self._on_status, other),
             )
         others, prefix = self.parameters["others"], team_name(namespace, "")
-        hear_way_requests(self, others, prefix, self._on_way_request)
+        hear_yield_requests(self, others, prefix, self._on_yield_request)
         self.serve_action(
             Cooperate, "cooperate", self._cooperate, when_busy="preempt", check=self._goal_fault
         )
@@ -208,13 +208,13 @@ class RevecaNode(AgentNode):
         self._came.set()
         self._came.clear()
 
-    def _on_note(self, sender: str, note: Note | WayRequest) -> None:
+    def _on_note(self, sender: str, note: Note | YieldRequest) -> None:
         if note.sender != sender:
             self.diagnostics.count("forged_messages")
             self.problem(f"{sender}/message: a message in the name of {note.sender!r}: dropped")
             return
-        if isinstance(note, WayRequest):
-            self._on_way_request(note)
+        if isinstance(note, YieldRequest):
+            self._on_yield_request(note)
             return
         self._notes.append(note)
         self._noted.set()
@@ -222,7 +222,7 @@ class RevecaNode(AgentNode):
         if not self._busy and not self._answering:
             self.run(self._answer(), "answer")
 
-    def _on_way_request(self, request: WayRequest) -> None:
+    def _on_yield_request(self, request: YieldRequest) -> None:
         if self._stop_watch.stopped:
             return  # nobody moves it, and its release does not either
         if self._busy and self.body is not None:
@@ -231,16 +231,16 @@ class RevecaNode(AgentNode):
             self._making_way = True
             self.run(self._make_way(request, self._time), "making way")
 
-    async def _make_way(self, request: WayRequest, asked: float) -> None:
+    async def _make_way(self, request: YieldRequest, asked: float) -> None:
         """Go aside for who has asked for it at a time [s], while there is no goal in work."""
         try:
             await self._go_aside(request, asked)
         finally:
             self._making_way = False
 
-    async def _go_aside(self, request: WayRequest, asked: float) -> None:
+    async def _go_aside(self, request: YieldRequest, asked: float) -> None:
         async with self._turn:
-            if self._time - asked > PAUSE or not self._knows_house():
+            if self._time - asked > MIN_YIELD_PERIOD_S or not self._knows_house():
                 return
             body = await self._ready()
             body.aside.hear(request, self._time)
@@ -406,9 +406,9 @@ class RevecaNode(AgentNode):
         """Send a message to the others."""
         self._messages.publish(note_to_msg(note, self._time))
 
-    def ask_way(self, request: WayRequest) -> None:
+    def ask_way(self, request: YieldRequest) -> None:
         """Ask the others for the way."""
-        self._messages.publish(conversions.way_request_to_msg(request, self._time))
+        self._messages.publish(conversions.yield_request_to_msg(request, self._time))
 
     def heard(self) -> list[Note]:
         """Return the messages that came, their stamps as steps of the goal in work."""
@@ -449,9 +449,9 @@ class RevecaNode(AgentNode):
         self._status.publish(status)
 
 
-def _said_from_msg(message: TeamMessage, topic: str) -> Note | WayRequest:
+def _said_from_msg(message: TeamMessage, topic: str) -> Note | YieldRequest:
     if message.kind == TeamMessage.WAY:
-        return conversions.way_request_from_msg(message, topic)
+        return conversions.yield_request_from_msg(message, topic)
     return note_from_msg(message, topic)
 
 

@@ -18,11 +18,11 @@ from coterie_core.geometry import Vec3
 from coterie_core.skills import Detect, LookAround, NavigateTo, Outcome, Place, Skill, SkillResult
 from coterie_core.skills import Wait as Idle
 from coterie_safety import why
-from coterie_world.making_way import WayRequest
+from coterie_world.right_of_way import YieldRequest
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody
-from reveca_agent.making_way import make_way, way_request
 from reveca_agent.motions import Motion
+from reveca_agent.right_of_way import make_way, yield_request
 
 LINGER = 3
 """Decisions that may still be messages once all is done: who waits for an answer gets it."""
@@ -48,7 +48,7 @@ class Driver(Protocol):
     def speak(self, note: Note) -> None:
         """Send a message to the others."""
 
-    def ask_way(self, request: WayRequest) -> None:
+    def ask_way(self, request: YieldRequest) -> None:
         """Ask the others for the way."""
 
     def heard(self) -> Sequence[Note]:
@@ -325,7 +325,7 @@ class Work:
 
     async def _skill(self, skill: Skill) -> SkillResult:
         result = await self._carried(skill)
-        request = way_request(self.body, skill, result)
+        request = yield_request(self.body, skill, result)
         if request is not None:
             self.driver.ask_way(request)
         return result

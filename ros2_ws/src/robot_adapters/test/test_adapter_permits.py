@@ -156,7 +156,7 @@ def test_a_newer_goal_a_cancel_and_a_stop_end_what_waits(make_rig):
 
 
 def test_who_holds_the_log_holds_neither_the_loop_nor_a_stop(make_rig, tmp_path, monkeypatch):
-    monkeypatch.setattr("coterie_safety.ledger._PATIENCE", 600.0)
+    monkeypatch.setattr("coterie_safety.ledger._WRITER_TIMEOUT_S", 600.0)
     begun, write = [], Ledger.write
     monkeypatch.setattr(
         Ledger, "write", lambda self, kind, *more: begun.append(kind) or write(self, kind, *more)
@@ -181,7 +181,7 @@ def test_who_holds_the_log_holds_neither_the_loop_nor_a_stop(make_rig, tmp_path,
             rig.adapter.stops.latches["porter"].release()
     rig.ros.result(goal)
     rig.adapter.stops.latches["porter"].release()  # each stop is heard more than once
-    monkeypatch.setattr("coterie_safety.ledger._PATIENCE", 0.05)
+    monkeypatch.setattr("coterie_safety.ledger._WRITER_TIMEOUT_S", 0.05)
     with (rig.log / "lock").open("a") as held:
         fcntl.flock(held, fcntl.LOCK_SH)
         outcome, reason = rig.end(rig.send(2.0, 1.5))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.embedding import Embedding
-from coterie_world.likeness import ALIKE, Background, likeness
+from coterie_world.likeness import MIN_LIKENESS, Background, likeness
 from coterie_world.meaning import EmbedderError, Meanings
 from coterie_world.perception.backprojection import Lifted
 from coterie_world.scene import LabelBelief, label_agreement
@@ -100,7 +100,7 @@ class Association:
         """
         agreement = label_agreement(a.labels, b.labels)
         near = likeness(a.embeddings, b.embeddings, self.background)
-        return max(agreement, near * size if near >= ALIKE else 0.0)
+        return max(agreement, near * size if near >= MIN_LIKENESS else 0.0)
 
     def matches(
         self,

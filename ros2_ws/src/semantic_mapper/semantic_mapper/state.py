@@ -15,7 +15,7 @@ from coterie_core.embedding import MAX_EMBEDDINGS, UNNAMED, Embedding
 from coterie_core.files import write_atomically
 from coterie_core.plain_data import check_values, read_json, shorten
 from coterie_world.scene import LabelBelief
-from coterie_world.scene.limits import FARTHEST
+from coterie_world.scene.limits import MAX_COORDINATE_M
 from semantic_mapper.cloud import EvidenceCloud
 from semantic_mapper.grid import FloorGrids, GridOptions, grids_from_state
 from semantic_mapper.instances import Instance
@@ -181,7 +181,7 @@ def _thing(k: int, item: dict[str, Any], arrays: Any) -> Instance:
         raise ValueError(f"thing {k}: points of shape {points.shape}")
     if not len(points) or not np.isfinite(points).all() or item["state"] not in _STATES:
         raise ValueError(f"thing {k}: no finite points, or state {shorten(item['state'])!r}")
-    if not (low <= high).all() or max(abs(low).max(), abs(high).max()) > FARTHEST:
+    if not (low <= high).all() or max(abs(low).max(), abs(high).max()) > MAX_COORDINATE_M:
         raise ValueError(f"thing {k}: low {low} and high {high} are no corners of a box")
     crop, embeddings = arrays.get(f"crop/{k}"), _embeddings(k, item, arrays)
     if crop is not None and (crop.ndim != 3 or crop.shape[2] != 3 or crop.dtype != np.uint8):

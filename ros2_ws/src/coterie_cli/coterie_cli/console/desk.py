@@ -35,7 +35,7 @@ _LONGEST_PERMIT = 3600.0
 _DECISIONS = {"allow": Decision.ALLOW, "refuse": Decision.REFUSE}
 
 
-class PermitDesk:
+class PermitPanel:
     """Requests for permits and standing permits on the page; for a node's `on_start`.
 
     Args:

@@ -19,7 +19,7 @@ from std_srvs.srv import SetBool
 
 from coterie_bringup.kept_runs import KeptRun
 from coterie_bringup.team_client import Operator
-from coterie_cli.console.desk import HandOvers, MapCorrections, PermitDesk
+from coterie_cli.console.desk import HandOvers, MapCorrections
 from coterie_cli.console.explaining import Explaining
 from coterie_cli.console.pictures import Cameras, Pictures
 from coterie_cli.console.requests import Requests
@@ -105,7 +105,7 @@ class ConsoleNode(Operator):
         space = self.get_namespace().rstrip("/")
         self.corrections = MapCorrections(self, self.state)
         self.pictures = Pictures(self, self.state)
-        self.desk = PermitDesk(self, self.state, self._key_file)
+        self.panel = PermitPanel(self, self.state, self._key_file)
         for robot in self.robots:
             self._watch(robot)
         self.subscribe(
@@ -148,8 +148,8 @@ class ConsoleNode(Operator):
         return {
             "stop": self._stop,
             "release": self._release,
-            "permit": lambda said, tab: self.desk.answer(said, tab),
-            "revoke": lambda said, tab: self.desk.revoke(said, tab),
+            "permit": lambda said, tab: self.panel.answer(said, tab),
+            "revoke": lambda said, tab: self.panel.revoke(said, tab),
             "hand_over": self.hand_overs.hand_over,
             "space": self._show_space,
             "correct": lambda said, tab: self.corrections.correct(said, tab),
@@ -198,7 +198,7 @@ class ConsoleNode(Operator):
             partial(self.state.fenced, robot),
             convert=lambda message: Fences.from_json(str(message.data), f"{robot}/{FENCES}"),
         )
-        self.desk.permits.watch(robot)
+        self.panel.permits.watch(robot)
 
     async def _look(self) -> None:
         """Look for robots and for who can be asked what; read what the log has new."""

@@ -29,7 +29,7 @@ from coterie_core.waiting import in_time
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions import color_from_msg
-from coterie_ros.pictures import MOST, SHOW, SHOWN, Wanted, WantedThing, shown_as
+from coterie_ros.pictures import MAX_PICTURES, SHOW, SHOWN, Wanted, WantedThing, shown_as
 from coterie_ros.subscribing import subscribe
 
 _RATE = 3.0
@@ -112,8 +112,8 @@ class Pictures:
             things.append(WantedThing(label=mark["thing"], at=tuple(mark["at"])))
         return Wanted(
             id=uuid.uuid4().hex[:12],
-            things=tuple(dict.fromkeys(things))[:MOST],
-            frames=tuple(talk.answer.get("frames", ()))[:MOST],
+            things=tuple(dict.fromkeys(things))[:MAX_PICTURES],
+            frames=tuple(talk.answer.get("frames", ()))[:MAX_PICTURES],
         )
 
     async def _hear(self, picture: Shown) -> None:

@@ -107,7 +107,7 @@ def do(options: DoOptions) -> int:
         console.print(result_panel(record))
     if record.success:
         return 0
-    if record.judgement is not None and not record.judgement.goes_on:
+    if record.judgement is not None and not record.judgement.proceeds:
         return NOT_CLEAR
     return PARTIAL_EXIT if record.outcome == "partial" else 1
 

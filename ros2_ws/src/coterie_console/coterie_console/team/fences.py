@@ -13,10 +13,10 @@ from coterie_safety.guard import Fence, Fences
 from coterie_safety.guard.fences import FencePiece
 from coterie_world.scene import Floor, SceneGraph
 
-MOST_FENCES, _MOST_RINGS, _MOST_CORNERS = 100, 200, 500
-_OFF = 0.1
+MAX_FENCES, _MAX_RINGS, _MAX_CORNERS = 100, 200, 500
+_MIN_OVERLAP_M = 0.1
 """A fence that reaches less than this into a floor's heights is none of that floor [m]."""
-_WALL = 0.8
+_WALL_HEIGHT_M = 0.8
 """Height of a fence in space [m]."""
 
 
@@ -26,7 +26,7 @@ def fences_of(
     """Return the fences of a team as plain data: positions in the map frame [m].
 
     Args:
-        told: What each robot's guard enforces.
+        told: Fences that each robot's guard enforces.
         scene: The map whose floors they are on.
         team: All robots.
 
@@ -42,7 +42,7 @@ def fences_of(
     return {
         "fences": [
             {"whose": _whose(robots, team)} | _fence(fence, floors)
-            for fence, robots in list(shared.items())[:MOST_FENCES]
+            for fence, robots in list(shared.items())[:MAX_FENCES]
         ],
         "held": [
             {"robot": plain(robot), "why": plain(fences.trouble, 400)}
@@ -59,12 +59,12 @@ def walls(
     floors = list(scene.floors.values())
     quads: dict[bool, list[list[list[float]]]] = {True: [], False: []}
     for fence in dict.fromkeys(f for fences in told.values() for f in fences.fences):
-        for piece in fence.pieces[:_MOST_RINGS]:
+        for piece in fence.pieces[:_MAX_RINGS]:
             for z in [one.elevation for one in floors if _on(piece, one)] or [_bottom(piece)]:
-                for ring in piece.rings[:_MOST_RINGS]:
-                    corners = ring[:_MOST_CORNERS]
+                for ring in piece.rings[:_MAX_RINGS]:
+                    corners = ring[:_MAX_CORNERS]
                     for (x, y), (u, v) in zip(corners, (*corners[1:], corners[0]), strict=True):
-                        top = z + _WALL
+                        top = z + _WALL_HEIGHT_M
                         quad = [[x, y, z], [u, v, z], [u, v, top], [x, y, top]]
                         quads[fence.keep_out].append(quad)
     return {
@@ -86,7 +86,7 @@ def _whose(robots: Sequence[str], team: Collection[str]) -> str:
 
 
 def _fence(fence: Fence, floors: Sequence[Floor]) -> dict[str, Any]:
-    pieces = fence.pieces[:_MOST_RINGS]
+    pieces = fence.pieces[:_MAX_RINGS]
     return {
         "keep_out": fence.keep_out,
         "text": plain(_in_words(fence, floors), 300),
@@ -94,8 +94,8 @@ def _fence(fence: Fence, floors: Sequence[Floor]) -> dict[str, Any]:
             {
                 "floors": [one.id for one in floors if _on(piece, one)] if piece.z else [],
                 "rings": [
-                    [[round(x, 2), round(y, 2)] for x, y in ring[:_MOST_CORNERS]]
-                    for ring in piece.rings[:_MOST_RINGS]
+                    [[round(x, 2), round(y, 2)] for x, y in ring[:_MAX_CORNERS]]
+                    for ring in piece.rings[:_MAX_RINGS]
                 ],
             }
             for piece in pieces
@@ -124,8 +124,8 @@ def _on(piece: FencePiece, floor: Floor) -> bool:
     """Whether a piece reaches into a floor's heights."""
     if piece.z is None:
         return True
-    low, high = floor.elevation, floor.elevation + max(floor.ceiling_height, 3 * _OFF)
-    return piece.z[0] < high - _OFF and piece.z[1] > low + _OFF
+    low, high = floor.elevation, floor.elevation + max(floor.ceiling_height, 3 * _MIN_OVERLAP_M)
+    return piece.z[0] < high - _MIN_OVERLAP_M and piece.z[1] > low + _MIN_OVERLAP_M
 
 
 def _bottom(piece: FencePiece) -> float:

@@ -1,4 +1,4 @@
-"""How robots and programs of a team are, what models cost, and what is left of their budgets."""
+"""Health of robots and programs of a team, cost of models, and what is left of their budgets."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from coterie_console.team.records import Robot
 from coterie_console.text import plain
 
-LOST, STALE = 5.0, 6.0
-"""After which a robot counts as out of reach, a node's report as old [s]."""
+LOST_AFTER_S, STALE_AFTER_S = 5.0, 6.0
+"""Ages at which a robot counts as out of reach, and a node's report as old [s]."""
 _LEVELS = {0: "ok", 1: "warning", 2: "error", 3: "old"}
 
 
@@ -33,7 +33,7 @@ def health_of(
     """
     shown, models, charges, labels = [], [], {}, None
     for name, report in sorted(nodes.items()):
-        old = now - report.heard > STALE
+        old = now - report.heard > STALE_AFTER_S
         silent = f"silent for {now - report.heard:.0f} s"
         level = "old" if old else _LEVELS.get(report.level, "error")
         message = silent if old else plain(report.message, 200)
@@ -50,7 +50,7 @@ def health_of(
             {
                 "name": plain(one.name),
                 "age": None if one.heard is None else round(now - one.heard, 1),
-                "lost": one.heard is None or now - one.heard > LOST,
+                "lost": one.heard is None or now - one.heard > LOST_AFTER_S,
                 "charge": charges.get(one.name),
             }
             for one in robots.values()

@@ -13,17 +13,17 @@ from typing import Any, Literal
 
 from aiohttp import WSMsgType, web
 
-from coterie_console.site import LONGEST, Site
+from coterie_console.site import MAX_MESSAGE_CHARS, Site
 from coterie_console.team.state import SECTIONS, ConsoleState, Section
 from coterie_console.text import plain
 
-PERIOD = 0.1
+UPDATE_PERIOD_S = 0.1
 """A page is sent what has changed at most so often [s]."""
 SLOW: Mapping[Section, float] = {"map": 1.0, "timeline": 0.5, "health": 1.0}
 """Sections that are sent more seldom [s]."""
-MOST_PAGES = 20
-_HELLO = 10.0
-"""In which time a page that was opened has to say who it is [s]."""
+MAX_PAGES = 20
+_HELLO_TIMEOUT_S = 10.0
+"""Time in which a page that was opened has to say who it is [s]."""
 _SCRIPTS = (
     "dom.js",
     "console.js",
@@ -68,14 +68,14 @@ class ConsolePage:
     network nobody opens it without a key, of an operator or of a viewer.
 
     Args:
-        state: What is shown.
-        commands: What an operator's page may ask for, by name.
-        looks: What a viewer's page may ask for, too, by name; nothing of it changes anything.
+        state: State that is shown.
+        commands: Commands that an operator's page may give, by name.
+        looks: Commands that a viewer's page may give, too, by name; none of them changes anything.
         host: Address to serve at.
-        port: Where; None: the first free one from 8080 on; 0: any.
-        who: Who sits at this machine, for the log.
+        port: Port to serve at; None: the first free one from 8080 on; 0: any.
+        who: Name of the person at this machine, for the log.
         changed: Called when a page was opened or closed.
-        frames: Where a frame may come from; see `Site`.
+        frames: Function that returns the origins that a frame may come from; see `Site`.
         replay: Name of the recording that is shown: everybody looks on, and the page says so; "":
             a team that runs.
 
@@ -143,7 +143,7 @@ class ConsolePage:
         return None if said or self.site.on_network else most
 
     async def _socket(self, request: web.Request) -> web.WebSocketResponse:
-        socket = web.WebSocketResponse(heartbeat=20.0, max_msg_size=LONGEST)
+        socket = web.WebSocketResponse(heartbeat=20.0, max_msg_size=MAX_MESSAGE_CHARS)
         await socket.prepare(request)
         role = await self._greeted(socket)
         if role is None:
@@ -169,7 +169,7 @@ class ConsolePage:
     async def _greeted(self, socket: web.WebSocketResponse) -> Role | None:
         """Return the role of a page that has just been opened; None: it may not."""
         try:
-            message = await socket.receive(timeout=_HELLO)
+            message = await socket.receive(timeout=_HELLO_TIMEOUT_S)
             said = json.loads(message.data) if message.type == WSMsgType.TEXT else {}
         except (asyncio.TimeoutError, ValueError, RecursionError):
             return None
@@ -177,8 +177,8 @@ class ConsolePage:
         trouble = ""
         if role is None:
             trouble = "open the link that ./coterie console printed; it has a key"
-        elif len(self.tabs) >= MOST_PAGES:
-            role, trouble = None, f"{MOST_PAGES} pages are open already; close one"
+        elif len(self.tabs) >= MAX_PAGES:
+            role, trouble = None, f"{MAX_PAGES} pages are open already; close one"
         with contextlib.suppress(ConnectionError, RuntimeError):
             if role is None:
                 await socket.send_str(json.dumps({"closed": trouble}))
@@ -210,7 +210,7 @@ class ConsolePage:
                 parts.append(f'"{section}":{self.state.text(section)}')
             if parts:
                 await tab.send('{"state":{' + ",".join(parts) + "}}")
-            await asyncio.sleep(PERIOD)
+            await asyncio.sleep(UPDATE_PERIOD_S)
 
     # -- in ------------------------------------------------------------------------------------
 
@@ -256,7 +256,7 @@ class ConsolePage:
 
 
 Command = Callable[[Said, Tab], Awaitable[str]]
-"""What does a command: gets what the page said and the page, returns what is told."""
+"""Function that carries out a command: gets what the page said and the page, returns the reply."""
 
 
 def _reply(number: object, done: bool, text: str) -> str:

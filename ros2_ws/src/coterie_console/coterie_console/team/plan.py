@@ -9,9 +9,10 @@ from coterie_console.text import plain
 from coterie_core.tasks import SubTask
 from coterie_world.scene import SceneGraph, SceneObject
 
-MOST_ROOMS, MOST_WAYS, MOST_THINGS = 500, 1000, 3000
-"""What a page is told of a map; the kinds of things that are largest go first."""
-MOST_LIT = 50
+MAX_ROOMS, MAX_WAYS, MAX_THINGS = 500, 1000, 3000
+"""Most rooms, ways and things of a map that a page gets; the kinds of things that are largest go
+first."""
+MAX_HIGHLIGHTED = 50
 _CORNERS = 200
 _ABOVE = 0.5
 """A robot counts to the highest floor that is at most so far above its position [m]."""
@@ -35,7 +36,7 @@ def plan_of(scene: SceneGraph) -> dict[str, Any]:
                 "floor": room.floor if room.floor in scene.floors else "",
                 "outline": [_point(*corner) for corner in room.polygon[:_CORNERS]],
             }
-            for room in list(scene.rooms.values())[:MOST_ROOMS]
+            for room in list(scene.rooms.values())[:MAX_ROOMS]
         ],
         "ways": [
             {
@@ -44,10 +45,10 @@ def plan_of(scene: SceneGraph) -> dict[str, Any]:
                 "floor": floor_at(scene, way.position[2]),
                 "width": round(way.width, 2),
             }
-            for way in list(scene.connections.values())[:MOST_WAYS]
+            for way in list(scene.connections.values())[:MAX_WAYS]
         ],
-        "things": [_thing(one, scene) for one in objects[:MOST_THINGS]],
-        "left_out": max(len(objects) - MOST_THINGS, 0),
+        "things": [_thing(one, scene) for one in objects[:MAX_THINGS]],
+        "left_out": max(len(objects) - MAX_THINGS, 0),
     }
 
 
@@ -66,7 +67,7 @@ def lit_by(sub_tasks: Sequence[SubTask], scene: SceneGraph) -> dict[str, Any]:
     things: dict[str, None] = {}
     rooms: dict[str, None] = {}
     marks: list[dict[str, Any]] = []
-    for one in sub_tasks[:MOST_LIT]:
+    for one in sub_tasks[:MAX_HIGHLIGHTED]:
         for thing in (one.object, one.receptacle):
             if thing is not None and thing.id in scene.objects:
                 things[plain(thing.id)] = None

@@ -1,4 +1,4 @@
-"""What a console keeps of robots, talks and tasks."""
+"""Records of robots, talks and tasks that a console keeps."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from coterie_core.tasks import SubTask
 
-MOST_TURNS = 120
-TRAIL = 400
+MAX_TURNS = 120
+MAX_TRAIL_POINTS = 400
 """Points of a robot's way that are kept."""
 
 
@@ -27,7 +27,9 @@ class Robot:
     stopped: bool | None = None
     heard: float | None = None
     cameras: tuple[str, ...] = ()
-    way: deque[tuple[float, float, float]] = field(default_factory=lambda: deque(maxlen=TRAIL))
+    way: deque[tuple[float, float, float]] = field(
+        default_factory=lambda: deque(maxlen=MAX_TRAIL_POINTS)
+    )
 
 
 @dataclass(slots=True)
@@ -63,4 +65,4 @@ class Task:
     outcome: str = ""
     message: str = ""
     sub_tasks: tuple[SubTask, ...] = ()
-    turns: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=MOST_TURNS))
+    turns: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=MAX_TURNS))

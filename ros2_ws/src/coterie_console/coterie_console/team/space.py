@@ -13,9 +13,9 @@ from coterie_core.colors import robot_colors
 if TYPE_CHECKING:
     from coterie_console.map_view import MapView
 
-_PERIOD = 0.2
-"""How often robots are moved [s]."""
-_REDRAW = 5.0
+_UPDATE_PERIOD_S = 0.2
+"""Time between two updates of the robots' positions [s]."""
+_REDRAW_PERIOD_S = 5.0
 """A newer map is drawn at most so often [s]."""
 _KEEP_OUT, _ALLOWED = (179, 22, 27), (30, 125, 69)
 
@@ -24,7 +24,7 @@ class SpacePage:
     """Shows map and robots in 3D, on this machine alone.
 
     Args:
-        state: What is known; it is read from another thread, whole maps and poses at a time.
+        state: State of the team; it is read from another thread, whole maps and poses at a time.
 
     Raises:
         PageError: No port is free.
@@ -47,7 +47,7 @@ class SpacePage:
         self._due = 0.0
         self._robots: dict[str, Any] = {}
         self._view: MapView | None = None
-        self.page.every(_PERIOD, self._update)
+        self.page.every(_UPDATE_PERIOD_S, self._update)
 
     @property
     def url(self) -> str:
@@ -61,7 +61,7 @@ class SpacePage:
     def _update(self) -> None:
         version, now = self._state.version("map"), self._state.clock()
         if version != self._drawn and now >= self._due:
-            self._drawn, self._due = version, now + _REDRAW
+            self._drawn, self._due = version, now + _REDRAW_PERIOD_S
             self.page.server.scene.reset()
             self._robots = {}
             self._view = self._draw(self.page.server, self._state.scene)

@@ -1,4 +1,4 @@
-"""What is known of a running team, bounded, as sections of plain data that a page shows."""
+"""State of a running team, bounded, as sections of plain data that a page shows."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ SECTIONS: tuple[Section, ...] = (
     "team", "map", "robots", "poses", "permits", "standing", "question", "talk", "tasks", "health",
     "timeline",
 )  # fmt: skip
-MOST_TALKS, MOST_TASKS, MOST_MOMENTS = 40, 20, 300
-MOST_ROBOTS, MOST_NODES, MOST_WAITING = 100, 300, 100
-_STEP = 0.1
+MAX_TALKS, MAX_TASKS, MAX_MOMENTS = 40, 20, 300
+MAX_ROBOTS, MAX_NODES, MAX_WAITING = 100, 300, 100
+_TRAIL_STEP_M = 0.1
 """Points of a robot's way are at least so far apart [m]."""
 _WORDS = 600
 _STATES = {
@@ -73,12 +73,12 @@ class ConsoleState:
         self.standing: dict[str, Permit] = {}
         self.question: dict[str, Any] | None = None
         self.training: dict[str, Any] = {}
-        self.talks: deque[Talk] = deque(maxlen=MOST_TALKS)
-        self.tasks: deque[Task] = deque(maxlen=MOST_TASKS)
+        self.talks: deque[Talk] = deque(maxlen=MAX_TALKS)
+        self.tasks: deque[Task] = deque(maxlen=MAX_TASKS)
         self.corrections: list[Correction] = []
         self.fences: dict[str, Fences] = {}
         self._nodes: dict[str, NodeReport] = {}
-        self._moments: deque[dict[str, Any]] = deque(maxlen=MOST_MOMENTS)
+        self._moments: deque[dict[str, Any]] = deque(maxlen=MAX_MOMENTS)
         self._versions: dict[Section, int] = dict.fromkeys(SECTIONS, 1)
         self._texts: dict[Section, tuple[int, str]] = {}
         self._numbers = itertools.count(1)
@@ -115,7 +115,7 @@ class ConsoleState:
     def robot(self, name: str) -> Robot | None:
         """Return what is known of a robot, which is added; None: there are too many."""
         if name not in self.robots:
-            if len(self.robots) >= MOST_ROBOTS:
+            if len(self.robots) >= MAX_ROBOTS:
                 return None
             self.robots[name] = Robot(name)
             self.touch("robots", "poses", "health", "map")
@@ -130,7 +130,10 @@ class ConsoleState:
         robot.heard = self.clock()
         robot.pose = (x, y, z, pose.yaw)
         way = robot.way
-        if not way or max(abs(a - b) for a, b in zip(way[-1], (x, y, z), strict=True)) >= _STEP:
+        if (
+            not way
+            or max(abs(a - b) for a, b in zip(way[-1], (x, y, z), strict=True)) >= _TRAIL_STEP_M
+        ):
             way.append((x, y, z))
             floor = floor_at(self.scene, z)
             known = self.scene.rooms.get(self._regions.room_at((x, y, z)))
@@ -213,7 +216,7 @@ class ConsoleState:
 
     def diagnosed(self, node: str, level: int, message: str, values: Mapping[str, str]) -> None:
         """Take a node's report on itself."""
-        if node in self._nodes or len(self._nodes) < MOST_NODES:
+        if node in self._nodes or len(self._nodes) < MAX_NODES:
             self._nodes[node] = NodeReport(self.clock(), level, message, dict(values))
 
     def moment(
@@ -374,7 +377,7 @@ class ConsoleState:
                 "rule": plain(one.rule),
                 "until": round(one.until, 1),
             }
-            for one in list(self.waiting.values())[:MOST_WAITING]
+            for one in list(self.waiting.values())[:MAX_WAITING]
         ]
 
     def _standing(self) -> list[dict[str, Any]]:
@@ -386,7 +389,7 @@ class ConsoleState:
                 "by": plain(one.by),
                 "until": round(one.until, 1),
             }
-            for one in list(self.standing.values())[:MOST_WAITING]
+            for one in list(self.standing.values())[:MAX_WAITING]
         ]
 
     def _question(self) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from coterie_core.cooperation.goals import Goal, GoalError, Relation, SubGoal
 from coterie_core.cooperation.home import Gate, HomeRoom, NoRoute, Spot, Walkways, advance
 from coterie_core.cooperation.interfaces import Agent, Environment, run_episode
 from coterie_core.cooperation.messages import (
-    LIMIT,
+    MAX_MESSAGE_CHARS,
     Answer,
     Facts,
     Looked,
@@ -41,7 +41,7 @@ from coterie_core.cooperation.world import (
 
 __all__ = [
     "DONE",
-    "LIMIT",
+    "MAX_MESSAGE_CHARS",
     "UNDER_WAY",
     "Action",
     "Agent",

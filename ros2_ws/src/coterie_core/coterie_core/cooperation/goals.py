@@ -16,7 +16,7 @@ Kind = Literal["household", "transport"]
 _FORM = re.compile(r"^\s*(on|in)\s*\(([^,()]+),([^,()]+)\)\s*(?::\s*([0-9]+))?\s*$", re.IGNORECASE)
 
 
-MOST_THINGS = 10_000
+MAX_SUBGOAL_COUNT = 10_000
 """Largest count of a sub-goal."""
 
 
@@ -32,8 +32,8 @@ class SubGoal:
         relation: `on` or `in`.
         item: Label of the things to bring.
         target: Label (or id) of where they belong.
-        count: How many.
-        group: What a transport goal counts apart: `food` or `stuff`; else "".
+        count: Number of items that the sub-goal asks for.
+        group: Class of items that a transport goal counts apart: `food` or `stuff`; else "".
     """
 
     relation: Relation
@@ -64,10 +64,11 @@ class SubGoal:
         relation, item, target, count = found.groups()
         digits = (count or "1").lstrip("0")
         # Counted before it is read: Python refuses numbers of thousands of digits.
-        number = int(digits) if 1 <= len(digits) <= len(str(MOST_THINGS)) else 0
-        if not 1 <= number <= MOST_THINGS:
+        number = int(digits) if 1 <= len(digits) <= len(str(MAX_SUBGOAL_COUNT)) else 0
+        if not 1 <= number <= MAX_SUBGOAL_COUNT:
             raise GoalError(
-                f"sub-goal {shorten(text)!r}: the count must be a number from 1 to {MOST_THINGS}"
+                f"sub-goal {shorten(text)!r}: the count must be a number from 1 to "
+                f"{MAX_SUBGOAL_COUNT}"
             )
         kind: Relation = "on" if relation.lower() == "on" else "in"
         return SubGoal(kind, item.strip().lower(), target.strip().lower(), number)
@@ -80,7 +81,7 @@ class Goal:
     Attributes:
         name: The activity, such as `set the table`.
         subgoals: Predicates with counts; labels may come in several.
-        kind: Which kind of world it is for.
+        kind: Kind of world that the goal is for.
     """
 
     name: str

@@ -162,7 +162,7 @@ def advance(position: Spot, legs: list[Spot], stride: float) -> tuple[Spot, floa
     """Walk along `legs` (consumed as they are passed) for at most `stride` [m].
 
     Returns:
-        Where one is then, and how far one walked [m].
+        The new position, and the distance walked [m].
     """
     room, here = position
     left = stride

@@ -60,7 +60,7 @@ async def run_episode(
     Args:
         world: The environment.
         agents: Agent by name; all names of the world's team.
-        seed: Of the episode.
+        seed: Random seed of the episode.
         together: Let agents decide at the same time (with models that answer over a network);
             the result is the same.
 

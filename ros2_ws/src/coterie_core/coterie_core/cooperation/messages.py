@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from coterie_core.geometry import Vec3
 from coterie_core.plain_data import schema_problems
 
-LIMIT = 500
+MAX_MESSAGE_CHARS = 500
 """Most characters of a message."""
 
 NoteKind = Literal["text", "start", "ask", "reply", "done", "way"]
@@ -26,7 +26,7 @@ With "way" a robot asks who stands in its way to step aside.
 """
 
 Lying = Literal["", "on", "in", "held"]
-"""How a thing lies at another; "" for the floor."""
+"""Relation of a thing to the one that carries it; "" for the floor."""
 
 Answer = Literal["", "taken", "placed", "searched", "looked", "untouched", "unknown"]
 
@@ -78,7 +78,7 @@ class Facts:
             or an achievement is about.
         label: Its label.
         place: Id of where it was last seen (ask), or where it is now (reply, done).
-        answer: Of a reply.
+        answer: Answer of a reply.
         subgoal: Key of the sub-goal achieved, such as `ON(plate, table)`.
         reply_to: Id of the question.
         looked: Rooms that were seen, and in which something of use or something closed is left.
@@ -103,12 +103,12 @@ class Note:
 
     Attributes:
         id: Unique; receivers drop repeats.
-        sender: Who says it.
+        sender: Name of the sender.
         kind: The occasion.
-        text: At most 500 characters; data, never instructions.
+        text: Text, at most 500 characters; data, never instructions.
         facts: The same, typed; None where only words were sent.
-        to: Whom it is for; empty: everybody.
-        step: When it was sent.
+        to: Names of the recipients; empty: everybody.
+        step: Step in which it was sent.
     """
 
     id: str
@@ -125,7 +125,7 @@ class Note:
 
 
 _FACTS = TypeAdapter(Facts)
-_MOST_JSON = 20_000
+_MAX_JSON_CHARS = 20_000
 
 
 def facts_to_json(facts: Facts) -> str:
@@ -141,15 +141,17 @@ def facts_from_json(text: str) -> Facts | None:
     """
     if not text:
         return None
-    if len(text) > _MOST_JSON:
-        raise ValueError(f"message data: expected at most {_MOST_JSON} characters, got {len(text)}")
+    if len(text) > _MAX_JSON_CHARS:
+        raise ValueError(
+            f"message data: expected at most {_MAX_JSON_CHARS} characters, got {len(text)}"
+        )
     try:
         return _FACTS.validate_json(text)
     except ValidationError as error:
         raise ValueError(f"message data: {schema_problems(error, 'data')}") from None
 
 
-def compose(kind: NoteKind, facts: Facts, limit: int = LIMIT) -> tuple[str, Facts]:
+def compose(kind: NoteKind, facts: Facts, limit: int = MAX_MESSAGE_CHARS) -> tuple[str, Facts]:
     """Put facts into words, most important first; return the words and the facts they hold.
 
     What does not fit `limit` characters is dropped from both: nothing is said for free.
@@ -306,7 +308,7 @@ def understand(note: Note, words: Vocabulary) -> Note:
     """
     if note.facts is not None:
         return note
-    text = note.text[:LIMIT]
+    text = note.text[:MAX_MESSAGE_CHARS]
     facts: dict[str, object] = {}
     kind: NoteKind = "text"
     where = _WHERE.search(text)

@@ -1,4 +1,4 @@
-"""What cooperating agents perceive and do: things, percepts, actions with results, briefings."""
+"""Percepts, actions, results and briefings of cooperating agents."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from coterie_core.cooperation.home import Spot, Walkways
 from coterie_core.cooperation.messages import Note
 
 ThingKind = Literal["item", "surface", "container"]
-"""What a thing is for: to be carried, to put things on, to put things in (may be closed).
-
-In transport worlds some containers can be carried as well (`Thing.portable`).
-"""
+"""Use of a thing: to be carried, to put things on, to put things in (may be closed). In
+transport worlds some containers can be carried as well (`Thing.portable`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +21,12 @@ class Thing:
 
     Attributes:
         id: Unique in the home, such as `plate-1`.
-        label: What it is.
-        kind: What it is for.
+        label: Category of the thing, such as "mug".
+        kind: Use of the thing.
         spot: Room and the position from which it is reached [m].
         parent: Id of what it lies on or in, or who holds it; "" for what stands on the floor.
-        relation: How it lies there; "" for the floor, "held" in a hand.
-        is_open: Of containers that can be closed; None for others.
+        relation: Relation to its parent; "" for the floor, "held" in a hand.
+        is_open: Whether a container that can be closed is open; None for all others.
         portable: It can be grabbed.
     """
 
@@ -147,7 +145,7 @@ class Result:
     Attributes:
         ok: It did what it should, or goes on doing so.
         done: It is complete: a walk has arrived, a thing is in the hand.
-        reason: Why not.
+        reason: Reason of a failure.
         text: The same in words: what was expected, what came.
     """
 
@@ -174,13 +172,13 @@ class Percept:
         view: Tells views apart: room and revision (or heading); equal values show equal things.
         covered: Rooms of which all is in `things` that can be seen at all: what is missing there
             is not there any more, or in a closed container.
-        teammates: Who is in view.
-        notes: What was said to it in the step before.
-        result: Of its own last action; None at the start.
-        heading: Which way it looks [degrees, counter-clockwise from x], in transport worlds.
+        teammates: Teammates in view.
+        notes: Messages that it received in the step before.
+        result: Result of its own last action; None at the start.
+        heading: Heading [degrees, counter-clockwise from x], in transport worlds.
         done: The episode is over.
-        sure: What covered rooms miss is not there, also if only others have seen it. Cameras miss
-            what stands behind furniture and was seen from elsewhere.
+        sure: Whether things that covered rooms miss are not there, even if only others have seen
+            it. Cameras miss what stands behind furniture and was seen from elsewhere.
     """
 
     step: int
@@ -204,16 +202,16 @@ class Briefing:
     Attributes:
         name: Its own name.
         team: Names of all agents, itself included, in a fixed order.
-        goal: What they share.
+        goal: Goal that the team shares.
         ways: The map: rooms and ways, not what is in the rooms.
-        hands: How many things it can hold.
-        stride: How far it walks in a step [m].
-        reach: From how far it can handle things [m].
+        hands: Number of things that it can hold.
+        stride: Distance that it walks in a step [m].
+        reach: Distance from which it can handle things [m].
         horizon: Steps before the episode ends.
         limit: Most characters of a message.
         turn: Degrees per step of turning; 0: a room is seen at once (household).
         carry: Most things that a portable container holds (transport).
-        seed: For random choices of the agent's own.
+        seed: Seed of the agent's own random choices.
     """
 
     name: str

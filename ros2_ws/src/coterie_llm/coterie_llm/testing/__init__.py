@@ -1,1 +1,1 @@
-"""What tests of any package may use: a local model endpoint that can fail in every way."""
+"""A local model endpoint that can fail in every way, for tests of any package."""

@@ -73,7 +73,7 @@ __all__ = [
 Answer = Any
 Responder = Callable[[dict[str, Any]], Answer]
 
-_LONGEST_REQUEST = 64_000_000
+_MAX_REQUEST_BYTES = 64_000_000
 
 
 @dataclasses.dataclass
@@ -239,7 +239,7 @@ class Endpoint:
                 name, _, value = line.partition(":")
                 if name:
                     headers[name.strip().lower()] = value.strip()
-            length = min(int(headers.get("content-length", "0")), _LONGEST_REQUEST)
+            length = min(int(headers.get("content-length", "0")), _MAX_REQUEST_BYTES)
             raw = await reader.readexactly(length)
             request = Received(method, path, headers, json.loads(raw) if raw else {})
             if not await self._answer(request, writer):

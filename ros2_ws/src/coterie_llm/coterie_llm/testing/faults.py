@@ -1,4 +1,4 @@
-"""What can go wrong with one request to a model: the faults that a test endpoint plays."""
+"""Faults that a test endpoint plays on one request."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Asking back: is a request clear, and if not, what one question makes it so?"""
 
+from coterie_requests.ask_back.clarification import Person, Settled, settle, without
 from coterie_requests.ask_back.decision import JudgeRequest, RequestReply
 from coterie_requests.ask_back.judgement import (
     COMMANDS,
@@ -10,7 +11,6 @@ from coterie_requests.ask_back.judgement import (
 )
 from coterie_requests.ask_back.of_answers import judged_answers
 from coterie_requests.ask_back.reading import Mention, Reading, read_request
-from coterie_requests.ask_back.settling import Person, Settled, settle, without
 from coterie_requests.ask_back.state import RequestState
 
 __all__ = [

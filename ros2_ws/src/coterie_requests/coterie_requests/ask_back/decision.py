@@ -12,8 +12,7 @@ from coterie_core.plain_data import shorten
 from coterie_llm import CheckFailed, Decision, Message, as_data, neutral_order
 from coterie_requests.ask_back.describing import described, named_room, plain_label
 from coterie_requests.ask_back.judgement import Judgement, RequestKind
-from coterie_requests.ask_back.rule import MOST_CHOICES, judged
-from coterie_requests.ask_back.settled_answer import with_answer
+from coterie_requests.ask_back.rule import MAX_CHOICES, judged, with_answer
 from coterie_requests.ask_back.state import RequestState
 from coterie_requests.asking import QUESTION_CHARS
 from coterie_world.scene import SceneObject
@@ -191,7 +190,7 @@ def judgement_of(state: RequestState, reply: RequestReply) -> Judgement:
         reply.kind,
         text="" if clear else " ".join(reply.reason.split()),
         question="" if clear else " ".join(reply.question.split()),
-        choices=choices if len(choices) <= MOST_CHOICES else (),
+        choices=choices if len(choices) <= MAX_CHOICES else (),
         candidates=tuple(ids) if choices else (),
         missing=tuple(state.looked.names(rooms)),
         slot=reply.slot,

@@ -9,8 +9,8 @@ from coterie_core.colors import stated_color
 from coterie_core.geometry import distance
 from coterie_world.scene import Room, SceneGraph, SceneObject
 
-_BESIDE = 1.5
-"""How far what a thing is told by may be from it [m]."""
+_BESIDE_RADIUS_M = 1.5
+"""Largest distance between a thing and one that describes it ("the mug beside the sink") [m]."""
 
 
 def described(scene: SceneGraph, things: Sequence[SceneObject]) -> list[str]:
@@ -70,7 +70,7 @@ def _beside(scene: SceneGraph, thing: SceneObject) -> str:
         and other.id not in (thing.id, thing.support, thing.container)
         and other.label.top != thing.label.top
     ]
-    if not near or min(near)[0] > _BESIDE:
+    if not near or min(near)[0] > _BESIDE_RADIUS_M:
         return ""
     return f", next to the {plain_label(scene.objects[min(near)[1]])}"
 

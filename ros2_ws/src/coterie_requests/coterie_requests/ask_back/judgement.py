@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 RequestKind = Literal[
     "clear", "ambiguous", "false_premise", "not_seen_yet", "subjective", "underspecified"
 ]
-"""What kind of request it is.
+"""Kind of a request.
 
 Attributes:
     clear: It can be worked on as it is.
@@ -19,7 +19,7 @@ Attributes:
     underspecified: It leaves out something that is needed.
 """
 Command = Literal["ask", "find", "do"]
-"""What the request is given to: a question, a request for objects, a task."""
+"""Command that the request is given to: a question, a request for objects, a task."""
 REQUEST_KINDS: tuple[RequestKind, ...] = get_args(RequestKind)
 COMMANDS: tuple[Command, ...] = get_args(Command)
 
@@ -30,18 +30,18 @@ class Judgement:
 
     Attributes:
         kind: Clear, or one of the five kinds that are not.
-        text: Why, for a person; "" of a clear request.
+        text: Reason of the judgement, for a person; "" of a clear request.
         question: The one question to ask back; "" where no answer would help.
         choices: Answers to choose from; empty: any.
         candidates: Ids of the map that fit, in the order of `choices`.
         missing: Names of rooms and floors that nobody has looked at.
         said: The words that are unclear, as the rules read them; "" where it is none of them.
-        slot: What is left out: "object", "target", ...
-        evidence: What the judgement rests on, one line each.
-        answer: What the person answered; "" where nobody did, or was asked.
+        slot: Part that is left out: "object", "target", ...
+        evidence: Evidence that the judgement rests on, one line each.
+        answer: Answer of the person; "" where nobody gave one, or was asked.
         settled: Whether the answer made it clear, so that it was worked on.
         decided_by: `model` or `rule`.
-        reason: Why the rule took over, or "".
+        reason: Reason why the rule took over, or "".
     """
 
     kind: RequestKind = "clear"
@@ -64,7 +64,7 @@ class Judgement:
         return self.kind == "clear"
 
     @property
-    def goes_on(self) -> bool:
+    def proceeds(self) -> bool:
         """Whether the request was worked on: it is clear, or an answer made it so."""
         return self.clear or self.settled
 

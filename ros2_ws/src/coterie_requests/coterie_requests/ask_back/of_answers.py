@@ -1,4 +1,4 @@
-"""What robots' answers to a question of presence say of it: whether anybody has looked there."""
+"""Evidence in robots' answers to a question of presence: whether anybody has looked there."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from coterie_requests.ask_back.judgement import Command
-from coterie_requests.ask_back.taste import taste_words
+from coterie_requests.ask_back.subjective_terms import subjective_terms
 from coterie_requests.understanding.phrases import Phrase, parse_phrase
 from coterie_requests.understanding.quantities import ARTICLES
 from coterie_requests.understanding.text import plain_text, written_out
@@ -30,7 +30,7 @@ _IT_SEEMS = re.compile(
     r"\bit (?:is|was|will be) (?:\w+ )?(?:to|that|time|raining|cold|hot|dark)\b"
     r"|\bhow (?:far|close) (?:is|was) it from\b|\bis it (?:\w+ )?(?:far|close) from\b"
 )
-"""Where "it" stands for nothing that was said before: "how far is it from the bed?"."""
+"""Phrases in which "it" stands for nothing that was said before: "how far is it from the bed?"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def read_request(words: str, names: Vocabulary, command: Command) -> Reading:
     Args:
         words: The request.
         names: Names that mean something, see `Vocabulary.of`.
-        command: What it is given to.
+        command: Command that it is given to.
     """
     text = _POINTED.sub("it", written_out(plain_text(words[:1000])))
     reader = _Reader(text, names, attached=not (command == "ask" and _POLAR.match(text)))
@@ -75,7 +75,7 @@ def read_request(words: str, names: Vocabulary, command: Command) -> Reading:
     pronoun = reader.pronoun
     if not reader.found and _BARE_COUNT.search(text):
         pronoun = "how many"
-    return Reading(text, tuple(reader.mentions), pronoun, taste_words(text))
+    return Reading(text, tuple(reader.mentions), pronoun, subjective_terms(text))
 
 
 class _Reader:

@@ -1,21 +1,25 @@
-"""The rules' judgement of a request: several fit, none can be there, nobody has looked, ..."""
+"""Rules that judge a request, and that work a person's answer into it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from coterie_core.conformal import LEVELS
 from coterie_core.geometry import distance
 from coterie_core.wording import enumerated
+from coterie_llm import inline_data
 from coterie_requests.ask_back.describing import described, named_room, plain_label, where
 from coterie_requests.ask_back.judgement import Judgement
 from coterie_requests.ask_back.reading import Mention
 from coterie_requests.ask_back.state import RequestState
+from coterie_requests.asking import told_choice
 from coterie_requests.understanding import NotUnderstood, ProblemKind, is_english
 from coterie_requests.understanding.phrases import Phrase
-from coterie_world.coverage import WELL, recall
+from coterie_requests.understanding.text import plain_text, words_of, written_out
+from coterie_world.coverage import SEEN_WELL_QUALITY, recall
 from coterie_world.scene import Room, SceneObject
 
 ANYWAY: Mapping[str, Any] = {
@@ -23,23 +27,38 @@ ANYWAY: Mapping[str, Any] = {
     "choices": ("yes", "no"),
     "slot": "anyway",
 }
-"""What is asked back about a task with what is not there, or probably not."""
-EVEN = 0.5
+"""Question about a task with what is not there, or probably not."""
+MIN_DENIAL = 0.5
 """Least probability (0..1) that there is none from which a person is asked before a search."""
-MOST_CHOICES = 8
+MAX_CHOICES = 8
 """Things that a question offers to choose from."""
 _SAME_SPOT = 0.08
 """Things of one name that are nearer than this, or than half of their length, may be one [m]."""
-_SHOWN = 4
+_MAX_SHOWN = 4
 _LEFT_OUT: dict[ProblemKind, str] = {
     "pronoun": "object", "object": "object", "target": "target", "person": "target",
     "ambiguous": "which", "empty": "object",
 }  # fmt: skip
-"""What is left out where a command's parser has such a problem."""
+"""Part that is left out where a command's parser has such a problem."""
 _INTO = ("in", "inside", "within", "to", "into", "at", "from", "around", "through")
 """Words before what is spoken of as a place."""
 _WHAT = {"ask": "Which thing do you ask about?", "find": "What shall be found?",
          "do": "Which thing do you mean?"}  # fmt: skip
+_ANY = re.compile(
+    r"\b(?:any|either|whichever|whatever|does not matter|do not care|no matter|you choose)\b"
+)
+_ALL = re.compile(r"^(?:all|both|each|every one|everything)\b")
+_YES = re.compile(r"^(?:yes|yeah|yep|sure|ok|okay|please do|go ahead|of course)\b")
+_NO = re.compile(r"^(?:no|nope|never ?mind|none|neither|stop|cancel|forget it|do not)\b")
+_LITTLE = frozenset(
+    words_of("the a an one in on at of to it is that this my our mean i please near next room")
+)
+_VERB = re.compile(
+    r"^(?:bring|take|put|move|carry|place|fetch|get|find|go|drive|show|where|what|which|how|is|are)\b"
+)
+_BARE_PRONOUN = r"\b(?:it|that one|this one|that|this|those|these|them|they|one of those)\b"
+_PREPOSITION = re.compile(r"^(?:in|on|to|into|onto|at|near|next to|under|behind|beside)\b")
+_STRANDED = re.compile(r"\s+(?:on|in|into|onto|to|at|away|down|over there|there)$")
 
 
 def judged(state: RequestState) -> Judgement:
@@ -93,7 +112,7 @@ def _of_taste(state: RequestState, mentions: Sequence[Mention]) -> Judgement | N
             said_of = said_of or mention.phrase.said
     if state.command != "ask" and len(fits) == 1:
         return None
-    if not fits or len(fits) > MOST_CHOICES or state.command == "ask":
+    if not fits or len(fits) > MAX_CHOICES or state.command == "ask":
         question = "" if state.command == "ask" else "By what shall it be chosen?"
         return Judgement("subjective", text, question)
     choices = tuple(described(state.scene, fits))
@@ -196,15 +215,15 @@ def _missing_thing(state: RequestState, mention: Mention) -> Judgement | None:
     sure, least = state.looked.absence(phrase.label, rooms), state.least_denial(rooms)
     open_ended = len(rooms) == len(state.rooms) and not state.all_rooms
     if unlooked or sure < least or not rooms or open_ended:
-        doubted = sure >= max(EVEN, state.least_denial(rooms, min(LEVELS)))
+        doubted = sure >= max(MIN_DENIAL, state.least_denial(rooms, min(LEVELS)))
         if state.command == "do" and (unlooked or open_ended or not rooms or not doubted):
             return None  # robots go and look
         weak = (
             unlooked
             or sorted(
-                (room for room in rooms if state.looked.share(room.id) < WELL),
+                (room for room in rooms if state.looked.share(room.id) < SEEN_WELL_QUALITY),
                 key=lambda room: state.looked.share(room.id),
-            )[:_SHOWN]
+            )[:_MAX_SHOWN]
         )
         left = state.looked.told(unlooked) or _left_open(phrase.label, rooms, weak)
         if open_ended and not unlooked:
@@ -217,7 +236,7 @@ def _missing_thing(state: RequestState, mention: Mention) -> Judgement | None:
             **(ANYWAY if state.command == "do" else {}),
         )
     shares = [state.looked.share(room.id) for room in rooms]
-    places = enumerated([named_room(room) for room in rooms], _SHOWN)
+    places = enumerated([named_room(room) for room in rooms], _MAX_SHOWN)
     scope = "in this house" if len(rooms) == len(state.rooms) else f"in {places}"
     evidence = [
         f"looked at: {places}, the least of them to {100 * min(shares):.0f} %",
@@ -300,11 +319,11 @@ def _too_many(state: RequestState, mention: Mention) -> Judgement | None:
         if len(fits) < 2:
             return None
     choices = described(state.scene, fits)
-    many = len(fits) > MOST_CHOICES
+    many = len(fits) > MAX_CHOICES
     count = f"{len(fits)} things fit {phrase.said!r}"
     return Judgement(
         "ambiguous",
-        f"{count}: {enumerated(choices, _SHOWN)}",
+        f"{count}: {enumerated(choices, _MAX_SHOWN)}",
         f"Which {phrase.noun or phrase.label} do you mean?"
         + (" Say in which room or on what" if many else ""),
         () if many else tuple(choices),
@@ -328,9 +347,9 @@ def _too_many_rooms(state: RequestState, mention: Mention) -> Judgement | None:
     names = tuple(room.name for room in rooms)
     return Judgement(
         "ambiguous",
-        f"{len(rooms)} rooms fit {phrase.said!r}: {enumerated(names, _SHOWN)}",
+        f"{len(rooms)} rooms fit {phrase.said!r}: {enumerated(names, _MAX_SHOWN)}",
         f"Which {phrase.room} do you mean?",
-        names[:MOST_CHOICES],
+        names[:MAX_CHOICES],
         tuple(room.id for room in rooms),
         slot="room",
         said=phrase.said,
@@ -360,3 +379,87 @@ def _distinct(things: Sequence[SceneObject]) -> list[SceneObject]:
         if all(distance(thing.box.center, one.box.center) > apart for one in kept):
             kept.append(thing)
     return sorted(kept, key=lambda t: t.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """What an answer settles: the judgement now, ids that were chosen, the request in full."""
+
+    judgement: Judgement
+    chosen: tuple[str, ...] = ()
+    words: str = ""
+
+
+def with_answer(state: RequestState, before: Judgement) -> Settling:
+    """Return what the answer in a state settles.
+
+    Args:
+        state: State with `answer`, and the `choices` and `candidates` that were offered.
+        before: Judgement of the request without the answer.
+    """
+    said = written_out(plain_text(state.answer)).strip(" .!")
+    if before.kind in ("false_premise", "not_seen_yet") and before.slot == "anyway":
+        if _YES.match(said):
+            return Settling(Judgement(answer=state.answer), (), state.words)
+        return Settling(replace(before, answer=state.answer))
+    if state.candidates:
+        return _chosen(state, before, said)
+    if not said or _NO.match(said):
+        return Settling(replace(before, answer=state.answer))
+    return Settling(Judgement(answer=state.answer), (), _completed(state, before, said))
+
+
+def _chosen(state: RequestState, before: Judgement, said: str) -> Settling:
+    ids = state.candidates
+    clear = Judgement(answer=state.answer)
+    if _ALL.match(said):
+        return Settling(clear, ids, state.words)
+    if _ANY.search(said):
+        return Settling(clear, ids[:1], state.words)
+    choice = told_choice(said, state.choices)
+    if choice in state.choices:
+        return Settling(clear, (ids[state.choices.index(choice)],), state.words)
+    if said in ids:
+        return Settling(clear, (said,), state.words)
+    wanted = set(re.findall(r"\w+", said)) - _LITTLE
+    scores = [
+        len(wanted & set(re.findall(r"\w+", f"{text} {id_}".lower())))
+        for text, id_ in zip(state.choices, ids, strict=False)
+    ]
+    best = max(scores, default=0)
+    if best and scores.count(best) == 1 and not _NO.match(said):
+        return Settling(clear, (ids[scores.index(best)],), state.words)
+    told = inline_data(state.answer)
+    return Settling(
+        replace(before, text=f"{before.text}; the answer {told!r} tells no single one",
+                answer=state.answer)
+    )  # fmt: skip
+
+
+def _completed(state: RequestState, before: Judgement, said: str) -> str:
+    """Return the request with what was left out."""
+    answer = " ".join(state.answer.split()).strip(" .!?")
+    if _VERB.match(said) and len(said.split()) > 2:
+        return answer  # a request of its own
+    words = " ".join(state.words.split()).rstrip(" .!?")
+    if before.slot == "room" and before.said:
+        bare = re.sub(r"^(?:the|in|to) ", "", answer, flags=re.IGNORECASE)
+        return _put_in(rf"\b{re.escape(before.said)}\b", bare, words)
+    if before.slot == "target":
+        base = _STRANDED.sub("", words)
+        return f"{base} {answer if _PREPOSITION.match(said) else f'to {_the(answer)}'}"
+    if re.search(_BARE_PRONOUN, words, re.IGNORECASE):
+        return _put_in(_BARE_PRONOUN, _the(answer), words)
+    if before.slot == "object" and re.match(r"how many\b", words, re.IGNORECASE):
+        return _put_in(r"how many", f"how many {answer}", words)
+    return f"{words} {answer}"
+
+
+def _put_in(pattern: str, told: str, words: str) -> str:
+    """Return words with what a person told, as it stands, in place of the first match."""
+    return re.sub(pattern, lambda _: told, words, count=1, flags=re.IGNORECASE)
+
+
+def _the(answer: str) -> str:
+    article = re.match(r"(?:the|a|an|my|our|your|all|every|some|\d|bed\w+ \d)", answer, re.I)
+    return answer if article else f"the {answer}"

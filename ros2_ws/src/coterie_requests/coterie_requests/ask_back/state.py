@@ -23,20 +23,20 @@ class RequestState:
 
     Attributes:
         words: The request.
-        command: What it is given to.
+        command: Command that it is given to.
         scene: The map; it must not change meanwhile.
-        coverage: How much of its rooms was looked at; None: as the number of its objects tells.
-        vocabulary: What the detector can report.
+        coverage: Coverage of the map's rooms; None: estimated from the number of their objects.
+        vocabulary: Labels that the detector can report.
         robots: Names that may be spoken to.
-        mentions: What the command's own parser found; None: see `read_request`.
-        problem: Why the command's own parser does not read the words.
+        mentions: Mentions that the command's own parser found; None: see `read_request`.
+        problem: Reason why the command's own parser does not read the words.
         rooms_given: Whether the map had all rooms from the start, so that one that it has not is
             not there.
         coverage_level: Share of denials that shall be right; see `coterie_core.conformal`.
-        question: What was asked back before.
-        choices: What there was to choose from.
+        question: Question that was asked back before.
+        choices: Choices that were offered with it.
         candidates: Ids that the choices stand for.
-        answer: What the person answered to that.
+        answer: Answer of the person to that question.
     """
 
     words: str
@@ -87,7 +87,7 @@ class RequestState:
         """Return how sure it must be that some rooms have no such thing to be told so (0..1).
 
         Args:
-            rooms: Where it would be.
+            rooms: Rooms that the thing would be in.
             level: Share of what is told that shall be right; None: `coverage_level`.
         """
         return load_conformal().denial(

@@ -13,7 +13,7 @@ from coterie_requests.lexicon import load_lexicon
 from coterie_requests.understanding import words_of, written_out
 from coterie_requests.understanding.relation_words import RELATIONS
 
-LONGEST = 400
+MAX_QUESTION_CHARS = 400
 """Characters of a question that are read; longer ones are refused where people ask."""
 
 _SPELLINGS = (
@@ -80,7 +80,7 @@ class Thing:
         color: Basic colour name, or "".
         traits: "large", "small", "tall", and other adjectives.
         room: Room type or name that was said, or "".
-        relation: How it stands to `anchors`, or None.
+        relation: Relation to `anchors`, or None.
         anchors: One thing, or two for "between".
         without: Names of things that shall not count ("besides the books").
         unread: Words that say more of it, and that nothing is known of.
@@ -114,7 +114,7 @@ ANY = Thing("")
 
 def clean(text: str) -> str:
     """Return words in lower case, contractions written out, single spaces, no odd characters."""
-    text = " ".join(written_out(text[:LONGEST]).split())
+    text = " ".join(written_out(text[:MAX_QUESTION_CHARS]).split())
     for pattern, full in _SPELLINGS:
         text = pattern.sub(full, text)
     text = re.sub(r"[^\w\s,;.?!'/-]", " ", text.replace(":", ","))

@@ -1,4 +1,4 @@
-"""Which words are English: a dictionary, the household's words, and what neither knows."""
+"""Tells English words from others: a dictionary, the household's words, and what neither knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What noun phrases mean on a map: which things, which rooms, which place to put something."""
+"""Grounds noun phrases on a map: things, rooms, and places to put something."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from coterie_world.scene import Room, SceneGraph, SceneObject
 from coterie_world.sightings import clearness, seen_in_passing
 from coterie_world.sizes import SIZE_ORDERS
 
-NEAR = 1.0
-"""How far things "near" another one may be from it [m]."""
-_SHOWN = 12
+NEAR_RADIUS_M = 1.0
+"""Largest distance of things "near" another one from it [m]."""
+_MAX_SHOWN = 12
 
 
 class Resolver:
@@ -76,7 +76,7 @@ class Resolver:
         return [found[_index(phrase.ordinal)]] if phrase.ordinal else found
 
     def _known_rooms(self, rooms: Iterable[Room]) -> str:
-        return enumerated(sorted(room.name for room in rooms), _SHOWN) or "no rooms at all"
+        return enumerated(sorted(room.name for room in rooms), _MAX_SHOWN) or "no rooms at all"
 
     def is_place(self, phrase: Phrase) -> bool:
         """Whether a phrase behind "in" or "to" means rooms rather than a thing."""
@@ -234,7 +234,7 @@ class Resolver:
                 t
                 for t in things
                 if any(
-                    t.id != o.id and distance(t.box.center, o.box.center) <= NEAR
+                    t.id != o.id and distance(t.box.center, o.box.center) <= NEAR_RADIUS_M
                     for o in owners.values()
                 )
             ]

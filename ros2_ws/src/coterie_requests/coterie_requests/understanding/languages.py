@@ -1,4 +1,4 @@
-"""Which language a sentence seems to be in, by its script and its commonest words."""
+"""Guesses the language of a sentence by its script and its commonest words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SCRIPTS = {
 }
 """First word of a letter's Unicode name -> the language that most who write it speak."""
 _ALSO_ENGLISH = 0.3
-"""What a word counts for a language where English has the same word ("die", "was")."""
+"""Weight of a word for a language where English has the same word ("die", "was")."""
 _DECISIVE = 0.9
 
 
@@ -42,7 +42,7 @@ class Foreign:
     """Words that are not English.
 
     Attributes:
-        language: What they seem to be, by its English name ("" where that is not known).
+        language: Language that they seem to be, by its English name ("" where that is not known).
         words: The words, as said.
         whole: Whether the sentence is in that language, rather than English with a word of it.
     """
@@ -126,8 +126,8 @@ def language_told(foreign: Foreign, *, what: str = "sentence") -> str:
     """Return a line that says which language was heard and which one is read.
 
     Args:
-        foreign: What `foreign_words` found.
-        what: What the person wrote: a sentence, a question, a request.
+        foreign: Words that `foreign_words` found.
+        what: Kind of text that the person wrote: a sentence, a question, a request.
     """
     heard = ", ".join(repr(word) for word in foreign.words[:6])
     seems = f"seems to be {foreign.language}" if foreign.language else "is not English"

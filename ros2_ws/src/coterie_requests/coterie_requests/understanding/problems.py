@@ -1,4 +1,4 @@
-"""Why a sentence is not understood: which word, where it stands, what is near, what to ask back."""
+"""Reasons why a sentence is not understood, with the word, its place, and what to ask back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ProblemKind = Literal[
     "ambiguous",
     "nothing",
 ]
-"""What is wrong with a sentence.
+"""Kind of problem of a sentence.
 
 Attributes:
     empty: It asks for nothing.
@@ -52,12 +52,12 @@ class Problem:
     """One reason why a sentence is not understood.
 
     Attributes:
-        kind: What is wrong.
+        kind: Kind of the problem.
         text: One line for a person: what is wrong and what to do.
         word: The offending word or words, as said.
-        position: Where they begin in the sentence [characters]; -1: nowhere in particular.
+        position: Position in the sentence where they begin [characters]; -1: nowhere in particular.
         suggestions: Words, or sentences, that may be meant, likeliest first.
-        question: What to ask the person back ("" if nothing).
+        question: Question to ask the person back ("" if none).
         language: The language that the words seem to be in, in English ("" if English).
     """
 

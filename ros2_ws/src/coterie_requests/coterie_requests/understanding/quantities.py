@@ -1,4 +1,4 @@
-"""How many things a noun phrase means, and which of them: numbers, ordinals, "all", "the other"."""
+"""Numbers and choices of a noun phrase: numerals, ordinals, "all", "the other"."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ class Quantity:
     Attributes:
         said: The words.
         number: One, some (`count`), or all of them.
-        count: How many; 0: not said.
+        count: Number of things; 0: not said.
         definite: Whether it is said of things that are known ("the", "my").
-        ordinal: Which one in order, from 1; -1: the last; 0: not said.
+        ordinal: Place in order, from 1; -1: the last; 0: not said.
         which: "the other", "another", "the rest of".
     """
 

@@ -1,10 +1,10 @@
-"""What a misspelled word may be meant to be: the words at the fewest slips of a finger from it."""
+"""Suggests words for a misspelled one: those at the fewest slips of a finger from it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-_LONGEST = 30
+_MAX_WORD_CHARS = 30
 """Letters of a word that suggestions are looked up for."""
 
 
@@ -18,7 +18,7 @@ def nearest(word: str, words: Iterable[str], limit: int = 3) -> tuple[str, ...]:
     """
     said = word.lower()
     most = allowed_slips(said)
-    if not most or len(said) > _LONGEST:
+    if not most or len(said) > _MAX_WORD_CHARS:
         return ()
     found: list[tuple[int, bool, bool, int, str]] = []
     letters = sorted(said)

@@ -100,7 +100,7 @@ def code_in(text: str, known: Collection[str] = ()) -> list[str]:
     """Return the pieces of a text that are code or markup: "mug[0]", "<b>sofa</b>", "wash()".
 
     Args:
-        text: What a person wrote.
+        text: Text of a person.
         known: Names that mean something here, whatever signs they have.
     """
     for name in known:

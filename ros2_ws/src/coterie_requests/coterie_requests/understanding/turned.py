@@ -20,7 +20,7 @@ _SAYS_NOTHING = re.compile(
     r"|^(?:is|are|was|were|do|does|did|has|have|can|could|will|would) not\b"
     r"|\bno (?:idea|matter|longer|problem|worries|one)\b"
 )
-"""What asks for the same without it: "or not", "I can not find ...", "is there not"."""
+"""Negations that ask for the same without it: "or not", "I can not find ...", "is there not"."""
 _THAN = re.compile(r"\b(?:more|less|fewer)\b.*\bthan\b|\bthan\b")
 _AS = re.compile(
     r"\bas (?!well\b|soon\b|usual\b|far\b|possible\b)\w+ (?:[\w ]+ )?as\b(?! possible)"

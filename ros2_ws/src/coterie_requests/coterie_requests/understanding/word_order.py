@@ -54,7 +54,7 @@ _BEFORE_ARTICLE = (
     )
 )
 _IN_NO_PHRASE = (_VERBS - {"can", "will", "might", "must"}) | _ASKING | _CLAUSES | {"than"}
-_STRUNG = 3
+_MAX_NAMES_IN_ROW = 3
 """Names of things in a row that are no compound noun any more."""
 _WORD = re.compile(r"[\w'-]+|[.,;:?!]")
 
@@ -124,6 +124,6 @@ def _strung(text: str) -> str:
         if name not in house.categories or (run and text[run[-1][1] : start].strip("- ")):
             run = []
         run.append((start, end))
-        if len(run) >= _STRUNG:
+        if len(run) >= _MAX_NAMES_IN_ROW:
             return text[run[0][0] : end]
     return ""

@@ -128,8 +128,8 @@ from coterie_ros.conversions.talk import (
     question_to_msg,
     vote_from_msg,
     vote_to_msg,
-    way_request_from_msg,
-    way_request_to_msg,
+    yield_request_from_msg,
+    yield_request_to_msg,
 )
 from coterie_ros.conversions.tasks import (
     LEADER,
@@ -268,8 +268,8 @@ __all__ = [
     "transforms_from_msg",
     "vote_from_msg",
     "vote_to_msg",
-    "way_request_from_msg",
-    "way_request_to_msg",
+    "yield_request_from_msg",
+    "yield_request_to_msg",
     "why_from_msg",
     "with_why",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from coterie_msgs.srv import AskInWords
 from coterie_requests.asking import (
     ANSWER_CHARS,
-    MOST_CHOICES,
+    MAX_CHOICES,
     QUESTION_CHARS,
     WordsAnswer,
     WordsQuestion,
@@ -40,7 +40,7 @@ def words_question_from_msg(message: AskInWords.Request, service: str) -> WordsQ
         text=checks.text("question", message.question, QUESTION_CHARS, empty=False),
         choices=tuple(
             checks.text(f"choices[{k}]", one, empty=False)
-            for k, one in enumerate(checks.items("choices", message.choices, MOST_CHOICES))
+            for k, one in enumerate(checks.items("choices", message.choices, MAX_CHOICES))
         ),
         within=duration_from_msg(message.within, checks, "within"),
     )

@@ -18,7 +18,7 @@ from coterie_ros.conversions.basics import (
     point_to_msg,
 )
 from coterie_ros.conversions.checks import SENTENCE, Checks
-from coterie_world.making_way import MOST_POINTS, WIDEST, WayRequest
+from coterie_world.right_of_way import MAX_BODY_RADIUS_M, MAX_PATH_POINTS, YieldRequest
 
 EVIDENCE_KINDS: dict[int, EvidenceKind] = {
     AnswerMsg.NOTHING: "nothing",
@@ -286,13 +286,13 @@ def checked_team_message(message: TeamMessage, topic: str = "message") -> TeamMe
     checks.text("text", message.text, MESSAGE_LIMIT)
     checks.text("task", message.task)
     checks.text("sub_task", message.sub_task)
-    for k, point in enumerate(checks.items("way", message.way, MOST_POINTS)):
+    for k, point in enumerate(checks.items("way", message.way, MAX_PATH_POINTS)):
         point_from_msg(point, checks, f"way[{k}]")
-    checks.number("way_radius", message.way_radius, 0.0, WIDEST)
+    checks.number("way_radius", message.way_radius, 0.0, MAX_BODY_RADIUS_M)
     return message
 
 
-def way_request_to_msg(request: WayRequest, time: float) -> TeamMessage:
+def yield_request_to_msg(request: YieldRequest, time: float) -> TeamMessage:
     """Return a request for the way, made at a time [s], as a message."""
     return TeamMessage(
         header=header(time, ""),
@@ -307,7 +307,7 @@ def way_request_to_msg(request: WayRequest, time: float) -> TeamMessage:
     )
 
 
-def way_request_from_msg(message: TeamMessage, topic: str = "message") -> WayRequest:
+def yield_request_from_msg(message: TeamMessage, topic: str = "message") -> YieldRequest:
     """Return the request for the way that a message of kind WAY is.
 
     Raises:
@@ -323,7 +323,7 @@ def way_request_from_msg(message: TeamMessage, topic: str = "message") -> WayReq
         raise checks.fail("way_radius", "more than 0", message.way_radius)
     to = tuple(message.recipients)
     radius, out = message.way_radius, message.way_out
-    return WayRequest(message.id, message.sender, points, radius, to, out)
+    return YieldRequest(message.id, message.sender, points, radius, to, out)
 
 
 def _confidence(checks: Checks, value: float) -> float:

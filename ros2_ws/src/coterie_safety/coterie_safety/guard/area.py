@@ -22,15 +22,15 @@ Points = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 _MARGIN = 0.5  # [m]
-_BELOW = 0.3
-"""How far below a floor's walking surface a point still counts as on it [m]."""
-_FAR = 1e5
+_FLOOR_MARGIN_M = 0.3
+"""Largest depth below a floor's walking surface at which a point still counts as on it [m]."""
+_MAX_HEIGHT_M = 1e5
 """Heights beyond this are no house's [m]."""
-_STEP = 0.05
+_PATH_STEP_M = 0.05
 """Distance between the points of a path that are checked [m]. Kept-out zones reach half of it
 farther than they are drawn: no step passes over a narrow one, or between two that touch."""
-_NEAR = 0.5
-"""So near to the robot a path begins, and so near to the goal it ends [m]."""
+_END_RADIUS_M = 0.5
+"""Largest distance from the robot to a path's beginning, and from the goal to its end [m]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,8 @@ class Zones:
         before: The zones of the map before: what this one does not know any more is as it was.
 
     Attributes:
-        unknown: What the map does not know, by its place in the team file; while there is any, the
-            robot must be nowhere.
+        unknown: Rooms and floors that the map does not know, by their place in the team file; while
+            there is any, the robot must be nowhere.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class Zones:
     def _floor(self, floor: FloorLimit, where: str) -> _Zone | None:
         shape = self._allowed(floor.area, f"{where}.area") if floor.area else None
         if floor.z is not None:
-            return _Zone(shape, (floor.z[0] - _BELOW, floor.z[1]))
+            return _Zone(shape, (floor.z[0] - _FLOOR_MARGIN_M, floor.z[1]))
         if floor.name not in self._scene.floors:
             known = ", ".join(self._scene.floors) or "none yet"
             self.unknown[where] = (
@@ -194,11 +194,11 @@ class Zones:
             )
             return None
         low, high = _heights(self._scene, floor.name)
-        return _Zone(shape, (low - _BELOW, high))
+        return _Zone(shape, (low - _FLOOR_MARGIN_M, high))
 
     def _kept_out(self, one: KeepOut, where: str) -> tuple[_Zone, ...]:
         if one.polygon:
-            z = None if one.z is None else (one.z[0] - _BELOW, one.z[1])
+            z = None if one.z is None else (one.z[0] - _FLOOR_MARGIN_M, one.z[1])
             return (_Zone(_grown(enclosed(one.polygon)), z),)
         drawn = {id_: shape for id_, room in self._scene.rooms.items()
                  if (shape := enclosed(room.polygon))}  # fmt: skip
@@ -288,19 +288,19 @@ def ends_trouble(points: Sequence[Vec3], start: Vec3 | None, goal: Vec3 | None) 
     """Return why points [m] are no path between two positions; "": they are one.
 
     Args:
-        points: What was planned.
-        start: Where the robot is; None: that is not known.
-        goal: Where it is to go; None: that is not known.
+        points: Points of the planned path [m].
+        start: Position of the robot; None: not known.
+        goal: Position that it is to go to; None: not known.
     """
     if len(points) < (1 if start is not None else 2):
         count = "one point" if points else "no points"
         return f"the path has {count}, so that nobody knows which way the robot would take"
     for end, one, name, verb in ((points[0], start, "robot", "begins"),
                                  (points[-1], goal, "goal", "ends")):  # fmt: skip
-        if one is not None and not (off := math.dist(end[:2], one[:2])) <= _NEAR:
+        if one is not None and not (off := math.dist(end[:2], one[:2])) <= _END_RADIUS_M:
             return (
                 f"the path {verb} at {at(end)}, {off:.2f} m from the {name} at {at(one)} (at most "
-                f"{_NEAR:g} m), so that nobody knows which way the robot would take"
+                f"{_END_RADIUS_M:g} m), so that nobody knows which way the robot would take"
             )
     if not np.isfinite(points).all():
         return "the path has a point that is none, so that nobody knows which way it leads"
@@ -340,8 +340,11 @@ def _storey(scene: SceneGraph, floor: str) -> tuple[float, float] | None:
         return None
     low, high = _heights(scene, floor)
     others = [other.elevation for other in scene.floors.values()]
-    above = min((one for one in others if one > low), default=_FAR)
-    return (low - _BELOW if min(others) < low else -_FAR, max(high, above - _BELOW))
+    above = min((one for one in others if one > low), default=_MAX_HEIGHT_M)
+    return (
+        low - _FLOOR_MARGIN_M if min(others) < low else -_MAX_HEIGHT_M,
+        max(high, above - _FLOOR_MARGIN_M),
+    )
 
 
 def _prepared(shapes: Sequence[shapely.Geometry]) -> shapely.Geometry:
@@ -356,14 +359,14 @@ def _meets(shape: shapely.Geometry | None, zone: _Zone) -> bool:
 
 
 def _grown(shape: shapely.Geometry) -> shapely.Geometry:
-    return _prepared([shape.buffer(_STEP / 2.0, join_style="mitre")])
+    return _prepared([shape.buffer(_PATH_STEP_M / 2.0, join_style="mitre")])
 
 
 def _dense(points: Sequence[Vec3]) -> Points:
-    """Return a path's points with further ones between them, at most `_STEP` apart."""
+    """Return a path's points with further ones between them, at most `_PATH_STEP_M` apart."""
     pieces = [np.array(points[:1], dtype=float)]
     for a, b in itertools.pairwise(points):
-        count = max(math.ceil(math.dist(a, b) / _STEP), 1)
+        count = max(math.ceil(math.dist(a, b) / _PATH_STEP_M), 1)
         share = np.arange(1, count + 1)[:, None] / count
         pieces.append(np.array(a) + share * (np.array(b) - np.array(a)))
     return np.concatenate(pieces)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from coterie_core.geometry import Vec2
 from coterie_core.plain_data import schema_problems
 
-LONGEST = 1_000_000
+MAX_FENCES_CHARS = 1_000_000
 """Longest text that is read as fences [characters]."""
 
 
@@ -40,7 +40,7 @@ class Fence(_Told):
         keep_out: The robot must be in none of the pieces; else in one of them.
         where: The limit's place in the team file, such as `limits.keep_out[0]`.
         name: The room as the team file names it; "": the limit is no room.
-        pieces: What is kept out, or allowed; none: the map does not know it (yet).
+        pieces: Polygons that are kept out, or allowed; none: the map does not know them (yet).
     """
 
     keep_out: bool
@@ -54,7 +54,7 @@ class Fences(_Told):
 
     Attributes:
         fences: Each limit; all of them hold.
-        trouble: Why the robot must not move at all; "": it may.
+        trouble: Reason why the robot must not move at all; "": it may.
     """
 
     fences: tuple[Fence, ...] = ()
@@ -71,8 +71,8 @@ class Fences(_Told):
         Raises:
             ValueError: It cannot be read; names the field.
         """
-        if len(text) > LONGEST:
-            raise ValueError(f"{what}: {len(text)} characters; at most {LONGEST}")
+        if len(text) > MAX_FENCES_CHARS:
+            raise ValueError(f"{what}: {len(text)} characters; at most {MAX_FENCES_CHARS}")
         try:
             return Fences.model_validate_json(text)
         except ValidationError as error:

@@ -29,14 +29,14 @@ from coterie_safety.guard.mass import masses_of_target
 from coterie_safety.guard.windows import TimeWindow
 from coterie_world.scene import SceneGraph
 
-_LONGEST_WAIT = 3600.0  # [s]
-_LONGEST_TEXT = 500  # characters
+_MAX_WAIT_S = 3600.0  # [s]
+_MAX_TEXT_CHARS = 500  # characters
 NO_AREA = (
     "no area is allowed: write where this robot may be into the team file, as "
     "`limits: {area: [[x, y], [x, y], [x, y]]}` (corners in the map frame [m]), or "
     "`limits: {area: anywhere}`"
 )
-"""What a real robot without an allowed area refuses with."""
+"""Refusal of a real robot without an allowed area."""
 
 
 class Guard:
@@ -119,13 +119,13 @@ class Guard:
             if isinstance(skill, Pick):
                 self._payload(skill.target)
         elif isinstance(skill, Wait):
-            if not (math.isfinite(skill.duration) and 0.0 <= skill.duration <= _LONGEST_WAIT):
-                self._refuse(
-                    f"Wait.duration must be 0..{_LONGEST_WAIT:g} s, got {skill.duration!r}"
-                )
+            if not (math.isfinite(skill.duration) and 0.0 <= skill.duration <= _MAX_WAIT_S):
+                self._refuse(f"Wait.duration must be 0..{_MAX_WAIT_S:g} s, got {skill.duration!r}")
         elif isinstance(skill, Ask):
-            if len(skill.text) > _LONGEST_TEXT:
-                self._refuse(f"Ask.text has {len(skill.text)} characters; at most {_LONGEST_TEXT}")
+            if len(skill.text) > _MAX_TEXT_CHARS:
+                self._refuse(
+                    f"Ask.text has {len(skill.text)} characters; at most {_MAX_TEXT_CHARS}"
+                )
         elif isinstance(skill, LookAround):
             if embodiment.mobility == "fixed":
                 self._unable("LookAround", embodiment, "it cannot turn")
@@ -152,8 +152,8 @@ class Guard:
 
         Args:
             points: The path [m, map frame].
-            start: Where the robot is; None: at the first point.
-            goal: Where it is to go; None: to the last point.
+            start: Position of the robot; None: the first point.
+            goal: Position that it is to go to; None: the last point.
 
         Raises:
             SkillRefused: It leads where the robot must not be, and the reason names the limit; or
@@ -194,7 +194,7 @@ class Guard:
 
         Args:
             name: Its name in team files.
-            what: What it is called in the reason.
+            what: Name of the action in the reason.
         """
         for where, section in self.limits.layers:
             allowed = section.skills

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from coterie_core.geometry import Vec3
 
-_FREE = 0.5
-"""So far from where it began a robot may move about, whatever it broke there [m]."""
-_DETOUR = 4.0
-"""Farther than that it may get by so many times the distance to the nearest way out."""
-_SLACK = 0.1
-"""By so much the distance to the nearest way out may grow again: poses are noisy [m]."""
+_FREE_RADIUS_M = 0.5
+"""Distance from the start within which a robot may move about, whatever limit it broke there
+[m]."""
+_DETOUR_FACTOR = 4.0
+"""Distance that it may get beyond that, as a multiple of the distance to the nearest way out."""
+_SLACK_M = 0.1
+"""Growth of the distance to the nearest way out that is let pass: poses are noisy [m]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Breach:
 
     Attributes:
         where: The limit's place in the team file.
-        text: What is wrong, as refusals say it.
+        text: Sentence on what is wrong, as refusals say it.
         away: Distance to the nearest position that keeps the limit [m]; inf: nobody knows it.
     """
 
@@ -63,8 +64,10 @@ class Leaving:
         wrong = ""
         for one in breaches:
             first, least = self._open.get(one.where, (-1.0, -1.0))
-            leaves = one.away <= least + _SLACK and driven <= _FREE + _DETOUR * first
-            if first >= 0.0 and (driven <= _FREE or (leaves and math.isfinite(first))):
+            leaves = (
+                one.away <= least + _SLACK_M and driven <= _FREE_RADIUS_M + _DETOUR_FACTOR * first
+            )
+            if first >= 0.0 and (driven <= _FREE_RADIUS_M or (leaves and math.isfinite(first))):
                 still[one.where] = (first, min(least, one.away))
             else:
                 wrong = wrong or one.text

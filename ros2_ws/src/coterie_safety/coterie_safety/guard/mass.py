@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from coterie_core.skills import Target
 from coterie_world.scene import SceneGraph, SceneObject
 
-_SAME = 1.0
+_ASSOCIATION_RADIUS_M = 1.0
 """Largest distance between a target and the object of the map that it is taken for [m]."""
-_THERE = 0.05
-"""So near to its box a target is the thing itself, whatever it is called [m]."""
+_CONTACT_RADIUS_M = 0.05
+"""Largest distance to its box at which a target is the thing itself, whatever its label [m]."""
 
 
 def object_mass(thing: SceneObject) -> float | None:
@@ -34,13 +34,13 @@ def masses_of_target(
     Args:
         scene: The map: its object of that id if it is what the target says, else all of that label;
             and what else lies there, nearer than those.
-        target: What the skill acts on.
+        target: Target that the skill acts on.
         by_label: Masses by label [kg], where the map tells none.
     """
     away = {id_: thing.box.distance(target.position) for id_, thing in scene.objects.items()}
     meant = [
         id_ for id_, one in scene.objects.items()
-        if one.label.top == target.label and away[id_] <= _SAME
+        if one.label.top == target.label and away[id_] <= _ASSOCIATION_RADIUS_M
     ]  # fmt: skip
     meant = [id_ for id_ in meant if id_ == target.instance] or meant
     nearest = min((away[id_] for id_ in meant), default=math.inf)
@@ -48,6 +48,6 @@ def masses_of_target(
         (target.label, object_mass(scene.objects[id_])) for id_ in meant
     ] or [(target.label, None)]
     for id_, one in scene.objects.items():
-        if one.kind == "item" and away[id_] <= _THERE and away[id_] < nearest:
+        if one.kind == "item" and away[id_] <= _CONTACT_RADIUS_M and away[id_] < nearest:
             found.append((one.label.top, object_mass(one)))
     return [(label, by_label.get(label) if mass is None else mass) for label, mass in found]

@@ -16,7 +16,7 @@ class TimeWindow:
     """A window of local time; one that ends at or before its start goes on past midnight.
 
     Args:
-        text: As it was written.
+        text: Text of the window, as the team file has it.
         days: Weekdays on which it begins, 0 for Monday.
         start: Minute of the day at which it begins.
         end: Minute of the day at which it ends; 1440: midnight.

@@ -12,9 +12,9 @@ from coterie_safety.permits.answer import (
     revoked,
 )
 from coterie_safety.permits.gate import PermitError, PermitGate
+from coterie_safety.permits.goal_scope import TASK, PermitGoal, Surroundings, TeamTask
 from coterie_safety.permits.policy import PermitRule, Permits, RobotPermits
 from coterie_safety.permits.request import Permit, PermitRequest, Waiting
-from coterie_safety.permits.touched import TASK, PermitGoal, Surroundings, TeamTask
 
 __all__ = [
     "TASK",

@@ -21,11 +21,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from coterie_core.files import write_atomically
+from coterie_safety.permits.goal_scope import canonical
 from coterie_safety.permits.request import Permit, PermitRequest
-from coterie_safety.permits.touched import canonical
 from coterie_safety.stop import MAX_TEXT, one_line
 
-_MOST_BYTES = 1000
+_MAX_BYTES = 1000
 _SHARED_SECRET = 64
 """Hexadecimal digits of a key of before, one secret for people and robots."""
 
@@ -46,10 +46,10 @@ class SignedAnswer:
         request: Id of the request; REVOKE: of the permit.
         goal: Digest of the goal, as the request, or the permit, has it.
         shown: SHA-256 of all that the person was shown: `shown` of the request, or the permit.
-        decision: What is decided.
-        by: Who says so.
-        reason: Why; "": none is given.
-        until: When the permit ends [s, wall time]; milliseconds count.
+        decision: Decision of the person.
+        by: Name of the person.
+        reason: Reason; "": none is given.
+        until: Time at which the permit ends [s, wall time]; milliseconds count.
         standing: Whether it is for all goals alike.
         signature: Ed25519 over all of that, hexadecimal.
     """
@@ -102,7 +102,7 @@ def make_key(file: Path, say: Callable[[str], object] = print) -> Path:
     anybody could have, an empty file or the shared secret of before, is renewed.
 
     Args:
-        file: Of the private key; the public one lies beside it.
+        file: File of the private key; the public one lies beside it.
         say: Hears that a key was renewed.
 
     Raises:
@@ -166,7 +166,7 @@ def _read(file: Path, forbidden: int, why: str, mode: str) -> bytes:
     try:
         with file.open("rb") as opened:
             bits = os.fstat(opened.fileno()).st_mode
-            text = opened.read(_MOST_BYTES)
+            text = opened.read(_MAX_BYTES)
     except OSError as error:
         elsewhere = ""
         if isinstance(error, FileNotFoundError) and public_half(file).exists():
@@ -203,7 +203,7 @@ def _is_shared_secret(text: bytes) -> bool:
 
 def _content(file: Path) -> bytes:
     with contextlib.suppress(FileNotFoundError), file.open("rb") as opened:
-        return opened.read(_MOST_BYTES)
+        return opened.read(_MAX_BYTES)
     return b""
 
 
@@ -223,8 +223,8 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-ONCE = 300.0
-"""How long a permit for one goal waits for it to begin [s]."""
+PERMIT_LIFETIME_S = 300.0
+"""Time that a permit for one goal waits for it to begin [s]."""
 
 
 def answered(
@@ -241,14 +241,14 @@ def answered(
 
     Args:
         request: The request.
-        decision: What the person decides.
-        by: Who the person is.
-        reason: Why.
-        lasting: How long all goals alike are allowed [s]; 0: this goal is, once.
+        decision: Decision of the person.
+        by: Name of the person.
+        reason: Reason that the person gives.
+        lasting: Time for which all goals alike are allowed [s]; 0: this goal is, once.
         now: Wall time [s].
         key: The private key; the team's robots have its public half.
     """
-    until = now + (lasting or ONCE) if decision is Decision.ALLOW else 0.0
+    until = now + (lasting or PERMIT_LIFETIME_S) if decision is Decision.ALLOW else 0.0
     return SignedAnswer(
         request.id,
         request.goal.digest,
@@ -266,8 +266,8 @@ def revoked(permit: Permit, by: str, reason: str = "", *, key: Ed25519PrivateKey
 
     Args:
         permit: The permit.
-        by: Who the person is.
-        reason: Why.
+        by: Name of the person.
+        reason: Reason that the person gives.
         key: The private key; the team's robots have its public half.
     """
     return SignedAnswer(

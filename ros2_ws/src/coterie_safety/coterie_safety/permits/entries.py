@@ -1,4 +1,4 @@
-"""What a gate writes into the log of goals, permits, refusals and results."""
+"""Entries that a gate writes into the log: goals, permits, refusals and results."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Protocol
 
+from coterie_safety.permits.goal_scope import PermitGoal
 from coterie_safety.permits.policy import Verdict
 from coterie_safety.permits.request import Permit
-from coterie_safety.permits.touched import PermitGoal
 
 _POLICY = "the policy"
 

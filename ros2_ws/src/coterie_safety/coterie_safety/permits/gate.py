@@ -24,9 +24,7 @@ from coterie_safety.permits.entries import (
     permit_entry,
     refuses,
 )
-from coterie_safety.permits.policy import RobotPermits, Verdict
-from coterie_safety.permits.request import Permit, PermitRequest, Waiting, alike
-from coterie_safety.permits.touched import (
+from coterie_safety.permits.goal_scope import (
     TASK,
     PermitGoal,
     Surroundings,
@@ -34,14 +32,16 @@ from coterie_safety.permits.touched import (
     dense,
     digest_of,
 )
+from coterie_safety.permits.policy import RobotPermits, Verdict
+from coterie_safety.permits.request import Permit, PermitRequest, Waiting, alike
 from coterie_safety.stop import one_line
 from coterie_world.scene import SceneGraph
 
 NO_PERMIT = "no permit to "
-"""What the reason of a refusal begins with where there is no permit."""
-_MOST_WAITING = 50
+"""Beginning of a refusal's reason where there is no permit."""
+_MAX_WAITING = 50
 """Most goals of one robot that wait for a person; more are refused."""
-_MOST_REMEMBERED = 1000
+_MAX_PERMITS = 1000
 
 
 class PermitError(ValueError):
@@ -63,8 +63,8 @@ class PermitGate:
 
     Args:
         permits: The robot's policy.
-        log: Where goals, requests, permits, refusals and results are written; None: nowhere. A goal
-            that cannot be logged does not begin.
+        log: Log of goals, requests, permits, refusals and results; None: none is kept. A goal that
+            cannot be logged does not begin.
         key_file: Public key that answers are checked with; None: nobody can answer.
         changed: Called when other requests wait than before.
         wall: Returns the wall time [s].
@@ -170,9 +170,9 @@ class PermitGate:
         """Let a goal begin; the last thing before the motor. A permit for one goal is used up.
 
         Args:
-            permit: What `apply` gave.
+            permit: Permit that `apply` gave.
             goal: The goal that it was given for.
-            skill: What is going to be done.
+            skill: Skill or task that is going to be done.
             spot: Position [m] of the place that a NavigateTo names, as it is gone to.
 
         Raises:
@@ -226,7 +226,7 @@ class PermitGate:
         """Write how a goal ended, whose permit, if it did not begin, is worth nothing any more.
 
         Returns:
-            What went wrong with the log ("": nothing).
+            Description of what went wrong with the log ("": nothing).
         """
         with self._lock:
             unused = [p for p in self._permits.values() if p.goal is goal and not p.standing]
@@ -302,7 +302,7 @@ class PermitGate:
             self._held = self._standing_ids()
             reason = f"{by} revoked its permit" + (f": {why}" if why else "")
             self._revoked[permit.id] = reason
-            while len(self._revoked) > _MOST_REMEMBERED:
+            while len(self._revoked) > _MAX_PERMITS:
                 self._revoked.pop(next(iter(self._revoked)))
         # What cannot be logged is revoked all the same: that takes away, and gives nothing.
         body = {"permit": permit.id, **goal_key(permit.goal), "by": by, "reason": why}
@@ -391,8 +391,8 @@ class PermitGate:
             self._refuse(goal, held, ready=True)
         if self._key_file is None:
             self._refuse(goal, f"{asks(verdict.where)}, and nobody can answer: there is no key")
-        if len(self._waiting) >= _MOST_WAITING:
-            self._refuse(goal, f"{_MOST_WAITING} goals of this robot wait for a person already")
+        if len(self._waiting) >= _MAX_WAITING:
+            self._refuse(goal, f"{_MAX_WAITING} goals of this robot wait for a person already")
         names = self.names(goal)
         until = round(now + self.permits.wait, 3)
         request = PermitRequest(_new_id(), goal, names, verdict.where, now, until)
@@ -434,11 +434,11 @@ class PermitGate:
         """Forget what is over; where there is too much, what a person gave goes last."""
         for permit in [one for one in self._permits.values() if self._over(one)]:
             self._take(permit)
-        while len(self._permits) > _MOST_REMEMBERED:
+        while len(self._permits) > _MAX_PERMITS:
             self._take(min(self._permits.values(), key=lambda p: (p.standing, not p.by_policy)))
         now = self._wall()
         self._refused = {key: one for key, one in self._refused.items() if now < one.until}
-        while len(self._refused) > _MOST_REMEMBERED:
+        while len(self._refused) > _MAX_PERMITS:
             self._refused.pop(next(iter(self._refused)))
 
     def _refuse(self, goal: PermitGoal, why: str, *, ready: bool = False) -> NoReturn:

@@ -21,21 +21,21 @@ from coterie_core.skill_registry import SKILLS
 from coterie_core.yaml_checks import suggestion
 from coterie_safety.guard.limits import Hours, OneOrMany
 from coterie_safety.guard.windows import TimeWindow
-from coterie_safety.permits.touched import PermitGoal, Surroundings, is_thing
+from coterie_safety.permits.goal_scope import PermitGoal, Surroundings, is_thing
 
 Answer = Literal["allow", "ask", "refuse"]
 STRICTNESS: dict[str, int] = {"allow": 0, "ask": 1, "refuse": 2}
-WAIT = 60.0
-"""How long a person is waited for, unless the team file says otherwise [s]."""
-LONGEST = 3600.0
-"""How long a standing permit may last, unless the team file says otherwise [s]."""
-ASK_AGAIN = 300.0
-"""How long a refusal holds for goals alike, unless the team file says otherwise [s]."""
+ANSWER_TIMEOUT_S = 60.0
+"""Time that a person is waited for, unless the team file says otherwise [s]."""
+MAX_STANDING_S = 3600.0
+"""Longest time that a standing permit may last, unless the team file says otherwise [s]."""
+REFUSAL_LIFETIME_S = 300.0
+"""Time for which a refusal holds for goals alike, unless the team file says otherwise [s]."""
 WRITE = (
     "write what it may do into the team file, as `permits: {rules: [{skills: [navigate_to], "
     "answer: ask}]}`, or `permits: {otherwise: ask}`"
 )
-"""What a real robot that nothing is said about refuses with."""
+"""Advice in the refusal of a real robot that the team file says nothing about."""
 
 
 def _skill(value: str) -> str:
@@ -240,18 +240,18 @@ class RobotPermits(_Section):
     @property
     def wait(self) -> float:
         """How long a person is waited for [s]."""
-        return _least(self.robot.wait, self.team.wait, WAIT)
+        return _least(self.robot.wait, self.team.wait, ANSWER_TIMEOUT_S)
 
     @property
     def longest(self) -> float:
         """How long a standing permit may last [s]."""
-        return _least(self.robot.longest, self.team.longest, LONGEST)
+        return _least(self.robot.longest, self.team.longest, MAX_STANDING_S)
 
     @property
     def ask_again(self) -> float:
         """How long a refusal holds for goals alike [s]."""
         own, team = self.robot.ask_again, self.team.ask_again
-        return max(own or 0.0, ASK_AGAIN if team is None else team)
+        return max(own or 0.0, REFUSAL_LIFETIME_S if team is None else team)
 
 
 def _least(own: float | None, team: float | None, usual: float) -> float:

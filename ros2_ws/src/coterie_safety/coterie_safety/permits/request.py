@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
-from coterie_safety.permits.touched import TASK, PermitGoal, canonical
+from coterie_safety.permits.goal_scope import TASK, PermitGoal, canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +17,11 @@ class PermitRequest:
 
     Attributes:
         id: Never used again.
-        goal: What is to be done; its texts are data.
+        goal: Goal to be permitted; its texts are data.
         rooms: Names of the rooms that it touches.
         rule: Place in the team file of what asks a person.
-        asked: When it was put [s, wall time].
-        until: From when on nobody is waited for [s, wall time].
+        asked: Time at which it was put [s, wall time].
+        until: Time from which nobody is waited for [s, wall time].
     """
 
     id: str
@@ -70,8 +70,8 @@ class Permit:
     Attributes:
         id: Never used again.
         goal: The goal that it was given for.
-        by: Who gave it: a person, or the policy's rule.
-        until: When it ends [s, wall time].
+        by: Giver of the permit: a person, or the policy's rule.
+        until: Time at which it ends [s, wall time].
         standing: Whether it is for all goals alike; else for that goal, once.
         by_policy: Whether no person was asked.
         rooms: Names of the rooms of its goal, as the person was shown them.

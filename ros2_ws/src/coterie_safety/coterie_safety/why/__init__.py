@@ -1,4 +1,6 @@
-"""Why: every decision with what went in, and the chain from words to motor. See docs/guides/why.md.
+"""Provenance: every decision with its inputs, and the chain from words to motor.
+
+See docs/guides/why.md.
 
 Writing: `open_journal` once a process, then `note`, `about` and `follow` where something happens.
 Reading: `explain(what, folder)` returns the chain in a person's words.

@@ -19,11 +19,11 @@ from coterie_safety.why.words import (
     sentence,
 )
 
-MOST_ACTIONS = 12
+MAX_ACTIONS = 12
 """Actions that are told one by one; of more, the first and the last."""
-TOGETHER = 10.0
-"""Within so long robots are given a goal that they share [s]."""
-_MOST_UP = 40
+SHARED_GOAL_WINDOW_S = 10.0
+"""Time within which robots are given a goal that they share [s]."""
+_MAX_ANCESTORS = 40
 
 
 def explain(what: str, folder: Path, log: Path | None = None) -> Explanation:
@@ -31,8 +31,8 @@ def explain(what: str, folder: Path, log: Path | None = None) -> Explanation:
 
     Args:
         what: "" or `last`, the beginning of an id, a robot's name, or words.
-        folder: Of the journal.
-        log: Of the log of goals; None: none.
+        folder: Folder of the journal.
+        log: Folder of the log of goals; None: none.
 
     Raises:
         NothingKept: Nothing that is kept fits.
@@ -69,7 +69,7 @@ class _Chain(Steps):
         """Add what led to a record, from the words on."""
         found: list[tuple[Record, str]] = []
         now, seen = record, {record.id}
-        for _ in range(_MOST_UP):
+        for _ in range(_MAX_ANCESTORS):
             before = self._before(now)
             if before is None or before[0].id in seen:
                 self._beyond(now)
@@ -200,7 +200,7 @@ class _Chain(Steps):
 
         def together(other: Record) -> bool:
             apart = abs((datetime.fromisoformat(other.at) - begun).total_seconds())
-            return other.body == begin.body and apart < TOGETHER
+            return other.body == begin.body and apart < SHARED_GOAL_WINDOW_S
 
         shared = bool(begin.body.get("robots"))
         others = filter(together, self.story.of_kind("task")) if shared else ()
@@ -225,7 +225,7 @@ class _Chain(Steps):
     def _plans_of(self, who: str, actions: list[Record]) -> None:
         """Add what a robot that gives itself its work planned, one after the other."""
         plans = [list(one) for _, one in groupby(actions, lambda record: record.body.get("plan"))]
-        first, left = MOST_ACTIONS // 2, max(0, len(plans) - MOST_ACTIONS)
+        first, left = MAX_ACTIONS // 2, max(0, len(plans) - MAX_ACTIONS)
         del plans[first : first + left]
         for k, done in enumerate(plans):
             many = f"{len(done)} action{'s' * (len(done) != 1)}"
@@ -281,8 +281,8 @@ class _Chain(Steps):
             self._say_why_not(given, sub_task, robot)
         actions = [r for r in of_task if r.kind == "action" and r.of.sub_task == sub_task]
         shown = actions
-        if len(actions) > MOST_ACTIONS:
-            shown = actions[: MOST_ACTIONS // 2] + actions[-MOST_ACTIONS // 2 :]
+        if len(actions) > MAX_ACTIONS:
+            shown = actions[: MAX_ACTIONS // 2] + actions[-MAX_ACTIONS // 2 :]
             self.gap(f"{len(actions) - len(shown)} more actions in between are not shown")
         for record in shown:
             self.add(record, [self._end_of(record)])

@@ -1,4 +1,4 @@
-"""What the work in hand belongs to: its goal, task, sub-task, question, and the step before it."""
+"""Context of the work in hand: its goal, task, sub-task, question, and the step before it."""
 
 from __future__ import annotations
 

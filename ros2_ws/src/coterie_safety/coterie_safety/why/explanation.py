@@ -17,10 +17,10 @@ class Step:
 
     Attributes:
         id: Ask for it to go deeper.
-        at: When [ISO 8601, UTC]; "": unknown.
+        at: Time of the step [ISO 8601, UTC]; "": unknown.
         who: Robot, `leader`, `aggregator`, `person`; "": nobody in particular.
         kind: The record's kind, or `log` for an entry of the ledger.
-        text: What happened, in a sentence.
+        text: Sentence on what happened.
         details: Further sentences: reasons, evidence, why others did not.
         links: Ids of further records that this step rests on.
         asked_for: Whether it is what was asked for.
@@ -41,9 +41,9 @@ class Explanation:
     """Why something happened.
 
     Attributes:
-        title: What is explained.
-        steps: From the words to what came of them.
-        gaps: What is not known any more, or was never kept, in words.
+        title: Title that names what is explained.
+        steps: Steps, from the words to what came of them.
+        gaps: Sentences on what is not known any more, or was never kept.
         raw: The records behind the steps, by id, as they were kept.
     """
 

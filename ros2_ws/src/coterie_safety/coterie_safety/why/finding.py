@@ -1,4 +1,4 @@
-"""What is meant by an id, a robot's name or words: what there is to explain."""
+"""Resolves an id, a robot's name or words to what there is to explain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHORT = frozenset(
         *("not", "of", "on", "the", "to", "was", "were", "why"),
     )
 )
-_MOST_LOOKED_AT = 20_000
+_MAX_SEARCHED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class Target:
     """What is to be explained.
 
     Attributes:
-        kind: What it is.
+        kind: Kind of the target.
         id: Its id: of the record, the task, the question; of a sub-task: its own.
         task: Id of a sub-task's task.
-        robot: Of whom it is asked, where a robot was named beside other words.
+        robot: Robot that it is asked of, where a robot was named beside other words.
         entry: The log's entry, of kind `entry`.
         sub_tasks: Ids of the sub-tasks that words fit, of kind `shares`.
     """
@@ -51,7 +51,7 @@ def find(what: str, story: Story) -> Target:
     Args:
         what: "" or `last`: what the team was asked last; the beginning of an id; a robot's name; or
             words that a task, a question, an answer, a sub-task or an action holds.
-        story: What is kept.
+        story: Records of the run.
 
     Raises:
         NothingKept: Nothing fits, or an id's beginning fits several.
@@ -170,7 +170,7 @@ def _by_words(words: list[str], robot: str, story: Story) -> Target | None:
         return shares
     for targets in (_given(story, robot), _done(story, robot)):
         for number, (text, target) in enumerate(targets):
-            if number > _MOST_LOOKED_AT:
+            if number > _MAX_SEARCHED:
                 break
             if fits(text):
                 return target

@@ -36,9 +36,9 @@ _LOCK = "lock"
 _FILES = 32
 """Files that the limit is divided into."""
 _LEAST_FILE_BYTES = 16_384
-_MOST_FILES = 1000
-_AGAIN_S = 5.0
-"""How long nothing is written after the disk was full [s]."""
+_MAX_FILES = 1000
+_RETRY_PERIOD_S = 5.0
+"""Time for which nothing is written after the disk was full [s]."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -61,8 +61,8 @@ class Journal:
     """Appends records; never raises, and never keeps a robot from what it does.
 
     Args:
-        settings: Where, and how much.
-        name: Of the process, for its files.
+        settings: Folder and limits of the journal.
+        name: Name of the process, for its files.
     """
 
     def __init__(self, settings: JournalSettings, name: str = "") -> None:
@@ -152,7 +152,7 @@ class Journal:
                 error.strerror or error,
             )
         self._lost += 1
-        self._quiet_until = time.monotonic() + _AGAIN_S
+        self._quiet_until = time.monotonic() + _RETRY_PERIOD_S
         if not self._torn:
             self._close()  # the folder may have been removed: begin anew
 
@@ -164,7 +164,7 @@ class Journal:
                 files.append((path.stat(), path))
         files.sort(key=lambda one: one[0].st_mtime_ns)
         total = sum(stat.st_size for stat, _ in files) + room
-        many = len(files) - _MOST_FILES
+        many = len(files) - _MAX_FILES
         for number, (stat, path) in enumerate(files):
             old = time.time() - stat.st_mtime > self.seconds
             if total <= self.limit and not old and number >= many:

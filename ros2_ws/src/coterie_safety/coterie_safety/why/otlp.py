@@ -19,7 +19,7 @@ class Exporter:
     """Sends spans by OTLP over HTTP.
 
     Args:
-        url: Of the collector, such as http://localhost:4318/v1/traces.
+        url: URL of the collector, such as http://localhost:4318/v1/traces.
         team: Name of the team.
         exporter: Another exporter of the SDK in place of OTLP's.
 

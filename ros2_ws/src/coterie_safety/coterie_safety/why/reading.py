@@ -22,10 +22,10 @@ class Story:
     Attributes:
         records: Records of all processes.
         entries: The log of goals, permits and results.
-        gone: What was removed to stay within the limits.
-        lost: How many records could not be written (a full disk).
-        damaged: How many lines are no records: cut off, or altered.
-        log_fault: What is wrong with the log of goals; "": nothing.
+        gone: Summary of what was removed to stay within the limits.
+        lost: Number of records that could not be written (a full disk).
+        damaged: Number of lines that are no records: cut off, or altered.
+        log_fault: Description of what is wrong with the log of goals; "": nothing.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -67,8 +67,8 @@ def read_story(folder: Path, log: Path | None = None) -> Story:
     """Read what is kept of a run; also while it runs.
 
     Args:
-        folder: Of the journal.
-        log: Of the log of goals; None: none.
+        folder: Folder of the journal.
+        log: Folder of the log of goals; None: none.
 
     Raises:
         OSError: A file cannot be read.

@@ -18,7 +18,7 @@ LINE_BYTES = 200_000
 """Longest line; a record that is longer is cut, and says so."""
 _TEXT_CHARS = 24_000
 _SHORT_CHARS = 2_000
-_MOST_ITEMS = 200
+_MAX_ITEMS = 200
 _ID = re.compile(r"[0-9a-f]{10,32}")
 _BELONGS = ("goal", "task", "sub_task", "question", "because")
 
@@ -29,11 +29,11 @@ class Record:
 
     Attributes:
         id: 10 hexadecimal digits; of a goal that was sent, the 32 of its action.
-        at: When [ISO 8601, UTC].
+        at: Time of the step [ISO 8601, UTC].
         kind: `decision`, `task`, `turn`, `assignment`, `action`, `sent`, `ended`, `question`,
             `answer`, `judged`, `outcome`, `lost`.
         who: Robot, `leader`, `aggregator`; "": nobody in particular.
-        of: What it belongs to.
+        of: Goal, task and step that it belongs to.
         body: Plain data; its texts are data.
     """
 
@@ -101,10 +101,10 @@ def _bounded(value: Any, chars: int, depth: int = 0) -> Any:
     if depth > 12:
         return "…"
     if isinstance(value, Mapping):
-        pairs = list(value.items())[:_MOST_ITEMS]
+        pairs = list(value.items())[:_MAX_ITEMS]
         return {str(key)[:200]: _bounded(one, chars, depth + 1) for key, one in pairs}
     if isinstance(value, (list, tuple, set, frozenset)):
-        items = [_bounded(one, chars, depth + 1) for one in list(value)[:_MOST_ITEMS]]
+        items = [_bounded(one, chars, depth + 1) for one in list(value)[:_MAX_ITEMS]]
         more = len(value) - len(items)
         return [*items, f"… ({more} more)"] if more else items
     return _bounded(str(value), chars, depth)

@@ -57,7 +57,7 @@ def spans_of(story: Story, *, content: bool = False) -> list[Span]:
     """Return a run's spans, parents before what came of them where both are kept.
 
     Args:
-        story: What is kept.
+        story: Records of the run.
         content: Whether prompts and replies go with them; they may hold what is private.
     """
     maker = _Maker(story, content)

@@ -19,7 +19,7 @@ class Steps:
     """Collects the steps of one explanation, and what is missing in it.
 
     Args:
-        story: What is kept.
+        story: Records of the run.
     """
 
     def __init__(self, story: Story) -> None:

@@ -1,4 +1,4 @@
-"""What is appended to a journal while somebody looks on: from its first record onward."""
+"""Follows a journal: records that are appended from its first one onward."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from coterie_safety.why.record import NoRecord, Record, read_record
 
-_MOST_BYTES = 4_000_000
+_MAX_BYTES = 4_000_000
 """Most that is read of one file at a time: the rest comes with the next call."""
 
 
@@ -33,7 +33,7 @@ class JournalTail:
             try:
                 with file.open("rb") as opened:
                     opened.seek(at)
-                    data = opened.read(_MOST_BYTES)
+                    data = opened.read(_MAX_BYTES)
             except FileNotFoundError:  # compressed or removed meanwhile
                 continue
             whole = data[: data.rfind(b"\n") + 1]

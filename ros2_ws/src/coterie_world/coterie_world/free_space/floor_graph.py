@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import dijkstra
 Cell = tuple[int, int]
 Mask = npt.NDArray[np.bool_]
 
-_COMFORT = 0.15  # [m] of clearance beyond the radius that ways prefer
+_COMFORT_CLEARANCE_M = 0.15  # [m] of clearance beyond the radius that ways prefer
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class FloorGraph:
     """The free cells of one floor as a sparse graph, eight neighbours each.
 
     Args:
-        free: Where a body can stand (rows, cols).
+        free: Cells that a body can stand at (rows, cols).
         clearance: Distance of each cell to the nearest obstacle [m].
         radius: The body's radius [m]; cells with little more clearance cost up to half more.
         cell: Edge of a cell [m].
@@ -40,7 +40,7 @@ class FloorGraph:
         self.index = np.full(free.shape, -1, dtype=np.int32)
         self.cells = np.argwhere(free).astype(np.int32)
         self.index[free] = np.arange(len(self.cells), dtype=np.int32)
-        tight = np.clip(1.0 - (clearance - radius) / _COMFORT, 0.0, 1.0)
+        tight = np.clip(1.0 - (clearance - radius) / _COMFORT_CLEARANCE_M, 0.0, 1.0)
         rows, cols, weights = [], [], []
         height, width = free.shape
         for dr, dc in ((0, 1), (1, 0), (1, 1), (1, -1)):
@@ -59,9 +59,9 @@ class FloorGraph:
         """Return the shortest ways of all cells to `cell`, not farther than `limit` [m].
 
         Args:
-            cell: Where the ways lead.
+            cell: Cell that the ways lead to.
             limit: Longest way that matters.
-            free: Which cells may be used (None: all that are free for the body).
+            free: Cells that may be used (None: all that are free for the body).
         """
         matrix = self.matrix
         if free is not None:

@@ -1,4 +1,4 @@
-"""Where the middle of one robot's body can be on a floor: cells, and the ways over them."""
+"""Free cells for the middle of one robot's body on a floor, and the ways over them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from scipy import ndimage
 from coterie_core.geometry import Vec2, Vec3
 from coterie_world.free_space.floor_graph import Cell, FloorGraph
 
-_SNAP = 0.5  # [m] from free cells at which points still count as there: maps are rough
+_SNAP_RADIUS_M = 0.5  # [m] from free cells at which points still count as there: maps are rough
 
 Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 _DIRECTIONS = 16
-"""So many directions around a robot are looked at."""
+"""Number of directions around a robot that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class FreeCells:
         xs, ys = self.axes(cols, rows)
         away = np.hypot(xs - point[0], ys - point[1])
         k = int(np.argmin(away))
-        return (int(rows[k]), int(cols[k])) if away[k] <= _SNAP else None
+        return (int(rows[k]), int(cols[k])) if away[k] <= _SNAP_RADIUS_M else None
 
     def free_at(self, x: float, y: float) -> bool:
         """Tell whether the body's middle can be at a point [m]."""
@@ -100,14 +100,14 @@ def beside(cells: FreeCells | None, position: Vec3, heading: float, away: float)
     """Return a point of the floor beside a robot, where there is room.
 
     Args:
-        cells: Where its middle can be; None: not known.
-        position: Where it stands [m].
-        heading: Where it faces [rad].
+        cells: Cells that its middle can be at; None: not known.
+        position: Position of the robot [m].
+        heading: Heading of the robot [rad].
         away: Distance of the point [m].
 
     Returns:
-        Of the points that are free, the one nearest to straight ahead [m]; where none is known to
-        be free, that straight ahead.
+        The free point that is nearest to straight ahead [m]; where none is known to be free, the
+        point straight ahead.
     """
     x, y, z = position
     turns = sorted(range(1 - _DIRECTIONS // 2, _DIRECTIONS // 2 + 1), key=abs)

@@ -64,7 +64,7 @@ def outline(cells: Mask, origin: Vec2, cell: float, tolerance: float) -> list[Ve
         cells: (rows, columns); rows go along y, columns along x.
         origin: Corner (x, y) [m] of the first cell.
         cell: Edge of a cell [m].
-        tolerance: How far the outline may be from the cells' edges [m].
+        tolerance: Largest distance of the outline from the cells' edges [m].
     """
     from shapely import box, union_all
     from shapely.geometry import MultiPolygon, Polygon, polygon

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from coterie_llm import LanguageError
 from coterie_llm.endpoint_settings import EndpointSettings
-from coterie_llm.openai_model import LONGEST_REPLY_BYTES, read_key
+from coterie_llm.openai_model import MAX_REPLY_BYTES, read_key
 from coterie_llm.redact import scrub
 
 #: What installs the embedders that run on this machine.
@@ -27,7 +27,7 @@ SETUP = "./coterie setup --with embeddings"
 EmbedderKind = Literal["none", "wordllama", "minilm", "openai"]
 Rows = npt.NDArray[np.float32]
 
-_MOST_CHARS = 500
+_MAX_CHARS = 500
 _TIMEOUT_S = 20.0
 
 
@@ -125,7 +125,7 @@ class WordLlamaEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Rows:
         """Return one row of length 1 per text (n, 256)."""
-        return _unit(self._model.embed([t[:_MOST_CHARS] for t in texts]), len(texts), self.name)
+        return _unit(self._model.embed([t[:_MAX_CHARS] for t in texts]), len(texts), self.name)
 
 
 class MiniLMEmbedder:
@@ -160,7 +160,7 @@ class MiniLMEmbedder:
     def embed(self, texts: Sequence[str]) -> Rows:
         """Return one row of length 1 per text (n, 384)."""
         rows = [
-            self._forward([t[:_MOST_CHARS] for t in texts[i : i + self._BATCH]])
+            self._forward([t[:_MAX_CHARS] for t in texts[i : i + self._BATCH]])
             for i in range(0, len(texts), self._BATCH)
         ]
         return _unit(np.concatenate(rows) if rows else np.zeros((0, 384)), len(texts), self.name)
@@ -236,7 +236,7 @@ class OpenAIEmbedder:
             EmbedderError: No answer in 20 s, a refusal, or rows that are none.
         """
         with ThreadPoolExecutor(1) as thread:  # whoever asks may stand in an event loop
-            rows = thread.submit(asyncio.run, self._ask([t[:_MOST_CHARS] or " " for t in texts]))
+            rows = thread.submit(asyncio.run, self._ask([t[:_MAX_CHARS] or " " for t in texts]))
             return _unit(rows.result(), len(texts), self.name)
 
     async def _ask(self, texts: list[str]) -> Rows:
@@ -245,7 +245,7 @@ class OpenAIEmbedder:
 
         from coterie_llm.transport import GuardedTransport
 
-        transport = GuardedTransport(self._url, self._key, LONGEST_REPLY_BYTES)
+        transport = GuardedTransport(self._url, self._key, MAX_REPLY_BYTES)
         http = httpx2.AsyncClient(transport=transport, timeout=_TIMEOUT_S, trust_env=False)
         try:
             async with openai.AsyncOpenAI(

@@ -23,7 +23,7 @@ LOCAL_KINDS = ("none", "wordllama", "minilm")
 """Embedders that need no further settings."""
 _PHRASE = "a {}, a household object"
 """Sets single words among household things ("plant" is not a factory then)."""
-_MOST_KEPT = 10_000
+_MAX_CACHED_LABELS = 10_000
 """Most labels whose embeddings are kept."""
 
 
@@ -34,8 +34,8 @@ class Near:
     Attributes:
         label: The label.
         likeness: Cosine of the two (-1..1).
-        probability: How often such a likeness means that the word is that label, or a kind of it
-            (0..1), by words that the tables lack and a dictionary places.
+        probability: Frequency with which such a likeness means that the word is that label, or a
+            kind of it (0..1), by words that the tables lack and a dictionary places.
     """
 
     label: str
@@ -162,7 +162,7 @@ class Meanings:
             if label not in self._labels and label not in kept
         ]
         if new:
-            if len(self._labels) + len(new) > _MOST_KEPT:
+            if len(self._labels) + len(new) > _MAX_CACHED_LABELS:
                 self._labels.clear()
                 new = [label for label in dict.fromkeys(labels) if label not in kept]
             made = self.embedder.embed([_PHRASE.format(label) for label in new])

@@ -1,4 +1,4 @@
-"""How near the labels of a map are to a task in words: what stays where a prompt has to be cut."""
+"""Relevance of a map's labels to a task in words, for prompts that have to be cut."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def likeness_by_label(
 
     Args:
         meanings: Compares texts by meaning; None: there is no embedder.
-        text: What a prompt is about.
+        text: Text that the prompt is about.
         labels: The labels; empty ones are passed over.
         scene: A map; embeddings that it keeps are used.
     """

@@ -1,1 +1,1 @@
-"""From images to things in space: detections lifted by depth, images and detections paired."""
+"""Perception: detections lifted from images into space by depth, and images paired with them."""

@@ -1,4 +1,4 @@
-"""What a detection looks like: the name of its color."""
+"""Appearance of a detection: the name of its color."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy.typing as npt
 from coterie_core.colors import color_names, stated_color
 from coterie_core.detections import ImageDetection
 
-SAMPLES = 64
+COLOR_SAMPLES = 64
 """Pixels of a detection whose colours are named."""
-DIM = 160.0
+MIN_BRIGHTNESS = 160.0
 """Images darker than this (0..255) are taken for what they are: dark."""
 
 
@@ -49,10 +49,10 @@ def color_evidence(
         v, u = v.ravel(), u.ravel()
     if not len(v):
         return {}
-    chosen = np.linspace(0, len(v) - 1, min(SAMPLES, len(v))).astype(np.int64)
+    chosen = np.linspace(0, len(v) - 1, min(COLOR_SAMPLES, len(v))).astype(np.int64)
     pixels = color[v[chosen] + top, u[chosen] + left].astype(np.float64)
     light = pixels.sum(axis=1)
     brightest = float(np.percentile(color[::16, ::16].max(axis=2), 95))
-    pixels = (pixels * (255.0 / max(brightest, DIM))).clip(0.0, 255.0)
+    pixels = (pixels * (255.0 / max(brightest, MIN_BRIGHTNESS))).clip(0.0, 255.0)
     names = color_names(pixels[light >= np.percentile(light, 25)])
     return {name: names.count(name) / len(names) for name in dict.fromkeys(names)}

@@ -26,7 +26,7 @@ class LiftOptions:
         eps: DBSCAN: neighbours are nearer than this [m]; grows with the distance of the thing.
         min_points: DBSCAN: neighbours that make a core point.
         least: Fewest thinned points that make a thing.
-        stride: At most so many pixels of a detection are looked at; larger ones are sampled.
+        stride: Most pixels of a detection that are looked at; larger ones are sampled.
         step: The rim of a mask counts where its depth is within this of the pixels next to it that
             are no rim, as a share of the depth: detectors take in what lies behind. Masks that
             are all rim are slivers of things behind something nearer, and are dropped.
@@ -47,7 +47,7 @@ class Lifted:
     """A detection in the map.
 
     Attributes:
-        detection: What was found; a box has the mask that depth gives it.
+        detection: Detection in the image; a box has the mask that depth gives it.
         points: Thinned points, (n, 3) [m].
         depth: Their median depth [m].
         touches_edge: Whether the image cuts it off.

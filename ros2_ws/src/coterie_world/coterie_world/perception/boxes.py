@@ -16,12 +16,12 @@ from coterie_world.perception.backprojection import Lifted
 from coterie_world.perception.foreground import background
 from coterie_world.perception.points import deprojected
 
-SPACING = 0.04
+POINT_SPACING_M = 0.04
 """Distance of the points on a box's faces [m]; on large boxes it is more."""
-_MOST_ALONG = 30
+_MAX_EDGE_POINTS = 30
 """Most points along an edge."""
 _NEAREST_M = 0.05
-"""What is nearer than this, or behind the camera, is not in its image [m]."""
+"""Least depth of a point that is in the camera's image [m]."""
 _SLACK_M = 0.02
 """Depth so far beyond a box still belongs to the thing [m]."""
 
@@ -49,7 +49,7 @@ def masked(
     Args:
         frame: The image.
         boxes: The boxes, in one frame.
-        to_camera: That frame to the optical frame (4, 4).
+        to_camera: Transform from that frame to the optical frame (4, 4).
     """
     if not boxes:
         return []
@@ -83,8 +83,8 @@ def lift_box(frame: RgbdFrame, box: BoxDetection) -> Lifted:
     """Return a box of the map as points on its faces.
 
     Args:
-        frame: From where it was seen; of its color image, where there is one, the part that shows
-            the box gives the thing its color and picture.
+        frame: Frame that it was seen in; the part of its color image, where there is one, that
+            shows the box gives the thing its color and picture.
         box: The box, in the map.
 
     Returns:
@@ -101,7 +101,7 @@ def lift_box(frame: RgbdFrame, box: BoxDetection) -> Lifted:
 def _faces(size: Vec3) -> npt.NDArray[np.float64]:
     """Points (n, 3) on the faces of the cube of edge 1 about the origin."""
     along = [
-        np.linspace(-0.5, 0.5, min(max(math.ceil(edge / SPACING) + 1, 2), _MOST_ALONG))
+        np.linspace(-0.5, 0.5, min(max(math.ceil(edge / POINT_SPACING_M) + 1, 2), _MAX_EDGE_POINTS))
         for edge in size
     ]
     grid = np.stack(np.meshgrid(*along, indexing="ij"), axis=-1).reshape(-1, 3)

@@ -27,9 +27,9 @@ _RING = 0.15
 """Width of the ring around a box that is looked at, as a share of the box's longer side."""
 _RING_PX = (3, 40)
 """Its least and greatest width [px]."""
-_MOST_RING = 400
+_MAX_RING_POINTS = 400
 """Points of the ring that count; more are sampled."""
-_MOST_AROUND = 4000
+_MAX_PIXELS_AROUND = 4000
 """Pixels around a box in which clusters may go on; of more every k-th is looked at."""
 _GOES_ON = 0.2
 """A cluster of which more than this share lies around the box is something else's, if it can be."""
@@ -54,7 +54,7 @@ _SAME = 0.5
 _SMALL = 0.35
 """An item's mask smaller than this share of another one is of what stands on or before that."""
 _SLACK = (0.02, 0.005)
-"""How far points of a plane lie off it: [m], and per squared metre of distance [1/m]."""
+"""Largest distance of a plane's points from it: [m], and per squared metre of depth [1/m]."""
 
 
 def segmented(
@@ -131,10 +131,10 @@ def shared_pixels(
     open, but for small things, as a kettle on a stove: those are their own.
 
     Args:
-        found: What was found in one image; those without a mask share nothing.
+        found: Detections in one image; those without a mask share nothing.
 
     Returns:
-        For each; None: it shares none.
+        Shared pixels of each; None: it shares none.
     """
     out: list[npt.NDArray[np.bool_] | None] = [None] * len(found)
     sizes = [0 if one.mask is None else int(one.mask.sum()) for one in found]
@@ -232,8 +232,8 @@ def _background_planes(
     points = _in_map(frame, u, v)
     middle = in_middle(box, u, v)
     ring = _ring(frame, box)
-    if len(ring[0]) > _MOST_RING:
-        chosen = np.linspace(0, len(ring[0]) - 1, _MOST_RING).astype(np.int64)
+    if len(ring[0]) > _MAX_RING_POINTS:
+        chosen = np.linspace(0, len(ring[0]) - 1, _MAX_RING_POINTS).astype(np.int64)
         ring = ring[0][chosen], ring[1][chosen]
     planes = []
     for normal, offset in _planes(_in_map(frame, *ring), eye):
@@ -291,7 +291,7 @@ def _ring(
     around = np.isfinite(window) & (window > 0.0)
     around[max(top - v0, 0) : top + height - v0, max(left - u0, 0) : left + width - u0] = False
     v, u = np.nonzero(around)
-    step = max(-(-len(v) // _MOST_AROUND), 1)
+    step = max(-(-len(v) // _MAX_PIXELS_AROUND), 1)
     return u[::step] + u0, v[::step] + v0
 
 

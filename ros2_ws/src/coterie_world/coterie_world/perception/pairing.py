@@ -34,7 +34,7 @@ class FramePairs(Generic[D, F, C]):
     goes first. A stamp that has been joined already is a repeat and is dropped.
 
     Args:
-        tolerance: How far stamps may be apart [s].
+        tolerance: Largest difference of the stamps [s].
         limit: Most images, and most detections, that wait.
     """
 

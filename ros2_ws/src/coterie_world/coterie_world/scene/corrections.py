@@ -1,4 +1,4 @@
-"""What people corrected on a map, applied to every newer version of it."""
+"""People's corrections of a map, applied to every newer version of it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from coterie_core.plain_data import schema_problems
 from coterie_world.scene.graph import SceneGraph
 from coterie_world.scene.model import LabelBelief, Room, SceneObject
 
-MOST = 500
+MAX_CORRECTIONS = 500
 """Corrections of one map."""
-_AGAIN = 0.4
+_ASSOCIATION_RADIUS_M = 0.4
 """A thing that a mapper found anew counts as the corrected one within this distance [m]."""
-_SMALLEST = 0.25
+_MIN_ROOM_AREA_M2 = 0.25
 """A room that is drawn has at least this area [m^2]."""
 _COORDINATE = 1e5
 
@@ -76,9 +76,10 @@ class Correction(BaseModel):
             raise ValueError("a position is not on any map")
         if self.kind == "draw_room":
             area = shapely.Polygon(self.polygon) if len(self.polygon) > 2 else None
-            if area is None or not area.is_valid or area.area < _SMALLEST:
+            if area is None or not area.is_valid or area.area < _MIN_ROOM_AREA_M2:
                 raise ValueError(
-                    f"polygon: expected an outline that does not cross itself, of {_SMALLEST} m2"
+                    "polygon: expected an outline that does not cross itself, of "
+                    f"{_MIN_ROOM_AREA_M2} m2"
                 )
         return self
 
@@ -96,8 +97,8 @@ def read_corrections(text: str | bytes, where: str) -> list[Correction]:
         found = _LIST.validate_json(text)
     except ValidationError as error:
         raise ValueError(f"{where}: {schema_problems(error, 'corrections', most=3)}") from None
-    if len(found) > MOST:
-        raise ValueError(f"{where}: {len(found)} corrections; at most {MOST}")
+    if len(found) > MAX_CORRECTIONS:
+        raise ValueError(f"{where}: {len(found)} corrections; at most {MAX_CORRECTIONS}")
     return found
 
 
@@ -110,7 +111,7 @@ class Corrections:
     """The corrections of one map, kept in a file.
 
     Args:
-        file: Where; None: they are forgotten with the process.
+        file: File that keeps them; None: they are forgotten with the process.
 
     Raises:
         ValueError: The file is none of ours.
@@ -141,8 +142,8 @@ class Corrections:
                 raise ValueError(schema_problems(error, "correction", most=3)) from None
             if any(one.id == added.id for one in self.all):
                 return  # told again
-            if len(self.all) >= MOST:
-                raise ValueError(f"a map has at most {MOST} corrections; take some back")
+            if len(self.all) >= MAX_CORRECTIONS:
+                raise ValueError(f"a map has at most {MAX_CORRECTIONS} corrections; take some back")
             new = (*self.all, added)
         else:
             raise ValueError('expected {"add": CORRECTION} or {"undo": ID}')
@@ -172,7 +173,7 @@ def _found(scene: SceneGraph, ref: ThingRef) -> SceneObject | None:
         if thing.label.top == ref.label
     ]
     distance, id_ = min(near, default=(math.inf, ""))
-    return scene.objects[id_] if distance <= _AGAIN else None
+    return scene.objects[id_] if distance <= _ASSOCIATION_RADIUS_M else None
 
 
 def _rename_thing(scene: SceneGraph, one: Correction) -> None:
@@ -310,7 +311,7 @@ def _take_from(scene: SceneGraph, room: Room, area: shapely.Polygon) -> None:
     left = shapely.make_valid(shapely.Polygon(room.polygon)).difference(area)
     parts = [part for part in getattr(left, "geoms", [left]) if part.geom_type == "Polygon"]
     largest = max(parts, key=lambda part: part.area, default=None)
-    if largest is None or largest.area < _SMALLEST:
+    if largest is None or largest.area < _MIN_ROOM_AREA_M2:
         del scene.rooms[room.id]
         for id_, way in list(scene.connections.items()):
             if room.id in (way.room_a, way.room_b):

@@ -9,10 +9,10 @@ from coterie_core.geometry import Box
 from coterie_world.scene.graph import SceneGraph
 from coterie_world.scene.outlines import outline_trouble
 
-FARTHEST = 1e5
+MAX_COORDINATE_M = 1e5
 """Positions and lengths beyond this are mistakes of units [m]."""
 
-LATEST = 2.0**31
+MAX_TIME_S = 2.0**31
 """Times from here on fit into no ROS message [s]."""
 
 MAX_COUNT = 2**31 - 1
@@ -90,17 +90,17 @@ def _box(where: str, box: Box) -> Iterator[str]:
 
 
 def _far(where: str, values: Iterable[float]) -> Iterator[str]:
-    if any(abs(value) > FARTHEST for value in values):
-        yield f"{where}: expected at most {FARTHEST:g} m, got {_shown(values)}"
+    if any(abs(value) > MAX_COORDINATE_M for value in values):
+        yield f"{where}: expected at most {MAX_COORDINATE_M:g} m, got {_shown(values)}"
 
 
 def _length(where: str, values: Iterable[float]) -> Iterator[str]:
-    if any(not 0.0 <= value <= FARTHEST for value in values):
-        yield f"{where}: expected lengths from 0 to {FARTHEST:g} m, got {_shown(values)}"
+    if any(not 0.0 <= value <= MAX_COORDINATE_M for value in values):
+        yield f"{where}: expected lengths from 0 to {MAX_COORDINATE_M:g} m, got {_shown(values)}"
 
 
 def _time(where: str, value: float) -> Iterator[str]:
-    if not 0.0 <= value < LATEST:
+    if not 0.0 <= value < MAX_TIME_S:
         yield f"{where}: expected a time from 0 to 2**31 s, got {value:g}"
 
 

@@ -15,7 +15,7 @@ from coterie_world.scene.graph import SceneGraph
 from coterie_world.scene.model import SceneObject
 
 Described = Callable[[SceneObject], Any]
-_MOST = 40
+_MAX_RESULTS = 40
 _PART = 3
 """Letters of a word that may be a part of another (table in tablecloth)."""
 
@@ -46,7 +46,7 @@ def map_tools(scene: SceneGraph, describe: Described) -> Sequence[Tool[Any]]:
 
     Args:
         scene: The map.
-        describe: What is told of an object, as plain data, its id included.
+        describe: Function that returns an object as plain data for the model, its id included.
     """
 
     def room_of(thing: SceneObject) -> str:
@@ -61,8 +61,8 @@ def map_tools(scene: SceneGraph, describe: Described) -> Sequence[Tool[Any]]:
     def told(things: Sequence[SceneObject]) -> dict[str, Any]:
         return {
             "count": len(things),
-            "objects": [describe(thing) for thing in things[:_MOST]],
-            **({"left out": len(things) - _MOST} if len(things) > _MOST else {}),
+            "objects": [describe(thing) for thing in things[:_MAX_RESULTS]],
+            **({"left out": len(things) - _MAX_RESULTS} if len(things) > _MAX_RESULTS else {}),
         }
 
     def find(asked: FindArguments) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def map_tools(scene: SceneGraph, describe: Described) -> Sequence[Tool[Any]]:
         kept = [(away, id_) for away, id_ in near if away <= asked.within]
         things = [
             {"gap": away, **_relation(scene, scene.objects[id_], center), "object": describe(thing)}
-            for away, id_ in kept[:_MOST]
+            for away, id_ in kept[:_MAX_RESULTS]
             if (thing := scene.objects[id_])
         ]
         return {"count": len(kept), "objects": things}

@@ -12,7 +12,7 @@ import numpy as np
 from coterie_core.embedding import averaged, keep_one_dimension
 from coterie_core.geometry import Box, Vec3, distance, iou, wrap_angle
 from coterie_core.household import load_household
-from coterie_world.likeness import ALIKE, Background, likeness
+from coterie_world.likeness import MIN_LIKENESS, Background, likeness
 from coterie_world.scene.graph import SceneGraph
 from coterie_world.scene.model import (
     AgentState,
@@ -47,7 +47,7 @@ class MergeRule:
 
     iou_any_label: float = 0.5
     label_agreement: float = 0.1
-    likeness: float = ALIKE
+    likeness: float = MIN_LIKENESS
     distance: float = 0.4
     distance_limit: float = 1.0
 
@@ -100,8 +100,8 @@ def same_thing(
     Args:
         a: One.
         b: Another.
-        rule: When they are.
-        background: How alike embeddings of different things are; None: as is usual.
+        rule: Association thresholds.
+        background: Likeness of embeddings of different things; None: the usual one.
     """
     if not (has_geometry(a) and has_geometry(b)):
         return 2.0 if a.id == b.id and a.room == b.room else 0.0

@@ -9,8 +9,8 @@ import numpy as np
 from coterie_core.geometry import Box
 from coterie_world.scene.model import SceneObject
 
-NEAREST = 12
-"""Of so many nearest objects relations are computed; the others are farther away than these."""
+MAX_NEIGHBORS = 12
+"""Number of nearest objects that relations are computed of."""
 
 
 class Nearby:
@@ -31,7 +31,7 @@ class Nearby:
             gaps = np.linalg.norm(np.maximum(apart, 0.0), axis=1)
         return [self.ids[k] for k in np.flatnonzero(gaps <= reach) if self.ids[k] != but]
 
-    def near(self, box: Box, but: str, most: int = NEAREST) -> list[str]:
+    def near(self, box: Box, but: str, most: int = MAX_NEIGHBORS) -> list[str]:
         """Ids of the nearest things, nearest first, without `but`; all where there are few."""
         if len(self.ids) <= most:
             return [id_ for id_ in self.ids if id_ != but]

@@ -12,7 +12,7 @@ from coterie_core.geometry import Vec3
 from coterie_world.scene import SceneGraph
 
 MAX_ROOM_DISTANCE_M = 0.6
-"""How far outside of every room a thing may lie and still belong to the nearest [m]."""
+"""Largest distance to the nearest room at which a thing outside of every room belongs to it [m]."""
 
 
 class Regions:

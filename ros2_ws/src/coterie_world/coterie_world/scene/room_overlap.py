@@ -10,7 +10,7 @@ import shapely
 from coterie_core.geometry import Vec2
 from coterie_world.scene.model import Room
 
-SAME = 0.6
+SAME_ROOM_OVERLAP = 0.6
 """Fraction of the smaller of two regions that the other covers, from which they are one room.
 
 Regions are parted at narrow passages: neighbors share no more than an error of alignment, and of a
@@ -34,7 +34,7 @@ def same_region(room: Room, others: Iterable[Room]) -> Room | None:
     if not is_region(room) or len(room.polygon) < 3:
         return None
     shape = _shape(room.polygon)
-    best, found = SAME, None
+    best, found = SAME_ROOM_OVERLAP, None
     for other in others:
         if not is_region(other) or len(other.polygon) < 3:
             continue

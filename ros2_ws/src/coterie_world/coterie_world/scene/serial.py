@@ -46,7 +46,7 @@ def from_json(text: str | bytes, source: str = "scene graph") -> SceneGraph:
 
     Args:
         text: The JSON.
-        source: What to call it in errors, for example the file's name.
+        source: Name of the source in errors, for example the file's.
 
     Raises:
         SceneError: Not JSON, a field missing or of the wrong type, a number beyond all houses, or
@@ -79,8 +79,8 @@ def checked(graph: SceneGraph, source: str) -> SceneGraph:
     """Return a graph that was made from another format, checked as `from_json` checks ours.
 
     Args:
-        graph: What was read; its fields may hold values of any type.
-        source: What to call it in errors, for example the file's name.
+        graph: Graph that was read; its fields may hold values of any type.
+        source: Name of the source in errors, for example the file's.
 
     Raises:
         SceneError: A field of the wrong type, a number beyond all houses, a dangling reference.

@@ -31,9 +31,9 @@ def rooms_text(
     """One line a room with its things and their number, most frequent first.
 
     Args:
-        graph: What to describe.
-        relevance: How much a label matters: larger ones, and rooms with them, come first and are
-            kept longer; by default rooms come by name.
+        graph: Graph to describe.
+        relevance: Function that rates a label: higher rated ones, and rooms with them, come first
+            and are kept longer; by default rooms come by name.
         asked: Name of a room that comes before the others.
         limit: Longest text [characters]; what does not fit is counted in a last line.
     """
@@ -59,10 +59,10 @@ def objects_text(
     """One line an object: id, labels, room, centre and size [m], what it stands on or in.
 
     Args:
-        graph: What to describe.
+        graph: Graph to describe.
         relevance: Larger comes first and is kept longer; by default the best seen come first.
         limit: Longest text [characters]; what does not fit is counted in a last line.
-        labels: How many labels of the distribution to show (1: certainty mode).
+        labels: Number of labels of the distribution to show (1: certainty mode).
     """
     score = relevance or (lambda thing: float(thing.observations))
     things = sorted(graph.objects.values(), key=lambda t: (-score(t), t.id))

@@ -14,7 +14,7 @@ from coterie_world.scene import SceneError, SceneGraph, checked
 from coterie_world.team_memory.memory import TeamMemory
 from coterie_world.team_memory.store import Belief, Bounds, Trace
 
-LARGEST = 200_000_000
+MAX_FILE_BYTES = 200_000_000
 """Larger files are no memories [bytes]."""
 
 
@@ -84,8 +84,8 @@ def load_memory(path: str | Path, house: str = "") -> tuple[TeamMemory, list[Obj
         OtherHouse: It is the memory of another house.
     """
     try:
-        if Path(path).stat().st_size > LARGEST:
-            raise MemoryFault(f"{path}: larger than {LARGEST} bytes: no team's memory")
+        if Path(path).stat().st_size > MAX_FILE_BYTES:
+            raise MemoryFault(f"{path}: larger than {MAX_FILE_BYTES} bytes: no team's memory")
         data = _File.model_validate_json(Path(path).read_bytes())
     except OSError as error:
         raise MemoryFault(f"{path}: cannot be read ({error.strerror})") from None

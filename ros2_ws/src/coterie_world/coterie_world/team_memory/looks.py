@@ -1,4 +1,4 @@
-"""What robots see, and do not see where it should be, taken into a team's memory."""
+"""Takes views of robots into a team's memory: what they see, and what they do not see."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from coterie_core.household import load_household
 from coterie_core.observation import Detection, Observation
 from coterie_world.scene import AgentState, LabelBelief, SceneObject, Sighting, absorb, associate
 from coterie_world.sightings import resting_on, room_at
-from coterie_world.team_memory.maps import RULE
+from coterie_world.team_memory.maps import ASSOCIATION_RULE
 from coterie_world.team_memory.store import Belief, Store, alike
 
-LOOKED = 0.6
-"""From this share on a place counts as looked at (0..1)."""
-CLEAR = 3.0
+LOOKED_AT_FRACTION = 0.6
+"""Fraction of a place from which it counts as looked at (0..1)."""
+CLEAR_VIEW_M = 3.0
 """Farther from a robot than this a small thing that is not reported was not looked for [m]."""
-SURFACE = 1.5
-"""How far from where it was put down a thing is at most [m]."""
-MORE = 0.5
-"""So much farther away than it was ever reported a thing should still be [m]."""
-EYE = 1.0
+PLACED_RADIUS_M = 1.5
+"""Largest distance from where it was put down at which a thing is that one [m]."""
+REACH_MARGIN_M = 0.5
+"""Distance beyond the farthest report of a thing at which it should still be reported [m]."""
+EYE_HEIGHT_M = 1.0
 """Height of a robot's eyes above its base, where nothing more is known of it [m]."""
 _STEP, _TURN = 0.5, math.radians(30)  # from here on a robot's view is a new one
 
@@ -51,7 +51,7 @@ def observe(store: Store, observation: Observation) -> None:
         if (guest := _guest(store, one, observation)) is not None
     ]
     here = [t for id_, t in store.graph.objects.items() if not store.beliefs[id_].held_by]
-    pairs = associate(here, guests, RULE)
+    pairs = associate(here, guests, ASSOCIATION_RULE)
     seen = {mine.id for mine, _ in pairs}
     pairs += _put_there(store, [g for g in guests if all(g is not one for _, one in pairs)], seen)
     matched = {id(guest) for _, guest in pairs}
@@ -105,7 +105,7 @@ def _put_there(
             and alike(thing.label.top, guest.label.top)
             and support in ("", thing.support, thing.container)
         ]
-        if near and min(near)[0] <= SURFACE:
+        if near and min(near)[0] <= PLACED_RADIUS_M:
             pairs.append((store.graph.objects[min(near)[1]], guest))
             seen.add(min(near)[1])
     return pairs
@@ -148,7 +148,7 @@ def _reach(store: Store, guest: SceneObject) -> float:
     """Return how far from its robot's eyes something was seen [m]."""
     assert guest.last_seen is not None
     x, y, z = store.graph.agents[guest.last_seen.robot].pose.position
-    return distance((x, y, z + EYE), guest.box.center)
+    return distance((x, y, z + EYE_HEIGHT_M), guest.box.center)
 
 
 def _in_a_hand(store: Store, guest: SceneObject) -> bool:
@@ -171,19 +171,21 @@ def _miss(store: Store, observation: Observation, seen: Collection[str]) -> None
     near = [
         place
         for id_, share in {**observation.seen, observation.place: 1.0}.items()
-        if share >= LOOKED and (place := store.graph.places.get(id_)) is not None
+        if share >= LOOKED_AT_FRACTION and (place := store.graph.places.get(id_)) is not None
     ]
     x, y, z = observation.pose.position
-    eye = (x, y, z + EYE)
+    eye = (x, y, z + EYE_HEIGHT_M)
     for id_, thing in list(store.graph.objects.items()):
         belief, at = store.beliefs[id_], thing.box.center
         if id_ in seen or belief.held_by or thing.container or belief.since >= observation.time:
             continue
         if thing.kind != "item" and belief.source:  # furniture of a map stays
             continue
-        if not belief.reach or distance(eye, at) > min(belief.reach + MORE, CLEAR):
+        if not belief.reach or distance(eye, at) > min(belief.reach + REACH_MARGIN_M, CLEAR_VIEW_M):
             continue
-        if not any(p.room == thing.room and math.dist(p.position, at) <= CLEAR for p in near):
+        if not any(
+            p.room == thing.room and math.dist(p.position, at) <= CLEAR_VIEW_M for p in near
+        ):
             continue
         if _hidden(store, thing, eye):
             continue
@@ -199,7 +201,7 @@ def _hidden(store: Store, thing: SceneObject, eye: Vec3) -> bool:
         for other in store.graph.objects.values()
         if other.kind != "item"
         and other.id not in (thing.id, thing.support, thing.container)
-        and distance(other.box.center, top) <= CLEAR + max(other.box.size)
+        and distance(other.box.center, top) <= CLEAR_VIEW_M + max(other.box.size)
     )
 
 

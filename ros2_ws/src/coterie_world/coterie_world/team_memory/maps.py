@@ -9,12 +9,12 @@ from coterie_core.geometry import Box, distance
 from coterie_world.scene import MergeRule, Room, SceneGraph, SceneObject, associate
 from coterie_world.scene.room_overlap import is_region, same_region
 from coterie_world.sightings import kind_of
-from coterie_world.team_memory.store import NEVER, UNSIZED, Belief, Store, alike
+from coterie_world.team_memory.store import DEFAULT_SIZE_M, NEVER_S, Belief, Store, alike
 
-RULE = MergeRule(distance=0.5)
-"""When a thing that is seen, or on a map, is one that is remembered."""
+ASSOCIATION_RULE = MergeRule(distance=0.5)
+"""Association thresholds for things that are seen, or on a map, and remembered ones."""
 
-ANEW = 60.0
+CLOCK_RESET_S = 60.0
 """A map with robots that is so much older than the memory is of a clock that began anew [s]."""
 
 
@@ -26,7 +26,7 @@ def adopt(store: Store, given: SceneGraph) -> None:
     """
     given = copy.deepcopy(given)
     told = [a.last_seen.time for a in given.agents.values() if a.last_seen is not None]
-    if told and max(told) < store.time - ANEW:
+    if told and max(told) < store.time - CLOCK_RESET_S:
         store.restart(max(told))
     store.time = max(store.time, *told, 0.0)
     things, given.objects = list(given.objects.values()), {}
@@ -52,7 +52,7 @@ def adopt(store: Store, given: SceneGraph) -> None:
             continue
         del store.sources[source]
         belief = store.beliefs.get(id_)
-        if belief is not None and belief.source == source and belief.moved == NEVER:
+        if belief is not None and belief.source == source and belief.moved == NEVER_S:
             store.drop(id_)
     store.version += 1
     store.bound()
@@ -94,7 +94,7 @@ def _matches(store: Store, things: Sequence[SceneObject]) -> dict[str, str]:
     _follow_moved(store, things, same)
     taken = {*same.values(), *store.sources.values()}
     free = [t for t in objects.values() if t.id not in taken and not store.beliefs[t.id].held_by]
-    for mine, theirs in associate(free, [t for t in things if t.id not in same], RULE):
+    for mine, theirs in associate(free, [t for t in things if t.id not in same], ASSOCIATION_RULE):
         same[theirs.id] = mine.id
         taken.add(mine.id)
     for thing in things:
@@ -114,7 +114,7 @@ def _follow_moved(store: Store, things: Sequence[SceneObject], same: dict[str, s
     that thing: it has gone, or is another one, if it was seen there since.
     """
     for id_, belief in store.beliefs.items():
-        if belief.moved == NEVER or belief.held_by:
+        if belief.moved == NEVER_S or belief.held_by:
             continue
         mine = store.graph.objects[id_]
         here: list[tuple[float, str]] = []
@@ -124,7 +124,7 @@ def _follow_moved(store: Store, things: Sequence[SceneObject], same: dict[str, s
             if known not in (None, id_) or not alike(thing.label.top, mine.label.top):
                 continue
             away = distance(thing.box.center, mine.box.center)
-            if away <= RULE.distance:
+            if away <= ASSOCIATION_RULE.distance:
                 here.append((away, thing.id))
             elif known == id_:
                 elsewhere.append(thing)
@@ -141,7 +141,7 @@ def _follow_moved(store: Store, things: Sequence[SceneObject], same: dict[str, s
 
 
 def _seen(thing: SceneObject) -> float:
-    return thing.last_seen.time if thing.last_seen is not None else NEVER
+    return thing.last_seen.time if thing.last_seen is not None else NEVER_S
 
 
 def _adopt(store: Store, thing: SceneObject, known: str | None) -> tuple[str, bool]:
@@ -169,7 +169,7 @@ def _adopt(store: Store, thing: SceneObject, known: str | None) -> tuple[str, bo
         mine.properties = {**mine.properties, **thing.properties}
         mine.embeddings = thing.embeddings or mine.embeddings
         belief.since, belief.misses, belief.held_by = seen, 0.0, ""
-    elif mine.box.size == UNSIZED:
+    elif mine.box.size == DEFAULT_SIZE_M:
         mine.box = Box(mine.box.center, thing.box.size, mine.box.yaw)
     belief.sightings = max(belief.sightings, thing.observations + 1)
     return known, news

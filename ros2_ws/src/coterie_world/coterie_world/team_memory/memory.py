@@ -26,8 +26,8 @@ class TeamMemory(Store):
     """A team's memory; plain and synchronous, fed with what comes in, asked for a `scene`.
 
     Args:
-        house: Which house this is; memories of two houses are never mixed.
-        bounds: How much to remember.
+        house: Name of the house; memories of two houses are never mixed.
+        bounds: Limits of what is remembered.
     """
 
     def adopt(self, given: SceneGraph) -> None:

@@ -1,4 +1,4 @@
-"""What robots did to objects, taken into a team's memory."""
+"""Takes robots' acts on objects into a team's memory."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from coterie_world.scene import LabelBelief, SceneObject, Sighting
 from coterie_world.sightings import room_at
 from coterie_world.team_memory.store import (
     ASSOCIATION_RADIUS_M,
-    UNSIZED,
+    DEFAULT_SIZE_M,
     Belief,
     Store,
     Trace,
     alike,
 )
 
-DOUBTFUL = 2
+MAX_PHANTOM_SIGHTINGS = 2
 """A thing of at most so many sightings that a second look does not confirm was a phantom."""
 
 
@@ -46,7 +46,7 @@ def note(store: Store, event: ObjectEvent) -> bool:
                 room = event.from_room or thing.room
                 store.trace(thing, event.robot, event.time, room=room, gone=True, task=event.task)
                 store.drop(thing.id)
-            elif belief.sightings <= DOUBTFUL:
+            elif belief.sightings <= MAX_PHANTOM_SIGHTINGS:
                 store.trace(thing, event.robot, event.time, gone=True, task=event.task)
                 store.drop(thing.id)
             else:
@@ -118,8 +118,8 @@ def _seen_too_early(store: Store, thing: SceneObject, since: float) -> None:
 
     Args:
         store: The memory.
-        thing: What was put down, where it is now.
-        since: When it was taken [s]; what was known by then is something else.
+        thing: Thing that was put down, at the place where it is now.
+        since: Time at which it was taken [s]; a thing that was known by then is another one.
     """
     twins = [
         other.id
@@ -157,7 +157,7 @@ def _from(store: Store, event: ObjectEvent) -> SceneObject:
     thing = SceneObject(
         store.free(event.object or f"team-{event.label.replace(' ', '-')}-1"),
         LabelBelief.of(event.label),
-        Box(event.position, UNSIZED),
+        Box(event.position, DEFAULT_SIZE_M),
         store.room_with(event.from_room),
         kind=load_household().kind(event.label),
         observations=1,

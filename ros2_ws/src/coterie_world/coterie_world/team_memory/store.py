@@ -1,4 +1,4 @@
-"""What a team's memory holds, and how it is looked up and kept small."""
+"""Contents of a team's memory, with look-ups and limits."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from coterie_world.sightings import fell_from, kind_of, resting_on, rests_where_
 
 ASSOCIATION_RADIUS_M = 0.6
 """An event is about a thing of its label within this distance [m]."""
-EXPIRED = 0.05
+MIN_CONFIDENCE = 0.05
 """Things below this confidence are forgotten."""
-NEVER = -1e15
+NEVER_S = -1e15
 """A time before all others [s]."""
-UNSIZED = (0.1, 0.1, 0.1)
+DEFAULT_SIZE_M = (0.1, 0.1, 0.1)
 """Size of a thing that nobody has measured [m]."""
 
 
@@ -68,10 +68,10 @@ class Belief:
     misses: float = 0.0
     missed_by: str = ""
     reach: float = 0.0
-    moved: float = NEVER
+    moved: float = NEVER_S
     held_by: str = ""
     source: str = ""
-    added: float = NEVER
+    added: float = NEVER_S
     holder: str = ""
     put_at: Vec3 | None = None
 
@@ -116,7 +116,7 @@ class Store:
         Args:
             label: Its label.
             position: The spot.
-            seen: When it was seen there.
+            seen: Time at which it was seen there [s].
             but: Ids of things whose traces do not count.
         """
         near = [
@@ -246,7 +246,7 @@ class Store:
     def bound(self) -> None:
         """Forget what surely is no longer there, and what is too much."""
         for id_ in [i for i in self.graph.objects if self.beliefs[i].misses]:
-            if self.confidence(id_) < EXPIRED:
+            if self.confidence(id_) < MIN_CONFIDENCE:
                 self.trace(
                     self.graph.objects[id_], self.beliefs[id_].missed_by, self.time, gone=True
                 )

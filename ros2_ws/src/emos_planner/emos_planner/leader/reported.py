@@ -10,7 +10,7 @@ from coterie_core.geometry import Box, Vec3, distance
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.sightings import (
-    SAME,
+    ASSOCIATION_RADIUS_M,
     kind_of,
     note_found,
     put_down,
@@ -161,8 +161,11 @@ class ReportedThings:
             known = self.scene.objects.get(id)
             if known is None or kind_of(known.label.top) != kind:
                 continue
-            if self._alias.get(name) == id or distance(place, thing.position) <= SAME:
-                if distance(known.box.center, thing.position) > SAME:
+            if (
+                self._alias.get(name) == id
+                or distance(place, thing.position) <= ASSOCIATION_RADIUS_M
+            ):
+                if distance(known.box.center, thing.position) > ASSOCIATION_RADIUS_M:
                     if thing.sightings < before.get(name, 0) + SURE:
                         return True
         return False
@@ -182,7 +185,7 @@ class ReportedThings:
         if not targets or thing.position is None:
             return False
         known = self.scene.objects.get(thing.id)
-        if known is not None and distance(known.box.center, thing.position) <= SAME:
+        if known is not None and distance(known.box.center, thing.position) <= ASSOCIATION_RADIUS_M:
             return False
         if support_at(self.scene, thing.position)[0] in targets:
             return True

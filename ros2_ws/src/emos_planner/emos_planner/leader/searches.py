@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from coterie_world.scene import SceneGraph
-from coterie_world.search_belief import LITTLE, Missed, SearchBelief
+from coterie_world.search_belief import MIN_FRACTION_LEFT, Missed, SearchBelief
 from coterie_world.sightings import kind_of
 
 ENOUGH = 0.05
@@ -62,7 +62,11 @@ class Searches:
         rooms (expected number of things; negative: whatever is left), or little of that in one.
         """
         belief = self.belief(label, rooms)
-        most = math.inf if belief.total() <= enough else LITTLE * enough / max(len(rooms), 1)
+        most = (
+            math.inf
+            if belief.total() <= enough
+            else MIN_FRACTION_LEFT * enough / max(len(rooms), 1)
+        )
         for room in rooms:
             if belief.left(room) <= most and belief.unseen_share(room) <= LOOKED_OVER:
                 continue

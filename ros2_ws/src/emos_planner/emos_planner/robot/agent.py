@@ -33,8 +33,8 @@ from coterie_llm import Decider, inline_data
 from coterie_requests.asking import Asking
 from coterie_safety.stop import is_stop
 from coterie_safety.why import belong, follow
-from coterie_world.making_way import WayRequest
 from coterie_world.object_events import ObjectEvent
+from coterie_world.right_of_way import YieldRequest
 from coterie_world.sightings import as_thing, kind_of
 from coterie_world.team_map import TeamMap
 from emos_planner.geometry.floorplan import Driven
@@ -45,9 +45,9 @@ from emos_planner.robot.choose import ChooseSkill, Option, SkillChoice, Tried, k
 from emos_planner.robot.clearing import HandClearing
 from emos_planner.robot.coverage import Looks
 from emos_planner.robot.helping import ANSWER_WAIT, HelpMessage, HelpTalk
-from emos_planner.robot.making_way import YieldBehavior
 from emos_planner.robot.outlook import outlook
 from emos_planner.robot.reflection import reflection_on
+from emos_planner.robot.right_of_way import YieldBehavior
 from emos_planner.robot.searching import LOOK_AGAIN
 from emos_planner.robot.share import Share, Work, open_places
 from emos_planner.robot.situation import LOOKED, Situation
@@ -274,7 +274,7 @@ class RobotAgent:
 
         `now` None: the time of the last observation.
         """
-        if isinstance(message, WayRequest):
+        if isinstance(message, YieldRequest):
             if self._chosen is None or self.aside.blocked:
                 self.aside.hear(message, self._time if now is None else now)
             return
@@ -498,7 +498,7 @@ class RobotAgent:
 
     # -- what goes out --------------------------------------------------------------------------
 
-    def outbox(self) -> list[HelpMessage | WayRequest]:
+    def outbox(self) -> list[HelpMessage | YieldRequest]:
         """Return what is to be said to other robots, and forget it."""
         return [*self.talk.outbox(), *self.aside.outbox()]
 

@@ -36,7 +36,7 @@ from coterie_ros.asking import ROBOT, node_asking, serve_words
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.conversions.basics import header
 from coterie_ros.conversions.checks import ConversionError
-from coterie_ros.conversions.talk import way_request_from_msg, way_request_to_msg
+from coterie_ros.conversions.talk import yield_request_from_msg, yield_request_to_msg
 from coterie_ros.conversions.tasks import (
     assignment_from_msg,
     proposal_from_msg,
@@ -51,9 +51,9 @@ from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
-from coterie_ros.way_requests import hear_way_requests
-from coterie_world.making_way import WayRequest
+from coterie_ros.yield_requests import hear_yield_requests
 from coterie_world.object_events import ObjectEvent
+from coterie_world.right_of_way import YieldRequest
 from coterie_world.scene import SceneGraph
 from coterie_world.team_map import TeamMap
 from emos_planner.leader.ablation import believed
@@ -134,10 +134,10 @@ HEARTBEAT = 1.0
 _STATE = "robot_state.json"
 
 
-def said_to_msg(said: HelpMessage | WayRequest, time: float) -> TeamMessage:
+def said_to_msg(said: HelpMessage | YieldRequest, time: float) -> TeamMessage:
     """Return what a robot says at a time [s] as a message."""
-    if isinstance(said, WayRequest):
-        return way_request_to_msg(said, time)
+    if isinstance(said, YieldRequest):
+        return yield_request_to_msg(said, time)
     return TeamMessage(
         header=header(time, ""),
         id=said.id,
@@ -150,7 +150,7 @@ def said_to_msg(said: HelpMessage | WayRequest, time: float) -> TeamMessage:
     )
 
 
-def said_from_msg(message: TeamMessage) -> HelpMessage | WayRequest | None:
+def said_from_msg(message: TeamMessage) -> HelpMessage | YieldRequest | None:
     """Return what a robot says; None for kinds of messages that these robots do not read.
 
     Raises:
@@ -158,7 +158,7 @@ def said_from_msg(message: TeamMessage) -> HelpMessage | WayRequest | None:
         ConversionError: A way that is none.
     """
     if message.kind == TeamMessage.WAY:
-        return way_request_from_msg(message)
+        return yield_request_from_msg(message)
     if message.kind not in KINDS:
         return None
     return HelpMessage(
@@ -289,7 +289,7 @@ class RobotNode(AgentNode):
                     convert=conversions.checked_team_message,
                 )
         others, prefix = self.parameters["others"], team_name(namespace, "")
-        hear_way_requests(self, others, prefix, self._on_way_request)
+        hear_yield_requests(self, others, prefix, self._on_yield_request)
         self.every(HEARTBEAT, self._tell, "status")
         self.run(self._work(), "work")
 
@@ -432,13 +432,13 @@ class RobotNode(AgentNode):
         except ConversionError as error:
             self.problem(f"{sender}/{error}")
             return
-        if isinstance(said, WayRequest):
-            self._on_way_request(said)
+        if isinstance(said, YieldRequest):
+            self._on_yield_request(said)
         elif said is not None:
             self.agent.receive(said, self.now())
             self._speak()
 
-    def _on_way_request(self, request: WayRequest) -> None:
+    def _on_yield_request(self, request: YieldRequest) -> None:
         if self.agent is None or self._held:
             return  # nobody moves who is held, and its release does not either
         self.agent.receive(request, self.now())

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from coterie_core.geometry import Vec3
 from coterie_core.skills import LookAround, NavigateTo, Open, Outcome, Target, Wait
 from coterie_core.tasks import SubTask, Thing
-from coterie_world.search_belief import LITTLE
+from coterie_world.search_belief import MIN_FRACTION_LEFT
 from emos_planner.robot.choose import Option
 from emos_planner.robot.situation import Situation
 
@@ -53,7 +53,9 @@ def search(now: Situation) -> Iterator[Option]:
         return
     ranked: list[tuple[float, str, Option]] = []
     for room in rooms:
-        if not over[room] or left[room] > LITTLE * now.sub_task.enough / max(len(rooms), 1):
+        if not over[room] or left[room] > MIN_FRACTION_LEFT * now.sub_task.enough / max(
+            len(rooms), 1
+        ):
             ranked += _views(now, room, left[room])
             ranked += _containers(now, room, left[room])
     # Who stands in the way was asked to go aside. Where it stays another view is as good.

@@ -13,7 +13,7 @@ from emos_planner.geometry.grasp import FEW, Grip, grips
 from emos_planner.geometry.things import ResolvedObject
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.geometry.viewpoints import FAR_AWAY
-from emos_planner.robot.making_way import cells_of
+from emos_planner.robot.right_of_way import cells_of
 from emos_planner.robot.situation import Situation
 
 APART = 0.35

@@ -13,7 +13,7 @@ from coterie_core.transforms import TransformBuffer, TransformError
 from coterie_world.perception.backprojection import LiftOptions
 from coterie_world.scene import Room, SceneGraph, SceneObject
 from coterie_world.scene.room_overlap import is_region
-from coterie_world.sightings import INSIDE, is_solid, kind_of
+from coterie_world.sightings import INSIDE_FRACTION, is_solid, kind_of
 from robot_adapters.sensing.alignment import (
     Alignment,
     AlignmentError,
@@ -88,7 +88,7 @@ class MappedFurniture:
                 for one, share in thing.label.distribution().items()
             )
             both_solid = is_solid(label) and is_solid(thing.label.top)
-            if same or may_be or (both_solid and share_inside(box, thing.box) > INSIDE):
+            if same or may_be or (both_solid and share_inside(box, thing.box) > INSIDE_FRACTION):
                 away = distance(thing.box.center, box.center)
                 found.append((not same, away, thing.id, thing))
         return min(found, key=lambda one: one[:3])[3] if found else None

@@ -12,7 +12,7 @@ from coterie_core.skills import NavigateTo
 from coterie_core.waiting import in_time
 from coterie_fixtures.house_team import HouseTeam, in_place
 from coterie_fixtures.tiny_house import thing, tiny_house
-from coterie_world.making_way import TOLERANCE
+from coterie_world.right_of_way import YIELD_TOLERANCE_M
 from coterie_world.scene import Receptacle
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -71,7 +71,7 @@ def asides(team):
     return [
         deed.robot
         for deed in team.deeds
-        if isinstance(deed.skill, NavigateTo) and deed.skill.tolerance == TOLERANCE
+        if isinstance(deed.skill, NavigateTo) and deed.skill.tolerance == YIELD_TOLERANCE_M
     ]
 
 

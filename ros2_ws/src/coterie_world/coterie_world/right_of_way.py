@@ -1,4 +1,4 @@
-"""Making way: who is blocked tells all which way it wants to go; who stands there goes aside."""
+"""Right of way: a blocked robot tells all which way it wants to go, and who stands there yields."""
 
 from __future__ import annotations
 
@@ -10,34 +10,36 @@ from dataclasses import dataclass
 from coterie_core.geometry import Vec3
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult, Wait
 
-MOST_POINTS = 200
+MAX_PATH_POINTS = 200
 """Points of a way that a robot asks for at most."""
-WIDEST = 3.0
+MAX_BODY_RADIUS_M = 3.0
 """Largest radius of a body that a way is asked for [m]."""
-ROOM = 0.12
+PASSING_GAP_M = 0.12
 """Room that two robots leave between them when they pass [m]."""
-PAUSE = 5.0
+MIN_YIELD_PERIOD_S = 5.0
 """Least time from one time that a robot goes aside to the next one [s]."""
-TOLERANCE = 0.1
-"""How far from its spot aside a robot may end [m]; it is less than `ROOM`."""
-LET_PASS = 8.0
-"""How long a robot that has work of its own waits aside, so that the other one passes [s]."""
-HEARING = 2.0
-"""How long a blocked robot waits for a request of the one before it, which is blocked, too [s]."""
-_SPOTS = 4  # spots that are tried for one request, one after the other
-_TRIES = 2  # drives blocked one after the other, after which also the first by name goes aside
+YIELD_TOLERANCE_M = 0.1
+"""Largest distance from its yield pose at which a robot may end [m]; less than `PASSING_GAP_M`."""
+YIELD_WAIT_S = 8.0
+"""Time that a robot with work of its own waits aside, so that the other one passes [s]."""
+REQUEST_WAIT_S = 2.0
+"""Time that a blocked robot waits for a request of the one before it, which is blocked, too [s]."""
+_MAX_POSES = 4  # spots that are tried for one request, one after the other
+_MAX_BLOCKED_DRIVES = (
+    2  # drives blocked one after the other, after which also the first by name goes aside
+)
 
 
 @dataclass(frozen=True, slots=True)
-class WayRequest:
+class YieldRequest:
     """A request to whoever stands in a way to step aside.
 
     Attributes:
         id: Unique; receivers drop repeats.
-        sender: Who asks.
-        way: Where the sender is, and the points that it wants to go through, map frame [m].
-        radius: Of its body [m].
-        recipients: Whom it asks; empty: everybody.
+        sender: Name of the robot that asks.
+        way: Position of the sender, and the points that it wants to go through, map frame [m].
+        radius: Radius of its body [m].
+        recipients: Names of the robots that it asks; empty: everybody.
         out: Whether the sender has no work and makes way for others once it is let out.
 
     Raises:
@@ -53,12 +55,12 @@ class WayRequest:
 
     def __post_init__(self) -> None:
         """Refuse what is no way."""
-        if not 2 <= len(self.way) <= MOST_POINTS:
-            raise ValueError(f"way: expected 2 to {MOST_POINTS} points, got {len(self.way)}")
+        if not 2 <= len(self.way) <= MAX_PATH_POINTS:
+            raise ValueError(f"way: expected 2 to {MAX_PATH_POINTS} points, got {len(self.way)}")
         if not all(math.isfinite(value) for point in self.way for value in point):
             raise ValueError("way: expected points of finite numbers [m]")
-        if not 0.0 < self.radius <= WIDEST:
-            raise ValueError(f"radius: expected more than 0 and up to {WIDEST:g} m")
+        if not 0.0 < self.radius <= MAX_BODY_RADIUS_M:
+            raise ValueError(f"radius: expected more than 0 and up to {MAX_BODY_RADIUS_M:g} m")
 
     @property
     def text(self) -> str:
@@ -67,21 +69,20 @@ class WayRequest:
         return f"{self.sender} cannot get to ({x:.2f}, {y:.2f}): who stands in the way, step aside"
 
 
-Finder = Callable[[WayRequest, Sequence[Vec3]], Vec3 | None]
+Finder = Callable[[YieldRequest, Sequence[Vec3]], Vec3 | None]
 """Finds the spot to go to for a request [m], not near spots that were not got to [m]."""
 
 
-class MakingWay:
+class RightOfWay:
     """When a robot asks for its way, and when it goes aside for another one.
 
     Args:
         robot: Its name.
 
     Attributes:
-        blocked: How many of its own drives ended because something stood in its way, of the last
-            ones without any other.
+        blocked: Number of its latest drives in a row that ended because something stood in its way.
         asked: The request that it has to look into; None: there is none.
-        whom: For whom it goes aside now; "": for nobody.
+        whom: Name of the robot that it goes aside for now; "": none.
         shut_in: Whether it gets aside only past that one, and has to ask it to let it out.
         lets_pass: Whether it has gone aside though it has work of its own: it had better wait.
         listens: Whether it was blocked and nobody has asked it yet: of two that stand before one
@@ -91,23 +92,25 @@ class MakingWay:
     def __init__(self, robot: str) -> None:
         self.robot = robot
         self.blocked = 0
-        self.asked: WayRequest | None = None
+        self.asked: YieldRequest | None = None
         self.whom = ""
         self.lets_pass = self.listens = self.shut_in = self._busy = False
         self._heard: deque[str] = deque(maxlen=200)
         self._asked_at = self._last = -math.inf
         self._goal: Vec3 | None = None
-        self._request: WayRequest | None = None
+        self._request: YieldRequest | None = None
         self._tries = 0
         self._closed: deque[Vec3] = deque(maxlen=10)
 
-    def hear(self, request: WayRequest, now: float) -> None:
+    def hear(self, request: YieldRequest, now: float) -> None:
         """Take in a request at a time `now` [s]; not one that was heard before."""
         if request.id in self._heard or request.sender == self.robot:
             return
         self._heard.append(request.id)
         concerned = not request.recipients or self.robot in request.recipients
-        if concerned and not 0.0 <= now - self._last < PAUSE:  # before: the world began anew
+        if (
+            concerned and not 0.0 <= now - self._last < MIN_YIELD_PERIOD_S
+        ):  # before: the world began anew
             self.asked, self._asked_at, self._tries = request, now, 0
             self.listens = False
 
@@ -124,11 +127,11 @@ class MakingWay:
         self.listens = self.asked is None
         return drive
 
-    def request(self, way: Sequence[Vec3], radius: float, now: float) -> WayRequest:
+    def request(self, way: Sequence[Vec3], radius: float, now: float) -> YieldRequest:
         """Return the request for an own way [m] and body [m], at a time `now` [s]."""
-        points = tuple(way[:MOST_POINTS])
+        points = tuple(way[:MAX_PATH_POINTS])
         name = f"{self.robot}-way-{now:.2f}"
-        return WayRequest(name, self.robot, points, radius, out=self.shut_in)
+        return YieldRequest(name, self.robot, points, radius, out=self.shut_in)
 
     def go_aside(
         self,
@@ -154,7 +157,7 @@ class MakingWay:
         if request is None:
             return None
         first = request.out or request.sender < self.robot
-        turn = self.blocked >= (1 if first else _TRIES)
+        turn = self.blocked >= (1 if first else _MAX_BLOCKED_DRIVES)
         if not (idle or stands_aside or turn):
             return None  # its turn comes if it is blocked once more
         self.asked = None
@@ -166,7 +169,7 @@ class MakingWay:
             return None
         self.whom, self._goal, self._last = request.sender, spot, self._asked_at
         self._request, self._tries, self._busy = request, self._tries + 1, not idle
-        return NavigateTo(position=spot, tolerance=TOLERANCE)
+        return NavigateTo(position=spot, tolerance=YIELD_TOLERANCE_M)
 
     def ended(self, result: SkillResult | None) -> bool:
         """Take in how going aside ended: where it did not get to it goes no more.
@@ -175,7 +178,7 @@ class MakingWay:
         shut in and was not let out yet tries again.
 
         Args:
-            result: How; None: it was broken off.
+            result: Result of the drive; None: it was broken off.
 
         Returns:
             Whether it has to ask for its own way aside: it has work, and something blocked it.
@@ -188,20 +191,20 @@ class MakingWay:
                 self._closed.clear()
                 self.lets_pass, self.blocked = self._busy, 0
         elif self.shut_in and result.outcome is Outcome.BLOCKED:
-            self.asked = self._request if self._tries < _SPOTS else None
+            self.asked = self._request if self._tries < _MAX_POSES else None
         elif self._goal is not None and result.outcome in (Outcome.UNREACHABLE, Outcome.BLOCKED):
             self._closed.append(self._goal)
             stuck = self._busy and result.outcome is Outcome.BLOCKED
             if stuck:
                 self.blocked = 0  # now it is the turn of the other one
-            if result.outcome is Outcome.UNREACHABLE and self._tries < _SPOTS:
+            if result.outcome is Outcome.UNREACHABLE and self._tries < _MAX_POSES:
                 self.asked = self._request
         self.whom, self._goal, self.shut_in = "", None, False
         return stuck
 
 
 async def make_way(
-    aside: MakingWay,
+    aside: RightOfWay,
     find: Finder,
     carry_out: Callable[[Skill], Awaitable[SkillResult]],
     ask_way: Callable[[NavigateTo], object],
@@ -211,7 +214,7 @@ async def make_way(
     """Go aside for a robot that has asked for it, or may do so now; tell whether this one moved.
 
     Args:
-        aside: What the robot was asked.
+        aside: State of the robot's yielding, with the request that it was sent.
         find: Finds the spot.
         carry_out: Has the robot carry out a skill.
         ask_way: Asks the others for the way of a drive.
@@ -221,7 +224,7 @@ async def make_way(
     moved = stands_aside = False
     if aside.listens and not idle:
         aside.listens = False
-        await carry_out(Wait(HEARING))
+        await carry_out(Wait(REQUEST_WAIT_S))
     while True:
         while (skill := aside.go_aside(find, idle, stands_aside, find_out)) is not None:
             moved, result = True, None
@@ -236,4 +239,4 @@ async def make_way(
         if not aside.lets_pass:
             return moved
         aside.lets_pass, stands_aside = False, True
-        await carry_out(Wait(LET_PASS))
+        await carry_out(Wait(YIELD_WAIT_S))

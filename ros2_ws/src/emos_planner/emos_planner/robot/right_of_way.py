@@ -1,4 +1,4 @@
-"""Making way as an EMOS robot does: which way it asks for, and where it goes, by its tools."""
+"""Right of way of an EMOS robot: the way that it asks for, and its yield poses, by its tools."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from coterie_core.geometry import Vec3
 from coterie_core.skills import NavigateTo, Skill, SkillResult, Wait
 from coterie_llm import inline_data
-from coterie_world.free_space.aside import spot_aside
 from coterie_world.free_space.free_cells import FreeCells
-from coterie_world.making_way import LET_PASS, MakingWay, WayRequest
+from coterie_world.free_space.yield_pose import yield_pose
+from coterie_world.right_of_way import YIELD_WAIT_S, RightOfWay, YieldRequest
 from emos_planner.geometry.floorplan import CELL
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.choose import Option, keep_option
@@ -50,11 +50,11 @@ def aside_of(
     tools: Toolbox,
     robot: str,
     here: Vec3,
-    request: WayRequest,
+    request: YieldRequest,
     closed: Sequence[Vec3] = (),
     through: bool = False,
 ) -> Vec3 | None:
-    """Return where a robot goes to make way, as `spot_aside` does, by what its tools know [m].
+    """Return where a robot goes to make way, as `yield_pose` does, by what its tools know [m].
 
     Args:
         tools: What the robot knows.
@@ -76,10 +76,10 @@ def aside_of(
     ]
     driven = [piece for piece in plan.driven.ways if plan.floor_index(piece[0][2]) == floor]
     radius = kind.body.frame.radius
-    return spot_aside(cells, here, radius, request, ways, closed, driven, through)
+    return yield_pose(cells, here, radius, request, ways, closed, driven, through)
 
 
-class YieldBehavior(MakingWay):
+class YieldBehavior(RightOfWay):
     """Making way of one EMOS robot: options that its agent takes, and what it asks others for.
 
     Args:
@@ -90,7 +90,7 @@ class YieldBehavior(MakingWay):
     def __init__(self, robot: str, tools: Callable[[], Toolbox]) -> None:
         super().__init__(robot)
         self._tools = tools
-        self._asking: list[WayRequest] = []
+        self._asking: list[YieldRequest] = []
 
     @property
     def words(self) -> str:
@@ -109,7 +109,7 @@ class YieldBehavior(MakingWay):
         if not self.lets_pass:
             return None
         self.lets_pass = False
-        return Option(ASIDE, "lets the other one pass", skill=Wait(LET_PASS))
+        return Option(ASIDE, "lets the other one pass", skill=Wait(YIELD_WAIT_S))
 
     def option(self, here: Vec3 | None, now: float, idle: bool) -> Option | None:
         """Return how to go aside for who has asked; None: nobody has, or there is no need.
@@ -122,10 +122,10 @@ class YieldBehavior(MakingWay):
         if self.asked is None or here is None:
             return None
 
-        def find(request: WayRequest, closed: Sequence[Vec3]) -> Vec3 | None:
+        def find(request: YieldRequest, closed: Sequence[Vec3]) -> Vec3 | None:
             return aside_of(self._tools(), self.robot, here, request, closed)
 
-        def find_out(request: WayRequest, closed: Sequence[Vec3]) -> Vec3 | None:
+        def find_out(request: YieldRequest, closed: Sequence[Vec3]) -> Vec3 | None:
             return aside_of(self._tools(), self.robot, here, request, closed, through=True)
 
         skill = self.go_aside(find, idle, find_out=find_out)
@@ -173,7 +173,7 @@ class YieldBehavior(MakingWay):
             radius = tools.kind(self.robot).body.frame.radius
             self._asking.append(self.request(way, radius, now))
 
-    def outbox(self) -> list[WayRequest]:
+    def outbox(self) -> list[YieldRequest]:
         """Return what is to be asked of other robots, and forget it."""
         asking, self._asking = self._asking, []
         return asking

@@ -1,4 +1,4 @@
-"""What a goal touches: rooms of its target and on the way, things, and how fast; and its digest."""
+"""Scope of a goal (rooms of its target and on the way, things, speed), and its digest."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from coterie_world.scene import SceneGraph
 from coterie_world.scene.regions import Regions
 
 TASK = "task"
-"""What stands for a skill where a whole team is to do a task."""
-MOST_WORDS = 300
+"""Name in place of a skill's where a whole team is to do a task."""
+MAX_TASK_CHARS = 300
 """Longest task that a person is asked for [characters]: they have to read all of it."""
-_STEP = 0.25
+_PATH_STEP_M = 0.25
 """Distance between the points of a path whose rooms are looked up [m]."""
-_SAME = 0.3
+_ASSOCIATION_RADIUS_M = 0.3
 """Distance from its box up to which a target is taken for a thing of the map, whatever it is
 called [m]."""
 _AS_NEAR = 0.05
 """Things that are farther from a target than the nearest by no more than this may be meant [m]."""
-_LONGEST_LABEL = 60
+_MAX_LABEL_CHARS = 60
 _ENDS = str.maketrans({'"': "'", ";": ","})
 
 
@@ -40,10 +40,10 @@ class PermitGoal:
     """A physical goal as permits see it. Its texts are data.
 
     Attributes:
-        robot: Who does it.
+        robot: Robot that does it.
         skill: Name of the skill, or `dock`.
         what: The goal in words.
-        why: What it is for, as its sender says.
+        why: Purpose of the goal, as its sender states it.
         rooms: Ids of the rooms of its target and on the way.
         strays: Whether it touches a spot of which nobody knows the room.
         objects: Labels of the things it touches: as told, and as the map has them.
@@ -81,16 +81,16 @@ class TeamTask:
 
         Args:
             asker: Name of who asks for it, which stands for the robot.
-            why: What it is for.
+            why: Purpose of the task.
 
         Raises:
             ValueError: No words, too many, or characters that nobody sees: a person has to see
                 exactly what is going to be done.
         """
-        plain = inline_data(self.words, limit=MOST_WORDS)
+        plain = inline_data(self.words, limit=MAX_TASK_CHARS)
         if not self.words or plain != self.words or not 0.0 <= self.max_time < math.inf:
             raise ValueError(
-                f"a task is one line of 1 to {MOST_WORDS} characters that can be seen, got "
+                f"a task is one line of 1 to {MAX_TASK_CHARS} characters that can be seen, got "
                 f"{len(self.words)}"
             )
         what = f'have the team do the task "{self.words}"'
@@ -183,7 +183,7 @@ class Surroundings:
             labels.append(things[target.instance].label.top)
         away = {id_: thing.box.distance(target.position) for id_, thing in things.items()}
         least = min(away.values(), default=math.inf)
-        if least <= _SAME:
+        if least <= _ASSOCIATION_RADIUS_M:
             # What stands on a table, or in a cupboard, is meant, and not that.
             items = [away[id_] for id_, thing in things.items() if thing.kind == "item"]
             item = min(items, default=math.inf)
@@ -211,13 +211,13 @@ class Surroundings:
         """Return a goal as permits see it.
 
         Args:
-            robot: Who does it.
+            robot: Robot that does it.
             skill: The skill, or `dock`.
-            here: Where the robot is [m]; None: nobody knows.
+            here: Position of the robot [m]; None: not known.
             speed: Its highest speed [m/s]; infinite: its own node decides.
             spot: Position [m] of the place that a NavigateTo names.
             holding: Label of what it holds.
-            why: What it is for.
+            why: Purpose of the goal.
             action: Id of the action's goal that it came as.
 
         Raises:
@@ -268,7 +268,7 @@ class Surroundings:
 
 
 def _label(text: str) -> str:
-    return _others_words(text)[:_LONGEST_LABEL]
+    return _others_words(text)[:_MAX_LABEL_CHARS]
 
 
 def _others_words(text: str) -> str:
@@ -287,7 +287,7 @@ def dense(points: Sequence[Vec3]) -> list[Vec3]:
     """Return a path's points [m] with further ones between them."""
     found = list(points[:1])
     for a, b in itertools.pairwise(points):
-        count = max(math.ceil(math.dist(a, b) / _STEP), 1)
+        count = max(math.ceil(math.dist(a, b) / _PATH_STEP_M), 1)
         for k in range(1, count + 1):
             t = k / count
             found.append(
@@ -318,8 +318,8 @@ def is_thing(label: str, name: str, *, loosely: bool = False) -> bool:
     """Tell whether a label is of a kind or group that a rule names.
 
     Args:
-        label: Of a thing; from a detector or a model.
-        name: Of a rule.
+        label: Label of a thing, from a detector or a model.
+        name: Kind or group that a rule names.
         loosely: Whether synonyms count, and labels that only mention it ("toy knife", of "knife").
     """
     household = load_household()

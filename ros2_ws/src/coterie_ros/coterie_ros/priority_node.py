@@ -1,4 +1,4 @@
-"""What must not wait for a node's other callbacks: a node beside it, in a thread of its own."""
+"""A node beside another one, in a thread of its own, for work that must not wait for callbacks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_FAILURES = 10
 """More failures than so in the time above: the executor itself is broken."""
 
 
-class Urgent:
+class PriorityNode:
     """A node `<name>_stop` beside another one, with an executor and a thread of its own.
 
     A flood of images, or a callback that takes long, keeps the other node's executor busy; this

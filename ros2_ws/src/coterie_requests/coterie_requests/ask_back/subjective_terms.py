@@ -40,14 +40,14 @@ _USE = re.compile(r"\b(?:for|to (?!the\b|a\b|an\b|my\b|our\b|your\b)\w+|with whi
 _OF_DOING = re.compile(
     r"\b(?:good|nice|great|lovely) (?=(?:look|search|check|peek|job|work|day|morning|evening)\b)"
 )
-"""What is said of doing something, not of things: "have a good look"."""
+"""Adjectives of doing something, not of things: "have a good look"."""
 
 
-def taste_words(text: str) -> tuple[str, ...]:
+def subjective_terms(text: str) -> tuple[str, ...]:
     """Return the words of taste in a text in lower case; empty: it asks for no opinion.
 
     Args:
-        text: As `written_out` returns it.
+        text: Text, as `written_out` returns it.
     """
     tables = _tables()
     text = _OF_DOING.sub(" ", text)

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from coterie_llm import Decider
 from coterie_requests.ask_back.decision import JudgeRequest, RequestReply, judgement_of
 from coterie_requests.ask_back.judgement import Judgement
-from coterie_requests.ask_back.rule import judged
-from coterie_requests.ask_back.settled_answer import with_answer
+from coterie_requests.ask_back.rule import judged, with_answer
 from coterie_requests.ask_back.state import RequestState
 from coterie_requests.asking import NOBODY, WordsAnswer, WordsQuestion
 from coterie_safety.why import note
@@ -20,8 +19,8 @@ from coterie_world.sightings import seen_in_passing
 
 Person = Callable[[WordsQuestion], Awaitable[WordsAnswer]]
 """Puts a question to whoever gave the request; at once without an answer where nobody is there."""
-WITHIN = 60.0
-"""How long a person is waited for [s of wall time]."""
+ANSWER_TIMEOUT_S = 60.0
+"""Longest time that a person is waited for [s of wall time]."""
 _ASKS = ("ambiguous", "underspecified", "subjective", "false_premise")
 
 
@@ -30,7 +29,7 @@ class Settled:
     """What came of it.
 
     Attributes:
-        judgement: What the request is, with the person's answer if there was one.
+        judgement: Judgement of the request, with the person's answer if there was one.
         words: The request to go on with.
         left_out: Ids of what fits the words and was not meant.
         chosen: Id of the one that was; "" where none was chosen.
@@ -52,20 +51,20 @@ async def settle(
     who: str = "team",
     task: str = "",
     cleared: Callable[[Judgement], bool] | None = None,
-    within: float = WITHIN,
+    within: float = ANSWER_TIMEOUT_S,
 ) -> Settled:
     """Judge a request; where it is not clear, ask one question back and judge it with the answer.
 
     Args:
         state: The request and what is known.
         decider: Asks a model, or the rules.
-        person: Whom to ask; None: nobody is there.
-        who: Who asks: a robot, or a node of the team.
+        person: Function that asks the person; None: nobody is there.
+        who: Name of the asker: a robot, or a node of the team.
         task: Id of the task.
         cleared: Tells whether the command can do it all the same, so that nobody needs to be asked:
             it makes no difference which of the candidates is meant, or it finds by other names what
             the judgement misses.
-        within: How long a person is waited for [s of wall time].
+        within: Longest time that the person is waited for [s of wall time].
     """
     settled = await _settled(state, decider, person, who, task, cleared, within)
     told = settled.judgement

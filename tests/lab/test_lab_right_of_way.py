@@ -19,7 +19,7 @@ from coterie_msgs.action import AskTeam, ExecuteTask
 from coterie_msgs.msg import Assignment, SemanticMap, TeamMessage
 from coterie_ros import conversions
 from coterie_ros.qos import profile
-from coterie_world.making_way import WayRequest
+from coterie_world.right_of_way import YieldRequest
 from emos_planner.leader.node import LeaderNode
 from emos_planner.robot.node import RobotNode
 from habitat_bridge.prior import prior_map
@@ -152,7 +152,7 @@ def test_whatever_its_role_an_idle_robot_makes_way_unless_it_is_stopped(ros, rol
 
     def ask(id_: str) -> None:
         way = (rig.world.state("slim").pose.position, DOOR, (5.5, 2.0, 0.0))
-        voice.publish(conversions.way_request_to_msg(WayRequest(id_, "slim", way, 0.2), 1.0))
+        voice.publish(conversions.yield_request_to_msg(YieldRequest(id_, "slim", way, 0.2), 1.0))
 
     if role == "worker":  # its last sub-task is over, and its leader tells so once more
         over = SubTask(

@@ -7,26 +7,26 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from coterie_msgs.msg import TeamMessage
-from coterie_ros.conversions.talk import way_request_from_msg
-from coterie_world.making_way import WayRequest
+from coterie_ros.conversions.talk import yield_request_from_msg
+from coterie_world.right_of_way import YieldRequest
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
 
 
-def hear_way_requests(
-    node: AgentNode, robots: Iterable[str], prefix: str, take: Callable[[WayRequest], object]
+def hear_yield_requests(
+    node: AgentNode, robots: Iterable[str], prefix: str, take: Callable[[YieldRequest], object]
 ) -> None:
     """Hear what robots ask others to make way for; all else that they say is passed over.
 
     Args:
-        node: Who hears; from its `on_start` on.
+        node: Node that hears; from its `on_start` on.
         robots: Names of the robots.
-        prefix: Of the team's topics, such as `/house/`.
+        prefix: Prefix of the team's topics, such as `/house/`.
         take: Takes each request; not one in the name of another robot.
     """
 
-    def heard(robot: str, request: WayRequest | None) -> None:
+    def heard(robot: str, request: YieldRequest | None) -> None:
         if request is None:
             return
         if request.sender != robot:
@@ -41,5 +41,5 @@ def hear_way_requests(
         node.subscribe(TeamMessage, topic, "messages", partial(heard, robot), convert=read)
 
 
-def _request_of(message: TeamMessage, topic: str) -> WayRequest | None:
-    return way_request_from_msg(message, topic) if message.kind == TeamMessage.WAY else None
+def _request_of(message: TeamMessage, topic: str) -> YieldRequest | None:
+    return yield_request_from_msg(message, topic) if message.kind == TeamMessage.WAY else None

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from coterie_core.skills import NavigateTo, Outcome, SkillResult, Wait
-from coterie_world.free_space.aside import FAR, place_aside, spot_aside
 from coterie_world.free_space.free_cells import FreeCells
-from coterie_world.making_way import (
-    HEARING,
-    LET_PASS,
-    MOST_POINTS,
-    PAUSE,
-    ROOM,
-    MakingWay,
-    WayRequest,
+from coterie_world.free_space.yield_pose import MAX_YIELD_DISTANCE_M, yield_place, yield_pose
+from coterie_world.right_of_way import (
+    MAX_PATH_POINTS,
+    MIN_YIELD_PERIOD_S,
+    PASSING_GAP_M,
+    REQUEST_WAIT_S,
+    YIELD_WAIT_S,
+    RightOfWay,
+    YieldRequest,
     make_way,
 )
 from coterie_world.scene import Place, PlaceLink, SceneGraph
@@ -32,7 +32,7 @@ NOWHERE = SkillResult(Outcome.UNREACHABLE, "no path")
 
 
 def asked(id="1", sender="slim", way=WAY, **changes):
-    return WayRequest(id, sender, way, 0.2, **changes)
+    return YieldRequest(id, sender, way, 0.2, **changes)
 
 
 def floor(width=80, height=40):
@@ -45,7 +45,7 @@ def floor(width=80, height=40):
     [
         ({"way": ()}, "2 to 200 points, got 0"),
         ({"way": WAY[:1]}, "got 1"),
-        ({"way": WAY[:1] * (MOST_POINTS + 1)}, "got 201"),
+        ({"way": WAY[:1] * (MAX_PATH_POINTS + 1)}, "got 201"),
         ({"way": ((math.nan, 2.0, 0.0), WAY[1])}, "finite"),
         ({"way": ((0.0, 2.0, math.inf), WAY[1])}, "finite"),
         ({"radius": 0.0}, "more than 0"),
@@ -56,34 +56,34 @@ def floor(width=80, height=40):
 )
 def test_ways_that_are_none_are_refused(change, named):
     given = {"id": "m", "sender": "slim", "way": WAY, "radius": 0.2}
-    assert "slim cannot get to (4.00, 1.00)" in WayRequest(**given).text
+    assert "slim cannot get to (4.00, 1.00)" in YieldRequest(**given).text
     with pytest.raises(ValueError, match=named):
-        WayRequest(**{**given, **change})
+        YieldRequest(**{**given, **change})
 
 
 def test_who_is_idle_goes_aside_once_for_one_request():
-    robot = MakingWay("rover")
+    robot = RightOfWay("rover")
     assert robot.go_aside(lambda request, closed: SPOT, idle=True) is None
     for request in (asked(sender="rover"), asked("2", recipients=("drone",))):
         robot.hear(request, 1.0)
         assert robot.asked is None
     robot.hear(asked(), 1.0)
     drive = robot.go_aside(lambda request, closed: SPOT, idle=True)
-    assert drive is not None and drive.position == SPOT and drive.tolerance < ROOM
+    assert drive is not None and drive.position == SPOT and drive.tolerance < PASSING_GAP_M
     assert robot.whom == "slim"
     robot.ended(OK)
     assert robot.whom == ""
-    robot.hear(asked(), 2.0 * PAUSE)
-    robot.hear(asked("2"), 1.0 + PAUSE / 2)
+    robot.hear(asked(), 2.0 * MIN_YIELD_PERIOD_S)
+    robot.hear(asked("2"), 1.0 + MIN_YIELD_PERIOD_S / 2)
     assert robot.asked is None, "heard before, and too soon"
-    robot.hear(asked("3"), 1.0 + PAUSE)
+    robot.hear(asked("3"), 1.0 + MIN_YIELD_PERIOD_S)
     assert robot.asked is not None
 
 
 def test_who_is_busy_goes_aside_only_if_it_is_blocked_by_one_whose_name_comes_first():
     for name, blocked, moves in (("rover", False, False), ("rover", True, False),
                                  ("tiago", True, True)):  # fmt: skip
-        robot = MakingWay(name)
+        robot = RightOfWay(name)
         drive = NavigateTo(position=SPOT)
         ended = robot.blocked_drive(drive, BLOCKED if blocked else OK)
         assert ended == (drive if blocked else None)
@@ -95,7 +95,7 @@ def test_who_is_busy_goes_aside_only_if_it_is_blocked_by_one_whose_name_comes_fi
 
 
 def test_where_yielding_by_name_does_not_help_the_first_one_goes_too_and_lets_the_other_pass():
-    robot, drive = MakingWay("anna"), NavigateTo(position=SPOT)
+    robot, drive = RightOfWay("anna"), NavigateTo(position=SPOT)
     robot.hear(asked("0"), 0.0)
     for _ in range(2):
         assert robot.go_aside(lambda request, closed: SPOT, idle=False) is None
@@ -107,7 +107,7 @@ def test_where_yielding_by_name_does_not_help_the_first_one_goes_too_and_lets_th
     robot.lets_pass = False
     robot.ended(OK)
     assert not robot.lets_pass, "that was its wait"
-    robot.hear(asked("4"), 9 * PAUSE)
+    robot.hear(asked("4"), 9 * MIN_YIELD_PERIOD_S)
     robot.go_aside(lambda request, closed: SPOT, idle=True)
     robot.ended(OK)
     assert not robot.lets_pass, "who has nothing to do need not wait"
@@ -116,7 +116,7 @@ def test_where_yielding_by_name_does_not_help_the_first_one_goes_too_and_lets_th
 def test_who_is_blocked_on_its_way_aside_asks_for_that_if_it_has_work():
     """Both would stand before one another for good: one waits, the other is not asked."""
     for idle in (False, True):
-        robot = MakingWay("slim")
+        robot = RightOfWay("slim")
         robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
         robot.hear(asked(sender="rover"), 1.0)
         assert robot.go_aside(lambda request, closed: SPOT, idle=idle) is not None
@@ -126,13 +126,13 @@ def test_who_is_blocked_on_its_way_aside_asks_for_that_if_it_has_work():
 
 
 def test_what_was_asked_before_its_own_drive_is_past():
-    robot = MakingWay("rover")
+    robot = RightOfWay("rover")
     robot.hear(asked(), 1.0)
     assert robot.blocked_drive(NavigateTo(position=SPOT), OK) is None and robot.asked is None
 
 
 def test_where_no_way_led_it_goes_elsewhere_and_gives_up_in_the_end():
-    robot, tried = MakingWay("rover"), []
+    robot, tried = RightOfWay("rover"), []
 
     def find(request, closed):
         tried.append(tuple(closed))
@@ -142,20 +142,20 @@ def test_where_no_way_led_it_goes_elsewhere_and_gives_up_in_the_end():
     while robot.go_aside(find, idle=True) is not None:
         robot.ended(NOWHERE)
     assert [len(closed) for closed in tried] == [0, 1, 2, 3]
-    robot.hear(asked("2"), 1.0 + PAUSE)
+    robot.hear(asked("2"), 1.0 + MIN_YIELD_PERIOD_S)
     robot.go_aside(find, idle=True)
     robot.ended(None)
     assert robot.whom == "" and robot.asked is None, "who was stopped on the way tries no more"
 
 
 def test_an_own_request_names_a_way_of_so_many_points():
-    request = MakingWay("rover").request(WAY * MOST_POINTS, 0.3, 12.5)
-    assert (request.sender, request.radius, len(request.way)) == ("rover", 0.3, MOST_POINTS)
-    assert request.id != MakingWay("rover").request(WAY, 0.3, 13.0).id
+    request = RightOfWay("rover").request(WAY * MAX_PATH_POINTS, 0.3, 12.5)
+    assert (request.sender, request.radius, len(request.way)) == ("rover", 0.3, MAX_PATH_POINTS)
+    assert request.id != RightOfWay("rover").request(WAY, 0.3, 13.0).id
 
 
 def aside(here, cells=None, way=WAY, **changes):
-    return spot_aside(cells or floor(), here, 0.2, asked(way=way), list(itertools.pairwise(way)),
+    return yield_pose(cells or floor(), here, 0.2, asked(way=way), list(itertools.pairwise(way)),
                       **changes)  # fmt: skip
 
 
@@ -172,7 +172,7 @@ def test_the_spot_is_off_the_way_and_near():
         assert met is not None and met[0] < 1.0, (off, met)
     narrow = floor(height=20)
     assert aside((2.0, 0.5, 0.0), narrow, ((0.0, 0.5, 0.0), (4.0, 0.5, 0.0))) is None
-    assert FAR > 4.0
+    assert MAX_YIELD_DISTANCE_M > 4.0
 
 
 def test_who_did_not_get_past_the_other_one_goes_away_from_it():
@@ -202,7 +202,7 @@ def test_who_is_shut_in_gets_out_to_where_the_other_one_comes_back_past_it():
 
 
 def test_who_is_shut_in_asks_to_be_let_out_and_tries_again_until_it_is():
-    robot, done, ways = MakingWay("slim"), [], []
+    robot, done, ways = RightOfWay("slim"), [], []
     results = [BLOCKED, BLOCKED, OK]
 
     async def carry_out(skill):
@@ -220,15 +220,15 @@ def test_who_is_shut_in_asks_to_be_let_out_and_tries_again_until_it_is():
     assert go(idle=True) is True and len(done) == len(ways) == 3
     assert all(one.out for one in ways) and not robot.shut_in
     assert not robot.request(WAY, 0.2, 9.0).out, "that is for work of its own"
-    robot.hear(asked("2", sender="rover"), 1.0 + PAUSE)
+    robot.hear(asked("2", sender="rover"), 1.0 + MIN_YIELD_PERIOD_S)
     assert go(idle=True) is True and len(ways) == 7, "it tries so often, and no more"
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
-    robot.hear(asked("3", sender="rover"), 1.0 + 2 * PAUSE)
+    robot.hear(asked("3", sender="rover"), 1.0 + 2 * MIN_YIELD_PERIOD_S)
     assert go(idle=False) is False and len(ways) == 7, "who has work asks for that"
 
 
 def test_who_finds_no_way_out_asks_for_its_own_work_afterwards():
-    robot, nowhere = MakingWay("slim"), lambda request, closed: None
+    robot, nowhere = RightOfWay("slim"), lambda request, closed: None
     robot.hear(asked(sender="rover"), 1.0)
     assert robot.go_aside(nowhere, idle=True, find_out=nowhere) is None
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
@@ -237,7 +237,7 @@ def test_who_finds_no_way_out_asks_for_its_own_work_afterwards():
 
 def test_who_is_shut_in_is_let_out_at_once_whatever_its_name():
     for out in (False, True):
-        robot = MakingWay("anna")
+        robot = RightOfWay("anna")
         robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
         robot.hear(asked(sender="zoe", out=out), 1.0)
         assert bool(robot.go_aside(lambda request, closed: SPOT, idle=False)) is out
@@ -270,31 +270,31 @@ HALL = {"here": (2.0, 1.0, 0.0), "past": (2.0, 3.0, 0.0), "nook": (3.0, 2.2, 0.0
 def test_who_knows_places_only_goes_to_the_nearest_one_off_the_way():
     scene = places(**HALL, door=(3.5, 1.1, 0.0))
     here = (2.1, 1.1, 0.0)
-    assert place_aside(scene, "here", here, 0.25, asked()) == HALL["nook"]
-    assert place_aside(scene, "here", here, 0.25, asked(), [HALL["nook"]]) == HALL["past"]
+    assert yield_place(scene, "here", here, 0.25, asked()) == HALL["nook"]
+    assert yield_place(scene, "here", here, 0.25, asked(), [HALL["nook"]]) == HALL["past"]
     tried = list(HALL.values())[1:]
-    ahead = place_aside(scene, "here", here, 0.25, asked(), tried)
+    ahead = yield_place(scene, "here", here, 0.25, asked(), tried)
     assert ahead == (3.5, 1.1, 0.0), "from there it sees more"
-    at_end = place_aside(scene, "door", ahead, 0.25, asked(), tried)
+    at_end = yield_place(scene, "door", ahead, 0.25, asked(), tried)
     assert at_end is None, "it goes no farther, and not back"
     far = asked(way=((0.0, 0.0, 3.0), (4.0, 0.0, 3.0)))
-    assert place_aside(scene, "here", here, 0.25, far) is None, "that is upstairs"
-    assert place_aside(scene, "here", (2.0, 1.7, 0.0), 0.25, asked()) is None, "it is off the way"
-    assert place_aside(scene, "elsewhere", here, 0.25, asked()) is None
+    assert yield_place(scene, "here", here, 0.25, far) is None, "that is upstairs"
+    assert yield_place(scene, "here", (2.0, 1.7, 0.0), 0.25, asked()) is None, "it is off the way"
+    assert yield_place(scene, "elsewhere", here, 0.25, asked()) is None
 
 
 def test_no_place_aside_lies_behind_the_robot_that_asks():
     behind = places(here=(2.0, 1.0, 0.0), behind=(-2.0, 1.0, 0.0), far=(3.0, 4.0, 0.0))
     way = ((1.0, 1.0, 0.0), (4.0, 1.0, 0.0))
-    assert place_aside(behind, "here", (2.0, 1.0, 0.0), 0.25, asked(way=way)) == (3.0, 4.0, 0.0)
+    assert yield_place(behind, "here", (2.0, 1.0, 0.0), 0.25, asked(way=way)) == (3.0, 4.0, 0.0)
     between = (1.6, 1.0, 0.0)  # it has come nearer than to its place
-    assert place_aside(behind, "here", between, 0.25, asked(way=way)) == (3.0, 4.0, 0.0)
+    assert yield_place(behind, "here", between, 0.25, asked(way=way)) == (3.0, 4.0, 0.0)
     del behind.links["here"]["far"], behind.links["far"]["here"]
-    assert place_aside(behind, "here", between, 0.25, asked(way=way)) is None
+    assert yield_place(behind, "here", between, 0.25, asked(way=way)) is None
 
 
 def test_making_way_ends_where_nothing_is_left_to_try_and_waits_where_there_is_work():
-    robot, done, ways = MakingWay("slim"), [], []
+    robot, done, ways = RightOfWay("slim"), [], []
     results = [BLOCKED, OK, OK]
 
     async def carry_out(skill):
@@ -311,18 +311,18 @@ def test_making_way_ends_where_nothing_is_left_to_try_and_waits_where_there_is_w
     robot.hear(asked(sender="rover"), 1.0)
     assert go(idle=False) is True and ways == done == [NavigateTo(position=SPOT, tolerance=0.1)]
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
-    robot.hear(asked("2", sender="rover"), 1.0 + PAUSE)
-    assert go(idle=False) is True and done[2:] == [Wait(LET_PASS)] and len(ways) == 1
+    robot.hear(asked("2", sender="rover"), 1.0 + MIN_YIELD_PERIOD_S)
+    assert go(idle=False) is True and done[2:] == [Wait(YIELD_WAIT_S)] and len(ways) == 1
 
 
 def test_who_waits_aside_and_is_asked_again_goes_farther():
     """The other one has changed its mind, and comes along where this one waits."""
-    robot, done = MakingWay("slim"), []
+    robot, done = RightOfWay("slim"), []
 
     async def carry_out(skill):
         done.append(skill)
-        if skill == Wait(LET_PASS) and len(done) == 2:
-            robot.hear(asked("2", sender="rover"), 1.0 + PAUSE)
+        if skill == Wait(YIELD_WAIT_S) and len(done) == 2:
+            robot.hear(asked("2", sender="rover"), 1.0 + MIN_YIELD_PERIOD_S)
         return OK
 
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
@@ -331,11 +331,11 @@ def test_who_waits_aside_and_is_asked_again_goes_farther():
     assert asyncio.run(
         make_way(robot, lambda request, closed: SPOT, carry_out, lambda drive: None, False)
     )
-    assert done == [spot, Wait(LET_PASS), spot, Wait(LET_PASS)]
+    assert done == [spot, Wait(YIELD_WAIT_S), spot, Wait(YIELD_WAIT_S)]
 
 
 def test_of_two_that_are_blocked_at_once_each_waits_for_the_request_of_the_other_one():
-    robot, done = MakingWay("slim"), []
+    robot, done = RightOfWay("slim"), []
 
     async def carry_out(skill):
         done.append(skill)
@@ -350,7 +350,7 @@ def test_of_two_that_are_blocked_at_once_each_waits_for_the_request_of_the_other
 
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
     assert robot.listens and go(idle=False) is True
-    assert done[0] == Wait(HEARING) and isinstance(done[1], NavigateTo)
+    assert done[0] == Wait(REQUEST_WAIT_S) and isinstance(done[1], NavigateTo)
     assert not robot.listens
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
     robot.blocked_drive(NavigateTo(position=SPOT), OK)

@@ -1,4 +1,4 @@
-"""Where a robot that makes way goes: the nearest spot at which it stands in nobody's way."""
+"""The nearest spot at which a robot that yields stands in nobody's way."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from scipy import ndimage
 from coterie_core.geometry import Vec3
 from coterie_world.free_space.floor_graph import Cell
 from coterie_world.free_space.free_cells import FreeCells
-from coterie_world.making_way import ROOM, WayRequest
+from coterie_world.right_of_way import PASSING_GAP_M, YieldRequest
 from coterie_world.scene import SceneGraph
 
-FAR = 10.0
-"""How far a robot goes to make way at most [m]."""
+MAX_YIELD_DISTANCE_M = 10.0
+"""Longest drive of a robot that yields [m]."""
 _SPARE = 2  # cells that are better left between a body and what stands around its spot
 _APART = 0.5  # [m] a spot is so far from one that was not got to
 _LOOKS, _NEXT = 20, 0.2  # spots that are looked at, and how far apart [m]
@@ -33,11 +33,11 @@ Pieces = Sequence[tuple[Vec3, Vec3]]
 """Straight pieces of ways, from where to where [m]."""
 
 
-def spot_aside(
+def yield_pose(
     cells: FreeCells,
     here: Vec3,
     radius: float,
-    request: WayRequest,
+    request: YieldRequest,
     ways: Pieces,
     closed: Sequence[Vec3] = (),
     driven: Pieces = (),
@@ -51,25 +51,25 @@ def spot_aside(
     unless that is asked to let it out.
 
     Args:
-        cells: Where its middle can be on this floor.
-        here: Where it stands [m].
-        radius: Of its own body [m].
-        request: What the other one asks for.
+        cells: Cells that its middle can be at on this floor.
+        here: Position of the robot [m].
+        radius: Radius of its own body [m].
+        request: Request of the other robot.
         ways: The pieces of that way that lie on this floor [m].
         closed: Spots that it did not get to [m].
-        driven: Where it has driven on this floor [m].
+        driven: Pieces of this floor that it has driven over [m].
         through: Whether the spot may lie behind the other one, which has to go aside first.
 
     Returns:
         None: it does not stand in the way, or cannot go, or there is no such spot.
     """
-    way, need = request.way, radius + request.radius + ROOM
+    way, need = request.way, radius + request.radius + PASSING_GAP_M
     begin = cells.cell(here)
     if begin is None or not ways:
         return None
     if _clearance(np.array([here[0]]), np.array([here[1]]), ways)[0] > need:
         return None
-    near = cells.near(begin, FAR)
+    near = cells.near(begin, MAX_YIELD_DISTANCE_M)
     free, start = near.free, near.cell(here)
     assert start is not None
     xs, ys = near.axes(np.arange(free.shape[1]), np.arange(free.shape[0]))
@@ -109,7 +109,7 @@ def spot_aside(
         wishes = [(clear, wanted) for _, wanted in wishes] + wishes
     for ground, wanted in wishes:
         for _ in range(_LOOKS if through else 1):
-            found = _nearest(start, ground, wanted, int(FAR / near.size))
+            found = _nearest(start, ground, wanted, int(MAX_YIELD_DISTANCE_M / near.size))
             if not len(found):
                 break
             spots = [(float(xs[0, c]), float(ys[r, 0])) for r, c in found]
@@ -121,12 +121,12 @@ def spot_aside(
     return None
 
 
-def place_aside(
+def yield_place(
     scene: SceneGraph,
     at: str,
     here: Vec3,
     radius: float,
-    request: WayRequest,
+    request: YieldRequest,
     closed: Sequence[Vec3] = (),
 ) -> Vec3 | None:
     """Return where a robot stands in nobody's way that knows places and the ways between them only.
@@ -138,9 +138,9 @@ def place_aside(
     Args:
         scene: The places and their links.
         at: The place that it is at.
-        here: Where it stands [m].
-        radius: Of its own body [m].
-        request: What the other one asks for.
+        here: Position of the robot [m].
+        radius: Radius of its own body [m].
+        request: Request of the other robot.
         closed: Places that it did not get to [m].
 
     Returns:
@@ -151,7 +151,7 @@ def place_aside(
         for a, b in itertools.pairwise(request.way)
         if min(abs(a[2] - here[2]), abs(b[2] - here[2])) < _STOREY
     ]
-    way, need = shapely.MultiLineString(pieces), radius + request.radius + ROOM
+    way, need = shapely.MultiLineString(pieces), radius + request.radius + PASSING_GAP_M
     if not pieces or way.distance(shapely.Point(here)) > need or at not in scene.places:
         return None
     asking = shapely.Point(request.way[0])
@@ -166,7 +166,9 @@ def place_aside(
         ends = (position[a], position[b])
         if shapely.LineString(ends).distance(asking) > body:
             roads.add_edge(a, b, length=math.dist(*ends))
-    lengths = nx.single_source_dijkstra_path_length(roads, "", cutoff=FAR, weight="length")
+    lengths = nx.single_source_dijkstra_path_length(
+        roads, "", cutoff=MAX_YIELD_DISTANCE_M, weight="length"
+    )
     spots = [position[place] for place in sorted(lengths, key=lambda one: (lengths[one], one))]
     spots = [spot for spot in spots if all(math.dist(spot, one) > _APART for one in closed)]
     for spot in spots:

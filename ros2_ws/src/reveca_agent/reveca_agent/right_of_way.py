@@ -1,4 +1,4 @@
-"""Making way as a REVECA robot does: where it goes aside, and how."""
+"""Right of way of a REVECA robot: its yield poses, and the drive there."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from coterie_core.geometry import Vec3
 from coterie_core.skills import NavigateTo, Skill, SkillResult
-from coterie_world import making_way
-from coterie_world.free_space.aside import spot_aside
-from coterie_world.making_way import WayRequest
+from coterie_world import right_of_way
+from coterie_world.free_space.yield_pose import yield_pose
+from coterie_world.right_of_way import YieldRequest
 from reveca_agent.house import HouseBody
 from reveca_agent.house_map import HouseMap
 from reveca_agent.standing import OVERHEAD, ROUGH
 
 
-def way_request(body: HouseBody, skill: Skill, result: SkillResult) -> WayRequest | None:
+def yield_request(body: HouseBody, skill: Skill, result: SkillResult) -> YieldRequest | None:
     """Take in how an own skill ended; return the request for the way if something blocked it."""
     drive = body.aside.blocked_drive(skill, result)
     return None if drive is None or drive.position is None else _request(body, drive.position)
 
 
-def _request(body: HouseBody, goal: Vec3) -> WayRequest:
+def _request(body: HouseBody, goal: Vec3) -> YieldRequest:
     here = body.spot.position
     way: tuple[Vec3, ...] = (here, goal)
     for rough in (0.0, ROUGH):  # where its map shows no way, it is the straight line
@@ -34,7 +34,7 @@ def _request(body: HouseBody, goal: Vec3) -> WayRequest:
 async def make_way(
     body: HouseBody,
     carry_out: Callable[[Skill], Awaitable[SkillResult]],
-    ask_way: Callable[[WayRequest], object],
+    ask_way: Callable[[YieldRequest], object],
     idle: bool,
 ) -> bool:
     """Go aside for a robot that has asked for it; tell whether this one moved.
@@ -46,27 +46,27 @@ async def make_way(
         idle: Whether it has nothing else to do.
     """
 
-    def find(request: WayRequest, closed: Sequence[Vec3]) -> Vec3 | None:
+    def find(request: YieldRequest, closed: Sequence[Vec3]) -> Vec3 | None:
         return aside_of(body.map, body.spot.position, request, closed)
 
-    def find_out(request: WayRequest, closed: Sequence[Vec3]) -> Vec3 | None:
+    def find_out(request: YieldRequest, closed: Sequence[Vec3]) -> Vec3 | None:
         return aside_of(body.map, body.spot.position, request, closed, through=True)
 
     def ask(drive: NavigateTo) -> None:
         if drive.position is not None:
             ask_way(_request(body, drive.position))
 
-    return await making_way.make_way(body.aside, find, carry_out, ask, idle, find_out)
+    return await right_of_way.make_way(body.aside, find, carry_out, ask, idle, find_out)
 
 
 def aside_of(
     house: HouseMap,
     here: Vec3,
-    request: WayRequest,
+    request: YieldRequest,
     closed: Sequence[Vec3] = (),
     through: bool = False,
 ) -> Vec3 | None:
-    """Return where a robot goes to make way, as `spot_aside` does, by its map [m].
+    """Return where a robot goes to make way, as `yield_pose` does, by its map [m].
 
     Where that shows no spot, boxes of furniture that cameras saw count as too wide.
 
@@ -89,7 +89,7 @@ def aside_of(
             if min(abs(a[2] - height), abs(b[2] - height)) < OVERHEAD
         ]
         radius = house.shape.radius
-        spot = spot_aside(cells, here, radius, request, ways, closed, driven, through)
+        spot = yield_pose(cells, here, radius, request, ways, closed, driven, through)
         if spot is not None:
             return spot
     return None

@@ -15,18 +15,18 @@ from coterie_core.skills import NavigateTo, Outcome, SkillResult, Wait
 from coterie_core.tasks import SubTask, Thing
 from coterie_fixtures.two_floor_home import UP, body, small_house, small_team
 from coterie_llm import Decider, RulesModel
-from coterie_world.free_space.aside import FAR
-from coterie_world.making_way import LET_PASS, PAUSE, ROOM, WayRequest
+from coterie_world.free_space.yield_pose import MAX_YIELD_DISTANCE_M
+from coterie_world.right_of_way import MIN_YIELD_PERIOD_S, PASSING_GAP_M, YIELD_WAIT_S, YieldRequest
 from coterie_world.team_map import TeamMap
 from emos_planner.robot.agent import RobotAgent
-from emos_planner.robot.making_way import aside_of
+from emos_planner.robot.right_of_way import aside_of
 
 DOOR: Vec3 = (8.0, 2.0, 0.0)
 """Between hall and living room of the small house [m]; 0.9 m wide."""
 WAY: tuple[Vec3, ...] = ((6.5, 2.0, 0.0), DOOR, (10.0, 2.0, 0.0))
 OK = SkillResult(Outcome.SUCCEEDED)
 BLOCKED = SkillResult(Outcome.BLOCKED, "walker stands in the way")
-NEED = 0.2 + 0.2 + ROOM
+NEED = 0.2 + 0.2 + PASSING_GAP_M
 """Least distance from the way of a robot of the small team to the middle of another one [m]."""
 
 
@@ -46,7 +46,7 @@ def stands(agent, at, step=0):
 
 
 def asked(id="walker-t-1", sender="walker", way=WAY, **changes):
-    return WayRequest(id=id, sender=sender, way=way, radius=0.2, **changes)
+    return YieldRequest(id=id, sender=sender, way=way, radius=0.2, **changes)
 
 
 def chosen(agent):
@@ -69,13 +69,13 @@ def test_an_idle_robot_in_the_way_goes_aside_and_ends_off_it(at):
     agent.receive(asked())
     skill = chosen(agent)
     assert isinstance(skill, NavigateTo) and skill.position is not None
-    assert off(skill.position) > NEED and skill.tolerance < ROOM
+    assert off(skill.position) > NEED and skill.tolerance < PASSING_GAP_M
     assert math.dist(skill.position, at) < 1.5, "it goes no farther than it has to"
     assert agent.why == "makes way for walker"
     agent.skill_ended(skill, OK)
     stands(agent, skill.position, step=1)
     assert agent.why == "" and agent.outbox() == [] and chosen(agent) is None
-    agent.receive(asked("walker-t-2"), now=PAUSE + 1.0)
+    agent.receive(asked("walker-t-2"), now=MIN_YIELD_PERIOD_S + 1.0)
     assert chosen(agent) is None, "it is off the way"
 
 
@@ -153,11 +153,11 @@ def test_the_same_message_and_one_at_once_after_it_move_nobody():
     agent = agent_of()
     agent.receive(asked(), now=10.0)
     agent.skill_ended(chosen(agent), OK)
-    agent.receive(asked(), now=10.0 + 2 * PAUSE)
+    agent.receive(asked(), now=10.0 + 2 * MIN_YIELD_PERIOD_S)
     assert chosen(agent) is None, "heard before"
-    agent.receive(asked("walker-t-2"), now=10.0 + PAUSE / 2)
+    agent.receive(asked("walker-t-2"), now=10.0 + MIN_YIELD_PERIOD_S / 2)
     assert chosen(agent) is None
-    agent.receive(asked("walker-t-3"), now=10.0 + PAUSE)
+    agent.receive(asked("walker-t-3"), now=10.0 + MIN_YIELD_PERIOD_S)
     assert chosen(agent) is not None
 
 
@@ -165,7 +165,7 @@ def test_where_it_did_not_get_to_it_goes_no_more():
     agent = agent_of()
     spots = []
     for k in range(3):
-        agent.receive(asked(str(k)), now=k * PAUSE)
+        agent.receive(asked(str(k)), now=k * MIN_YIELD_PERIOD_S)
         skill = chosen(agent)
         spots.append(skill.position)
         agent.skill_ended(skill, SkillResult(Outcome.UNREACHABLE, "no path"))
@@ -178,7 +178,7 @@ def test_who_is_blocked_asks_once_a_drive_with_the_way_of_its_tools():
     go = NavigateTo.near((10.0, 1.0, 0.0))
     agent.skill_ended(go, BLOCKED)
     (message,) = agent.outbox()
-    assert isinstance(message, WayRequest)
+    assert isinstance(message, YieldRequest)
     assert message.recipients == () and message.radius == 0.2
     assert message.way[0] == (5.0, 1.0, 0.0) and message.way[-1] == go.position
     assert off(DOOR, message.way) < 0.5, "it leads through the door"
@@ -207,7 +207,7 @@ def test_of_two_blocked_robots_one_makes_way(sender, moves):
         agent.skill_ended(skill, OK)
         assert agent.share.in_work().attempts[-1].skill == "Wait", "it is no try of its work"
         lets_pass = chosen(agent)
-        assert lets_pass == Wait(LET_PASS)
+        assert lets_pass == Wait(YIELD_WAIT_S)
         agent.skill_ended(lets_pass, OK)
         assert chosen(agent) != lets_pass and len(agent.share.in_work().attempts) == 2
     assert agent.why == "get it"
@@ -231,19 +231,19 @@ def test_where_there_is_no_spot_it_stays():
     wide = ((-50.0, 2.0, 0.0), (50.0, 2.0, 0.0))
 
     def spot(way, radius):
-        return aside_of(tools, "rover", DOOR, WayRequest("1", "walker", way, radius))
+        return aside_of(tools, "rover", DOOR, YieldRequest("1", "walker", way, radius))
 
     assert spot(wide, 3.0) is None
     assert spot(((0.0, 0.0, UP), (1.0, 0.0, UP)), 0.2) is None
     far = spot(wide, 0.9)
-    assert far is not None and math.dist(far, DOOR) < FAR
+    assert far is not None and math.dist(far, DOOR) < MAX_YIELD_DISTANCE_M
 
 
 def test_who_is_shut_in_asks_the_other_one_to_let_it_out():
     """That one fills the only door of the living room, and wants all of it."""
     agent = agent_of(at=(9.0, 2.0, 0.0))
     wants = ((8.0, 2.0, 0.0), (11.9, 2.0, 0.0))
-    agent.receive(WayRequest("walker-t-1", "walker", wants, 1.6))
+    agent.receive(YieldRequest("walker-t-1", "walker", wants, 1.6))
     skill = chosen(agent)
     assert isinstance(skill, NavigateTo) and skill.position[0] < 8.0
     (message,) = agent.outbox()
