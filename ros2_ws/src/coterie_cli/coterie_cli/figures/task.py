@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from coterie_cli.do.record import TaskRecord
+from coterie_bringup.task_record import TaskRecord
 from coterie_cli.figures.house_plans import _floor_of, _footprint, _middle, number, text
 from coterie_core.files import write_atomically
 from coterie_core.geometry import Vec3
