@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from cam_aggregator.base import AnswerTable, Aggregator
+from cam_aggregator.base import Aggregator
 from coterie import Team
+from coterie_core.answers import AnswerTable
 
 
 class AnyYes(Aggregator):

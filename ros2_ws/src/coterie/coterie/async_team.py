@@ -56,6 +56,9 @@ class AsyncTeam:
         self._state = state
         self.name = state.team
         self.robots = tuple(state.robots)
+        # Nodes here are told the domain: another team of this program may be in another one.
+        environment = {k: v for k, v in state.environment.items() if k != "ROS_DOMAIN_ID"}
+        self._reach = {**state.reach, "environment": environment}
         self._loop = asyncio.get_running_loop()
         self._stack = contextlib.AsyncExitStack()
         self._node: TeamNode | None = None
@@ -147,7 +150,7 @@ class AsyncTeam:
         context = spinning(
             lambda context: TeamNode(self._state, self._from_node, context=context),
             domain=self._state.domain,
-            environment=self._state.environment,
+            environment=self._reach["environment"],
         )
         self._node = await asyncio.to_thread(context.__enter__)
         self._stack.push_async_callback(asyncio.to_thread, context.__exit__, None, None, None)
@@ -200,6 +203,7 @@ class AsyncTeam:
 
         words, node = _line(text), self._there
         question = Question(f"ask-{uuid.uuid4().hex[:12]}", "", "", words)
+        node.remember(question)
         told = await self._in_node(node.ask(question, timeout, explore=explore))
         if isinstance(told, str):
             raise TeamError(f"the team could not answer: {told}")
@@ -211,9 +215,7 @@ class AsyncTeam:
         self._tell(answer)
         return answer
 
-    async def find(
-        self, text: str, *, limit: int = 10, timeout: float = 60.0
-    ) -> list[FoundObject]:
+    async def find(self, text: str, *, limit: int = 10, timeout: float = 60.0) -> list[FoundObject]:
         """Return the objects of the team's map that a request calls for, best first.
 
         Args:
@@ -263,7 +265,7 @@ class AsyncTeam:
                 self._loop.call_soon_threadsafe(on_feedback, told)
 
         with _told():
-            context = watching(self.robots, record, **self._state.reach)
+            context = watching(self.robots, record, **self._reach)
             watcher = await asyncio.to_thread(context.__enter__)
             try:
                 if not await in_loop(watcher, watcher.leader_there(LEADER)):

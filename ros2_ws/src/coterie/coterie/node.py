@@ -48,7 +48,7 @@ class TeamNode(Operator):
         """Hear questions, and how robots are."""
         super().on_start()
         self.subscribe(
-            QuestionMsg, "question", "questions", self._on_question, convert=question_from_msg
+            QuestionMsg, "question", "questions", self.remember, convert=question_from_msg
         )
         for robot in self.robots:
             stopped = partial(self._on_stopped, robot)
@@ -61,7 +61,8 @@ class TeamNode(Operator):
                 convert=report_from_msg,
             )
 
-    def _on_question(self, question: Question) -> None:
+    def remember(self, question: Question) -> None:
+        """Keep the words of a question until it is answered."""
         while len(self._words) >= MOST_QUESTIONS:
             self._words.pop(next(iter(self._words)))
         self._words[question.id] = question.text or " ".join((question.object, question.room))

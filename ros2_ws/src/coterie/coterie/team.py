@@ -52,9 +52,7 @@ class Team:
         return made
 
     @classmethod
-    def start(
-        cls, team: str | Path, *, domain: int | None = None, timeout: float = READY
-    ) -> Team:
+    def start(cls, team: str | Path, *, domain: int | None = None, timeout: float = READY) -> Team:
         """Start the processes of a team; see `AsyncTeam.start`."""
         made = cls.__new__(cls)
         made._begin(lambda: AsyncTeam.start(team, domain=domain, timeout=timeout))

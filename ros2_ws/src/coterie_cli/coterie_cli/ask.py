@@ -14,6 +14,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from coterie.results import found_object
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, team_here
 from coterie_core.geometry import Vec3
@@ -118,12 +119,10 @@ def _open_data(answer: OpenAnswer, scene: SceneGraph | None) -> dict[str, Any]:
 
 def thing_data(id_: str, scene: SceneGraph | None) -> dict[str, Any]:
     """Return a thing of a map as plain data: id, and label, room, centre [m] where it is known."""
-    thing = scene.objects.get(id_) if scene is not None else None
-    if scene is None or thing is None:
+    thing = found_object(id_, scene)
+    if thing.center is None:
         return {"id": id_}
-    room = scene.rooms.get(thing.room)
-    name = room.name if room is not None else ""
-    return {"id": id_, "label": thing.label.top, "room": name, "center": list(thing.box.center)}
+    return {"id": id_, "label": thing.label, "room": thing.room, "center": list(thing.center)}
 
 
 async def _ask(
