@@ -122,8 +122,10 @@ async def test_a_loop_of_its_own_hears_answers_and_gets_the_map(house: Team):
     async with await AsyncTeam.join("house") as team:
         heard = team.answers()
         answer = await team.ask("Is there a bed in the bedroom?", explore=False)
-        other = await asyncio.wait_for(anext(heard), patience(30.0))
-        assert (other.text, other.question) == (answer.text, "Is there a bed in the bedroom?")
+        other = answer
+        while other is answer or other.question != answer.question:  # earlier ones come first
+            other = await asyncio.wait_for(anext(heard), patience(30.0))
+        assert (other.text, answer.question) == (answer.text, "Is there a bed in the bedroom?")
         house_map = await team.map()
         assert isinstance(house_map, SemanticMap) and len(house_map.rooms) == 4
         found = await team.find("something to sit on", limit=2)

@@ -359,7 +359,10 @@ class AsyncTeam:
     # -- what is heard --------------------------------------------------------------------------
 
     def on_answer(self, callback: Callable[[Answer], object]) -> None:
-        """Call a function with each answer of the team, whoever asked a yes-or-no question."""
+        """Call a function with each answer of the team, whoever asked a yes-or-no question.
+
+        Answers that were given before this program joined may come first.
+        """
         self._listeners.append((Answer, callback))
 
     def on_event(self, callback: Callable[[Event], object]) -> None:
@@ -367,7 +370,7 @@ class AsyncTeam:
         self._listeners.append((Event, callback))
 
     def answers(self) -> AsyncIterator[Answer]:
-        """Return the answers of the team from now on, as they come."""
+        """Return the answers of the team as they come; see `on_answer`."""
         return self._heard(Answer)
 
     def events(self) -> AsyncIterator[Event]:

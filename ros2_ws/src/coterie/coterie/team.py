@@ -128,7 +128,10 @@ class Team:
         return self._wait(self._team.release(*robots, reason=reason))
 
     def on_answer(self, callback: Callable[[Answer], object]) -> None:
-        """Call a function with each answer of the team, whoever asked a yes-or-no question."""
+        """Call a function with each answer of the team, whoever asked a yes-or-no question.
+
+        Answers that were given before this program joined may come first.
+        """
         self._team.on_answer(self._beside(callback))
 
     def on_event(self, callback: Callable[[Event], object]) -> None:
