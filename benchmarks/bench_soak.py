@@ -40,10 +40,10 @@ from scipy import stats
 
 from coterie_bringup.running_team import TeamRun, prepared
 from coterie_bringup.spinning import in_loop
+from coterie_bringup.task_record import TaskRecord
+from coterie_bringup.task_watcher import watching
 from coterie_bringup.team import load_team
 from coterie_bringup.team_client import Operator, exploration_goal, operating
-from coterie_cli.do.record import TaskRecord
-from coterie_cli.do.watch import watching
 from coterie_core.questions import Question
 
 T = TypeVar("T")

@@ -56,6 +56,7 @@ def test_it_needs_what_is_pinned_and_brings_no_tests(wheel: Path) -> None:
     wanted = [g for name in ("run", *build_wheel.EXTRAS) for g in build_wheel.requirements(name)]
     assert sorted(needed) == sorted(line.split(";")[0].strip() for line in wanted)
     assert sorted(told.get_all("Provides-Extra", [])) == sorted(build_wheel.EXTRAS)
+    assert {"coterie/__init__.py", "coterie/py.typed"} <= set(names)
     assert not [name for name in names if "/test/" in name or name.startswith("coterie_msgs")]
 
 

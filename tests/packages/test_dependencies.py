@@ -198,8 +198,9 @@ FOUNDATION = ("coterie_core", "coterie_llm", "coterie_world", "coterie_safety", 
 LAYERS = (
     *({name} for name in FOUNDATION),
     {"coterie_ros"},
-    set(PYTHON) - {*FOUNDATION, "coterie_ros", *LATE, "coterie_cli"},
+    set(PYTHON) - {*FOUNDATION, "coterie_ros", *LATE, "coterie", "coterie_cli"},
     LATE,
+    {"coterie"},
     {"coterie_cli"},
 )
 

@@ -33,10 +33,10 @@ async def test_what_was_moved_counts_for_questions_and_after_the_leaders_death(
 ) -> None:
     from coterie_bringup.running_team import prepared
     from coterie_bringup.spinning import in_loop
+    from coterie_bringup.task_record import TaskRecord
+    from coterie_bringup.task_watcher import watching
     from coterie_bringup.team import parse_team
     from coterie_bringup.team_client import operating
-    from coterie_cli.do.record import TaskRecord
-    from coterie_cli.do.watch import watching
     from coterie_core.questions import OpenAnswer, Question
     from coterie_world.team_memory import load_memory
 

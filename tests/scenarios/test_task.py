@@ -29,9 +29,9 @@ async def test_a_robot_killed_in_the_middle_of_its_share(
     """Its process comes back and goes on, or another takes over: the things get there."""
     from coterie_bringup.running_team import prepared
     from coterie_bringup.spinning import in_loop
+    from coterie_bringup.task_record import TaskRecord
+    from coterie_bringup.task_watcher import watching
     from coterie_bringup.team import parse_team
-    from coterie_cli.do.record import TaskRecord
-    from coterie_cli.do.watch import watching
 
     events = []
     team = parse_team(TEAM)

@@ -32,7 +32,7 @@ and records the environment. Then ./coterie --help lists all commands.
 docs/INSTALL.md tells what is installed where, and how to undo it."""
 
 #: Commands that begin at once, without a look at the set-up, and the modules that do them.
-AT_ONCE = {"stop": "coterie_cli.stop", "release": "coterie_cli.stop"}
+AT_ONCE = {"stop": "coterie_bringup.stop_robots", "release": "coterie_bringup.stop_robots"}
 #: Groups of requirements that a command needs beside that of its own name: a test builds the site,
 #: puts a decision to the model in the box, and asks the MCP server.
 MORE_GROUPS = {

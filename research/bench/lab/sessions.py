@@ -15,13 +15,13 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.lab import lab_parameters
 from coterie_bringup.running_team import TeamRun, ended_by_signals, prepared
 from coterie_bringup.spinning import in_loop, spinning
+from coterie_bringup.task_record import TaskRecord
+from coterie_bringup.task_watcher import watching
 from coterie_bringup.team import Team
 from coterie_bringup.team_client import Operator, exploration_goal, operating
 from coterie_bringup.team_sections import LeaderSpec, MapperSpec, OpenQuestionsSpec, PlannerSpec
 from coterie_cli.cooperate.record import CooperationRecord
 from coterie_cli.cooperate.watch import CooperationWatcher
-from coterie_cli.do.record import TaskRecord
-from coterie_cli.do.watch import watching
 from coterie_cli.tour.map_watch import MapWatch
 from coterie_cli.tour.record import Asked
 from coterie_core.observation import Observation

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from coterie_bringup.errors import CommandError
 from coterie_ros.domains import LAST_DOMAIN, take_domain
@@ -53,6 +54,15 @@ class RunState:
     def alive(self) -> bool:
         """Whether the process that runs the team still exists."""
         return process_birth(self.pid) == self.pid_birth != 0
+
+    @property
+    def reach(self) -> dict[str, Any]:
+        """How a node gets into the team: arguments of `operating`, `watching` and their like."""
+        return {
+            "domain": self.domain,
+            "namespace": self.namespace,
+            "environment": self.environment,
+        }
 
 
 def own_state(
@@ -312,3 +322,13 @@ def choose_team(
         )
         raise CommandError(f"several teams run: {names}; choose one with these options")
     return teams[0]
+
+
+def team_here(domain: int | None = None, namespace: str | None = None) -> RunState:
+    """Return the team that runs on this machine; see `choose_team`.
+
+    Raises:
+        CommandError: There is none, or more than one and nothing that chooses.
+        DomainError: ROS_DOMAIN_ID is no domain.
+    """
+    return choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)

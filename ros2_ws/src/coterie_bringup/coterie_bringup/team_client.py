@@ -152,20 +152,22 @@ class Operator(AgentNode):
     # -- what a team does -------------------------------------------------------------------------
 
     async def wait_for_team(
-        self, timeout: float, *, explorers: bool = True, leader: bool = False
+        self, timeout: float, *, explorers: bool | Sequence[str] = True, leader: bool = False
     ) -> list[str]:
         """Wait until a team can be spoken to; return what is missing.
 
         Args:
             timeout: Longest wait [s].
-            explorers: Whether the robots explore and answer, and an aggregator decides.
+            explorers: Whether the robots explore and answer, and an aggregator decides; or names
+                of those that do.
             leader: Whether a leader takes tasks.
         """
         ends: dict[str, Any] = {
             f"bridge or adapter of {name}": end for name, end in self._bridge.items()
         }
         if explorers:
-            ends |= {"aggregator": self._train} | self._explore
+            names = self.robots if explorers is True else explorers
+            ends |= {"aggregator": self._train} | {name: self._explore[name] for name in names}
         if leader:
             ends["leader"] = self._task
         ready = await asyncio.gather(*(end.wait(timeout) for end in ends.values()))

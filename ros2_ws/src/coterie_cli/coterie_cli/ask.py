@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import json
 import math
-import os
 import sys
 import uuid
 from collections.abc import Sequence
@@ -15,8 +14,9 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from coterie.results import found_object
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import RunState, choose_team, running_teams
+from coterie_bringup.rundir import RunState, team_here
 from coterie_core.geometry import Vec3
 from coterie_core.questions import Answer, OpenAnswer, Question, percent
 from coterie_requests.ask_back import Judgement
@@ -59,7 +59,7 @@ def ask(
     text = " ".join(question.split())
     if not text:
         raise CommandError('the question is empty; for example: "Is there a mug in the kitchen?"')
-    state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)
+    state = team_here(domain, namespace)
     try:
         answer, scene, judgement = asyncio.run(_ask(state, text, timeout, quiet=as_json))
     except asyncio.CancelledError:
@@ -119,12 +119,10 @@ def _open_data(answer: OpenAnswer, scene: SceneGraph | None) -> dict[str, Any]:
 
 def thing_data(id_: str, scene: SceneGraph | None) -> dict[str, Any]:
     """Return a thing of a map as plain data: id, and label, room, centre [m] where it is known."""
-    thing = scene.objects.get(id_) if scene is not None else None
-    if scene is None or thing is None:
+    thing = found_object(id_, scene)
+    if thing.center is None:
         return {"id": id_}
-    room = scene.rooms.get(thing.room)
-    name = room.name if room is not None else ""
-    return {"id": id_, "label": thing.label.top, "room": name, "center": list(thing.box.center)}
+    return {"id": id_, "label": thing.label, "room": thing.room, "center": list(thing.center)}
 
 
 async def _ask(
@@ -135,25 +133,19 @@ async def _ask(
     from coterie_bringup.running_team import ended_by_signals
     from coterie_bringup.spinning import in_loop
     from coterie_bringup.team_client import operating
-    from coterie_cli.permits import PermitsAtTerminal
     from coterie_cli.person import PersonAtTerminal
-    from coterie_cli.person_seat import serve_person
+    from coterie_cli.person_seat import attend
     from coterie_ros.clients import GoalRejected, NoAnswer
 
     with operating(
         state.robots,
-        domain=state.domain,
-        namespace=state.namespace,
-        environment=state.environment,
+        **state.reach,
     ) as operator:
         question = Question(f"ask-{uuid.uuid4().hex[:12]}", "", "", text)
         person = PersonAtTerminal(Console(stderr=True))
-        if person.there and not quiet:  # a robot that goes to look may need a permit
-            make = partial(PermitsAtTerminal, operator, state.robots, person, person.show)
-            await in_loop(operator, operator.in_executor(make))
-        if person.there and not quiet:
-            serve = partial(serve_person, operator, person, "ask")
-            await in_loop(operator, operator.in_executor(serve))
+        if not quiet:  # a robot that goes to look may need a permit
+            work = partial(attend, operator, state.robots, person, "ask")
+            await in_loop(operator, operator.in_executor(work))
         try:
             async with ended_by_signals():
                 with contextlib.closing(person), AskView(quiet) as view, person.beside(view.status):

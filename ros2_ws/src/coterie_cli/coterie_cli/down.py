@@ -70,17 +70,15 @@ async def _cancelled(state: RunState) -> bool:
     if not state.leads:
         return False
     from coterie_bringup.spinning import in_loop
-    from coterie_cli.do.record import TaskRecord
-    from coterie_cli.do.watch import watching
+    from coterie_bringup.task_record import TaskRecord
+    from coterie_bringup.task_watcher import watching
     from coterie_ros.clients import NoAnswer
 
     try:
         with watching(
             state.robots,
             TaskRecord(""),
-            domain=state.domain,
-            namespace=state.namespace,
-            environment=state.environment,
+            **state.reach,
         ) as watcher:
             if not await in_loop(watcher, watcher.leader_there(LEADER_THERE)):
                 return False

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import importlib
 import json
-import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import RunState, choose_team, running_teams
+from coterie_bringup.rundir import RunState, team_here
 from coterie_bringup.team_models import named_profile
 from coterie_cli.ask import NOT_CLEAR, judgement_data, objects_table
 from coterie_cli.person import PersonAtTerminal
@@ -195,7 +194,7 @@ def find_in_team(
         CommandError: The request cannot be used, no team runs, it has no object planner or no map.
     """
     text = checked_request(words)
-    state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)
+    state = team_here(domain, namespace)
     found, scene = asyncio.run(_ask_team(state, text, limit, timeout, as_json))
     if isinstance(found, str):
         raise CommandError(f"the team could not answer: {found}")
@@ -229,9 +228,7 @@ async def _ask_team(
 
     with operating(
         state.robots,
-        domain=state.domain,
-        namespace=state.namespace,
-        environment=state.environment,
+        **state.reach,
     ) as operator:
         person = PersonAtTerminal(Console(stderr=True))
         if person.there and not quiet:

@@ -6,7 +6,7 @@ import asyncio
 import os
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import choose_team, running_teams
+from coterie_bringup.rundir import team_here
 from coterie_bringup.spinning import in_loop, spinning
 from coterie_cli.permits import who
 from coterie_llm import inline_data
@@ -49,8 +49,7 @@ def hand_over(
     Raises:
         CommandError: No team runs, or several; it has no leader, or that does not answer.
     """
-    given = os.environ.get("ROS_DOMAIN_ID", "")
-    team = choose_team(running_teams(), domain, given, namespace)
+    team = team_here(domain, namespace)
     task, _, id_ = sub_task.rpartition("/")
     request = HandOver.Request(
         task=task, sub_task=id_, robot=robot, by=one_line(by or who()), reason=one_line(reason)

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import RunState, choose_team, key_file, running_teams
+from coterie_bringup.rundir import RunState, key_file, team_here
 from coterie_bringup.running_team import ended_by_signals
 from coterie_bringup.spinning import in_loop, spinning
 from coterie_cli.person import PersonAtTerminal
@@ -175,7 +175,7 @@ def _permit_node(
 
 
 def _team(domain: int | None, namespace: str | None) -> RunState:
-    return choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)
+    return team_here(domain, namespace)
 
 
 def show(domain: int | None, namespace: str | None) -> int:

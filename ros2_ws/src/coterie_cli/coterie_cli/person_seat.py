@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from coterie_bringup.rundir import state_root
@@ -95,3 +96,21 @@ def serve_person(node: AgentNode, person: PersonAtTerminal, command: str) -> Non
     if not served:
         person.show(f"{seat.holder} answers the team's questions; they come here when it has ended")
         node.every(_LOOK, lambda: node.in_executor(look), "who answers for the person")
+
+
+def attend(node: AgentNode, robots: Sequence[str], person: PersonAtTerminal, command: str) -> None:
+    """Put a team's questions and requests for permits to whoever sits at the terminal.
+
+    In the executor's thread. Where nobody sits there, nothing is put to anybody.
+
+    Args:
+        node: The command's node.
+        robots: The team's robots.
+        person: Answers.
+        command: Name of the command.
+    """
+    if person.there:
+        from coterie_cli.permits import PermitsAtTerminal
+
+        PermitsAtTerminal(node, robots, person, person.show)
+        serve_person(node, person, command)

@@ -27,7 +27,7 @@ from sensor_msgs.msg import CompressedImage, Image
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import run_of
-from coterie_bringup.rundir import RunState, choose_team, running_teams
+from coterie_bringup.rundir import RunState, team_here
 from coterie_ros.definitions import UnknownType, definition_of, message_class
 from coterie_ros.offered_qos import KEY, qos_of, to_text
 from coterie_safety.ledger import Entry
@@ -242,7 +242,7 @@ def record_running(options: LiveOptions, *, domain: int | None) -> int:
     Raises:
         CommandError: No team runs, or several and no domain chooses.
     """
-    state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""))
+    state = team_here(domain)
     return record_live(options, state)
 
 

@@ -49,7 +49,8 @@ def command(state: RunState, robot: str, file: Path) -> Sequence[str]:
         kept = json.loads(file.read_text("utf-8"))
         by, reason = str(kept["by"]), str(kept["reason"])
     return (
-        sys.executable, "-m", "coterie_cli.stop", "stop", robot, "--timeout", f"{_ATTEMPT:g}",
+        sys.executable, "-m", "coterie_bringup.stop_robots", "stop", robot,
+        "--timeout", f"{_ATTEMPT:g}",
         "--domain", str(state.domain), "--namespace", f"/{state.namespace}",
         f"--by={by}", f"--reason={reason}", "--again",
     )  # fmt: skip

@@ -14,8 +14,8 @@ import pytest
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
-from coterie_cli.do.command import DEFAULT_TEAM, DoOptions, do
-from coterie_cli.do.record import TaskRecord, words_to_resume
+from coterie_bringup.task_record import TaskRecord
+from coterie_cli.do.command import DEFAULT_TEAM, DoOptions, do, words_to_resume
 from coterie_cli.do.view import TaskView, result_panel, sub_task_table
 from coterie_cli.figures.task import save_task
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
@@ -211,7 +211,7 @@ def test_only_what_belongs_to_the_task_counts(ros) -> None:
     """What robots and leader have latched is of before it, and stamps of reports are old."""
     from rosgraph_msgs.msg import Clock
 
-    from coterie_cli.do.watch import TaskWatcher
+    from coterie_bringup.task_watcher import TaskWatcher
     from coterie_msgs.action import ExecuteTask
     from coterie_msgs.msg import Assignment, RobotStatus
     from coterie_ros.agent_node import AgentNode

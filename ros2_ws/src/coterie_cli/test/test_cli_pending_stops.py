@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from coterie_bringup.rundir import RunState
+from coterie_bringup.stop_robots import Addressee, _keep, _take_back
 from coterie_cli import up
-from coterie_cli.stop import Addressee, _keep, _take_back
 from coterie_cli.up import command, pending, telling
 from coterie_safety.stop import keep_stop, latch_file
 

@@ -133,11 +133,12 @@ def test_an_id_of_the_list_stands_for_the_words_beside_it():
 def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd, monkeypatch):
     """Requests are listed, allowed by id in another process, and asked beside a task."""
     pytest.importorskip("coterie_msgs")
-    from coterie_cli.do.record import TaskRecord
-    from coterie_cli.do.watch import TaskWatcher
+    from coterie_bringup.task_record import TaskRecord
+    from coterie_bringup.task_watcher import TaskWatcher
     from coterie_cli.permits import decide, revoke
     from coterie_cli.permits import show as show_waiting
     from coterie_cli.person import PersonAtTerminal
+    from coterie_cli.person_seat import attend
     from coterie_ros.agent_node import AgentNode
     from coterie_ros.permit_server import PermitServer
 
@@ -212,7 +213,12 @@ def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd, monke
         shown = io.StringIO()
         person = PersonAtTerminal(Console(file=shown, force_terminal=True), stdin)
         watcher = ros.add(
-            TaskWatcher(["rover"], TaskRecord("tidy up"), person=person, context=ros.context)
+            TaskWatcher(
+                ["rover"],
+                TaskRecord("tidy up"),
+                attend=lambda node: attend(node, ["rover"], person, "do"),
+                context=ros.context,
+            )
         )
         ros.wait_active(watcher)
         put("plate")

@@ -111,15 +111,21 @@ def test_no_terminal_no_person() -> None:
 @pytest.mark.parametrize("there", [True, False], ids=["at a terminal", "no terminal"])
 def test_who_gives_a_task_answers_the_teams_models(ros, terminal: Terminal, there: bool) -> None:
     pytest.importorskip("coterie_msgs")
-    from coterie_cli.do.record import TaskRecord
-    from coterie_cli.do.watch import TaskWatcher
+    from coterie_bringup.task_record import TaskRecord
+    from coterie_bringup.task_watcher import TaskWatcher
+    from coterie_cli.person_seat import attend
     from coterie_msgs.srv import AskInWords
     from coterie_ros import conversions
 
     person = terminal.person
     if not there:
         person = PersonAtTerminal(Console(file=io.StringIO()), terminal.stdin)
-    watcher = TaskWatcher(["rover"], TaskRecord("tidy up"), person=person, context=ros.context)
+    watcher = TaskWatcher(
+        ["rover"],
+        TaskRecord("tidy up"),
+        attend=lambda node: attend(node, ["rover"], person, "do"),
+        context=ros.context,
+    )
     ros.add(watcher)
     ros.wait_active(watcher)
     client = ros.node("model").create_client(AskInWords, "ask_person")
@@ -142,9 +148,9 @@ def test_who_gives_a_task_answers_the_teams_models(ros, terminal: Terminal, ther
 @pytest.mark.ros
 def test_a_second_command_says_who_answers_and_follows_when_that_has_ended(ros, terminal: Terminal):
     pytest.importorskip("coterie_msgs")
-    from coterie_cli.do.record import TaskRecord
-    from coterie_cli.do.watch import TaskWatcher
-    from coterie_cli.person_seat import serve_person
+    from coterie_bringup.task_record import TaskRecord
+    from coterie_bringup.task_watcher import TaskWatcher
+    from coterie_cli.person_seat import attend, serve_person
     from coterie_ros.agent_node import AgentNode
 
     class Second(AgentNode):
@@ -154,7 +160,12 @@ def test_a_second_command_says_who_answers_and_follows_when_that_has_ended(ros, 
     shown = io.StringIO()
     other = PersonAtTerminal(Console(file=shown, force_terminal=True, width=200), terminal.stdin)
     first = ros.add(
-        TaskWatcher(["rover"], TaskRecord("tidy"), person=terminal.person, context=ros.context)
+        TaskWatcher(
+            ["rover"],
+            TaskRecord("tidy"),
+            attend=lambda node: attend(node, ["rover"], terminal.person, "do"),
+            context=ros.context,
+        )
     )
     ros.wait_active(first)
     second = ros.add(Second("second", context=ros.context))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from coterie_bringup.rundir import own_state, registered
-from coterie_cli.stop import LOG, main
+from coterie_bringup.stop_robots import LOG, main
 from coterie_safety.stop import latch_file
 
 
@@ -88,7 +88,7 @@ def test_robots_are_stopped_and_released_and_those_that_are_gone_obey_later(
         def run() -> None:
             done.append(
                 subprocess.run(
-                    [sys.executable, "-m", "coterie_cli.stop", *words],
+                    [sys.executable, "-m", "coterie_bringup.stop_robots", *words],
                     env={**os.environ, "COTERIE_STATE": str(runs)},
                     capture_output=True,
                     text=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import threading
 import webbrowser
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coterie_bringup.kept_runs import run_of
-from coterie_bringup.rundir import RunState, choose_team, key_file, running_teams
+from coterie_bringup.rundir import RunState, key_file, team_here
 from coterie_bringup.running_team import ended_by_signals
 from coterie_console.site import HOST
 
@@ -41,8 +40,7 @@ def console(options: ConsoleOptions, domain: int | None, namespace: str | None) 
         CommandError: No team runs, or several.
         PageError: The port cannot be had.
     """
-    environment = os.environ.get("ROS_DOMAIN_ID", "")
-    state = choose_team(running_teams(), domain, environment, namespace)
+    state = team_here(domain, namespace)
 
     async def work() -> None:
         async with ended_by_signals():

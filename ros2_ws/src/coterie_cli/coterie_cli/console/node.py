@@ -19,7 +19,7 @@ from std_srvs.srv import SetBool
 
 from coterie_bringup.kept_runs import KeptRun
 from coterie_bringup.team_client import Operator
-from coterie_cli.console.desk import HandOvers, MapCorrections
+from coterie_cli.console.desk import HandOvers, MapCorrections, PermitPanel
 from coterie_cli.console.explaining import Explaining
 from coterie_cli.console.pictures import Cameras, Pictures
 from coterie_cli.console.requests import Requests

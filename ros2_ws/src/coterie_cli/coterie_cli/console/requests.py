@@ -13,10 +13,10 @@ from typing import Any
 from action_msgs.srv import CancelGoal
 from std_srvs.srv import Trigger
 
+from coterie_bringup.task_watcher import OUTCOMES, STAGES, followed
 from coterie_bringup.team_client import Operator
 from coterie_cli.ask import progress_text
 from coterie_cli.console import answers
-from coterie_cli.do.watch import OUTCOMES, STAGES, followed
 from coterie_cli.person_seat import PersonSeat
 from coterie_console.team.page import Refused, Said, Tab, words_of
 from coterie_console.team.records import Talk, Task

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -15,29 +15,20 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.rundir import RunState, choose_team, running_teams
 from coterie_bringup.running_team import TeamRun, ended_by_signals
+from coterie_bringup.task_record import TaskRecord
 from coterie_bringup.team import load_team
 from coterie_bringup.team_models import with_model
 from coterie_cli.ask import NOT_CLEAR
-from coterie_cli.do.record import TaskRecord, words_to_resume
 from coterie_cli.do.view import TaskView, result_panel
 from coterie_cli.figures.task import save_task
 from coterie_cli.own_team import own_team
 from coterie_cli.person import PersonAtTerminal
-
-if TYPE_CHECKING:
-    from coterie_cli.do.watch import TaskWatcher
 
 DEFAULT_TEAM = "emos"
 PARTIAL_EXIT = 3
 """Exit code of a task that was done in part."""
 LEADER_THERE = 180.0
 """How long a team that was started may take until its leader can be spoken to [s]."""
-
-UNCONFIRMED = (
-    "interrupted, but the leader has not confirmed that the task is over: the robots may go on "
-    "with it; stop them with ./coterie stop"
-)
-"""What is told where a task may go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +91,6 @@ def do(options: DoOptions) -> int:
         return 130
     _save(record, options, console)
     if options.as_json:
-        import json
-
         print(json.dumps(record.as_data(), indent=1))
     else:
         console.print(result_panel(record))
@@ -149,7 +138,8 @@ async def _give(
 ) -> None:
     """Give the task to the leader and show how it goes; where cancelled, cancel it there, too."""
     from coterie_bringup.spinning import in_loop
-    from coterie_cli.do.watch import watching
+    from coterie_bringup.task_watcher import given, watching
+    from coterie_cli.person_seat import attend
 
     person = PersonAtTerminal(console)
     with (
@@ -157,10 +147,8 @@ async def _give(
         watching(
             state.robots,
             record,
-            domain=state.domain,
-            person=person,
-            namespace=state.namespace,
-            environment=state.environment,
+            attend=lambda node: attend(node, state.robots, person, "do"),
+            **state.reach,
         ) as watcher,
     ):
         if not await in_loop(watcher, watcher.leader_there(patience)):
@@ -172,26 +160,33 @@ async def _give(
         view = TaskView(console, record)
         with person.beside(view.live):
             watcher.on_news = view.news
-            giving = watcher.run(watcher.give(options.max_time, options.resume), "task")
-            try:
-                await asyncio.wrap_future(giving)
-            except asyncio.CancelledError:
-                record.interrupted = UNCONFIRMED
-                with contextlib.suppress(Exception):
-                    record.interrupted = await asyncio.shield(_taken_back(watcher))
-                giving.cancel()
-                raise
+            await given(watcher, options.max_time, options.resume)
 
 
-async def _taken_back(watcher: TaskWatcher) -> str:
-    """Take the task back and wait for the robots; return what became of it, in words."""
-    if not await asyncio.wrap_future(watcher.run(watcher.take_back(), "task taken back")):
-        return UNCONFIRMED
-    # The leader publishes an empty assignment: wait for the robots to be told.
-    working = await asyncio.to_thread(watcher.wait_stopped)
-    if working:
-        return (
-            f"interrupted; the leader has ended the task, and {', '.join(working)} has not told "
-            "yet that it does nothing: look, or stop the robots with ./coterie stop"
-        )
-    return "interrupted; the leader has ended the task, and no robot works on it"
+def words_to_resume(folder: Path, words: str = "") -> str:
+    """Return the words of a task whose result stands in a folder, to be given again.
+
+    Args:
+        folder: Holds `result.json`.
+        words: Those that the person gave now; "": none.
+
+    Raises:
+        CommandError: There is no such result, all of it was done, or it is another task.
+    """
+    file = folder / "result.json"
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        before, meant = kept["task"], kept.get("meant") or kept["task"]
+        outcome, success = kept["outcome"], kept["success"]
+        if not (isinstance(before, str) and isinstance(meant, str)):
+            raise TypeError("task is no text")
+    except OSError as error:
+        why = error.strerror
+        raise CommandError(f"--resume: {file}: {why}; name the folder with --out") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise CommandError(f"--resume: {file} is no result of ./coterie do: {error}") from None
+    if success:
+        raise CommandError(f"--resume: {file}: {before!r} ended as {outcome}: nothing is left")
+    if words and words != before:
+        raise CommandError(f"--resume: {file} is of another task: {before!r}; leave the words out")
+    return meant

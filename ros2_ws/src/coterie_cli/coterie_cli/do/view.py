@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from coterie_cli.do.record import TaskRecord
+from coterie_bringup.task_record import TaskRecord
 from coterie_core.tasks import SubTaskState
 
 _LINES = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from coterie_cli.do.record import TaskRecord
+from coterie_bringup.task_record import TaskRecord
 from coterie_core.files import write_atomically
 from coterie_world.scene import SceneGraph
 

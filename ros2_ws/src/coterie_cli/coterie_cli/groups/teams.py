@@ -244,7 +244,7 @@ def stop(
     namespace: Namespace = None,
 ) -> None:
     """Stop robots at once: goals are cancelled, and nothing moves until ./coterie release."""
-    from coterie_cli.stop import run
+    from coterie_bringup.stop_robots import run
 
     raise typer.Exit(run("stop", robot or (), team, reason, by, timeout, domain, namespace))
 
@@ -260,7 +260,7 @@ def release(
     namespace: Namespace = None,
 ) -> None:
     """Let stopped robots go on."""
-    from coterie_cli.stop import run
+    from coterie_bringup.stop_robots import run
 
     raise typer.Exit(run("release", robot or (), team, reason, by, timeout, domain, namespace))
 

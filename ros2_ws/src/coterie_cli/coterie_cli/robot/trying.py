@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-import os
 from collections.abc import Sequence
 from typing import Any
 
 from rclpy.context import Context
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import choose_team, running_teams
+from coterie_bringup.rundir import team_here
 from coterie_bringup.spinning import in_loop, spinning
-from coterie_cli.team_clock import TeamClock
+from coterie_bringup.team_clock import TeamClock
 from coterie_core.observation import Detection, Observation
 from coterie_core.skills import (
     Close,
@@ -149,7 +148,7 @@ def try_skill(
             f"{robot!r} is a file; name a robot of the running team: ./coterie robot try ROBOT see"
         )
     verb, rest = _read(words)
-    state = choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)
+    state = team_here(domain, namespace)
     if state.robots and robot not in state.robots:
         raise CommandError(
             f"no robot {robot!r} in team {state.team}{suggestion(robot, state.robots)}"

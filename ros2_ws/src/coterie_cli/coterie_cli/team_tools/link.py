@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import time
 from collections.abc import Coroutine
 from functools import partial
@@ -14,7 +13,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.context import Context
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import RunState, choose_team, key_file, running_teams
+from coterie_bringup.rundir import RunState, key_file, team_here
 from coterie_bringup.spinning import in_loop, spinning
 from coterie_bringup.team_client import Operator
 from coterie_cli.team_tools.proposals import Proposals
@@ -168,9 +167,7 @@ class TeamLink:
             CommandError: No team runs, or several; or the node does not come up.
         """
         async with self._lock:
-            state = choose_team(
-                running_teams(), self._domain, os.environ.get("ROS_DOMAIN_ID", ""), self._namespace
-            )
+            state = team_here(self._domain, self._namespace)
             if self._node is None or state != self._state:
                 await asyncio.to_thread(self._stack.close)
                 self._node = None

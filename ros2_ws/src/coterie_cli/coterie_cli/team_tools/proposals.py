@@ -13,8 +13,8 @@ from pathlib import Path
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, key_file, state_root
 from coterie_bringup.spinning import in_loop
-from coterie_cli.do.record import TaskRecord
-from coterie_cli.do.watch import watching
+from coterie_bringup.task_record import TaskRecord
+from coterie_bringup.task_watcher import watching
 from coterie_cli.team_tools.results import Proposed, State
 from coterie_core.skills import SkillRefused
 from coterie_core.waiting import in_time
@@ -193,9 +193,7 @@ class Proposals:
                 make = watching(
                     state.robots,
                     record,
-                    domain=state.domain,
-                    namespace=state.namespace,
-                    environment=state.environment,
+                    **state.reach,
                 )
                 watcher = await asyncio.to_thread(stack.enter_context, make)
                 if not await in_loop(watcher, watcher.leader_there(LEADER_THERE)):

@@ -7,8 +7,9 @@ from typing import Any, Literal, TypeVar
 from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel, ConfigDict, Field
 
+from coterie.results import FoundObject, answer_of, found_object
 from coterie_bringup.team_client import FoundObjects, TeamAnswer
-from coterie_cli.ask import evidence_text, thing_data
+from coterie_cli.ask import evidence_text
 from coterie_core.questions import OpenAnswer
 from coterie_llm import as_data, inline_data
 from coterie_llm.fence import DATA_RULE
@@ -189,9 +190,9 @@ def cleaned(value: Any) -> Any:
     return [cleaned(part) for part in value] if isinstance(value, list) else value
 
 
-def thing_of(id_: str, scene: SceneGraph | None) -> Thing:
-    """Return a thing of the map by its id."""
-    return Thing.model_validate(thing_data(id_, scene))
+def thing_of(found: FoundObject) -> Thing:
+    """Return a thing of the map."""
+    return Thing(id=found.id, label=found.label, room=found.room, center=found.center)
 
 
 def answered(
@@ -201,25 +202,7 @@ def answered(
     judgement: Judgement | None = None,
 ) -> Answered:
     """Return the team's answer, and whether it found the question clear."""
-    told = _answered(question, answer, scene)
-    if judgement is not None and judgement.kind != "clear":
-        told.unclear = " ".join(part for part in (judgement.text, judgement.question) if part)
-    return told
-
-
-def _answered(question: str, answer: TeamAnswer | OpenAnswer, scene: SceneGraph | None) -> Answered:
-    if isinstance(answer, OpenAnswer):
-        return Answered(
-            question=question,
-            answer=answer.text,
-            confidence=answer.confidence,
-            guessed=answer.guessed,
-            explanation=answer.explanation or answer.reason,
-            method=answer.method,
-            things=[thing_of(id_, scene) for id_ in answer.objects[:MOST_THINGS]],
-            images=list(answer.frames[:MOST_THINGS]),
-        )
-    final = answer.final
+    told = answer_of(question, answer, scene, judgement)
     robots = [
         RobotAnswer(
             robot=one.robot,
@@ -227,19 +210,20 @@ def _answered(question: str, answer: TeamAnswer | OpenAnswer, scene: SceneGraph 
             confidence=one.confidence,
             because=one.explanation or evidence_text(one),
         )
-        for one in answer.answers
+        for one in told.robots
     ]
-    ids = {id_: None for one in answer.answers for id_ in one.evidence.objects}
     return Answered(
         question=question,
-        answer={True: "yes", False: "no", None: "unknown"}[final.yes],
-        confidence=final.confidence,
-        guessed=answer.guessed,
-        explanation=final.explanation,
-        method=final.method,
+        answer=told.text,
+        confidence=told.confidence,
+        guessed=told.guessed,
+        explanation=told.explanation,
+        method=told.method,
         robots=robots,
-        missing=list(final.missing),
-        things=[thing_of(id_, scene) for id_ in list(ids)[:MOST_THINGS]],
+        missing=list(told.missing),
+        things=[thing_of(one) for one in told.objects[:MOST_THINGS]],
+        images=list(told.images[:MOST_THINGS]),
+        unclear=told.unclear,
     )
 
 
@@ -255,13 +239,13 @@ def why_of(told: Explanation) -> Why:
 
 def found(request: str, told: FoundObjects, scene: SceneGraph | None) -> Found:
     """Return what fits a request."""
-    things = [thing_of(id_, scene) for id_ in told.ids]
+    things = [thing_of(found_object(id_, scene)) for id_ in told.ids]
     return Found(request=request, things=things, explanation=told.explanation)
 
 
 def map_of(scene: SceneGraph) -> Map:
     """Return the team's map, with the first things of it where there are very many."""
-    listed = {id_: thing_of(id_, scene) for id_ in list(scene.objects)[:MOST_THINGS]}
+    listed = {id_: thing_of(found_object(id_, scene)) for id_ in list(scene.objects)[:MOST_THINGS]}
     rooms = [
         MapRoom(
             id=room.id,

@@ -1,4 +1,4 @@
-"""The side of `./coterie do` that speaks ROS: gives the task to the leader and looks on."""
+"""A node that gives a task to a team's leader, and looks on while the team does it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from rclpy.context import Context
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.spinning import spinning
-from coterie_cli.do.record import TaskRecord
-from coterie_cli.person import PersonAtTerminal
-from coterie_cli.person_seat import serve_person
-from coterie_cli.team_clock import TeamClock
+from coterie_bringup.task_record import TaskRecord
+from coterie_bringup.team_clock import TeamClock
 from coterie_core.tasks import RobotReport, SubTask
 from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus, SemanticMap
@@ -55,6 +53,11 @@ OUTCOMES = {
     ExecuteTask.Result.CANCELLED: "cancelled",
 }
 STAGES = ("waiting", "discussion", "execution", "ended")
+UNCONFIRMED = (
+    "interrupted, but the leader has not confirmed that the task is over: the robots may go on "
+    "with it; stop them with ./coterie stop"
+)
+"""What is told where a task may go on."""
 
 
 async def followed(
@@ -99,7 +102,15 @@ async def followed(
 
 
 class TaskWatcher(AgentNode):
-    """Gives one task and keeps a record of what it hears; `on_news` is called after each change."""
+    """Gives one task and keeps a record of what it hears; `on_news` is called after each change.
+
+    Args:
+        robots: The team's robots.
+        record: Is filled.
+        attend: Called when the node starts, to put the team's questions to a person.
+        namespace: The team's namespace.
+        context: Of rclpy.
+    """
 
     SAYS_READY = False  # it talks to a person, who asked for something else
 
@@ -108,13 +119,13 @@ class TaskWatcher(AgentNode):
         robots: Sequence[str],
         record: TaskRecord,
         *,
-        person: PersonAtTerminal | None = None,
+        attend: Callable[[TaskWatcher], object] = lambda watcher: None,
         namespace: str = "",
         context: Context | None = None,
     ) -> None:
         self.robots = tuple(robots)
         self.record = record
-        self._person = person
+        self._attend = attend
         self.record.transcript = Transcript("", record.words)
         self.stage = STAGES[0]
         self.on_news: Callable[[str], object] = lambda text: None
@@ -133,15 +144,10 @@ class TaskWatcher(AgentNode):
         """Make the client."""
         self._client = ActionClient(self, ExecuteTask, "execute_task")
         self._cancel = ServiceClient(self, CancelGoal, "execute_task/_action/cancel_goal")
-        if self._person is not None and self._person.there:
-            serve_person(self, self._person, "do")
 
     def on_start(self) -> None:
-        """Listen to leader, robots and map; put robots' requests for permits to the person."""
-        if self._person is not None and self._person.there:
-            from coterie_cli.permits import PermitsAtTerminal
-
-            PermitsAtTerminal(self, self.robots, self._person, self._person.show)
+        """Listen to leader, robots and map; let whoever attends the team begin."""
+        self._attend(self)
         self.team_clock = TeamClock(self, self._on_time)
         self.subscribe(
             DiscussionTurn,
@@ -336,13 +342,43 @@ class TaskWatcher(AgentNode):
         self.on_news(text)
 
 
+async def given(watcher: TaskWatcher, max_time: float, resume: bool = False) -> None:
+    """Give the task of a watcher, from another loop; where cancelled, take it back first.
+
+    The record's `interrupted` then says what became of it. Arguments and errors: `give`.
+    """
+    giving = watcher.run(watcher.give(max_time, resume), "task")
+    try:
+        await asyncio.wrap_future(giving)
+    except asyncio.CancelledError:
+        watcher.record.interrupted = UNCONFIRMED
+        with contextlib.suppress(Exception):
+            watcher.record.interrupted = await asyncio.shield(_taken_back(watcher))
+        giving.cancel()
+        raise
+
+
+async def _taken_back(watcher: TaskWatcher) -> str:
+    """Take the task back and wait for the robots; return what became of it, in words."""
+    if not await asyncio.wrap_future(watcher.run(watcher.take_back(), "task taken back")):
+        return UNCONFIRMED
+    # The leader publishes an empty assignment: wait for the robots to be told.
+    working = await asyncio.to_thread(watcher.wait_stopped)
+    if working:
+        return (
+            f"interrupted; the leader has ended the task, and {', '.join(working)} has not told "
+            "yet that it does nothing: look, or stop the robots with ./coterie stop"
+        )
+    return "interrupted; the leader has ended the task, and no robot works on it"
+
+
 @contextlib.contextmanager
 def watching(
     robots: Sequence[str],
     record: TaskRecord,
     *,
     domain: int,
-    person: PersonAtTerminal | None = None,
+    attend: Callable[[TaskWatcher], object] = lambda watcher: None,
     namespace: str = "",
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[TaskWatcher]:
@@ -352,7 +388,7 @@ def watching(
         robots: The team's robots.
         record: Is filled.
         domain: The team's ROS domain.
-        person: Answers what the team's models ask, where somebody is there.
+        attend: Called when the node starts, to put the team's questions to a person.
         namespace: The team's namespace.
         environment: Discovery settings that the team runs with.
 
@@ -361,7 +397,7 @@ def watching(
     """
     with spinning(
         lambda context: TaskWatcher(
-            robots, record, person=person, namespace=namespace, context=context
+            robots, record, attend=attend, namespace=namespace, context=context
         ),
         domain=domain,
         environment=environment,

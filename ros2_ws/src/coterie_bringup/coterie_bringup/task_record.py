@@ -1,13 +1,10 @@
-"""What `./coterie do` writes down: who did what, what was said, where robots and things went."""
+"""What is kept of a task: who did what, what was said, where robots and things went."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
-from coterie_bringup.errors import CommandError
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import RobotReport, SubTask
 from coterie_requests.ask_back import Judgement
@@ -132,32 +129,3 @@ class TaskRecord:
             "ways": {robot: [list(p) for p in way] for robot, way in self.ways.items()},
             "events": self.events,
         }
-
-
-def words_to_resume(folder: Path, words: str = "") -> str:
-    """Return the words of a task whose result stands in a folder, to be given again.
-
-    Args:
-        folder: Holds `result.json`.
-        words: Those that the person gave now; "": none.
-
-    Raises:
-        CommandError: There is no such result, all of it was done, or it is another task.
-    """
-    file = folder / "result.json"
-    try:
-        kept = json.loads(file.read_text(encoding="utf-8"))
-        before, meant = kept["task"], kept.get("meant") or kept["task"]
-        outcome, success = kept["outcome"], kept["success"]
-        if not (isinstance(before, str) and isinstance(meant, str)):
-            raise TypeError("task is no text")
-    except OSError as error:
-        why = error.strerror
-        raise CommandError(f"--resume: {file}: {why}; name the folder with --out") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise CommandError(f"--resume: {file} is no result of ./coterie do: {error}") from None
-    if success:
-        raise CommandError(f"--resume: {file}: {before!r} ended as {outcome}: nothing is left")
-    if words and words != before:
-        raise CommandError(f"--resume: {file} is of another task: {before!r}; leave the words out")
-    return meant

@@ -1,0 +1,22 @@
+"""Install coterie into a ROS 2 workspace."""
+
+from setuptools import find_packages, setup
+
+PACKAGE = "coterie"
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    packages=find_packages(exclude=["test"]),
+    package_data={PACKAGE: ["py.typed"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml"]),
+    ],
+    zip_safe=False,
+    maintainer="Coterie contributors",
+    maintainer_email="coterie@example.org",
+    description="A team of robots in Python: start or join one, ask it, give it tasks, read its map.",
+    license="Apache-2.0",
+    extras_require={"test": ["pytest"]},
+)

@@ -1,0 +1,146 @@
+"""The door without a team: what it imports, what it tells, what it refuses."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import coterie
+from coterie import SemanticMap, TeamError
+from coterie.results import answer_of, found_object, task_result
+from coterie_core.geometry import Box
+from coterie_core.questions import OpenAnswer
+from coterie_requests.ask_back import Judgement
+from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
+
+HEAVY = ("rclpy", "numpy", "pydantic", "coterie_bringup", "coterie_world", "asyncio")
+
+
+@pytest.fixture
+def scene() -> SceneGraph:
+    """Return a kitchen with a chair and a mug."""
+    graph = SceneGraph()
+    graph.rooms["k"] = Room("k", "kitchen", "kitchen", polygon=[(0, 0), (2, 0), (2, 2)])
+    for label, at in (("chair", (1.0, 0.5, 0.4)), ("mug", (1.5, 0.5, 0.8))):
+        box = Box(at, (0.5, 0.5, 0.8))
+        graph.objects[label] = SceneObject(label, LabelBelief.of(label), box, "k")
+    return graph
+
+
+def test_importing_it_imports_little():
+    code = f"import sys, coterie; print([m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_its_names_are_few_and_there():
+    pytest.importorskip("rclpy")
+    assert len(coterie.__all__) <= 10
+    assert all(getattr(coterie, name).__doc__ for name in coterie.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Tema'"):
+        coterie.Tema  # noqa: B018
+
+
+def test_the_two_teams_are_twins():
+    pytest.importorskip("rclpy")
+    from coterie import AsyncTeam, Team
+
+    for name, method in inspect.getmembers(Team, inspect.isfunction):
+        if not name.startswith("_"):
+            twin = getattr(AsyncTeam, name)
+            own, other = (inspect.signature(one).parameters.values() for one in (method, twin))
+            assert [str((one.name, one.kind, one.annotation)) for one in own] == [
+                str((one.name, one.kind, one.annotation)) for one in other
+            ], name
+
+
+def test_a_map_is_read_written_and_searched(scene, tmp_path: Path):
+    file = tmp_path / "map.json"
+    SemanticMap.of(scene).save(file)
+    read = SemanticMap.read(file)
+    assert read == SemanticMap.of(scene)
+    assert [thing.label for thing in read.find("something to sit on")] == ["chair"]
+    assert read.rooms[0].outline == ((0, 0), (2, 0), (2, 2))
+    (tmp_path / "broken.json").write_text("{")
+    for name in ("broken.json", "nowhere.json"):
+        with pytest.raises(TeamError, match=name):
+            SemanticMap.read(tmp_path / name)
+
+
+async def test_a_map_is_searched_beside_a_loop(scene):
+    assert SemanticMap.of(scene).find("mug")[0].center == (1.5, 0.5, 0.8)
+
+
+def test_an_answer_names_its_objects_and_what_is_unclear(scene):
+    told = OpenAnswer("q", "on the table", confidence=0.7, objects=("mug", "gone"))
+    judgement = Judgement("underspecified", "There are two.", "Which one?")
+    answer = answer_of("Where is it?", told, scene, judgement)
+    assert (answer.text, answer.unclear) == ("on the table", "There are two. Which one?")
+    assert [thing.room for thing in answer.objects] == ["kitchen", ""]
+    assert found_object("mug", None).center is None
+
+
+def test_a_team_that_is_not_there_is_told(tmp_path: Path, monkeypatch):
+    pytest.importorskip("rclpy")
+    from coterie import Team
+
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
+    monkeypatch.delenv("ROS_DOMAIN_ID", raising=False)
+    with pytest.raises(TeamError, match="no team runs"):
+        Team.join("nobody")
+    with pytest.raises(TeamError, match="no file and no team"):
+        Team("nobody")
+    file = tmp_path / "wrong.yaml"
+    file.write_text("name: wrong\nrobots: [{nam: rover}]\n")
+    with pytest.raises(TeamError, match=r"wrong\.yaml:2"):
+        Team.start(file)
+    assert not [thread for thread in threading.enumerate() if thread.name == "team"]
+
+
+def test_ctrl_c_takes_back_what_is_waited_for(monkeypatch):
+    pytest.importorskip("rclpy")
+    import asyncio
+
+    from coterie import Team
+
+    ended: list[str] = []
+
+    class Slow:
+        name, robots = "slow", ()
+
+        async def ask(self, text: str, **how: object) -> None:
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+            try:
+                await asyncio.sleep(60.0)
+            except asyncio.CancelledError:
+                await asyncio.sleep(0.1)
+                ended.append(text)
+                raise
+
+        async def close(self) -> None:
+            ended.append("closed")
+
+    async def make() -> Slow:
+        return Slow()
+
+    team = Team.__new__(Team)
+    team._begin(make)
+    with team, pytest.raises(KeyboardInterrupt):
+        team.ask("Where is it?")
+    assert ended == ["Where is it?", "closed"]
+
+
+def test_a_tasks_result_is_what_was_watched():
+    pytest.importorskip("rclpy")
+    from coterie_bringup.task_record import TaskRecord
+
+    record = TaskRecord("tidy", success=True, outcome="done", achieved=2, wanted=2)
+    result = task_result(record)
+    assert result.success and (result.task, result.achieved, result.unclear) == ("tidy", 2, "")
