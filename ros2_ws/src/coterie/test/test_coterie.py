@@ -20,6 +20,8 @@ from coterie_core.questions import OpenAnswer
 from coterie_requests.ask_back import Judgement
 from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
 
+pytestmark = pytest.mark.quick
+
 HEAVY = ("rclpy", "numpy", "pydantic", "coterie_bringup", "coterie_world", "asyncio")
 
 

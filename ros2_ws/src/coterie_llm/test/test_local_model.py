@@ -42,7 +42,7 @@ from coterie_llm.local_model.server import memory_mb
 from coterie_llm.testing.endpoint import Endpoint, Status
 
 #: What the model in the box said to the questions of `ChooseRoom`, recorded by
-#: COTERIE_RECORD=1 pytest ros2_ws/src/coterie_core/test/test_local_model.py -k recorded
+#: COTERIE_RECORD=1 pytest ros2_ws/src/coterie_llm/test/test_local_model.py -k recorded
 CASSETTE = Path(__file__).parent / "data" / "model_in_the_box.jsonl"
 ASKED = ("toothbrush", "car", "bottle of wine")
 INSTALLED = pytest.mark.skipif(

@@ -130,9 +130,12 @@ def test_everything_is_saved_together(tmp_path):
 def test_the_command_line_says_what_is_wrong(tmp_path):
     command = [sys.executable, "-m", "habitat_bridge.house.generator", "--out", str(tmp_path)]
     import coterie_core
+    import coterie_llm
+    import coterie_world
     import habitat_bridge
 
-    paths = [p.__file__.rsplit("/", 2)[0] for p in (coterie_core, habitat_bridge)]
+    packages = (coterie_core, coterie_llm, coterie_world, habitat_bridge)
+    paths = [p.__file__.rsplit("/", 2)[0] for p in packages]
     environment = {"PYTHONPATH": ":".join(paths), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(
         [*command, "--rooms", "40"], env=environment, capture_output=True, text=True, check=False
