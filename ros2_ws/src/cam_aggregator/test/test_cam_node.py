@@ -196,7 +196,7 @@ class Client:
         goal = AskTeam.Goal()
         goal.question.text = text
         sent = self.client.send_goal_async(
-            goal, feedback_callback=lambda m: self.progress.append(m.feedback.progress)
+            goal, feedback_callback=lambda m: self.progress.append(m.feedback)
         )
         return self.ros.result(sent)
 

@@ -194,7 +194,7 @@ def test_an_interrupted_run_leaves_its_record(ros, ros_domain, monkeypatch, tmp_
     from coterie_msgs.action import Cooperate
     from coterie_msgs.msg import TeamMessage
     from coterie_ros.agent_node import AgentNode
-    from coterie_ros.conversions.cooperation import note_to_msg
+    from coterie_ros.conversions.notes import note_to_msg
     from coterie_ros.qos import profile
 
     class Rover(AgentNode):
