@@ -19,8 +19,9 @@ LEFT_OUT = re.compile(
     r"|(^|/)open3d/((examples|resources|_ml3d)/|open3d_(torch|tf)_ops\.so$)"
     # What zstandard runs on in PyPy.
     r"|(^|/)zstandard/_cffi\."
-    # The C that fontTools is compiled from.
+    # The sources that libraries are compiled from.
     r"|(^|/)fontTools/.*\.c$"
+    r"|(^|/)(apsw|lxml|numba|scipy|shapely|sklearn)/.*\.(c|cpp|h|pxd|pxi|pyx)$"
     # The libraries' own tests, which none of their modules imports.
     r"|(^|/)(matplotlib|networkx|numba|numpy|scipy|sklearn)/(.*/)?tests/"
 )
