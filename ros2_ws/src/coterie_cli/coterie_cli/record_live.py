@@ -30,6 +30,7 @@ from coterie_bringup.kept_runs import run_of
 from coterie_bringup.rundir import RunState, team_here
 from coterie_ros.definitions import UnknownType, definition_of, message_class
 from coterie_ros.offered_qos import KEY, qos_of, to_text
+from coterie_ros.qos_events import PlainNode
 from coterie_safety.ledger import Entry
 from coterie_safety.ledger_tail import LedgerTail
 from coterie_safety.why.tail import JournalTail
@@ -276,7 +277,7 @@ def record_live(options: LiveOptions, team: RunState) -> int:
     context = Context()
     rclpy.init(context=context, domain_id=team.domain)
     executor = SingleThreadedExecutor(context=context)
-    node = Node("coterie_recorder", context=context)
+    node = PlainNode("coterie_recorder", context=context)
     executor.add_node(node)
     recorder = RunRecorder(node, log, options, team)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())

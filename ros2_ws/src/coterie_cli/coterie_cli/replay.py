@@ -26,6 +26,7 @@ from coterie_cli.record_live import FACTS, LOG_TOPIC
 from coterie_ros.definitions import UnknownType, definition_of, message_class
 from coterie_ros.domains import domain_in_use
 from coterie_ros.offered_qos import KEY, from_text
+from coterie_ros.qos_events import PlainNode
 from coterie_safety.ledger import KINDS, Ledger
 from coterie_world.recording import RecordingError
 from coterie_world.recording.bag_files import Found, McapFile
@@ -274,7 +275,7 @@ class Player:
         """Make a player in a ROS domain while the block runs."""
         context = Context()
         rclpy.init(args=[], context=context, domain_id=domain)
-        node = Node(
+        node = PlainNode(
             "coterie_replay", context=context, enable_rosout=False, start_parameter_services=False
         )
         try:

@@ -27,6 +27,7 @@ from coterie_ros.parameters import Parameters, ParameterSpec, declare
 from coterie_ros.priority_node import PriorityNode
 from coterie_ros.private_rclpy import require_private_rclpy
 from coterie_ros.qos import profile
+from coterie_ros.qos_events import WithoutQosEvents
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.subscribing import subscribe
 from coterie_ros.waitables import DestroySafe
@@ -61,7 +62,7 @@ COMMON_PARAMETERS = (
 )
 
 
-class AgentNode(LifecycleNode):
+class AgentNode(WithoutQosEvents, LifecycleNode):
     """A lifecycle node whose work is coroutines in an asyncio loop in a thread of its own.
 
     Executor callbacks only hand things over and return; nothing that they call waits. Subclasses

@@ -5,16 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from coterie_ros.executors import make_executor, spin
-
-if TYPE_CHECKING:
-    from coterie_ros.agent_node import AgentNode
-
+from coterie_ros.host import Host
+from coterie_ros.qos_events import PlainNode
 
 _FAILING_FOR = 5.0  # [s]
 _MAX_FAILURES = 10
@@ -32,9 +28,9 @@ class PriorityNode:
         beside: The node; the context is shared, so that there is no further DDS participant.
     """
 
-    def __init__(self, beside: AgentNode) -> None:
+    def __init__(self, beside: Host) -> None:
         self._beside = beside
-        self.node = Node(
+        self.node = PlainNode(
             f"{beside.get_name()}_stop",
             namespace=beside.get_namespace(),
             context=beside.context,

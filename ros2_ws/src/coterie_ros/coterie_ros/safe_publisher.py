@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rclpy.action.server import RCLError
+from rclpy.action.server import RCLError as RCLError
 from rclpy.duration import Duration
 from rclpy.exceptions import InvalidHandle
 from rclpy.publisher import Publisher

@@ -6,16 +6,14 @@ import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rclpy.context import Context
 from rclpy.qos import DurabilityPolicy
 from rclpy.subscription import Subscription
 
+from coterie_ros.host import Host
 from coterie_ros.qos import profile
-
-if TYPE_CHECKING:
-    from coterie_ros.agent_node import AgentNode
 
 Receive = Callable[[Any], None]
 Key = tuple[str, type, str]
@@ -25,8 +23,8 @@ Key = tuple[str, type, str]
 class _Shared:
     """A subscription on the node `host`, and who hears of its messages."""
 
-    listeners: dict[object, tuple[AgentNode, Receive]] = field(default_factory=dict)
-    host: AgentNode | None = None
+    listeners: dict[object, tuple[Host, Receive]] = field(default_factory=dict)
+    host: Host | None = None
     subscription: Subscription | None = None
 
     def receive(self, message: Any) -> None:
@@ -39,7 +37,7 @@ _lock = threading.Lock()
 _shared: weakref.WeakKeyDictionary[Context, dict[Key, _Shared]] = weakref.WeakKeyDictionary()
 
 
-def can_share(node: AgentNode, qos: str) -> bool:
+def can_share(node: Host, qos: str) -> bool:
     """Whether a node's subscriptions of a QoS profile may be shared with others of its process.
 
     Those of nodes that are made by the dozen: of a hundred robots each hears all others, which
@@ -50,7 +48,7 @@ def can_share(node: AgentNode, qos: str) -> bool:
 
 
 def share(
-    node: AgentNode, message_type: type, topic: str, qos: str, receive: Receive
+    node: Host, message_type: type, topic: str, qos: str, receive: Receive
 ) -> Callable[[], None]:
     """Let a node hear a topic together with the others of its process.
 
@@ -91,7 +89,7 @@ def share(
     return end
 
 
-def _host(shared: _Shared, node: AgentNode, key: Key) -> None:
+def _host(shared: _Shared, node: Host, key: Key) -> None:
     name, message_type, qos = key
     shared.host = node
     shared.subscription = node.create_subscription(message_type, name, shared.receive, profile(qos))

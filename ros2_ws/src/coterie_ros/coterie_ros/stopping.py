@@ -13,6 +13,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from rclpy.clock import Clock, ClockType
 from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool
 
@@ -178,32 +179,22 @@ class StopServer:
         waiting: list[tuple[str, float]] = []
         questions: list[tuple[float, threading.Event]] = []
 
-        def later() -> None:
-            # A thread, and no timer of rclpy: to make one takes time that the halt itself needs,
-            # and one that ends while it is due takes the executor with it.
-            again = threading.Timer(_POLL_PERIOD_S, look)
-            again.daemon = True
-            again.start()
-
         def heard_beside(message: String) -> None:
             if not waiting:
                 waiting.append((str(message.data), monotonic()))
-                later()
 
         def look() -> None:
-            held = tuple(waiting)
-            if not held:
+            if not waiting:
                 return
             urgent, now = self._node.urgent, monotonic()
             if not questions:
                 questions.append((now, threading.Event()))
                 urgent.post(questions[0][1].set)
-            (text, came), (asked, answered) = held[0], questions[0]
+            (text, came), (asked, answered) = waiting[0], questions[0]
             key = topic, text
             obeyed = any(k == key and came - at < _MAX_DELAY_S for k, at in tuple(self._obeyed))
             missed = not (urgent.alive and answered.is_set() and obeyed)
             if urgent.alive and missed and now - asked < _ANSWER_TIMEOUT_S:
-                later()
                 return
             waiting.clear()
             questions.clear()
@@ -217,7 +208,11 @@ class StopServer:
             self._beside.create_subscription(String, topic, hear, profile(one))
         second = self._node.create_subscription(String, topic, heard_beside, profile("sensor_data"))
         self._node.at_end(lambda: self._node.destroy_subscription(second))
-        self._node.at_end(waiting.clear)
+        # It runs all the time: to make one takes time that the halt itself needs.
+        timer = self._node.create_timer(
+            _POLL_PERIOD_S, look, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+        self._node.at_end(lambda: self._node.destroy_timer(timer))
 
     def _stop(self, robots: Sequence[str], by: str, reason: str) -> None:
         fresh = [robot for robot in robots if self.latches[robot].stop(by or "somebody", reason)]

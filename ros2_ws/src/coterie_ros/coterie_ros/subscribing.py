@@ -6,25 +6,23 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rclpy.qos import DurabilityPolicy
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
 from coterie_core.rate import Rate
+from coterie_ros.host import Host
 from coterie_ros.qos import profile
 from coterie_ros.shared_subscriptions import can_share, share
-
-if TYPE_CHECKING:
-    from coterie_ros.agent_node import AgentNode
 
 _DISCOVERY_PERIOD_S = 1.0
 """Time between two looks for a publisher that latches [s]."""
 
 
 def subscribe(
-    node: AgentNode,
+    node: Host,
     message_type: Any,
     topic: str,
     qos: str,
@@ -88,7 +86,7 @@ def subscribe(
 
 
 def _with_latched(
-    node: AgentNode,
+    node: Host,
     topic: str,
     listen: Callable[[], Subscription],
     end: Callable[[], object],

@@ -164,9 +164,9 @@ class RosHarness:
 
     def node(self, name: str = "test", namespace: str = "") -> Node:
         """Make a plain node that is spun with the others."""
-        from rclpy.node import Node
+        from coterie_ros.qos_events import PlainNode
 
-        node = Node(
+        node = PlainNode(
             name,
             namespace=namespace or None,
             context=self.context,

@@ -17,7 +17,6 @@ from lifecycle_msgs.srv import GetState
 from rcl_interfaces.srv import GetParameters
 from rclpy.action import get_action_names_and_types
 from rclpy.context import Context
-from rclpy.node import Node
 from rclpy.qos import (
     DurabilityPolicy,
     QoSCompatibility,
@@ -38,6 +37,7 @@ from coterie_cli.robot.expected import (
 from coterie_cli.robot.facts import Facts, FrameLink, Source, TopicFacts
 from coterie_ros.executors import make_executor
 from coterie_ros.qos import profile
+from coterie_ros.qos_events import PlainNode
 from robot_adapters.names import CONTROLLERS, OWN_SPEEDS
 
 _LOOK = 0.25
@@ -102,7 +102,7 @@ class Probe:
         self._expected = expected
         self._context = Context()
         rclpy.init(args=[], context=self._context, domain_id=domain)
-        self._node = Node(
+        self._node = PlainNode(
             f"robot_check_{os.getpid()}",
             context=self._context,
             enable_rosout=False,

@@ -17,7 +17,6 @@ from nav2_msgs.action import (
     UndockRobot,
 )
 from nav_msgs.msg import Path
-from rclpy.action.server import RCLError
 from std_srvs.srv import Trigger
 
 from coterie_core.geometry import Pose, Vec3
@@ -26,6 +25,7 @@ from coterie_core.skills import Outcome, SkillResult
 from coterie_ros import conversions
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.conversions import Checks, ConversionError
+from coterie_ros.safe_publisher import RCLError
 from coterie_ros.serving import GoalContext
 from habitat_bridge.embedded.body import Body, Velocity
 from habitat_bridge.lab.controller import Controller, InnerAction, at_base, serve_parameters
