@@ -255,12 +255,13 @@ class AsyncTeam:
         from coterie_bringup.spinning import in_loop
         from coterie_bringup.task_record import TaskRecord
         from coterie_bringup.task_watcher import given, watching
+        from coterie_core.tasks import SubTaskState
 
         record = TaskRecord(_line(text), team=self.name)
 
         def news(line: str) -> None:  # in the watcher's thread
             if line:
-                done = sum(one.state == 2 for one in record.sub_tasks)
+                done = sum(one.state == SubTaskState.DONE for one in record.sub_tasks)
                 told = Progress(line, watcher.stage, done, len(record.sub_tasks))
                 self._loop.call_soon_threadsafe(on_feedback, told)
 

@@ -183,13 +183,12 @@ def _node(state: RunState) -> Iterator[tuple[Any, Callable[[float], None]]]:
     import rclpy
     from rclpy.context import Context
     from rclpy.executors import SingleThreadedExecutor
+    from rclpy.node import Node
     from rclpy.parameter import Parameter
-
-    from coterie_ros.qos_events import PlainNode
 
     context = Context()
     rclpy.init(args=[], context=context, domain_id=state.domain)
-    node = PlainNode(
+    node = Node(
         f"stop_{os.getpid()}",
         context=context,
         enable_rosout=False,

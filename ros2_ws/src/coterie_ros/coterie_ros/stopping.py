@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from time import monotonic
+from queue import SimpleQueue
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rclpy.clock import Clock, ClockType
 from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool
 
@@ -53,6 +53,8 @@ _RESULT_TIMEOUT_S = 1.0
 _CANCEL_TIMEOUT_S = 5.0
 """Longest time for cancelled work to end [s]."""
 T = TypeVar("T")
+_Heard = tuple[str, str, float, Callable[[str], None]]
+"""A stop's topic and text, when it came [s], and what obeys it."""
 
 
 class StopServer:
@@ -99,6 +101,11 @@ class StopServer:
             for robot, prefix in robots.items()
         }
         self.latches = {robot: self._latch(robot, folder) for robot in robots}
+        self._second: SimpleQueue[_Heard | None] = SimpleQueue()
+        threading.Thread(
+            target=self._obey_what_was_missed, name="stops, the second way", daemon=True
+        ).start()
+        node.at_end(lambda: self._second.put(None))
         self._listen(team, list(robots))
         for robot, prefix in robots.items():
             self._listen(prefix + STOP, [robot])
@@ -175,31 +182,8 @@ class StopServer:
                 alone[quality].append((text, now))
             obey(text)
 
-        # One at most: what comes meanwhile stops the same robots.
-        waiting: list[tuple[str, float]] = []
-        questions: list[tuple[float, threading.Event]] = []
-
         def heard_beside(message: String) -> None:
-            if not waiting:
-                waiting.append((str(message.data), monotonic()))
-
-        def look() -> None:
-            if not waiting:
-                return
-            urgent, now = self._node.urgent, monotonic()
-            if not questions:
-                questions.append((now, threading.Event()))
-                urgent.post(questions[0][1].set)
-            (text, came), (asked, answered) = waiting[0], questions[0]
-            key = topic, text
-            obeyed = any(k == key and came - at < _MAX_DELAY_S for k, at in tuple(self._obeyed))
-            missed = not (urgent.alive and answered.is_set() and obeyed)
-            if urgent.alive and missed and now - asked < _ANSWER_TIMEOUT_S:
-                return
-            waiting.clear()
-            questions.clear()
-            if missed:
-                obey(text)
+            self._second.put((topic, str(message.data), monotonic(), obey))
 
         # A reliable subscription does not hear a button that sends best effort; one of best effort
         # may miss what a reliable publisher would have sent again.
@@ -208,11 +192,31 @@ class StopServer:
             self._beside.create_subscription(String, topic, hear, profile(one))
         second = self._node.create_subscription(String, topic, heard_beside, profile("sensor_data"))
         self._node.at_end(lambda: self._node.destroy_subscription(second))
-        # It runs all the time: to make one takes time that the halt itself needs.
-        timer = self._node.create_timer(
-            _POLL_PERIOD_S, look, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
-        self._node.at_end(lambda: self._node.destroy_timer(timer))
+
+    def _obey_what_was_missed(self) -> None:
+        """Obey, in a thread of its own, stops that the thread of stops has not obeyed.
+
+        No timer of rclpy: one that is made with each stop delays the halt, and one that runs all
+        the time wakes the executor ten times a second for every topic.
+        """
+        while (told := self._second.get()) is not None:
+            topic, text, came, obey = told
+            urgent, answered = self._node.urgent, threading.Event()
+            sleep(max(0.0, came + _POLL_PERIOD_S - monotonic()))  # the halt itself goes first
+            urgent.post(answered.set)
+            end, missed = monotonic() + _ANSWER_TIMEOUT_S, True
+            while missed and urgent.alive and monotonic() < end:
+                obeyed = any(
+                    key == (topic, text) and came - at < _MAX_DELAY_S
+                    for key, at in tuple(self._obeyed)
+                )
+                if missed := not (answered.is_set() and obeyed):
+                    sleep(_POLL_PERIOD_S)
+            try:
+                if missed and not self._node.stopping:
+                    obey(text)
+            except Exception as error:
+                self._node.report_failure("the second way of stops", error)
 
     def _stop(self, robots: Sequence[str], by: str, reason: str) -> None:
         fresh = [robot for robot in robots if self.latches[robot].stop(by or "somebody", reason)]

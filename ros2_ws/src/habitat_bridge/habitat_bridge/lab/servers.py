@@ -42,7 +42,7 @@ class MortalServer:
         self._server: CoroutineActionServer | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self.start()
-        node.at_end(self.end)
+        node.at_end(self._destroy)
 
     @property
     def alive(self) -> bool:
@@ -71,6 +71,12 @@ class MortalServer:
         if server is not None:
             server.vanish()
             self._node.loop.call(self._cancel)
+
+    def _destroy(self) -> None:
+        """End with the node: an executor does not survive `end` while requests come."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.destroy()
 
     async def _run(self, goal: Any) -> Any:
         task = asyncio.current_task()
