@@ -214,7 +214,8 @@ def save(pictures: Sequence[Image.Image], out: Path) -> None:
     """Write an animated picture that runs for ever."""
     times = [FRAME_MS] * (len(pictures) - 1) + [LAST_MS]
     if out.suffix == ".gif":
-        palette = pictures[-1].quantize(96)
+        # So that colors of few pixels, as those of robots, are kept.
+        palette = pictures[-1].quantize(128, Image.Quantize.MAXCOVERAGE)
         pictures = [one.quantize(palette=palette, dither=Image.Dither.NONE) for one in pictures]
     first, *rest = pictures
     options = {"quality": 55, "method": 4} if out.suffix == ".webp" else {"optimize": True}
