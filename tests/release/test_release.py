@@ -17,7 +17,7 @@ CHANGELOG = """\
 
 ### Added
 
-- `a*b` is *new*, see [the page](docs/page.md#part).
+- `a*b` is *new*, see [the page](page.md#part).
 
 ## [0.1.0] - 2026-11-21
 
