@@ -45,7 +45,7 @@ from habitat_bridge.simulator import RobotState, Simulator
 ROOT = Path(__file__).resolve().parents[1]
 TASK = (
     "Put a mug on the kitchen counter, a bowl on the coffee table in living room 2 and a toy on "
-    "the bed, and find the printer"
+    "the bed in the bedroom, and find the printer"
 )
 EVERY = 8
 """Steps of the simulation from one frame to the next."""
