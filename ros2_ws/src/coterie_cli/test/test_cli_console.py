@@ -357,6 +357,7 @@ def test_the_map_is_corrected_and_stays_so(make_stage, browser):
     kitchen = "state.map.rooms.find(r => r.name === 'kitchen')"
     browser.run(f"choose({{ room: {kitchen} }})")
     browser.run("document.querySelector('#chosen input').value = 'galley'")
+    browser.press("Correct the map")
     browser.press("Rename")
     browser.wait_for("state.map.rooms.some(r => r.name === 'galley')")
     browser.press("Draw a room")

@@ -4,7 +4,6 @@
 const state = {};
 const PLACEHOLDERS = { ask: "Is there a mug in the kitchen?", find: "something to sit on", task: "Bring all mugs to the kitchen counter" };
 const NEEDS = { ask: "Ask needs an aggregator in the team file.", find: "Find needs a planner in the team file.", task: "Do needs a leader in the team file." };
-const PARTS = new Set(["request", "permit", "result"]); // of what a goal's steps come to; refusals and stops stand alone
 const LONGEST = 600; // characters that the server takes; a field that cuts what is pasted would change it
 let socket = null, role = null, replayed = false, tellsWhy, number = 0, closed = false, shift = 0, sending = false;
 const waiting = new Map(); // of replies: id -> what to do with them
@@ -239,19 +238,21 @@ function showHealth(health) {
 function showTimeline(moments) {
   freshenWhy();
   const open = new Set([...$("timeline").querySelectorAll("details[open]")].map((d) => d.dataset.id));
-  const groups = []; // what one robot does for one goal stands together
+  const groups = [], goals = new Map(); // what one robot does for one goal stands together; robot -> its steps
   for (const one of moments) {
-    const last = groups.findLast((group) => group[0].robot === one.robot);
-    const same = one.goal ? last?.[0].goal === one.goal : last?.[0].goal && PARTS.has(one.kind);
-    if (one.robot && same) last.push(one); else groups.push([one]);
+    const steps = goals.get(one.robot);
+    if (steps && (one.goal ? steps[0].goal === one.goal : one.kind === "result")) { steps.push(one); continue; }
+    groups.push([one]);
+    if (one.robot && one.goal) goals.set(one.robot, groups[groups.length - 1]);
   }
+  groups.sort((a, b) => a[a.length - 1].at - b[b.length - 1].at);
   $("timeline").replaceChildren(...groups.reverse().map((group) => {
     if (group.length === 1) return momentNode(group[0]);
     const [first, last] = [group[0], group[group.length - 1]], line = make("li"), more = make("details"), inner = make("ol");
     more.dataset.id = `${first.robot} ${first.at}`;
     more.open = open.has(more.dataset.id);
     inner.append(...[...group].reverse().map(momentNode));
-    more.append(make("summary", `${first.robot} · ${first.goal} · ${group.length} steps, the last: ${last.text}`), inner);
+    more.append(make("summary", `${[last.kind, last.robot, last.text].join(" · ")} (the last of ${group.length} for '${first.goal}')`), inner);
     line.append(make("time", clock(last.at)), more);
     return line;
   }));

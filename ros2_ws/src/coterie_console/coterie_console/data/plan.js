@@ -94,14 +94,30 @@ function drawNames(svg, unit) { // those that find room, rooms first; a click on
   const span = (corners, k) => Math.max(...corners.map((p) => p[k])) - Math.min(...corners.map((p) => p[k]));
   const things = plan.map.things.filter((t) => onFloor(t.floor));
   for (const room of plan.map.rooms.filter((r) => onFloor(r.floor) && r.outline.length > 2)) {
-    const [xs, ys] = [room.outline.map((p) => p[0]), room.outline.map((p) => -p[1])];
-    put(room.name, (Math.min(...xs) + Math.max(...xs)) / 2, (Math.min(...ys) + Math.max(...ys)) / 2, 15 * unit, { room }, "roomname");
+    const [x, y] = innermost(room.outline);
+    put(room.name, x, -y, 15 * unit, { room }, "roomname");
   }
   for (const t of things.filter((t) => plan.lit.things.has(t.id))) put(t.label, t.at[0], -t.at[1] - 8 * unit, 13 * unit, { thing: t }, "litname");
   const first = taken.length;
   const large = (t) => t.label.length * 11 * unit * 0.58 < 1.5 * Math.max(span(t.corners, 0), span(t.corners, 1)); // the others: closer
   for (const t of things.filter(large).slice(0, 300)) put(t.label, t.at[0], -t.at[1] + 4 * unit, 11 * unit, { thing: t });
   return taken.slice(0, first);
+}
+
+function innermost(outline) { // the point of a grid that is farthest from the walls, in the outline
+  const edges = outline.map((p, k) => [p, outline[(k + 1) % outline.length]]), [xs, ys] = [outline.map((p) => p[0]), outline.map((p) => p[1])];
+  const inside = ([x, y]) => edges.filter(([a, b]) => (a[1] > y) !== (b[1] > y) && x < a[0] + (y - a[1]) * (b[0] - a[0]) / (b[1] - a[1])).length % 2 === 1;
+  const away = (at) => Math.min(...edges.map(([a, b]) => {
+    const [dx, dy] = [b[0] - a[0], b[1] - a[1]], t = Math.min(Math.max(((at[0] - a[0]) * dx + (at[1] - a[1]) * dy) / (dx * dx + dy * dy || 1), 0), 1);
+    return Math.hypot(a[0] + t * dx - at[0], a[1] + t * dy - at[1]);
+  }));
+  const [left, low, steps] = [Math.min(...xs), Math.min(...ys), 15];
+  let best = [(left + Math.max(...xs)) / 2, (low + Math.max(...ys)) / 2], most = inside(best) ? away(best) + 0.2 : 0; // the middle where it is nearly as good
+  for (let k = 1; k < steps * steps; k++) {
+    const at = [left + (Math.max(...xs) - left) * (k % steps) / steps, low + (Math.max(...ys) - low) * Math.floor(k / steps) / steps];
+    if (inside(at) && away(at) > most) [best, most] = [at, away(at)];
+  }
+  return best;
 }
 
 function drawWanted() { // where robots ask whether they may go
