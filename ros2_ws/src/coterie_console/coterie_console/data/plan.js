@@ -124,8 +124,9 @@ function drawWanted() { // where robots ask whether they may go
   const { wanted: layer, unit } = plan.layers;
   if (!layer) return;
   layer.replaceChildren();
-  for (const one of (state.permits ?? []).filter((p) => p.at && onFloor(floorOf(p.at[2])))) {
-    const [x, y] = [one.at[0], -one.at[1]];
+  const wanted = (state.permits ?? []).flatMap((one) => one.at.map((at) => ({ one, at })));
+  for (const { one, at } of wanted.filter(({ at }) => onFloor(floorOf(at[2])))) {
+    const [x, y] = [at[0], -at[1]];
     const node = draw(layer, "circle", { cx: x, cy: y, r: 12 * unit }, "wanted");
     draw(node, "title", { text: `${one.robot} asks: ${one.what}` });
     draw(layer, "text", { x, y: y + 5 * unit, "font-size": 14 * unit, "text-anchor": "middle", text: "?" }, "wantedname");

@@ -398,7 +398,7 @@ class ConsoleState:
                 "robot": plain(one.goal.robot),
                 "what": plain(one.goal.what, 400),
                 "why": plain(one.goal.why, 200),
-                "at": _position(at) if (at := _POSITION.search(one.goal.what)) else None,
+                "at": self._targets(one),
                 "things": [plain(label) for label in one.goal.objects],
                 "touches": plain(touched(one.goal, one.rooms), 4000),
                 "pace": pace(one.goal),
@@ -407,6 +407,19 @@ class ConsoleState:
             }
             for one in list(self.waiting.values())[:MAX_WAITING]
         ]
+
+    def _targets(self, request: PermitRequest) -> list[Sequence[float]]:
+        """Return the positions that a request names, or of the things that it may mean [m]."""
+        if found := _POSITION.search(request.goal.what):
+            return [_position(found)]
+        rooms = {
+            id_ for id_, room in self.scene.rooms.items() if {id_, room.name} & {*request.rooms}
+        }
+        return [
+            [round(v, 2) for v in thing.box.center]
+            for thing in self.scene.objects.values()
+            if thing.label.top in request.goal.objects and thing.room in rooms
+        ][:MAX_WAITING]
 
     def _standing(self) -> list[dict[str, Any]]:
         return [
