@@ -218,7 +218,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     sources = {
         text for page in files.documentation_pages() for text in diagrams(page.content_string)
     }
-    for path, content in (_pages() | result_pages(RESULTS)).items():
+    for path, content in {**_pages(), **result_pages(RESULTS)}.items():
         files.append(File.generated(config, path, content=content))
     for text in sorted(sources):
         files.append(File.generated(config, diagram_path(text), content=draw(text)))
