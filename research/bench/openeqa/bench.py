@@ -44,7 +44,7 @@ from research.bench.openeqa.phrases import PHRASES
 from research.bench.openeqa.run import MOST_STEPS, Setup, run_house
 from research.bench.openeqa.scenes import Start, has_starts, load_starts, run_scene
 from research.bench.openeqa.tables import agreement, draw_plots, print_tables, summarised
-from semantic_mapper.from_recording import load_detector
+from coterie_core.detections import load_detector
 
 _CODE = (
     "research.bench.openeqa",
