@@ -15,17 +15,15 @@ from cam_aggregator.label_free import LABEL_FREE_CLASSES
 from cam_aggregator.votes import ConfidenceWeightedVote, MajorityVote
 from coterie_core.own_classes import load_class
 
-_MAKERS: dict[str, type[Aggregator]] = {
-    kind.name: kind
-    for kind in (
-        MajorityVote,
-        ConfidenceWeightedVote,
-        Debate,
-        *CAM_CLASSES,
-        CamPlus,
-        *LABEL_FREE_CLASSES,
-    )
-}
+_KINDS: tuple[type[Aggregator], ...] = (
+    MajorityVote,
+    ConfidenceWeightedVote,
+    Debate,
+    *CAM_CLASSES,
+    CamPlus,
+    *LABEL_FREE_CLASSES,
+)
+_MAKERS: dict[str, Callable[..., Aggregator]] = {kind.name: kind for kind in _KINDS}
 
 
 def aggregator_names() -> tuple[str, ...]:
