@@ -6,7 +6,7 @@ PACKAGE = "coterie"
 
 setup(
     name=PACKAGE,
-    version="0.1.0",
+    version="0.3.0",
     packages=find_packages(exclude=["test"]),
     package_data={PACKAGE: ["py.typed"]},
     data_files=[
@@ -14,6 +14,7 @@ setup(
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
     zip_safe=False,
+    url="https://example.org/coterie",
     maintainer="Coterie contributors",
     maintainer_email="coterie@example.org",
     description="A team of robots in Python: start or join one, ask it, give it tasks, read its map.",

@@ -27,7 +27,7 @@ def files_of(folder: str) -> list[str]:
 
 setup(
     name=PACKAGE,
-    version="0.1.0",
+    version="0.3.0",
     packages=find_packages(exclude=["test"]),
     package_data={PACKAGE: ["py.typed"]},
     data_files=[
@@ -37,6 +37,7 @@ setup(
         *((f"share/{PACKAGE}/{folder}", files_of(folder)) for folder in FOLDERS),
     ],
     zip_safe=False,
+    url="https://example.org/coterie",
     maintainer="Coterie contributors",
     maintainer_email="coterie@example.org",
     description="From a team file to running processes: what the launch files and the command line share.",

@@ -6,7 +6,7 @@ PACKAGE = "coterie_core"
 
 setup(
     name=PACKAGE,
-    version="0.1.0",
+    version="0.3.0",
     packages=find_packages(exclude=["test"]),
     package_data={PACKAGE: ["py.typed", "data/*", "data/**/*"]},
     data_files=[
@@ -15,6 +15,7 @@ setup(
         (f"share/{PACKAGE}/hook", ["hook/coterie_libraries.sh"]),
     ],
     zip_safe=False,
+    url="https://example.org/coterie",
     maintainer="Coterie contributors",
     maintainer_email="coterie@example.org",
     description="ROS-free foundation of Coterie: scene graphs, language-model decisions, skills, observations, geometry.",

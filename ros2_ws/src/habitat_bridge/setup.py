@@ -6,7 +6,7 @@ PACKAGE = "habitat_bridge"
 
 setup(
     name=PACKAGE,
-    version="0.1.0",
+    version="0.3.0",
     packages=find_packages(exclude=["test"]),
     package_data={PACKAGE: ["py.typed", "data/*", "data/**/*"]},
     data_files=[
@@ -14,6 +14,7 @@ setup(
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
     zip_safe=False,
+    url="https://example.org/coterie",
     maintainer="Coterie contributors",
     maintainer_email="coterie@example.org",
     description="Simulated houses behind one protocol (embedded, graph, Habitat) and the node that puts them on ROS topics.",
