@@ -1,12 +1,10 @@
 """A robot with a driver of its own; this one moves on paper, my_driver.yaml is its team."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 from coterie import Team
-from coterie_ros.robot_driver import RobotDriver, SeenObject, run
+from coterie_ros.robot_driver import RobotDriver, SeenObject
 
 
 class Dog(RobotDriver):
@@ -26,14 +24,10 @@ class Dog(RobotDriver):
         return [SeenObject("mug", (1.5, 1.2, 0.8))]  # what its detector sees now
 
 
-if "--ros-args" in sys.argv:
-    run(Dog)
-else:
-    os.environ.setdefault("ROS_DOMAIN_ID", "42")  # the same for the driver and the team
-    driver = subprocess.Popen([sys.executable, __file__, "--ros-args", "-r", "__ns:=/dog"])
-    try:
-        with Team(Path(__file__).with_name("my_driver.yaml")) as team:
-            team.explore()
-            print(team.ask("Is there a mug in the den?", explore=False).text)
-    finally:
-        driver.terminate()
+if __name__ == "__main__":
+    here = Path(__file__).parent
+    # The driver's process finds the class by the path of modules that it inherits.
+    os.environ["PYTHONPATH"] = f"{here}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    with Team(here / "my_driver.yaml") as team:
+        team.explore()
+        print(team.ask("Is there a mug in the den?", explore=False).text)

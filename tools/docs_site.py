@@ -1,8 +1,9 @@
 """Parts of the documentation's site that are made from the sources when mkdocs builds it.
 
 mkdocs loads this file as a hook (mkdocs.yml). It adds an API page for each package and folder with
-public modules, the interface definitions of coterie_msgs, tables of a package's modules, and draws
-the mermaid diagrams of pages as SVG, so that no page needs the network. `./coterie docs` runs it.
+public modules, the interface definitions of coterie_msgs, tables of a package's modules, and the
+results of research/. It draws the mermaid diagrams of pages as SVG, so that no page needs the
+network. `./coterie docs` runs it.
 """
 
 from __future__ import annotations
@@ -23,11 +24,16 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "ros2_ws" / "src"
+#: Pages of results, which the site has beside those of docs/.
+RESULTS = ROOT / "research"
 API = "api"
 #: A line in a page that is replaced by the table of a package's modules.
 MODULE_TABLE = re.compile(r"^<!-- modules of (\w+) -->$", re.MULTILINE)
 DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DIAGRAM_TITLE = re.compile(r"^\s*accTitle: (.+)$", re.MULTILINE)
+#: A link of a page of docs/ to a page of results, and of such a page to one of docs/.
+TO_RESULTS = re.compile(r"\]\(\.\./((?:\.\./)*research/\w+\.md)")
+TO_DOCS = re.compile(r"\]\(\.\./docs/")
 #: Entry of the navigation that the API pages are put into.
 API_SECTION = "API reference"
 
@@ -127,6 +133,15 @@ def module_table(sources: Path, package: str) -> str:
     return "\n".join(["| module | what it is for |", "|---|---|", *rows])
 
 
+def result_pages(results: Path) -> dict[str, str]:
+    """Return the pages of results: path on the site -> Markdown, with the links of the site."""
+    return {
+        f"{RESULTS.name}/{file.name}": TO_DOCS.sub("](../", file.read_text("utf-8"))
+        for file in sorted(results.glob("*.md"))
+        if file.name != "README.md"
+    }
+
+
 # Diagrams
 
 
@@ -197,13 +212,13 @@ def _place(page: str) -> tuple[bool, str]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the API pages and the pictures of all diagrams."""
+    """Add the API pages, the pages of results and the pictures of all diagrams."""
     from mkdocs.structure.files import File
 
     sources = {
         text for page in files.documentation_pages() for text in diagrams(page.content_string)
     }
-    for path, content in _pages().items():
+    for path, content in {**_pages(), **result_pages(RESULTS)}.items():
         files.append(File.generated(config, path, content=content))
     for text in sorted(sources):
         files.append(File.generated(config, diagram_path(text), content=draw(text)))
@@ -211,6 +226,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Fill in tables of modules and pictures of diagrams."""
+    """Fill in tables of modules, links to results and pictures of diagrams."""
     tables = MODULE_TABLE.sub(lambda match: module_table(SOURCES, match[1]), markdown)
+    tables = TO_RESULTS.sub(r"](\1", tables)
     return with_pictures(tables, page.file.src_uri)

@@ -35,7 +35,7 @@ def best_cam(means, split):
 
 
 def test_cam_is_above_the_majority(means):
-    """By how much depends on what the robots' common sense leaves open: docs/mele_results.md."""
+    """By how much depends on what the robots' common sense leaves open: research/mele.md."""
     assert best_cam(means, "random") > means["random", "majority_vote", False]
 
 

@@ -199,7 +199,7 @@ def vars_of(metrics):
 
 
 async def test_fewer_steps_than_by_chance_and_fewer_words_than_always_asking():
-    """Differences to baselines are small beside those between houses: docs/reveca.md has them."""
+    """Differences to baselines are small beside those between houses (research/reveca.md)."""
     seeds = range(12)
     ours = await play("reveca", seeds)
     for method in ("random", "no_spatial"):

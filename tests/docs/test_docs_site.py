@@ -53,6 +53,18 @@ def test_the_table_of_a_package_has_its_modules(sources):
         docs_site.module_table(sources, "c")
 
 
+def test_links_between_docs_and_results_are_those_of_the_site(tmp_path):
+    (tmp_path / "README.md").write_text("# Research\n")
+    (tmp_path / "mele.md").write_text("[explorers](../docs/mele.md#exploring) [maps](maps.md)\n")
+    made = docs_site.result_pages(tmp_path)
+    assert made == {"research/mele.md": "[explorers](../mele.md#exploring) [maps](maps.md)\n"}
+    for link, on_site in (
+        ("../research/a.md", "research/a.md"),
+        ("../../research/a.md#b", "../research/a.md#b"),
+    ):
+        assert docs_site.TO_RESULTS.sub(r"](\1", f"[a]({link})") == f"[a]({on_site})"
+
+
 def test_diagrams_become_links_to_pictures_with_their_title():
     diagram = "flowchart LR\n  accTitle: a leads to b\n  a --> b\n"
     page = f"# Page\n\n```mermaid\n{diagram}```\n\nEnd.\n"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from coterie_fixtures.commands import coterie
 from coterie_ros.testing import patience
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ SCRIPTS = [
     pytest.param("ask_a_team", r"yes, \d+% sure", marks=ROS),
     pytest.param("give_a_task", "done: Brought", marks=ROS),
     pytest.param("my_aggregator", "as any_yes decides", marks=ROS),
+    pytest.param("my_rule", r"because seen \d+ times(?s:.*)as any_yes decides", marks=ROS),
     pytest.param("my_driver", "yes", marks=ROS),
     ("my_decision", "door-2, decided by rule"),
     ("my_detector", r"cup at \(2\.0, 0\.0, 1\.0\) m"),
@@ -74,6 +76,9 @@ def test_it_runs_as_it_is(script, says, request, state, tmp_path, monkeypatch):
         monkeypatch.setenv("ROS_DOMAIN_ID", str(request.getfixturevalue("ros_domain")))
     told = run(script, tmp_path)
     assert re.search(says, told), told
+    if script == "my_rule":
+        why = coterie("why", "--team", "seen_twice").communicate(timeout=patience(60.0))[0]
+        assert "by my_rule:seen_twice" in why and "any_yes" in why
 
 
 def test_every_script_is_short_and_run():
@@ -88,7 +93,7 @@ def test_the_team_files_of_the_examples_are_right(monkeypatch):
 
     monkeypatch.syspath_prepend(str(EXAMPLES))
     names = {load_team(file).name for file in EXAMPLES.glob("*.yaml") if file.stem != "floor"}
-    assert names == {"house", "any_yes", "paper_dog"}
+    assert names == {"house", "any_yes", "seen_twice", "paper_dog"}
 
 
 def test_the_launch_file_starts_the_house(monkeypatch):

@@ -1,1 +1,1 @@
-"""The figures of the docs: which bench measures which table, and what moved."""
+"""The figures of the results: which bench measures which table, and what moved."""

@@ -1,4 +1,4 @@
-"""``./coterie bench all``: measures the tables of the docs again and tells which figures moved."""
+"""``./coterie bench all``: measures the tables of research/ again and tells which figures moved."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def all_figures(
     pages: Annotated[
         Path, typer.Option(help="Folder of the pages whose blocks of figures are measured.")
-    ] = Path("docs"),
+    ] = Path("research"),
     out: Annotated[Path, typer.Option(help="Folder for the benches' results.")] = Path(
         "out/figures"
     ),
@@ -69,7 +69,7 @@ def all_figures(
         bool, typer.Option("--again", help="Measure what `--out` already holds, too.")
     ] = False,
 ) -> None:
-    """Measure every table of the docs again and tell which figures moved.
+    """Measure every table of the results again and tell which figures moved.
 
     Ends with 0 where no figure moved, 1 where one did or a bench failed.
     """

@@ -65,7 +65,7 @@ BENCHES: dict[str, Bench] = {
     ),
     "all": Bench(
         "research.bench.figures.bench",
-        "Runs every bench whose tables the docs hold, and marks the figures that moved.",
+        "Runs every bench whose tables the results hold, and marks the figures that moved.",
     ),
 }
 

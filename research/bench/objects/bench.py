@@ -70,7 +70,7 @@ def bench_objects(
             max=0.7,
             help="Fraction of first answers in which a simulated model errs (the paper's: "
             "0.334); may be given again, for a plot over the rates. It is no real "
-            "model: docs/objects.md.",
+            "model: research/objects.md.",
         ),
     ] = None,
     seed: Annotated[

@@ -98,9 +98,9 @@ def bench_simulated(
         print_whole(_table(rows, errors, len(seeds)), console)
     console.print(
         "A simulated model, no real one: it knows the annotated answers and spoils them at these "
-        "rates (docs/objects.md says how). Time is that of the workflow with a model that answers "
-        "at once. 'by rule': answers of the tables where the model's failed every check. In "
-        "brackets the paper's figures.",
+        "rates (research/objects.md says how). Time is that of the workflow with a model that "
+        "answers at once. 'by rule': answers of the tables where the model's failed every check. "
+        "In brackets the paper's figures.",
         style="dim",
         highlight=False,
     )

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from coterie_core.detections import load_detector
 from coterie_world.recording import Recording, RecordingError, open_recording
 from coterie_world.scene import SceneGraph
 from openeqa_agent.understood import Category, category_named
 from research.bench.openeqa.run import Asker, Setup
-from semantic_mapper.from_recording import MappingOptions, load_detector, map_recording
+from semantic_mapper.from_recording import MappingOptions, map_recording
 
 FRAMES = 50
 """Frames an agent looks at (OpenEQA, appendix V.C)."""

@@ -10,7 +10,7 @@ import pytest
 
 from cam_aggregator.base import Aggregator, AggregatorError, accuracy
 from cam_aggregator.label_free import DawidSkeneAggregator
-from cam_aggregator.registry import aggregator_names, make_aggregator, register
+from cam_aggregator.registry import aggregator_names, make_aggregator
 from cam_aggregator.votes import ConfidenceWeightedVote, MajorityVote
 from coterie_core.answers import AnswerTable
 from coterie_core.questions import Answer, Evidence, LabelledQuestion, Question, is_guess
@@ -221,8 +221,6 @@ def test_mistyped_names_and_options_get_the_nearest():
         make_aggregator("majorty_vote")
     with pytest.raises(AggregatorError, match="did you mean 'abstain_below'"):
         make_aggregator("majority_vote", abstain_bellow=0.5)
-    with pytest.raises(ValueError, match="registered already"):
-        register("majority_vote", ConfidenceWeightedVote)
 
 
 def test_all_methods_of_the_paper_are_registered():
@@ -277,6 +275,12 @@ class AnyYes(Aggregator):
 
 class Stranger:
     pass
+
+class Half(Aggregator):
+    name = 'half'
+
+class Nameless(AnyYes):
+    name = ''
 """
 
 
@@ -302,9 +306,11 @@ def test_a_class_of_the_users_own_is_named_by_its_module():
     [
         ("my_vote:AnyYes", "my_vote cannot be imported.*PYTHONPATH"),
         ("broken_votes:AnyYes", "RuntimeError: as it is"),
-        ("my_votes:AnyNo", "no class AnyNo derived from Aggregator"),
-        ("my_votes:Stranger", "no class Stranger derived from Aggregator"),
-        ("my_votes:AnyYes.p_yes", "no class"),
+        ("my_votes:AnyNo", "no AnyNo; expected a class derived from .*Aggregator"),
+        ("my_votes:Stranger", "aggregator.method: .*expected a class derived from .*Aggregator"),
+        ("my_votes:AnyYes.p_yes", "expected my_package.module:Class"),
+        ("my_votes:Half", "write p_yes"),
+        ("my_votes:Nameless", "set `name`"),
     ],
 )
 def test_a_class_that_is_none_is_refused(name, why):

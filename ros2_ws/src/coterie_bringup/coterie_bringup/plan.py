@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -29,6 +30,8 @@ from coterie_bringup.processes import ProcessSpec, dds_environment, discovery_en
 from coterie_bringup.security.enforcing import secured
 from coterie_bringup.team import Team
 from coterie_bringup.team_robots import RobotSpec
+from coterie_core.own_classes import TEAM_FILE
+from coterie_llm.own import ENVIRONMENT as DECISIONS
 from coterie_safety.why import ENVIRONMENT, JournalSettings
 
 MOST_EXPLORER_PROCESSES = 4
@@ -90,6 +93,16 @@ def plan(team: Team, *, run_directory: Path | None = None, host: str = "") -> li
         add(f"adapter.{robot.name}", "robot_adapters", "adapter_node", nodes,
             ("--robots", robot.name), robots=(robot.name,))  # fmt: skip
     for robot in here if team.real else ():
+        if robot.driver:
+            add(f"driver.{robot.name}", "robot_adapters", "driver_node",
+                {f"{robot.name}/driver": {}}, ("--robots", robot.name, "--driver", robot.driver),
+                robots=(robot.name,), last=True)  # fmt: skip
+        cameras = robot.adapter.sensors.all_cameras() if robot.adapter else ()
+        if any(camera.detections.detector for camera in cameras):
+            nodes = {f"{robot.name}/detector": settings_parameters(team, robot)}
+            add(f"detector.{robot.name}", "robot_adapters", "detector_node", nodes,
+                ("--robots", robot.name), robots=(robot.name,))  # fmt: skip
+    for robot in here if team.real else ():
         nodes = {f"{robot.name}/watchdog": settings_parameters(team, robot)}
         add(f"watchdog.{robot.name}", "robot_adapters", "watchdog_node", nodes,
             ("--robots", robot.name), robots=(robot.name,), last=True)  # fmt: skip
@@ -132,6 +145,9 @@ def plan(team: Team, *, run_directory: Path | None = None, host: str = "") -> li
     if (folder := why_folder(team, run_directory)) is not None:
         settings = JournalSettings(str(folder), team.why.megabytes, team.why.days)
         environment[ENVIRONMENT] = settings.to_json()
+    if team.own_classes:
+        environment[TEAM_FILE] = str(team.file or "")
+        environment[DECISIONS] = json.dumps(team.decisions)
     return [secured(team, replace(spec, environment=environment)) for spec in specs]
 
 

@@ -14,6 +14,7 @@ from coterie_bringup.team_checks import (
     MAX_ROBOTS,
     as_written,
     check_arms,
+    check_decisions,
     check_files,
     check_map,
     check_models,
@@ -39,11 +40,12 @@ from coterie_bringup.team_sections import (
     QuestionsSpec,
     WhySpec,
 )
+from coterie_core.own_classes import OwnName
 from coterie_core.settings import Settings
 from coterie_core.yaml_checks import check
 from coterie_core.yaml_marks import FileProblem, Problem, load_marked, read_text
 from coterie_llm import ModelProfile
-from coterie_llm.profile import BUILT_IN
+from coterie_llm.profile import BUILT_IN, DecisionName
 from coterie_safety.guard import Limits, RobotLimits
 from coterie_safety.permits import Permits, RobotPermits
 from coterie_world.meaning import EmbedderOptions
@@ -95,6 +97,11 @@ class Team(Settings):
     aggregator: AggregatorSpec = Field(
         AggregatorSpec(),
         description="Settings of the node that makes one answer of the robots' answers.",
+    )
+    decisions: dict[DecisionName, OwnName] = Field(
+        default_factory=dict,
+        description="Classes or functions of yours that decide, by the name of the decision, e.g. "
+        "mele.answer: my_package.module:Class; none: Coterie's do.",
     )
     leader: LeaderSpec | None = Field(
         None,
@@ -177,6 +184,20 @@ class Team(Settings):
     def cooperators(self) -> tuple[RobotSpec, ...]:
         """Robots that do shared goals without a leader."""
         return tuple(robot for robot in self.robots if robot.role == "cooperator")
+
+    @property
+    def own_classes(self) -> dict[str, str]:
+        """Classes and functions of the user's own that the file names, by field."""
+        named = {f"decisions.{name}": own for name, own in self.decisions.items()}
+        if ":" in self.aggregator.method:
+            named["aggregator.method"] = self.aggregator.method
+        for robot in self.robots:
+            if robot.driver:
+                named[f"robots: {robot.name}: driver"] = robot.driver
+            for camera in robot.adapter.sensors.all_cameras() if robot.adapter else ():
+                if own := camera.detections.detector:
+                    named[f"robots: {robot.name}: {camera.name}: detections.detector"] = own
+        return named
 
     @property
     def file(self) -> Path | None:
@@ -271,6 +292,7 @@ def parse_team(text: str, file: str = "team.yaml", folder: Path | None = None) -
         check_starts(marked, problems)
         check_real(marked, problems)
         check_roles(marked, problems)
+        check_decisions(marked, problems)
         check_hosts(marked, problems)
         check_writes(marked, folder, problems)
     try:

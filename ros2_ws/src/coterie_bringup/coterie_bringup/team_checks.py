@@ -112,6 +112,41 @@ def check_roles(marked: MarkedData, problems: list[Problem]) -> None:
             add(("cooperation", "people", k), message)
 
 
+_DECIDE = {
+    "mele": "a robot with role: explorer",
+    "emos": "a leader",
+    "reveca": "a robot with role: cooperator",
+    "objects": "a planner",
+    "openeqa": "open_questions",
+    "coela": "a study in research/",
+}
+"""Who makes decisions, by the first part of their names."""
+
+
+def check_decisions(marked: MarkedData, problems: list[Problem]) -> None:
+    """Somebody must make the decisions that are the user's own, else they are never used."""
+    data: dict[str, Any] = marked.data
+    robots, decisions = data.get("robots"), data.get("decisions")
+    roles = [
+        robot.get("role", "explorer")
+        for robot in (robots if isinstance(robots, list) else [])
+        if isinstance(robot, dict)
+    ]
+    made = {
+        "mele": "explorer" in roles,
+        "reveca": "cooperator" in roles,
+        "emos": data.get("leader") is not None,
+        "objects": data.get("planner") is not None,
+        "openeqa": data.get("open_questions") is not None,
+    }
+    for name in decisions if isinstance(decisions, dict) else ():
+        family = str(name).partition(".")[0]
+        if family in _DECIDE and not made.get(family):
+            path = ("decisions", name)
+            message = f"nobody in this team makes this decision; it takes {_DECIDE[family]}"
+            problems.append(Problem(path, marked.line(path), message))
+
+
 def check_files(marked: MarkedData, team: Any, problems: list[Problem]) -> None:
     """Files and folders that a team reads must be there.
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from coterie_core.own_classes import OwnName
 from coterie_core.settings import Settings
 from coterie_core.yaml_checks import shown, suggestion
 from coterie_safety.guard import Limits
@@ -142,6 +143,11 @@ class RobotSpec(Settings):
         description="Settings of how the real robot is driven and what it perceives with; none: "
         "the robot is simulated. Worlds that are simulated do not read them.",
     )
+    driver: OwnName | None = Field(
+        None,
+        description="Class of yours that drives the robot and does its skills, "
+        "my_package.module:Class, derived from RobotDriver; none: the robot has its own node.",
+    )
     malicious: bool = Field(False, description="Inverts all the robot's answers, for experiments.")
 
     limits: Limits = Field(
@@ -161,4 +167,14 @@ class RobotSpec(Settings):
             raise ValueError("urdf and radius exclude each other; give the radius in overrides")
         if self.overrides and not self.urdf:
             raise ValueError("overrides belong to a urdf; give its file, or remove overrides")
+        return self
+
+    @model_validator(mode="after")
+    def _driven(self) -> RobotSpec:
+        backend = "" if self.adapter is None else self.adapter.navigation.backend
+        if self.driver and backend != "skills":
+            raise ValueError(
+                "a driver serves what backend skills asks for; add adapter: {navigation: {backend: "
+                "skills}}, and arm: {backend: skills} where it has one, or remove driver"
+            )
         return self

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -19,6 +18,7 @@ from pydantic import (
 from coterie_bringup.team_checks import MAX_ROBOTS
 from coterie_bringup.team_robots import RobotName
 from coterie_core.cooperation import SubGoal
+from coterie_core.own_classes import own_name
 from coterie_core.settings import Settings
 from coterie_world.meaning import EmbedderOptions
 from emos_planner.leader.options import LeaderSettings
@@ -48,8 +48,7 @@ Method = Literal[
 
 def _method(value: object, known: ValidatorFunctionWrapHandler) -> object:
     """Let a class of the user's own pass; the aggregator's node imports it."""
-    own = isinstance(value, str) and re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", value, re.ASCII)
-    return value if own else known(value)
+    return own_name(value) if isinstance(value, str) and ":" in value else known(value)
 
 
 AggregatorMethod = Annotated[Method, WrapValidator(_method), PlainSerializer(str)]
@@ -118,7 +117,8 @@ class AggregatorSpec(Settings):
     """How the team's answer is made from the robots' answers."""
 
     method: AggregatorMethod = Field(
-        "cam_plus", description="Name of the aggregation method, or a class of yours: module:Class."
+        "cam_plus",
+        description="Name of the aggregation method, or a class of yours, my_package.module:Class.",
     )
     deadline: float = Field(
         5.0, gt=0.0, le=3600.0, description="Time to wait for the robots' answers [s]."
@@ -142,6 +142,11 @@ class AggregatorSpec(Settings):
     liar: bool = Field(
         False, description="The thresholds of coverage allow for one robot that lies."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return {"method": value} if isinstance(value, str) else value
 
 
 class LeaderSpec(LeaderSettings):

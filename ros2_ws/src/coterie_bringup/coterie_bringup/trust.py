@@ -156,8 +156,8 @@ def _acts(team: Team) -> Iterator[Act]:
             yield file("reads", path, where)
     if team.questions.path:
         yield file("reads", team.questions.path, "questions.path")
-    if ":" in team.aggregator.method:
-        yield Act("runs", team.aggregator.method, "aggregator.method", "an aggregator of your own")
+    for where, name in team.own_classes.items():
+        yield Act("runs", name, where, "code of your own")
     if team.aggregator.model_directory:
         yield file("writes", team.aggregator.model_directory, "aggregator.model_directory")
 

@@ -218,3 +218,48 @@ def test_an_empty_namespace_is_the_root_and_none_is_the_robots():
         specs = {spec.name: spec for spec in plan(parse_team(text))}
         assert specs["adapter.walker"].parameters["walker/adapter"]["navigation.namespace"] == "/"
         assert "navigation.namespace" not in specs["adapter.rover"].parameters["rover/adapter"]
+
+
+OWN = """\
+world: {kind: real}
+namespace: lab
+robots:
+  - name: dog
+    driver: my_dog.body:Dog
+    adapter:
+      navigation: {backend: skills}
+      sensors: {depth: d, info: i, detections: {topic: found, detector: 'my_eye:Red'}}
+  - {name: cat, adapter: {}}
+"""
+
+
+def test_a_driver_and_a_detector_of_the_users_own_are_processes_of_their_robot():
+    team = parse_team(OWN, "own.yaml")
+    specs = {spec.name: spec for spec in plan(team)}
+    driver, detector = specs["driver.dog"], specs["detector.dog"]
+    assert driver.arguments == ("--robots", "dog", "--driver", "my_dog.body:Dog") and driver.last
+    assert detector.parameters["dog/detector"]["sensors.detections.detector"] == "my_eye:Red"
+    settings = AdapterSettings.from_parameters(specs["adapter.dog"].parameters["dog/adapter"])
+    (camera,) = settings.sensors.all_cameras()
+    assert camera.detections.type == "coterie_msgs/ImageDetections"
+    assert {"driver.cat", "detector.cat"}.isdisjoint(specs)
+    assert set(team.own_classes.values()) == {"my_dog.body:Dog", "my_eye:Red"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("backend: skills", "backend: nav2", "a driver serves what backend skills asks for"),
+        ("topic: found, ", "", "a detector of yours needs topic"),
+        (
+            "topic: found,",
+            "topic: found, type: vision_msgs/Detection2DArray,",
+            "needs topic.* type",
+        ),
+        ("depth: d, info: i, ", "", "detector looks at depth images: name depth and info"),
+        ("my_dog.body:Dog", "my_dog/body.py", "expected my_package.module:Class"),
+    ],
+)
+def test_a_driver_or_detector_that_cannot_work_is_refused(old, new, why):
+    with pytest.raises(FileProblem, match=rf"own\.yaml:\d+: robots\[0\].*{why}"):
+        parse_team(OWN.replace(old, new), "own.yaml")

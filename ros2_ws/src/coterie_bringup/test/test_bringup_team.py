@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from coterie_bringup.node_parameters import aggregator_parameters, open_parameters
+from coterie_bringup.plan import plan
 from coterie_bringup.team import load_team, parse_team
 from coterie_core.conformal import LEARNED_FROM, load_conformal
 from coterie_core.yaml_marks import FileProblem
@@ -251,10 +252,41 @@ def test_coverage_withholds_what_is_not_sure_enough(method: str) -> None:
     assert opened["abstain_below"] > known.open_answer(0.9, liar=True)
 
 
-def test_an_aggregator_of_the_users_own_reaches_its_node():
-    team = parse_team(GOOD.replace("method: cam_plus", "method: my_votes.any:AnyYes"), "demo.yaml")
+@pytest.mark.parametrize("given", ["{method: my_votes.any:AnyYes}", "my_votes.any:AnyYes"])
+def test_an_aggregator_of_the_users_own_reaches_its_node(given: str):
+    team = parse_team(GOOD.partition("aggregator:")[0] + f"aggregator: {given}\n", "demo.yaml")
     assert aggregator_parameters(team, None)["method"] == "my_votes.any:AnyYes"
     assert json.loads(team.model_dump_json())["aggregator"]["method"] == "my_votes.any:AnyYes"
+
+
+def test_decisions_of_the_users_own_reach_all_processes():
+    named = {"mele.answer": "my_rules:yes", "mele.choose_place": "my_rules.far:Farthest"}
+    team = parse_team(GOOD + f"decisions: {json.dumps(named)}\n")
+    for spec in plan(team):
+        assert json.loads(spec.environment["COTERIE_DECISIONS"]) == named
+    assert not any("COTERIE_DECISIONS" in spec.environment for spec in plan(parse_team(GOOD)))
+
+
+@pytest.mark.parametrize(
+    ("field", "why"),
+    [
+        ("decisions: {mele.anser: 'a:b'}", "there is no decision 'mele.anser'; did you mean mele."),
+        ("decisions: {mele.answer: yes_always}", "decisions.mele.answer: 'yes_always' names nothi"),
+        ("decisions: {mele.answer: \"a:b('rm')\"}", "expected my_package.module:Class"),
+        ("decisions: {mele.answer: 7}", "decisions.mele.answer: expected text"),
+        ("decisions: {emos.split_task: 'a:b'}", "nobody in this team makes this decision; it take"),
+        ("decisions: [a]", "decisions: expected a map"),
+    ],
+)
+def test_decisions_that_cannot_be_meant_are_refused_by_line_and_field(field: str, why: str):
+    (told,) = problems(f"{GOOD}{field}\n")
+    assert told.startswith("demo.yaml:25: decisions") and why in told
+
+
+@pytest.mark.parametrize("given", ["my votes:Any", "my_votes:Any.yes", ":Any", "x:exec('1')"])
+def test_an_aggregator_is_named_by_a_dotted_name_and_nothing_else(given: str):
+    (told,) = problems(GOOD.replace("method: cam_plus", f'method: "{given}"'))
+    assert "demo.yaml:23: aggregator.method: " in told and "my_package.module:Class" in told
 
 
 def test_a_room_that_no_generated_house_has_is_named() -> None:

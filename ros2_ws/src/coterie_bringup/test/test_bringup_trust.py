@@ -18,6 +18,13 @@ world: {kind: embedded, seed: 7}
 robots: [{name: rover}]
 """
 
+REAL = """\
+world: {kind: real}
+robots:
+  - name: rover
+    adapter: {navigation: {backend: skills}}
+"""
+
 
 @pytest.fixture(autouse=True)
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +53,13 @@ def model(fields: str) -> str:
         (model("base_url: 'http://gpu.lab:8000/v1', api_key_env: HF_TOKEN"), "sends",
          "and the key in $HF_TOKEN, unencrypted: whoever reads the network reads them"),
         (model("temperature: 0.0"), "sends", "api.openai.com (prompts and the key in $OPENAI"),
-        (PLAIN + "aggregator: {method: 'my_votes:AnyYes'}\n", "runs", "my_votes:AnyYes"),
+        (PLAIN + "aggregator: my_votes:AnyYes\n", "runs", "my_votes:AnyYes (code of your own)"),
+        (PLAIN + "decisions: {mele.answer: 'my_rules:yes'}\n", "runs",
+         "my_rules:yes (code of your own), by decisions.mele.answer"),
+        (REAL + "    driver: my_dog.body:Dog\n", "runs", "my_dog.body:Dog"),
+        (REAL.replace("skills}", "skills}, sensors: {depth: d, info: i, detections: {topic: t, "
+         "detector: 'my_eye:Red'}}"), "runs",
+         "my_eye:Red (code of your own), by robots: rover: camera: detections.detector"),
         (PLAIN + "questions: {source: file, path: /etc/hostname}\n", "reads", "/etc/hostname"),
         (PLAIN + "mapper: {}\nplanner: {embedder: {kind: openai, model: e, "
          "base_url: 'https://example.org/v1', api_key_env: HF_TOKEN}}\n", "sends",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import json
 from collections.abc import Sequence
 from functools import partial
@@ -19,6 +18,7 @@ from coterie_bringup.rundir import RunState, team_here
 from coterie_bringup.team_models import named_profile
 from coterie_cli.ask import NOT_CLEAR, judgement_data, objects_table
 from coterie_cli.person import PersonAtTerminal
+from coterie_core.own_classes import load_made
 from coterie_llm import (
     Decider,
     LanguageError,
@@ -165,18 +165,15 @@ def _embedder(name: str) -> Embedder:
                 f"example {url}#clip-vit-b32"
             )
         return EndpointEmbedder(url, network)
-    module, _, function = name.partition(":")
-    remedy = (
-        "give URL#NETWORK, or MODULE:FUNCTION; the function returns an object with embed_text and "
-        "embed_image"
-    )
+    expected = "an embedder: an object with embed_text and embed_image"
+
+    def fits(made: Any) -> bool:
+        return all(callable(getattr(made, part, None)) for part in ("embed_text", "embed_image"))
+
     try:
-        made = getattr(importlib.import_module(module), function)()
-    except (ImportError, AttributeError, ValueError) as error:
-        raise CommandError(f"--embedder {name}: {error}; {remedy}") from None
-    if not all(callable(getattr(made, part, None)) for part in ("embed_text", "embed_image")):
-        raise CommandError(f"--embedder {name}: made {type(made).__name__}; {remedy}")
-    return cast(Embedder, made)
+        return cast(Embedder, load_made(name, "--embedder", expected, fits))
+    except ValueError as error:
+        raise CommandError(f"{error}; or give URL#NETWORK of an endpoint") from None
 
 
 def find_in_team(

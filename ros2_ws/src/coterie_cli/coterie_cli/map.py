@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from coterie_bringup.errors import CommandError
+from coterie_core.detections import load_detector
 from coterie_core.geometry import Vec3
 from coterie_world.meaning import EmbedderError, local_meanings
 from coterie_world.recording import Recording, RecordingError, ScanRecording, open_recording
@@ -21,7 +22,7 @@ from coterie_world.recording.bag import BagRecording, BagTopics
 from coterie_world.scene import SceneError, SceneGraph
 from semantic_mapper.builder import map_format
 from semantic_mapper.files import load_map, save_map
-from semantic_mapper.from_recording import MappingOptions, RecordingMap, build_map, load_detector
+from semantic_mapper.from_recording import MappingOptions, RecordingMap, build_map
 
 _MOST_PROBLEMS = 8
 _COLUMNS = ("thing", "", "where", "colours", "label sure", "looks")

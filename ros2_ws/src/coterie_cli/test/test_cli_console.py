@@ -145,7 +145,7 @@ def test_who_is_where_asked_allowed_refused_and_all_of_it_on_the_timeline(make_s
     browser.run("document.querySelector('.request button.why').click()")
     browser.see("what a person answers; the goal waits for it")
     assert "a person was asked" in browser.run("document.querySelector('#why ol').innerText")
-    browser.press("Allow once")
+    browser.press("Approve once")
     assert stage.ended(first)[0] is Outcome.SUCCEEDED
     browser.wait_for("document.getElementById('permits').hidden")
     # Why, which is still open, tells what is known now.
@@ -357,6 +357,7 @@ def test_the_map_is_corrected_and_stays_so(make_stage, browser):
     kitchen = "state.map.rooms.find(r => r.name === 'kitchen')"
     browser.run(f"choose({{ room: {kitchen} }})")
     browser.run("document.querySelector('#chosen input').value = 'galley'")
+    browser.press("Correct the map")
     browser.press("Rename")
     browser.wait_for("state.map.rooms.some(r => r.name === 'galley')")
     browser.press("Draw a room")
@@ -435,15 +436,15 @@ def test_an_operator_with_a_phone_and_a_viewer_who_may_not(make_stage, browser):
             "[...document.querySelectorAll('button')].filter(b => b.offsetParent)"
             ".map(b => b.innerText)"
         )
-        assert not {"STOP ALL", "Allow once", "Stop", "Send"} & set(browser.run(shown))
-        assert {"STOP ALL", "Allow once", "Stop", "Send"} <= set(phone.run(shown))
+        assert not {"STOP ALL", "Approve once", "Stop", "Send"} & set(browser.run(shown))
+        assert {"STOP ALL", "Approve once", "Stop", "Send"} <= set(phone.run(shown))
         for order in ("stop", "permit", "revoke", "task", "correct", "release", "answer"):
             browser.run(f"command({json.dumps(order)}, {{}})")
             browser.see("a viewer looks on")
             browser.run("document.getElementById('notes').replaceChildren()")
         assert not ended and stage.node.panel.permits.waiting
         assert phone.run("document.documentElement.scrollWidth - innerWidth") <= 0
-        phone.press("Allow once")
+        phone.press("Approve once")
         assert stage.ended(ended)[0] is Outcome.SUCCEEDED
         phone.press("STOP ALL")
         for page in (phone, browser):
@@ -480,7 +481,7 @@ def test_a_recorded_run_is_played_into_the_page_and_nothing_can_be_commanded(
     stage.wait(lambda: {"/semantic_map", "/rover/permit_requests"} <= set(log.counts), "the topics")
     stage.open(browser)
     ended = stage.send("rover", why=HOSTILE[1])
-    browser.press("Allow alike for 10 min")
+    browser.press("Approve alike for 10 min")
     assert stage.ended(ended)[0] is Outcome.SUCCEEDED
     waiting = stage.send("rover", (3.2, 3.2, 0.0))
     stage.ended(waiting)

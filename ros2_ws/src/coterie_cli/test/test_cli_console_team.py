@@ -159,7 +159,7 @@ def test_a_first_time_operator_asks_finds_gives_a_task_cancels_it_and_gives_it_a
             id_ = browser.wait_for(f"({until}) ? 'over' : {ASKS}?.id", within=300.0)
             if id_ == "over":
                 return
-            browser.press("Allow once")
+            browser.press("Approve once")
             browser.wait_for(f"{ASKS}?.id !== {json.dumps(id_)}")
 
     with Browser(chromium(), 1400, 900) as browser:

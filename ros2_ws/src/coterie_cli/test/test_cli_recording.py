@@ -61,7 +61,7 @@ def test_mistakes_are_one_clear_line(recorded, tmp_path):
     for options, told in (
         (MapOptions(tmp_path / "none", out), "does not exist"),
         (MapOptions(recorded / "tour.mcap", tmp_path / "map.png"), "--out"),
-        (MapOptions(recorded / "tour.mcap", out, detector="no_such_module:f"), "MODULE:FUNCTION"),
+        (MapOptions(recorded / "tour.mcap", out, detector="no_such_module:f"), "PYTHONPATH"),
         (MapOptions(recorded / "tour.mcap", out, source="kitti"), "scannet, hm3d"),
         (MapOptions(recorded / "tour.mcap", out, rooms=tmp_path / "none.json"), "--rooms"),
     ):

@@ -686,3 +686,25 @@ def test_a_robot_has_the_same_color_on_the_page_as_in_pictures():
     script = resources.files("coterie_console").joinpath("data", "plan.js").read_text("utf-8")
     (colors,) = re.findall(r"const COLORS = (\[.*?\]);", script)
     assert tuple(json.loads(colors)) == ROBOT_COLORS
+
+
+def test_what_a_request_names_is_marked_and_a_position_in_words_is_a_room():
+    state = ConsoleState("home", ["rover"])
+    state.know(small_house())
+    room = next(iter(state.scene.rooms.values()))
+    thing = next(one for one in state.scene.objects.values() if one.room == room.id)
+
+    def marked(what: str, objects: tuple[str, ...] = ()) -> list:
+        goal = PermitGoal("rover", "NavigateTo", what, "", objects=objects)
+        request = PermitRequest("1", goal, (room.name,), "a rule", 0.0, 10.0)
+        state.requests({"1": request})
+        return json.loads(state.text("permits"))[0]["at"]
+
+    assert marked("drive to (5.8, -4.2, 0.0)") == [[5.8, -4.2, 0.0]]
+    assert marked("take the thing", (thing.label.top,)) == [[round(v, 2) for v in thing.box.center]]
+    assert marked("look around") == []
+    x, y, z = thing.box.center
+    state.moment("goal", "rover", f"rover was to drive to ({x:.1f}, {y:.1f}, {z:.1f})")
+    assert (
+        json.loads(state.text("timeline"))[-1]["text"] == f"rover was to drive to the {room.name}"
+    )

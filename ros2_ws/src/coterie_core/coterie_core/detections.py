@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from coterie_core.embedding import Embedding
 from coterie_core.geometry import Quaternion, Vec3
+from coterie_core.own_classes import load_made
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,21 @@ class RgbdFrame:
     color: npt.NDArray[np.uint8] | None = None
     time: float = 0.0
     robot: str = ""
+
+
+class Detector(Protocol):
+    """Finds things in a frame: boxes or masks in pixels of `frame.depth`, labels with scores."""
+
+    def __call__(self, frame: RgbdFrame) -> Sequence[ImageDetection]:
+        """Return what is in a frame; called with the frames in their order."""
+        ...
+
+
+def load_detector(name: str, field: str = "--detector") -> Detector:
+    """Return the detector that the user's `my_package.module:make` makes; see `load_made`."""
+    expected = "a detector: a callable that takes an RgbdFrame and returns ImageDetections"
+    made: Detector = load_made(name, field, expected, callable)
+    return made
 
 
 def clipped(one: ImageDetection, cols: int, rows: int) -> ImageDetection | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -89,6 +90,7 @@ def build_decider(
     timeout_s: float | None = None,
     meter: UsageMeter | None = None,
     env: Mapping[str, str] | None = None,
+    own: Mapping[str, tuple[str, Any]] | None = None,
 ) -> Decider:
     """Build the model that a profile describes, and who puts decisions to it.
 
@@ -99,6 +101,7 @@ def build_decider(
             `timeout_s`.
         meter: Counts calls and decisions.
         env: Environment that keys are read from; `os.environ` by default.
+        own: Decisions of the user's own; see `own_decisions`.
 
     Raises:
         LanguageError: As `build_model`.
@@ -108,7 +111,7 @@ def build_decider(
         timeout_s=timeout_s or profile.timeout_s,
         who=who,
         on_decided=meter.watch(who) if meter is not None else None,
-        policy=profile.policy,
+        policy=dataclasses.replace(profile.policy, own=own or {}),
         larger=build_model(profile.larger, meter, env) if profile.larger else None,
         larger_context=profile.larger.policy.context if profile.larger else None,
     )

@@ -31,6 +31,7 @@ from coterie_llm.exchange import Exchange, said_in
 from coterie_llm.fence import as_data, inline_data
 from coterie_llm.joining import Gathering, NotAlike, entry_of, joined
 from coterie_llm.modes import Mode, Policy
+from coterie_llm.own import replaced
 from coterie_llm.pace import Pace
 from coterie_llm.rules_model import RulesModel
 from coterie_llm.tools import Tool, ToolUse, use_tool
@@ -170,8 +171,14 @@ class Decider:
             paces=self._paces,
         )
 
+    def _own(self, decision: Decision[StateT, ReplyT]) -> Decision[StateT, ReplyT]:
+        """Return what the user wrote for a decision, else the decision."""
+        own = None if decision.own else self.policy.own.get(decision.name)
+        return decision if own is None else replaced(decision, own)
+
     def decide_by_rule(self, decision: Decision[StateT, ReplyT], state: StateT) -> Decided[ReplyT]:
         """Answer with the rule whatever the model is; for code that cannot await."""
+        decision = self._own(decision)
         made = self._told(decision.name, decide_by_rule(decision, state))
         return traced(decision, state, made, self.who)
 
@@ -186,7 +193,7 @@ class Decider:
                 `on_miss: rule`).
             asyncio.CancelledError: The caller was cancelled.
         """
-        mode = self.mode_of(decision.name)
+        decision, mode = self._own(decision), self.mode_of(decision.name)
         if mode == "rule":
             return self.decide_by_rule(decision, state)
         if self.gathers(decision):
@@ -222,6 +229,7 @@ class Decider:
         Raises:
             ReplayMiss: As `decide`.
         """
+        decision = self._own(decision)
         all_ = await self._decide_all(decision, states)
         pairs = zip(states, all_, strict=True)
         return [traced(decision, state, made, self.who) for state, made in pairs]

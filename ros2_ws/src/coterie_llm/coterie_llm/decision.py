@@ -44,6 +44,7 @@ class Decision(abc.ABC, Generic[StateT, ReplyT]):
         max_tokens: Most tokens of the reply.
         joins: Most questions of this kind that may go out in one request, where their prompts have
             much in common and none has tools; 1: each goes by itself.
+        own: Name in Python of the user's class or function that decides; empty: this class.
     """
 
     name: ClassVar[str]
@@ -51,6 +52,7 @@ class Decision(abc.ABC, Generic[StateT, ReplyT]):
     temperature: ClassVar[float] = 0.0
     max_tokens: ClassVar[int] = 1024
     joins: ClassVar[int] = 1
+    own: str = ""
 
     @abc.abstractmethod
     def prompt(self, state: StateT) -> Sequence[Message]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 Mode = Literal["rule", "model", "advised"]
 """`rule`: no model is asked. `model`: it decides within what the checks allow, and no solver's
@@ -46,6 +47,19 @@ DECISIONS = (
 ItemT = TypeVar("ItemT")
 
 
+def known_decision(name: str) -> str:
+    """Return the name of a decision of the stack.
+
+    Raises:
+        ValueError: There is none of this name.
+    """
+    if name not in DECISIONS:
+        near = difflib.get_close_matches(name, DECISIONS, 1)
+        hint = f"; did you mean {near[0]}?" if near else f": {', '.join(DECISIONS)}"
+        raise ValueError(f"there is no decision {name!r}{hint}")
+    return name
+
+
 @dataclass(frozen=True)
 class Policy:
     """How decisions are put to a model.
@@ -60,6 +74,7 @@ class Policy:
         gather: Whether questions that are put at the same time are joined; else only those that
             code puts as a list. What comes at the same time differs from run to run.
         ask_always: Whether a model is asked also where just one reply is valid.
+        own: Decisions of the user's own; see `own_decisions`.
     """
 
     mode: Mode = "model"
@@ -70,6 +85,7 @@ class Policy:
     join: int = 1
     gather: bool = False
     ask_always: bool = False
+    own: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
 
     def of(self, decision: str) -> Mode:
         """Return the mode of a decision."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from coterie_core.yaml_checks import check
 from coterie_core.yaml_marks import FileProblem, load_marked, read_text
 from coterie_llm.endpoint_settings import EndpointSettings
 from coterie_llm.errors import ProfileError
-from coterie_llm.modes import DECISIONS, Mode, Policy
+from coterie_llm.modes import Mode, Policy, known_decision
+
+DecisionName = Annotated[str, AfterValidator(known_decision)]
 
 LOCAL_CONTEXT = 4096
 """Tokens of one conversation with a model that is served here, unless its profile says more."""
@@ -67,7 +68,7 @@ class ModelProfile(EndpointSettings):
         description="Mode of decisions; rule: the rule decides; model: the model decides within "
         "what the checks allow; advised: the model decides, with the rule's answer shown to it.",
     )
-    modes: dict[str, Mode] = Field(
+    modes: dict[DecisionName, Mode] = Field(
         default_factory=dict,
         description="Modes of single decisions by their names, e.g. emos.split_task: advised.",
     )
@@ -134,16 +135,6 @@ class ModelProfile(EndpointSettings):
     parallel: int = Field(
         2, ge=1, le=64, description="Number of conversations at a time with kind local."
     )
-
-    @field_validator("modes")
-    @classmethod
-    def _known_decisions(cls, value: dict[str, Mode]) -> dict[str, Mode]:
-        for name in value:
-            if name not in DECISIONS:
-                near = difflib.get_close_matches(name, DECISIONS, 1)
-                hint = f"; did you mean {near[0]}?" if near else f": {', '.join(DECISIONS)}"
-                raise ValueError(f"there is no decision {name!r}{hint}")
-        return value
 
     @model_validator(mode="after")
     def _complete(self) -> ModelProfile:

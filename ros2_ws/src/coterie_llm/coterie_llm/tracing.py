@@ -32,6 +32,7 @@ class DecisionTrace:
         schema: Returns the schema of the reply.
         max_tokens: Most tokens of the reply.
         tries: Replies of models, in order.
+        own: Name in Python of what the user wrote for it; empty: it is Coterie's.
     """
 
     name: str
@@ -41,6 +42,7 @@ class DecisionTrace:
     schema: Callable[[], Mapping[str, Any]]
     max_tokens: int
     tries: tuple[Try, ...] = ()
+    own: str = ""
 
 
 Listener = Callable[[DecisionTrace], str]
@@ -75,6 +77,7 @@ def traced(
         lambda: schema_for(decision, state),
         decision.most_tokens(state),
         tuple(sent.tries),
+        decision.own,
     )
     try:
         id_ = _listener(trace)

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from coterie_core.plain_data import schema_problems
 from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider
 from coterie_llm.budget import Budget, budget_of
+from coterie_llm.own import own_decisions
 from coterie_ros.parameters import ParameterSpec
 from coterie_world.meaning import EmbedderOptions, Meanings, load_embedder
 
@@ -39,15 +40,15 @@ def node_decider(node: AgentNode, profile: Any, who: str) -> Decider:
         who: Name under which usage is counted.
 
     Raises:
-        ValueError: The profile is wrong; names its fields.
+        ValueError: The profile is wrong, or a decision of the user's own; names the field.
     """
     try:
         settings = ModelProfile.model_validate(profile or {"kind": "rules"})
     except ValidationError as error:
         problems = schema_problems(error, "profile", most=5)
         raise ValueError(f"parameter 'model_profile': {problems}") from None
-    meter = UsageMeter()
-    decider = build_decider(settings, who=who, timeout_s=settings.decision_s, meter=meter)
+    meter, own = UsageMeter(), own_decisions()
+    decider = build_decider(settings, who=who, timeout_s=settings.decision_s, meter=meter, own=own)
 
     def usage() -> dict[str, object]:
         total = meter.total()
@@ -57,6 +58,7 @@ def node_decider(node: AgentNode, profile: Any, who: str) -> Decider:
             "completion_tokens": total.completion_tokens,
             "cost": f"{total.cost:.4f}",
         }
+        report |= {f"{decision}.own": name for decision, (name, _) in own.items()}
         if settings.larger is not None:
             report["larger_kind"] = settings.larger.kind
         for which, model in (("", decider.model), ("larger_", decider.larger)):

@@ -38,8 +38,11 @@ _MAX_DELAY_S = 30.0
 [s]."""
 _DUPLICATE_WINDOW_S = 0.5
 """Longest time between the same message on one subscription and on the other [s]."""
-_ANSWER_TIMEOUT_S = 0.5
-"""Longest wait for the thread of stops before the node's executor obeys a stop [s]."""
+_SECOND_DELAY_S = 0.3
+"""Time after which the second way looks whether a stop was obeyed [s]: a halt of ten robots in one
+process, whose threads take turns at Python's lock, takes up to 0.15 s."""
+_ANSWER_TIMEOUT_S = 0.4
+"""Longest wait for the thread of stops from then on, before the second way obeys a stop [s]."""
 _POLL_PERIOD_S = 0.1  # [s]
 STOPPED = "stopped"
 """Topic, latched, that tells whether a robot is stopped (std_msgs/Bool)."""
@@ -202,7 +205,7 @@ class StopServer:
         while (told := self._second.get()) is not None:
             topic, text, came, obey = told
             urgent, answered = self._node.urgent, threading.Event()
-            sleep(max(0.0, came + _POLL_PERIOD_S - monotonic()))  # the halt itself goes first
+            sleep(max(0.0, came + _SECOND_DELAY_S - monotonic()))  # the halt itself goes first
             urgent.post(answered.set)
             end, missed = monotonic() + _ANSWER_TIMEOUT_S, True
             while missed and urgent.alive and monotonic() < end:

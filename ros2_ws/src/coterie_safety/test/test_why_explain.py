@@ -37,7 +37,7 @@ from coterie_safety.why import (
 )
 from coterie_safety.why.chain import MAX_ACTIONS
 from coterie_safety.why.explanation import NothingKept
-from coterie_safety.why.words import PHRASES
+from coterie_safety.why.words import PHRASES, phrase
 from coterie_world.scene import Floor, Place, Room, SceneGraph
 
 
@@ -330,6 +330,22 @@ def test_a_goal_that_nobody_of_the_team_sent_is_told_as_far_as_the_log_knows(fol
 
 def test_every_decision_of_the_stack_has_words() -> None:
     assert set(PHRASES) == set(DECISIONS)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"by": "rule", "own": "my_rules:yes"}, ", by my_rules:yes"),
+        ({"by": "rule", "own": "my_rules:yes", "asked": True}, "yes after the model was asked"),
+        (
+            {"by": "model", "model": "m", "own": "my_rules:Yes"},
+            "by the model m, asked by my_rules:",
+        ),
+        ({"by": "rule"}, ", by its rule"),
+    ],
+)
+def test_who_decided_is_told_by_the_name_of_what_the_user_wrote(body, told) -> None:
+    assert told in phrase({"name": "mele.answer", **body})
 
 
 def test_a_request_that_was_not_begun_tells_what_was_asked_back(folder: Path) -> None:

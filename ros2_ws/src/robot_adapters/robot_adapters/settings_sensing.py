@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from coterie_core.own_classes import OwnName
 from coterie_core.settings import Settings
 from robot_adapters.settings_base import MountSettings, RosName
 
@@ -22,6 +23,11 @@ class DetectorSettings(Settings):
         "vision_msgs/Detection3DArray",
         "coterie_msgs/ImageDetections",
     ] = Field("vision_msgs/Detection2DArray", description="Type of the messages of the detector.")
+    detector: OwnName | None = Field(
+        None,
+        description="Class of yours that looks at the camera's images, my_package.module:Class, "
+        "derived from Detector; what it finds goes out on topic; none: a node of the robot looks.",
+    )
     info: RosName = Field(
         "",
         description="Topic of the camera info of the images that the detector sees; empty: that of "
@@ -37,6 +43,21 @@ class DetectorSettings(Settings):
         description="Labels by the detector's class identifiers, where it sends numbers; none: its "
         "identifiers are labels.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _type_of_own(cls, value: Any) -> Any:
+        own = isinstance(value, dict) and value.get("detector")
+        return {"type": "coterie_msgs/ImageDetections", **value} if own else value
+
+    @model_validator(mode="after")
+    def _own(self) -> DetectorSettings:
+        if self.detector and not (self.topic and self.type == "coterie_msgs/ImageDetections"):
+            raise ValueError(
+                "a detector of yours needs topic, on which what it finds goes out, and type "
+                "coterie_msgs/ImageDetections, which may be left out"
+            )
+        return self
 
     @property
     def in_space(self) -> bool:
@@ -66,6 +87,8 @@ class CameraSettings(Settings):
     def _whole(self) -> CameraSettings:
         if self.depth and not self.info:
             raise ValueError("depth needs info: the topic of its camera info")
+        if self.detections.detector and not self.depth:
+            raise ValueError("detections.detector looks at depth images: name depth and info")
         return self
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
-from coterie_core.detections import ImageDetection, RgbdFrame
+from coterie_core.detections import Detector, ImageDetection, RgbdFrame
 from coterie_world.meaning import Meanings
 from coterie_world.recording import RecordedFrame, Recording, RecordingError, readable
 from coterie_world.scene import SceneGraph
@@ -23,31 +21,6 @@ NUMBERS = (
 NEED_A_DETECTOR = (
     "record with a detector, or give one: geometry alone tells where something is, not what it is"
 )
-
-
-class Detector(Protocol):
-    """Finds things in a frame: boxes or masks in pixels of `frame.depth`, labels with scores."""
-
-    def __call__(self, frame: RgbdFrame) -> Sequence[ImageDetection]:
-        """Return what is in a frame; called with the frames in their order."""
-        ...
-
-
-def load_detector(name: str) -> Detector:
-    """Return the detector that a name stands for: what ``module:function`` returns.
-
-    Raises:
-        ValueError: There is none, or it is not callable; says what to give.
-    """
-    module, _, function = name.partition(":")
-    remedy = "give MODULE:FUNCTION; the function returns a callable that takes an RgbdFrame"
-    try:
-        made = getattr(importlib.import_module(module), function)()
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"--detector {name}: {error}; {remedy}") from None
-    if not callable(made):
-        raise ValueError(f"--detector {name}: made {type(made).__name__}; {remedy}")
-    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,7 +228,8 @@ class ConsoleNode(Operator):
                         continue  # almost each goal has one; ./coterie log tells them
                     at = _seconds(entry.at)
                     why = f"#{entry.seq}" if entry.kind in _EXPLAINED else ""
-                    self.state.moment(entry.kind, entry.robot, entry_words(entry), at, why)
+                    goal = str(entry.body.get("why") or "")
+                    self.state.moment(entry.kind, entry.robot, entry_words(entry), at, why, goal)
 
     def _on_place(self, robot: str, seen: tuple[Pose, str]) -> None:
         self.state.move(robot, seen[0])

@@ -3,6 +3,7 @@
 
 const state = {};
 const PLACEHOLDERS = { ask: "Is there a mug in the kitchen?", find: "something to sit on", task: "Bring all mugs to the kitchen counter" };
+const NEEDS = { ask: "Ask needs an aggregator in the team file.", find: "Find needs a planner in the team file.", task: "Do needs a leader in the team file." };
 const LONGEST = 600; // characters that the server takes; a field that cuts what is pasted would change it
 let socket = null, role = null, replayed = false, tellsWhy, number = 0, closed = false, shift = 0, sending = false;
 const waiting = new Map(); // of replies: id -> what to do with them
@@ -68,7 +69,12 @@ const SHOW = {
   team(team) {
     $("team").textContent = team.name || "Team";
     document.title = `${team.name || "Team"} – Coterie`;
-    for (const one of document.querySelectorAll("#kinds input")) one.disabled = !(team.can[one.value] ?? true);
+    const cannot = [];
+    for (const one of document.querySelectorAll("#kinds input")) {
+      one.disabled = !(team.can[one.value] ?? true);
+      if (one.disabled) cannot.push(NEEDS[one.value]);
+    }
+    $("cannot").textContent = cannot.join(" ");
     $("draw").hidden = !team.can.correct;
     if (team.can.why !== tellsWhy) { // what was shown before has other buttons
       tellsWhy = team.can.why;
@@ -85,7 +91,7 @@ const SHOW = {
   standing: (permits) => showStanding(permits),
   question: (question) => showQuestion(question),
   talk: (talks) => keyed($("talks"), [...talks].reverse(), talkNode),
-  tasks: (tasks) => keyed($("tasks"), [...tasks].reverse(), taskNode),
+  tasks(tasks) { $("no-task").hidden = tasks.length > 0; keyed($("tasks"), [...tasks].reverse(), taskNode); },
   health(health) { showHealth(health); showChips(); showTraining(); },
   timeline: (moments) => showTimeline(moments),
 };
@@ -112,7 +118,7 @@ function showRobots(robots) {
     for (const camera of robot.cameras) cameras.append(button(robot.cameras.length > 1 ? camera : "Camera", () => watch(robot.name, camera)));
     if (robot.doing && state.team?.can.why) cameras.append(whyButton(robot.name));
     const floor = state.map?.floors.length > 1 ? state.map.floors.find((f) => f.id === robot.floor)?.name : "";
-    return [[robot.name, "words"], [robot.room, floor].filter(Boolean).join(", "), (robot.stopped ? "stopped" : robot.doing) + (robot.help ? ` (asks: ${robot.help})` : ""), robot.holding, cameras];
+    return [[robot.name, "words"], [robot.room, floor].filter(Boolean).join(", "), (robot.stopped ? "stopped" : robot.doing || "idle") + (robot.help ? ` (asks: ${robot.help})` : ""), robot.holding, cameras];
   })));
   if (!robots.length) $("robots").replaceChildren(make("p", "No robot has been heard of yet.", "soft"));
 }
@@ -213,29 +219,50 @@ const amount = (value) => value === null ? "" : value.toLocaleString([], { maxim
 const ofBudget = (left, budget) => budget === null ? "no limit" : `${amount(left)} of ${amount(budget)}`;
 
 function showHealth(health) {
-  const parts = [table(["robot", "heard", "battery"], health.robots.map((r) => [
+  const charged = health.robots.some((r) => r.charge !== null);
+  const parts = [table(["robot", "heard", ...(charged ? ["battery"] : [])], health.robots.map((r) => [
     r.name, [r.age === null ? "never" : r.lost ? `${Math.round(r.age)} s ago: out of reach` : `${r.age} s ago`, r.lost ? "error" : "ok"],
-    r.charge === null ? "not told" : `${Math.round(100 * r.charge)} %`,
+    ...(charged ? [r.charge === null ? "unknown" : `${Math.round(100 * r.charge)} %`] : []),
   ]))];
   const bad = health.nodes.filter((n) => n.level !== "ok");
-  if (bad.length) parts.push(table(["program", "", ""], bad.map((n) => [n.name, [n.level, n.level], n.message])));
+  if (bad.length) parts.push(table(["node", "", ""], bad.map((n) => [n.name, [n.level, n.level], n.message])));
   if (health.models.length) parts.push(table(["program", "tokens used", "left", "cost", "left"], health.models.map((m) => [
     m.name, amount(m.tokens), ofBudget(m.left_tokens, m.budget_tokens), amount(m.cost), ofBudget(m.left_cost, m.budget_cost),
   ])));
   for (const m of health.models) if (m.used_up) parts.push(make("p", `${m.name}: budget ${m.used_up}`, "error"));
   const used = health.tokens ? `${amount(health.tokens)} tokens in all${health.cost ? `, cost ${amount(health.cost)}` : ""}` : "no model was asked";
-  parts.push(make("p", `${health.nodes.length - bad.length} of ${health.nodes.length} programs are well; ${used}`, "soft"));
+  parts.push(make("p", `${health.nodes.length - bad.length} of ${health.nodes.length} nodes healthy; ${used}`, "soft"));
   $("health").replaceChildren(...parts);
 }
 
 function showTimeline(moments) {
   freshenWhy();
-  $("timeline").replaceChildren(...[...moments].reverse().map((one) => {
-    const line = make("li");
-    line.append(make("time", clock(one.at)), make("span", [one.kind, one.robot, one.text].filter(Boolean).join(" · ")));
-    if (one.why && state.team?.can.why) line.append(whyButton(one.why));
+  const open = new Set([...$("timeline").querySelectorAll("details[open]")].map((d) => d.dataset.id));
+  const groups = [], goals = new Map(); // what one robot does for one goal stands together; robot -> its steps
+  for (const one of moments) {
+    const steps = goals.get(one.robot);
+    if (steps && (one.goal ? steps[0].goal === one.goal : one.kind === "result")) { steps.push(one); continue; }
+    groups.push([one]);
+    if (one.robot && one.goal) goals.set(one.robot, groups[groups.length - 1]);
+  }
+  groups.sort((a, b) => a[a.length - 1].at - b[b.length - 1].at);
+  $("timeline").replaceChildren(...groups.reverse().map((group) => {
+    if (group.length === 1) return momentNode(group[0]);
+    const [first, last] = [group[0], group[group.length - 1]], line = make("li"), more = make("details"), inner = make("ol");
+    more.dataset.id = `${first.robot} ${first.at}`;
+    more.open = open.has(more.dataset.id);
+    inner.append(...[...group].reverse().map(momentNode));
+    more.append(make("summary", `${[last.kind, last.robot, last.text].join(" · ")} (the last of ${group.length} for '${first.goal}')`), inner);
+    line.append(make("time", clock(last.at)), more);
     return line;
   }));
+}
+
+function momentNode(one) {
+  const line = make("li");
+  line.append(make("time", clock(one.at)), make("span", [one.kind, one.robot, one.text].filter(Boolean).join(" · ")));
+  if (one.why && state.team?.can.why) line.append(whyButton(one.why));
+  return line;
 }
 
 // -- camera, things --------------------------------------------------------------------------------
@@ -248,6 +275,7 @@ function watch(robot, camera) {
   $("picture").removeAttribute("src");
   pictured = null;
   $("caption").textContent = watched ? `${robot}, ${camera}: waiting for a picture` : "";
+  if (watched) $("camera").scrollIntoView({ block: "nearest" });
   command("watch", watched ?? {}, (told) => { if (!told.done) note(told.text, true); });
 }
 
@@ -286,19 +314,21 @@ function choose({ thing, room }) {
     if (thing.open !== null) known.push(thing.open ? "open" : "closed");
     place.replaceChildren(make("p", `${thing.label} (${thing.id})`, "words"), make("p", known.join("; "), "soft"));
     if (may) {
-      const name = field("what it is");
-      place.append(buttons(name,
+      const name = field("what it is"), more = make("details");
+      more.append(make("summary", "Correct the map"), buttons(name,
         button("Rename", () => name.value.trim() && correct({ kind: "rename_thing", things: [thing.id], name: name.value.trim() })),
         button("Merge with …", () => { merging = thing; note("Click the thing that is the same."); }),
         button("Split", () => correct({ kind: "split_thing", things: [thing.id], name: name.value.trim() })),
         button("Delete", () => correct({ kind: "delete_thing", things: [thing.id] }))));
+      place.append(more);
     }
   } else {
     const count = plan.map.things.filter((t) => t.room === room.name).length;
     place.replaceChildren(make("p", room.name, "words"), make("p", `${room.type}; ${count} things`, "soft"));
     if (may) {
-      const name = field("name of the room");
-      place.append(buttons(name, button("Rename", () => name.value.trim() && correct({ kind: "rename_room", room: room.id, name: name.value.trim() }))));
+      const name = field("name of the room"), more = make("details");
+      more.append(make("summary", "Correct the map"), buttons(name, button("Rename", () => name.value.trim() && correct({ kind: "rename_room", room: room.id, name: name.value.trim() }))));
+      place.append(more);
     }
   }
   place.append(buttons(button("Close", () => { place.hidden = true; plan.chosen = null; drawMap(); })));

@@ -3,6 +3,7 @@
 
 function showPermits(permits) {
   $("permits").hidden = !permits.length;
+  drawWanted();
   if (!permits.length) { $("permits").replaceChildren(); return; }
   keyed($("permits"), permits, (one) => {
     const node = make("div", undefined, "request"), reason = make("input");
@@ -22,7 +23,7 @@ function showPermits(permits) {
     node.append(title, make("p", one.what, "words"));
     if (one.why) node.append(make("p", `for: ${one.why}`));
     node.append(make("p", [one.touches && `touches ${one.touches}`, one.pace, `${one.rule} asks a person`].filter(Boolean).join("; "), "soft"));
-    const line = buttons(button("Allow once", answer("allow", 0), "main"), button("Allow alike for 10 min", answer("allow", 600)), reason, button("Refuse", answer("refuse", 0), "stop"));
+    const line = buttons(button("Approve once", answer("allow", 0), "main"), button("Approve alike for 10 min", answer("allow", 600)), reason, button("Refuse", answer("refuse", 0)));
     line.classList.add("operator");
     node.append(line, buttons(whyOf(one.id))); // who looks on may ask it, too
     return node;

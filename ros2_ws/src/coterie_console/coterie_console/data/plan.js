@@ -74,28 +74,63 @@ function drawMap() {
     const node = draw(svg, "circle", { cx: mark.at[0], cy: -mark.at[1], r: 14 * unit }, "mark");
     draw(node, "title", { text: mark.label });
   }
-  drawNames(svg, unit);
-  plan.layers = { trails: draw(svg, "g", {}), robots: draw(svg, "g", {}), drawing: draw(svg, "g", {}), nodes: {}, unit };
+  const named = drawNames(svg, unit);
+  plan.layers = { trails: draw(svg, "g", {}), wanted: draw(svg, "g", {}), robots: draw(svg, "g", {}), drawing: draw(svg, "g", {}), nodes: {}, unit, named };
   drawTrails();
+  drawWanted();
   moveRobots();
   drawOutline();
 }
 
-function drawNames(svg, unit) { // those that find room; what is lit goes first
+function drawNames(svg, unit) { // those that find room, rooms first; a click on a name is one on what it names
   const taken = [];
-  const put = (text, x, y, size, ...names) => {
+  const put = (text, x, y, size, chosen, ...names) => {
     const width = text.length * size * 0.58, box = [x - width / 2, y - size, x + width / 2, y + 0.3 * size];
     if (taken.some((t) => box[0] < t[2] && box[2] > t[0] && box[1] < t[3] && box[3] > t[1])) return;
     taken.push(box);
-    draw(svg, "text", { x, y, "font-size": size, "text-anchor": "middle", text }, ...names);
+    const node = draw(svg, "text", { x, y, "font-size": size, "text-anchor": "middle", text }, ...names);
+    node.addEventListener("click", () => choose(chosen));
   };
+  const span = (corners, k) => Math.max(...corners.map((p) => p[k])) - Math.min(...corners.map((p) => p[k]));
   const things = plan.map.things.filter((t) => onFloor(t.floor));
-  for (const t of things.filter((t) => plan.lit.things.has(t.id))) put(t.label, t.at[0], -t.at[1] - 8 * unit, 13 * unit, "litname");
   for (const room of plan.map.rooms.filter((r) => onFloor(r.floor) && r.outline.length > 2)) {
-    const [xs, ys] = [room.outline.map((p) => p[0]), room.outline.map((p) => -p[1])];
-    put(room.name, (Math.min(...xs) + Math.max(...xs)) / 2, (Math.min(...ys) + Math.max(...ys)) / 2, 14 * unit, "roomname");
+    const [x, y] = innermost(room.outline);
+    put(room.name, x, -y, 15 * unit, { room }, "roomname");
   }
-  for (const t of things.slice(0, 300)) put(t.label, t.at[0], -t.at[1] + 4 * unit, 11 * unit);
+  for (const t of things.filter((t) => plan.lit.things.has(t.id))) put(t.label, t.at[0], -t.at[1] - 8 * unit, 13 * unit, { thing: t }, "litname");
+  const first = taken.length;
+  const large = (t) => t.label.length * 11 * unit * 0.58 < 1.5 * Math.max(span(t.corners, 0), span(t.corners, 1)); // the others: closer
+  for (const t of things.filter(large).slice(0, 300)) put(t.label, t.at[0], -t.at[1] + 4 * unit, 11 * unit, { thing: t });
+  return taken.slice(0, first);
+}
+
+function innermost(outline) { // the point of a grid that is farthest from the walls, in the outline
+  const edges = outline.map((p, k) => [p, outline[(k + 1) % outline.length]]), [xs, ys] = [outline.map((p) => p[0]), outline.map((p) => p[1])];
+  const inside = ([x, y]) => edges.filter(([a, b]) => (a[1] > y) !== (b[1] > y) && x < a[0] + (y - a[1]) * (b[0] - a[0]) / (b[1] - a[1])).length % 2 === 1;
+  const away = (at) => Math.min(...edges.map(([a, b]) => {
+    const [dx, dy] = [b[0] - a[0], b[1] - a[1]], t = Math.min(Math.max(((at[0] - a[0]) * dx + (at[1] - a[1]) * dy) / (dx * dx + dy * dy || 1), 0), 1);
+    return Math.hypot(a[0] + t * dx - at[0], a[1] + t * dy - at[1]);
+  }));
+  const [left, low, steps] = [Math.min(...xs), Math.min(...ys), 15];
+  let best = [(left + Math.max(...xs)) / 2, (low + Math.max(...ys)) / 2], most = inside(best) ? away(best) + 0.2 : 0; // the middle where it is nearly as good
+  for (let k = 1; k < steps * steps; k++) {
+    const at = [left + (Math.max(...xs) - left) * (k % steps) / steps, low + (Math.max(...ys) - low) * Math.floor(k / steps) / steps];
+    if (inside(at) && away(at) > most) [best, most] = [at, away(at)];
+  }
+  return best;
+}
+
+function drawWanted() { // where robots ask whether they may go
+  const { wanted: layer, unit } = plan.layers;
+  if (!layer) return;
+  layer.replaceChildren();
+  const wanted = (state.permits ?? []).flatMap((one) => one.at.map((at) => ({ one, at })));
+  for (const { one, at } of wanted.filter(({ at }) => onFloor(floorOf(at[2])))) {
+    const [x, y] = [at[0], -at[1]];
+    const node = draw(layer, "circle", { cx: x, cy: y, r: 12 * unit }, "wanted");
+    draw(node, "title", { text: `${one.robot} asks: ${one.what}` });
+    draw(layer, "text", { x, y: y + 5 * unit, "font-size": 14 * unit, "text-anchor": "middle", text: "?" }, "wantedname");
+  }
 }
 
 function drawTrails() {
@@ -174,7 +209,7 @@ function moveRobots() { // no robot hides another: of two in one place, one is d
     node.classList.toggle("stopped", robot?.stopped === true);
     node.style.display = shown ? "" : "none";
   }
-  const taken = marks.map(([x, y]) => [x - r, y - r, x + r, y + r]);
+  const taken = [...plan.layers.named, ...marks.map(([x, y]) => [x - r, y - r, x + r, y + r])];
   for (const { label, at } of here) {
     const [dx, dy] = nameAt(at, label.textContent.length * size * 0.58, size, r, taken);
     label.setAttribute("x", dx);

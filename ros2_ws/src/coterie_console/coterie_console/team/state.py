@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,6 +37,8 @@ MAX_ROBOTS, MAX_NODES, MAX_WAITING = 100, 300, 100
 _TRAIL_STEP_M = 0.1
 """Points of a robot's way are at least so far apart [m]."""
 _WORDS = 600
+_POSITION = re.compile(r"\((-?\d+(?:\.\d+)?), (-?\d+(?:\.\d+)?), (-?\d+(?:\.\d+)?)\)")
+"""A position in words [m, map frame]."""
 _STATES = {
     SubTaskState.PENDING: "waits",
     SubTaskState.RUNNING: "works",
@@ -150,7 +153,8 @@ class ConsoleState:
             return
         robot.heard = self.clock()
         known = self.scene.rooms.get(report.room)
-        doing = report.skill or ("" if report.waiting else "thinks")
+        skill = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", report.skill).lower()  # NavigateTo: navigate to
+        doing = skill or ("" if report.waiting else "thinks")
         new = (known.name if known else robot.room, doing, report.holding, report.help)
         if new != (robot.room, robot.doing, robot.holding, robot.help):
             robot.room, robot.doing, robot.holding, robot.help = new
@@ -220,18 +224,41 @@ class ConsoleState:
             self._nodes[node] = NodeReport(self.clock(), level, message, dict(values))
 
     def moment(
-        self, kind: str, robot: str, text: str, at: float | None = None, why: str = ""
+        self,
+        kind: str,
+        robot: str,
+        text: str,
+        at: float | None = None,
+        why: str = "",
+        goal: str = "",
     ) -> None:
-        """Note what happened, at a wall time [s] (now); `why`: the id that explains it."""
+        """Note what happened, at a wall time [s] (now).
+
+        Args:
+            kind: Kind of what happened.
+            robot: Robot that it happened to; "": none.
+            text: What happened; coordinates in it are shown as rooms.
+            at: Wall time [s].
+            why: Id that explains it.
+            goal: What it was done for: steps of one robot for one goal stand together.
+        """
         moment = {
             "at": round(self.wall() if at is None else at, 1),
             "kind": plain(kind, 20),
             "robot": plain(robot),
-            "text": plain(text, 400),
+            "text": plain(self._with_rooms(text), 400),
             "why": why,
+            "goal": plain(goal, 200),
         }
         self._moments.append(moment)
         self.touch("timeline")
+
+    def _with_rooms(self, text: str) -> str:
+        def named(found: re.Match[str]) -> str:
+            room = self.scene.rooms.get(self._regions.room_at(_position(found)))
+            return f"the {room.name}" if room else found[0]
+
+        return _POSITION.sub(named, text)
 
     def tick(self) -> None:
         """Let ages go on; call it about once a second."""
@@ -371,6 +398,7 @@ class ConsoleState:
                 "robot": plain(one.goal.robot),
                 "what": plain(one.goal.what, 400),
                 "why": plain(one.goal.why, 200),
+                "at": self._targets(one),
                 "things": [plain(label) for label in one.goal.objects],
                 "touches": plain(touched(one.goal, one.rooms), 4000),
                 "pace": pace(one.goal),
@@ -379,6 +407,19 @@ class ConsoleState:
             }
             for one in list(self.waiting.values())[:MAX_WAITING]
         ]
+
+    def _targets(self, request: PermitRequest) -> list[Sequence[float]]:
+        """Return the positions that a request names, or of the things that it may mean [m]."""
+        if found := _POSITION.search(request.goal.what):
+            return [_position(found)]
+        rooms = {
+            id_ for id_, room in self.scene.rooms.items() if {id_, room.name} & {*request.rooms}
+        }
+        return [
+            [round(v, 2) for v in thing.box.center]
+            for thing in self.scene.objects.values()
+            if thing.label.top in request.goal.objects and thing.room in rooms
+        ][:MAX_WAITING]
 
     def _standing(self) -> list[dict[str, Any]]:
         return [
@@ -449,3 +490,7 @@ class ConsoleState:
 
     def _timeline(self) -> list[dict[str, Any]]:
         return list(self._moments)
+
+
+def _position(found: re.Match[str]) -> tuple[float, float, float]:
+    return float(found[1]), float(found[2]), float(found[3])

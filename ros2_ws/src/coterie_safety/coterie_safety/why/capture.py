@@ -31,6 +31,8 @@ def of_decision(trace: DecisionTrace) -> dict[str, Any]:
         "schema": trace.schema(),
         "max_tokens": trace.max_tokens,
     }
+    if trace.own:
+        body["own"] = trace.own
     if asked:
         usage = made.usage
         body["tries"] = [asdict(one) for one in trace.tries]

@@ -102,12 +102,15 @@ def _turn(who: str, body: Mapping[str, Any]) -> str:
 def phrase(body: Mapping[str, Any]) -> str:
     """Return what a decision was about, and who made it."""
     name = str(body.get("name", ""))
+    own = line(body.get("own", ""), 200)
     about = PHRASES.get(name) or line(name, 60)
     if body.get("by") == "model":
-        return f"{about}, by the model {line(body.get('model', ''), 60)}"
+        by = f"{about}, by the model {line(body.get('model', ''), 60)}"
+        return f"{by}, asked by {own}" if own else by
+    rule = own or "its rule"
     if body.get("asked"):
-        return f"{about}, by its rule after the model was asked"
-    return f"{about}, by its rule"
+        return f"{about}, by {rule} after the model was asked"
+    return f"{about}, by {rule}"
 
 
 def reply_words(reply: object) -> str:
