@@ -12,7 +12,6 @@ from coterie_core.geometry import (
     Pose,
     Vec3,
     compose,
-    quaternion_to_yaw,
     relative,
     yaw_to_quaternion,
 )
@@ -35,7 +34,6 @@ __all__ = [
     "optical_frame",
     "relative",
     "rigid_to_msg",
-    "transform_from_msg",
     "transform_to_msg",
     "transforms_from_msg",
 ]
@@ -66,19 +64,6 @@ def optical_frame(robot: str, camera: str) -> str:
 def transform_to_msg(parent: str, child: str, pose: Pose, time: float) -> TransformStamped:
     """Return the pose of frame `child` in frame `parent` at `time` [s] as a transform."""
     return rigid_to_msg(parent, child, pose.position, yaw_to_quaternion(pose.yaw), time)
-
-
-def transform_from_msg(message: TransformStamped, topic: str = "tf") -> Pose:
-    """Return the pose (without roll and pitch) that a transform stands for.
-
-    Raises:
-        ConversionError: A number that is not finite, or no rotation.
-    """
-    checks = Checks(topic).at(f"transform({message.header.frame_id}->{message.child_frame_id})")
-    t = message.transform.translation
-    x, y, z = (checks.number(f"translation.{a}", getattr(t, a), -FAR, FAR) for a in "xyz")
-    rotation = checks.rotation("rotation", message.transform.rotation)
-    return Pose((x, y, z), quaternion_to_yaw(rotation))
 
 
 def transforms_from_msg(
