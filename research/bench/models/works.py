@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coterie_core.questions import Answer, LabelledQuestion
+from coterie_fixtures.explorations import ExplorerRun, run_exploration
 from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider
 from coterie_requests.common_sense import load_common_sense
 from coterie_requests.debate import LocalSpeaker, debate
@@ -18,14 +19,15 @@ from coterie_world.scene import SceneGraph, rooms_text
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS
-from mele_explorer import Answerer, ExplorerRun, QuestionBank, run_exploration
+from mele_explorer.answering import Answerer
+from mele_explorer.bank import QuestionBank
 from object_planner.settings import Method
 from object_planner.workflows import Options, Roles, plan_objects
-from openeqa_agent.judge import judge
 from research.bench.decision_samples import decision_samples
 from research.bench.emos.episodes import Episode, Family, make_episode
 from research.bench.emos.run import run_episode
 from research.bench.models import sets
+from research.bench.openeqa.judge import judge
 from research.bench.openeqa.run import Asker, Setup, answer_house
 from research.bench.reveca.episodes import play_one
 

@@ -93,27 +93,6 @@ class Calibration:
         return Calibration(kind, points)
 
 
-def selective(right: BoolArray, confidence: FloatArray, below: float) -> tuple[float, float]:
-    """Return (accuracy among questions answered, share answered) when abstaining below `below`.
-
-    Args:
-        right: Which answers are right (N,).
-        confidence: Stated confidence (N,); NaN: no answer, which counts as abstaining.
-        below: Least confidence of an answer. Accuracy is NaN where nothing is answered.
-    """
-    with np.errstate(invalid="ignore"):
-        sure = confidence >= below
-    if not sure.any():
-        return float("nan"), 0.0
-    return float(right[sure].mean()), float(sure.mean())
-
-
-def calibration_error(right: BoolArray, confidence: FloatArray, bins: int = 10) -> float:
-    """Return the expected calibration error (0..1) of `reliability`."""
-    rows = reliability(right, confidence, bins)
-    return float(sum(share * abs(good - sure) for share, sure, good in rows))
-
-
 def reliability(
     right: BoolArray, confidence: FloatArray, bins: int = 10
 ) -> list[tuple[float, float, float]]:

@@ -8,20 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cam_aggregator.analysis import (
-    agreement,
-    draw_tree,
-    legend,
-    permutation_importance,
-    shuffled_input,
-    with_missing,
-)
+from cam_aggregator.analysis import shuffled_input
 from cam_aggregator.base import AggregatorError, accuracy
 from cam_aggregator.cam import CAM_CLASSES, CamDecisionTree, CamXGBoost
 from cam_aggregator.encoding import Codes, paper_inputs
 from cam_aggregator.models import MODELS, make_classifier
 from cam_aggregator.registry import make_aggregator
 from cam_aggregator.splits import split
+from coterie_fixtures.aggregator_measures import (
+    agreement,
+    draw_tree,
+    legend,
+    permutation_importance,
+    with_missing,
+)
 
 pytestmark = pytest.mark.quick
 

@@ -10,17 +10,16 @@ import numpy as np
 import pytest
 
 from coterie_core.geometry import Box
+from coterie_fixtures.endpoint import Endpoint
 from coterie_llm import Decider, RulesModel
-from coterie_llm.testing.endpoint import Endpoint
 from coterie_world.meaning import (
     EmbedderError,
     EmbedderOptions,
     Meanings,
     OpenAIEmbedder,
-    TextEmbedder,
     load_embedder,
 )
-from coterie_world.meaning.embedders import Rows
+from coterie_world.meaning.embedders import Rows, TextEmbedder
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, from_json, to_json
 from object_planner.request import parse
 from object_planner.workflows import Answer, Options, Roles, plan_objects

@@ -1,14 +1,12 @@
 """English as households speak it: bounded text, words that are none, other languages, problems."""
 
 from coterie_requests.understanding.english import (
-    UnknownWord,
     household_words,
     is_english,
     is_name,
-    suggested,
     unknown_words,
 )
-from coterie_requests.understanding.languages import Foreign, foreign_words, language_told
+from coterie_requests.understanding.languages import foreign_words, language_told
 from coterie_requests.understanding.problems import NotUnderstood, Problem, ProblemKind
 from coterie_requests.understanding.spelling import nearest
 from coterie_requests.understanding.text import (
@@ -23,11 +21,9 @@ from coterie_requests.understanding.text import (
 
 __all__ = [
     "MAX_SENTENCE_CHARS",
-    "Foreign",
     "NotUnderstood",
     "Problem",
     "ProblemKind",
-    "UnknownWord",
     "code_in",
     "foreign_words",
     "household_words",
@@ -37,7 +33,6 @@ __all__ = [
     "nearest",
     "plain_text",
     "shown",
-    "suggested",
     "unknown_words",
     "words_in",
     "words_of",

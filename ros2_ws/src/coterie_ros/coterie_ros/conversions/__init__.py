@@ -6,8 +6,6 @@ expected and what came.
 """
 
 from coterie_ros.conversions.basics import (
-    box_from_msg,
-    box_to_msg,
     duration_from_msg,
     duration_to_msg,
     header,
@@ -15,16 +13,12 @@ from coterie_ros.conversions.basics import (
     point_to_msg,
     pose_from_msg,
     pose_to_msg,
-    room_from_msg,
-    room_to_msg,
-    stamp_from_msg,
     time_from_msg,
     time_to_msg,
 )
 from coterie_ros.conversions.body import embodiment_from_msg, resume_from_msg, resume_to_msg
 from coterie_ros.conversions.checks import Checks, ConversionError
 from coterie_ros.conversions.clouds import instances_to_cloud
-from coterie_ros.conversions.cooperation import goal_from_msg, goal_to_msg
 from coterie_ros.conversions.debate import (
     call_to_speak,
     checked_debate_turn,
@@ -46,7 +40,6 @@ from coterie_ros.conversions.detections import (
 from coterie_ros.conversions.frames import (
     MAP,
     base_frame,
-    camera_frame,
     camera_transforms,
     compose,
     odom_frame,
@@ -55,7 +48,6 @@ from coterie_ros.conversions.frames import (
     optical_frame,
     relative,
     rigid_to_msg,
-    transform_from_msg,
     transform_to_msg,
     transforms_from_msg,
 )
@@ -70,9 +62,7 @@ from coterie_ros.conversions.hardware import (
     scan_to_msg,
 )
 from coterie_ros.conversions.images import (
-    camera_from_msg,
     camera_info_to_msg,
-    cloud_from_msg,
     cloud_to_msg,
     color_from_msg,
     depth_from_msg,
@@ -80,27 +70,13 @@ from coterie_ros.conversions.images import (
     image_from_msg,
     image_to_msg,
     intrinsics_from_msg,
-    semantic_labels_from_msg,
     semantic_labels_to_msg,
 )
 from coterie_ros.conversions.markers import objects_to_markers, rooms_to_markers
-from coterie_ros.conversions.notes import note_from_msg, note_to_msg
 from coterie_ros.conversions.object_events import object_event_from_msg, object_event_to_msg
 from coterie_ros.conversions.open import open_answer_from_msg, open_answer_to_msg
-from coterie_ros.conversions.perception import (
-    detection_from_msg,
-    detection_to_msg,
-    observation_from_msg,
-    observation_to_msg,
-    place_view_from_msg,
-    place_view_to_msg,
-)
-from coterie_ros.conversions.scene import (
-    map_object_from_msg,
-    map_object_to_msg,
-    scene_from_msg,
-    scene_to_msg,
-)
+from coterie_ros.conversions.perception import observation_from_msg, observation_to_msg
+from coterie_ros.conversions.scene import scene_from_msg, scene_to_msg
 from coterie_ros.conversions.skills import (
     manipulate_from_msg,
     manipulate_to_msg,
@@ -126,8 +102,6 @@ from coterie_ros.conversions.talk import (
     label_to_msg,
     question_from_msg,
     question_to_msg,
-    vote_from_msg,
-    vote_to_msg,
     yield_request_from_msg,
     yield_request_to_msg,
 )
@@ -141,16 +115,10 @@ from coterie_ros.conversions.tasks import (
     reflection_to_msg,
     report_from_msg,
     report_to_msg,
-    sub_task_from_msg,
-    sub_task_to_msg,
 )
 
 __all__ = [
     "LEADER",
-    "goal_from_msg",
-    "goal_to_msg",
-    "note_from_msg",
-    "note_to_msg",
     "assignment_from_msg",
     "assignment_to_msg",
     "proposal_from_msg",
@@ -159,8 +127,6 @@ __all__ = [
     "reflection_to_msg",
     "report_from_msg",
     "report_to_msg",
-    "sub_task_from_msg",
-    "sub_task_to_msg",
     "utterance_to_msg",
     "utterance_from_msg",
     "conversation_from_msg",
@@ -181,18 +147,13 @@ __all__ = [
     "packed_color_to_msg",
     "packed_depth_to_msg",
     "scan_to_msg",
-    "box_from_msg",
-    "box_to_msg",
     "boxes_from_vision_msg",
     "boxes_to_vision_msg",
-    "camera_frame",
-    "camera_from_msg",
     "camera_info_to_msg",
     "camera_transforms",
     "checked_team_message",
     "checked_turn",
     "checked_debate_turn",
-    "cloud_from_msg",
     "cloud_to_msg",
     "color_from_msg",
     "compose",
@@ -201,8 +162,6 @@ __all__ = [
     "deadline_from_msg",
     "duration_from_msg",
     "duration_to_msg",
-    "detection_from_msg",
-    "detection_to_msg",
     "detections_from_msg",
     "detections_from_vision_msg",
     "detections_to_msg",
@@ -214,7 +173,6 @@ __all__ = [
     "header",
     "image_from_msg",
     "image_to_msg",
-    "semantic_labels_from_msg",
     "semantic_labels_to_msg",
     "instances_to_cloud",
     "intrinsics_from_msg",
@@ -223,8 +181,6 @@ __all__ = [
     "labels_from_msg",
     "manipulate_from_msg",
     "manipulate_to_msg",
-    "map_object_from_msg",
-    "map_object_to_msg",
     "navigate_from_msg",
     "navigate_result_to_msg",
     "navigate_to_msg",
@@ -239,8 +195,6 @@ __all__ = [
     "odometry_from_msg",
     "odometry_to_msg",
     "optical_frame",
-    "place_view_from_msg",
-    "place_view_to_msg",
     "open_answer_from_msg",
     "open_answer_to_msg",
     "point_from_msg",
@@ -253,21 +207,15 @@ __all__ = [
     "rigid_to_msg",
     "resume_from_msg",
     "resume_to_msg",
-    "room_from_msg",
-    "room_to_msg",
     "rooms_to_markers",
     "scene_from_msg",
     "scene_to_msg",
     "skill_result_from_msg",
     "skill_result_to_msg",
-    "stamp_from_msg",
     "time_from_msg",
     "time_to_msg",
-    "transform_from_msg",
     "transform_to_msg",
     "transforms_from_msg",
-    "vote_from_msg",
-    "vote_to_msg",
     "yield_request_from_msg",
     "yield_request_to_msg",
     "why_from_msg",

@@ -12,7 +12,6 @@ from coterie_core.geometry import (
     Pose,
     Vec3,
     compose,
-    quaternion_to_yaw,
     relative,
     yaw_to_quaternion,
 )
@@ -35,7 +34,6 @@ __all__ = [
     "optical_frame",
     "relative",
     "rigid_to_msg",
-    "transform_from_msg",
     "transform_to_msg",
     "transforms_from_msg",
 ]
@@ -66,19 +64,6 @@ def optical_frame(robot: str, camera: str) -> str:
 def transform_to_msg(parent: str, child: str, pose: Pose, time: float) -> TransformStamped:
     """Return the pose of frame `child` in frame `parent` at `time` [s] as a transform."""
     return rigid_to_msg(parent, child, pose.position, yaw_to_quaternion(pose.yaw), time)
-
-
-def transform_from_msg(message: TransformStamped, topic: str = "tf") -> Pose:
-    """Return the pose (without roll and pitch) that a transform stands for.
-
-    Raises:
-        ConversionError: A number that is not finite, or no rotation.
-    """
-    checks = Checks(topic).at(f"transform({message.header.frame_id}->{message.child_frame_id})")
-    t = message.transform.translation
-    x, y, z = (checks.number(f"translation.{a}", getattr(t, a), -FAR, FAR) for a in "xyz")
-    rotation = checks.rotation("rotation", message.transform.rotation)
-    return Pose((x, y, z), quaternion_to_yaw(rotation))
 
 
 def transforms_from_msg(
@@ -122,14 +107,15 @@ def camera_transforms(robot: str, camera: Camera, time: float) -> list[Transform
     return [body, optical]
 
 
+_DEVIATION = 0.01  # of position [m] and yaw [rad], for the covariance of odometry
+
+
 def odometry_to_msg(
     robot: str,
     pose: Pose,
     linear: Vec3,
     angular: float,
     time: float,
-    *,
-    deviation: float = 0.01,
 ) -> Odometry:
     """Return a robot's odometry as a message.
 
@@ -139,7 +125,6 @@ def odometry_to_msg(
         linear: Velocity in the odometry frame [m/s]; in the message it is in the base frame.
         angular: Turning rate about z [rad/s].
         time: Stamp [s].
-        deviation: Standard deviation of position [m] and yaw [rad] for the covariance.
     """
     message = Odometry(header=header(time, odom_frame(robot)), child_frame_id=base_frame(robot))
     message.pose.pose = pose_to_msg(pose)
@@ -148,7 +133,7 @@ def odometry_to_msg(
     message.twist.twist.linear.y = -s * linear[0] + c * linear[1]
     message.twist.twist.linear.z = float(linear[2])
     message.twist.twist.angular.z = float(angular)
-    diagonal = [deviation**2] * 3 + [1e-9, 1e-9, deviation**2]
+    diagonal = [_DEVIATION**2] * 3 + [1e-9, 1e-9, _DEVIATION**2]
     covariance = [0.0] * 36
     covariance[::7] = diagonal
     message.pose.covariance = covariance

@@ -4,10 +4,9 @@ from coterie_world.meaning.embedders import (
     EmbedderError,
     EmbedderOptions,
     OpenAIEmbedder,
-    TextEmbedder,
     load_embedder,
 )
-from coterie_world.meaning.nearness import LOCAL_KINDS, Meanings, Near, local_meanings
+from coterie_world.meaning.nearness import Meanings, Near, local_meanings
 from coterie_world.meaning.relevance import label_relevance, likeness_by_label, nearest_labels
 
 __all__ = [
@@ -16,11 +15,9 @@ __all__ = [
     "label_relevance",
     "likeness_by_label",
     "load_embedder",
-    "LOCAL_KINDS",
     "local_meanings",
     "Meanings",
     "Near",
     "nearest_labels",
     "OpenAIEmbedder",
-    "TextEmbedder",
 ]

@@ -2,7 +2,6 @@
 
 from coterie_world.scene.graph import SceneGraph
 from coterie_world.scene.merge import (
-    MergeReport,
     MergeRule,
     absorb,
     associate,
@@ -23,14 +22,13 @@ from coterie_world.scene.model import (
     Sighting,
 )
 from coterie_world.scene.serial import SceneError, checked, from_json, load, save, to_json
-from coterie_world.scene.text import objects_text, room_lists, rooms_text
+from coterie_world.scene.text import rooms_text
 
 __all__ = [
     "AgentState",
     "Connection",
     "Floor",
     "LabelBelief",
-    "MergeReport",
     "MergeRule",
     "Place",
     "PlaceLink",
@@ -47,8 +45,6 @@ __all__ = [
     "label_agreement",
     "load",
     "merge",
-    "objects_text",
-    "room_lists",
     "rooms_text",
     "save",
     "size_similarity",
