@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_world.perception.lift_options import LiftOptions
 from coterie_world.perception.foreground import in_middle, segmented, shared_pixels
+from coterie_world.perception.lift_options import LiftOptions
 from coterie_world.perception.points import clusters, deprojected, thinned
 
 Points = npt.NDArray[np.float32]
