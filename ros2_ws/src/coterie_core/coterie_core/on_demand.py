@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 
-def on_demand(package: str) -> Callable[[str], Any]:
-    """Return a package's ``__getattr__``: it imports what its file names for type checkers.
+def on_demand(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return a package's ``__getattr__`` and ``__dir__`` for what its file names to type checkers.
 
-    Those are the ``from package.module import name`` below ``if TYPE_CHECKING:`` of that file.
+    Those names are the ``from package.module import name`` below ``if TYPE_CHECKING:`` of that file.
 
     Args:
         package: Name of the package.
@@ -39,4 +39,7 @@ def on_demand(package: str) -> Callable[[str], Any]:
         setattr(sys.modules[package], name, value)
         return value
 
-    return found
+    def listed() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *modules()})
+
+    return found, listed

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         Wrapper,
     )
 else:
-    __getattr__ = on_demand(__name__)
+    __getattr__, __dir__ = on_demand(__name__)
 
 __all__ = [
     "as_data",

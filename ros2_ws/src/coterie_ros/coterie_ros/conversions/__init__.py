@@ -152,7 +152,7 @@ if TYPE_CHECKING:
         sub_task_to_msg,
     )
 else:
-    __getattr__ = on_demand(__name__)
+    __getattr__, __dir__ = on_demand(__name__)
 
 __all__ = [
     "LEADER",
