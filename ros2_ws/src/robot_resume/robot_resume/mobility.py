@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import ConvexHull, QhullError
 
 from coterie_core.kinematics.limbs import Limb, is_arm
 from coterie_core.resume import Mobility
@@ -201,6 +200,8 @@ def _floor(
 def _footprint(
     drive: Drive, parts: _Parts, floor: float
 ) -> tuple[float, tuple[tuple[float, float], ...], str]:
+    from scipy.spatial import ConvexHull, QhullError
+
     flat = parts.cloud()[:, :2]
     radius = float(np.hypot(flat[:, 0], flat[:, 1]).max())
     try:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from coterie_world.perception.backprojection import Lifted, LiftOptions
+from coterie_world.perception.backprojection import Lifted
+from coterie_world.perception.lift_options import LiftOptions
 from coterie_world.scene import LabelBelief
 from semantic_mapper.cloud import EvidenceCloud
 from semantic_mapper.instances import (
