@@ -17,7 +17,6 @@ from rich.table import Table
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.team_models import named_profile
-from coterie_cli.tables import print_whole
 from coterie_core.files import write_atomically
 from coterie_core.yaml_checks import suggestion
 from coterie_llm import (
@@ -31,6 +30,7 @@ from coterie_llm import (
 )
 from coterie_llm.openai_model import list_models
 from coterie_llm.types import Sampled
+from research.bench.common.tables import print_whole
 from research.bench.decision_samples import decision_samples
 from research.models.decisions import DecisionRow, put
 from research.models.probe import Probe, probe

@@ -19,6 +19,7 @@ import gc
 import json
 import os
 import random
+import sys
 import time
 import tracemalloc
 from pathlib import Path
@@ -37,7 +38,6 @@ from coterie_requests.common_sense import load_common_sense
 from coterie_requests.debate import DebateState, DebateTurn, Utterance
 from coterie_world.scene import SceneGraph
 from emos_planner.allocation.solver import assign
-from emos_planner.counting import CountingDecider
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
@@ -47,6 +47,9 @@ from habitat_bridge.robots import EMBODIMENTS
 from mele_explorer.answering import Answerer
 from mele_explorer.bank import QuestionBank
 from mele_explorer.run import oracle_run
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+from research.bench.emos.counting import CountingDecider
 
 Row = dict[str, Any]
 QUESTIONS, FIXED = 20, 50

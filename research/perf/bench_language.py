@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from coterie_fixtures.endpoint import Endpoint
 from coterie_llm import (
     Decider,
     Decision,
@@ -25,7 +26,6 @@ from coterie_llm import (
     build_model,
     extract_json,
 )
-from coterie_llm.testing.endpoint import Endpoint
 
 BATCH = 1000
 LABELS = [f"object {n}" for n in range(100)]

@@ -35,9 +35,9 @@ from coterie_llm import (
 from coterie_llm.dialect import Dialect
 from coterie_llm.local import ensure_served
 from coterie_llm.local_model.server import memory_mb
-from coterie_llm.testing.endpoint import Endpoint
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))
+sys.path += [str(Path(__file__).resolve().parents[2] / folder) for folder in ("", "tests/fixtures")]
+from coterie_fixtures.endpoint import Endpoint
 from research.bench.decision_samples import Sample, decision_samples
 
 _ASKED = ModelRequest(

@@ -13,12 +13,12 @@ import pytest
 from rich.console import Console
 
 from coterie_core.tasks import SubTask, Thing
+from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_world.scene import SceneGraph
 from coterie_world.team_map import TeamMap
-from emos_planner.counting import CountingDecider
 from emos_planner.leader.ablation import without_numbers
 from emos_planner.leader.briefing import body_text
-from emos_planner.leader.leader import deal
+from emos_planner.leader.leader import Leader, deal
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import RobotAgent
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -28,6 +28,7 @@ from research.bench.common.intervals import difference, mean_interval, paired_in
 from research.bench.emos import jobs as emos_jobs
 from research.bench.emos import verified as emos_verified
 from research.bench.emos.bench import main
+from research.bench.emos.counting import CountingDecider
 from research.bench.emos.episodes import (
     RATIO,
     EpisodeError,
@@ -101,6 +102,15 @@ def test_without_discussion_every_robot_sets_out_by_itself(episode):
     for one in alone:  # nobody's share depends on another's
         assert one.id.startswith(f"{one.robot}-")
         assert all(d.startswith(f"{one.robot}-") for d in one.depends_on)
+
+
+async def test_tokens_are_counted_without_a_model():
+    decider = CountingDecider()
+    leader = Leader(decider, small_house(), small_team())
+    await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
+    cost = decider.costs["emos.split_task"]
+    assert cost.times == 1 and 300 < cost.prompt < 3000 and cost.reply > 20
+    assert decider.total.prompt >= cost.prompt
 
 
 def test_lots_differ_between_episodes_and_seeds_and_one_thing_stays_with_one_robot():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.oracle import Oracle, random_answerer
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_llm import ModelProfile, build_decider
-from coterie_llm.testing.endpoint import Endpoint
 from emos_planner.leader.leader import Leader
 from research.bench.emos.episodes import Episode, Family, make_episode
 from research.bench.emos.jobs import Job, run_job

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from coterie_cli.tables import PrintedTable, print_whole, recorded_tables
+from research.bench.common.tables import PrintedTable, print_whole, recorded_tables
 from research.bench.figures.bench import main
 from research.bench.figures.docs_blocks import (
     DocsError,

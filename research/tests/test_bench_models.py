@@ -14,10 +14,10 @@ import pytest
 from pydantic import BaseModel
 from rich.console import Console
 
+from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.oracle import Oracle
 from coterie_fixtures.oracle.request import one_by_one, question_of
 from coterie_llm import Decision, Image, Message, ModelProfile, UsageMeter, as_data
-from coterie_llm.testing.endpoint import Endpoint
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from coterie_core.household import load_household
+from coterie_fixtures.endpoint import Endpoint
 from coterie_llm import ModelProfile
-from coterie_llm.testing.endpoint import Endpoint
 from coterie_world.recording.mcap_writer import RecordingWriter
 from openeqa_agent.understood import CATEGORIES
 from research.bench.openeqa.bench import Unit, main, run_unit, run_units

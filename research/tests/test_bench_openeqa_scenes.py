@@ -8,15 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from coterie_fixtures.endpoint import Endpoint
+from coterie_fixtures.faults import server_error
 from coterie_fixtures.habitat_python import habitat_python
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_llm import ModelProfile, build_model
-from coterie_llm.testing.endpoint import Endpoint
-from coterie_llm.testing.faults import server_error
 from habitat_bridge.house.export import save_habitat
-from openeqa_agent.judge_official import OfficialPrompts, PromptError, mark_in, official_mark
 from research.bench.openeqa.bench import main
 from research.bench.openeqa.data import DataError
+from research.bench.openeqa.judge_official import (
+    OfficialPrompts,
+    PromptError,
+    mark_in,
+    official_mark,
+)
 from research.bench.openeqa.scenes import find_scene, load_starts
 from research.bench.openeqa.world import Home, Seeker
 

@@ -11,9 +11,9 @@ from itertools import pairwise
 import pytest
 
 from coterie_core.cooperation import Facts, Note, Send, Sighting, Whereabouts, run_episode
+from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.oracle import question_of
 from coterie_llm import CheckFailed, Decider, ModelProfile, build_model
-from coterie_llm.testing.endpoint import Endpoint
 from research.bench.reveca.baseline_coela import (
     MAX_NOTES,
     QUIET,

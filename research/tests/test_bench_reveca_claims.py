@@ -7,9 +7,9 @@ import re
 import pytest
 
 from coterie_core.cooperation import run_episode
+from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.oracle import question_of
 from coterie_llm import CheckFailed, Decider, ModelProfile, build_model
-from coterie_llm.testing.endpoint import Endpoint
 from research.bench.common.intervals import mean_interval
 from research.bench.reveca import hypothesis_tests as claims
 from research.bench.reveca.bench import main

@@ -8,8 +8,8 @@ from itertools import islice
 import pytest
 
 from coterie_core.cooperation import Note, Thing
+from coterie_fixtures.endpoint import Endpoint
 from coterie_llm import Decider, ModelProfile, build_model
-from coterie_llm.testing.endpoint import Endpoint
 from research.bench.reveca.memory_soak import briefing, percepts, sizes
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.entries import Entry

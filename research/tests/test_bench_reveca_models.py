@@ -6,9 +6,7 @@ from dataclasses import replace
 import pytest
 
 from coterie_core.cooperation import Facts, Note
-from coterie_fixtures.oracle import question_of
-from coterie_llm import ModelProfile
-from coterie_llm.testing.endpoint import (
+from coterie_fixtures.endpoint import (
     BROKEN_CONTENT,
     BROKEN_JSON,
     Endpoint,
@@ -18,6 +16,8 @@ from coterie_llm.testing.endpoint import (
     rate_limit,
     server_error,
 )
+from coterie_fixtures.oracle import question_of
+from coterie_llm import ModelProfile
 from research.bench.reveca.bench import main
 from research.bench.reveca.bodies import HouseholdOptions
 from research.bench.reveca.episodes import Answering, Job, play_all, run_one

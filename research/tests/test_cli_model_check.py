@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from coterie_bringup.errors import CommandError
+from coterie_fixtures.endpoint import Endpoint, Hang, Raw, Says, Status
 from coterie_fixtures.oracle.guesses import random_answerer
-from coterie_llm.testing.endpoint import Endpoint, Hang, Raw, Says, Status
 from research.models.check import SOME, UNFIT, CheckOptions, check
 
 DECISIONS = ("reveca.choose_plan", "coela.act_or_speak")

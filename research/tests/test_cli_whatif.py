@@ -16,7 +16,7 @@ from coterie_bringup.errors import CommandError
 from coterie_cli.rerun.kept import CannotReplay, kept_nodes
 from coterie_cli.rerun.tasks import TaskAgain, check_repeats
 from coterie_core.questions import Answer, Evidence, Question
-from coterie_llm.testing.endpoint import Endpoint
+from coterie_fixtures.endpoint import Endpoint
 from coterie_safety.why import JournalSettings, belong, close_journal, note, open_journal
 from research.whatif.command import WhatIf, whatif
 from research.whatif.cooperation import (

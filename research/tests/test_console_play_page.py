@@ -9,9 +9,9 @@ import aiohttp
 import pytest
 
 from coterie_fixtures.browser import Browser, chromium
+from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.oracle import Oracle
 from coterie_llm import ModelProfile, build_decider, inline_data
-from coterie_llm.testing.endpoint import Endpoint
 from coterie_requests.asking import NOBODY, WordsQuestion
 from research.bench.reveca.bodies import HouseholdOptions
 from research.bench.reveca.household import HouseholdWorld

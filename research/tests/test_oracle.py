@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
+from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.oracle import Oracle, question_of, random_answerer
 from coterie_llm import (
     Decision,
@@ -18,7 +19,6 @@ from coterie_llm import (
     as_data,
     build_decider,
 )
-from coterie_llm.testing.endpoint import Endpoint
 
 
 class Given(BaseModel):

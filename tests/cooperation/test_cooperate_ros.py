@@ -25,9 +25,9 @@ from coterie_core.cooperation import Goal, Note  # noqa: E402
 from coterie_core.geometry import Pose  # noqa: E402
 from coterie_core.household import load_household  # noqa: E402
 from coterie_core.observation import Observation  # noqa: E402
+from coterie_fixtures.endpoint import Endpoint  # noqa: E402
 from coterie_fixtures.oracle import Oracle  # noqa: E402
 from coterie_llm import ModelProfile  # noqa: E402
-from coterie_llm.testing.endpoint import Endpoint  # noqa: E402
 from coterie_msgs.action import Cooperate  # noqa: E402
 from coterie_msgs.msg import Observation as ObservationMsg  # noqa: E402
 from coterie_msgs.msg import SemanticMap, SubGoal, TeamMessage  # noqa: E402

@@ -13,9 +13,9 @@ from coterie_core.cooperation import Briefing, Goal, HomeRoom, Spot, Thing, Walk
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection, Observation, RoomView
 from coterie_core.questions import Question
+from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.two_floor_home import small_house, small_team
 from coterie_llm import Decider, ModelProfile, build_decider
-from coterie_llm.testing.endpoint import Endpoint
 from coterie_requests.common_sense import HouseholdSense
 from coterie_requests.understanding import NotUnderstood
 from coterie_world.meaning import EmbedderOptions, Meanings, label_relevance, load_embedder

@@ -19,10 +19,10 @@ from std_msgs.msg import Bool, String  # noqa: E402
 from coterie_core.embodiment import Embodiment  # noqa: E402
 from coterie_core.geometry import Box  # noqa: E402
 from coterie_core.skills import Outcome  # noqa: E402
+from coterie_fixtures.endpoint import Endpoint  # noqa: E402
 from coterie_fixtures.hostile_texts import HOSTILE  # noqa: E402
 from coterie_fixtures.oracle.answering import Oracle  # noqa: E402
 from coterie_fixtures.tiny_house import tiny_house  # noqa: E402
-from coterie_llm.testing.endpoint import Endpoint  # noqa: E402
 from coterie_msgs.action import ExecuteTask, Manipulate, NavigateTo  # noqa: E402
 from coterie_msgs.msg import DiscussionTurn, PermitRequests, SemanticMap  # noqa: E402
 from coterie_msgs.srv import AnswerPermit, AskInWords  # noqa: E402

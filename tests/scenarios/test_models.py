@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from coterie_core.questions import Question
-from coterie_llm.testing.endpoint import Endpoint, server_error
+from coterie_fixtures.endpoint import Endpoint, server_error
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from coterie_cli.commands import run as run_command
-from coterie_cli.tables import print_whole
 from coterie_core.conformal import LEARNED_FROM, load_conformal
 from coterie_core.files import write_atomically
 from research.bench.askback.calibrate import CALIBRATION_HOUSES, TEST_HOUSES, calibrated, measured
@@ -23,6 +22,7 @@ from research.bench.askback.tables import answers_table, conformal_rows, rates, 
 from research.bench.askback.templates import Part
 from research.bench.common.processes import spread
 from research.bench.common.records import write_json
+from research.bench.common.tables import print_whole
 
 T = TypeVar("T")
 

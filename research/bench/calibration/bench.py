@@ -17,7 +17,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from coterie_cli.commands import run as run_command
-from coterie_cli.tables import print_whole
 from coterie_core.confidence import ConfidenceModel, load_confidence
 from coterie_core.files import write_atomically
 from habitat_bridge.simulator import WorldError
@@ -36,6 +35,7 @@ from research.bench.calibration.score import (
 )
 from research.bench.common.processes import as_done
 from research.bench.common.records import write_csv, write_json
+from research.bench.common.tables import print_whole
 from research.bench.mele.tables import SHORT
 
 T = TypeVar("T")

@@ -13,12 +13,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from coterie_cli.commands import run as run_command
-from coterie_cli.tables import print_whole
 from research.bench.claims.cases import Case, cases
 from research.bench.claims.run import run_case
 from research.bench.claims.tables import SLICES, belief_table, claims_table, summary
 from research.bench.common.processes import spread
 from research.bench.common.records import write_csv, write_json
+from research.bench.common.tables import print_whole
 
 app = typer.Typer(help="Claims of a leader against the truth.", add_completion=False)
 HOUSES_PER_SEED = 1000

@@ -23,13 +23,13 @@ from rich.progress import (
 )
 
 from coterie_cli.commands import run as run_command
-from coterie_cli.tables import print_whole
 from coterie_core.resume_text import ResumeFormat
 from coterie_llm import LanguageError, load_profile
 from coterie_llm.local import ensure_served
 from habitat_bridge.factory import NoiseLevel
 from habitat_bridge.prior import PriorMap
 from research.bench.common.records import write_csv, write_json
+from research.bench.common.tables import print_whole
 from research.bench.emos.episodes import (
     FAMILIES,
     Episode,

@@ -17,7 +17,6 @@ from coterie_llm import Decider, ModelProfile, UsageMeter, build_model
 from coterie_requests.understanding import NotUnderstood
 from coterie_world.scene import SceneGraph
 from coterie_world.team_map import TeamMap
-from emos_planner.counting import CountingDecider
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
@@ -27,6 +26,7 @@ from emos_planner.team import LocalChannel, run_team
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import NoiseLevel
 from habitat_bridge.prior import PriorMap, prior_map
+from research.bench.emos.counting import CountingDecider
 from research.bench.emos.episodes import Episode, Goal, WorldKind, world_of
 from research.bench.emos.goals import GoalProblem
 

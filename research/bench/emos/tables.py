@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from coterie_cli.tables import print_whole
 from research.bench.common.intervals import difference, mean_interval, spread
+from research.bench.common.tables import print_whole
 from research.bench.emos.paper import BY_TASK, FORMATS, KINDS, METHODS, OBJECTS, OVERALL, PREDICATES
 from research.bench.emos.paper import ROBOTS as PAPER_ROBOTS
 from research.bench.emos.run import KNOWING_GOALS

@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.table import Table
 
 from coterie_cli.commands import run
-from coterie_cli.tables import PrintedTable, print_whole, recorded_tables
 from coterie_core.files import write_atomically
 from research.bench.common.records import write_json
+from research.bench.common.tables import PrintedTable, print_whole, recorded_tables
 from research.bench.figures.catalog import BENCHES, run_bench
 from research.bench.figures.docs_blocks import (
     Block,

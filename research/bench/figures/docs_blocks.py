@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coterie_cli.tables import PrintedTable
+from research.bench.common.tables import PrintedTable
 
 _BLOCK = re.compile(
     r"^<!-- figures: (?P<command>[^|\n]+?) \| (?P<title>[^\n]+?) -->\n"

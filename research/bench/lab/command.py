@@ -21,9 +21,9 @@ from coterie_bringup.resources import shipped_team
 from coterie_bringup.robot_interfaces import ensure_interfaces
 from coterie_bringup.team import load_team
 from coterie_cli.commands import run
-from coterie_cli.tables import print_whole
 from research.bench.common.intervals import mean_interval, paired_interval, spread
 from research.bench.common.records import write_json
+from research.bench.common.tables import print_whole
 from research.bench.lab.works import KINDS, WAYS, Kind, Trial, missing
 
 app = typer.Typer(

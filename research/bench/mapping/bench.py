@@ -17,7 +17,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from coterie_cli.tables import print_whole
 from coterie_core.detections import RgbdFrame
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.household import load_household
@@ -34,6 +33,7 @@ from habitat_bridge.house.generator import generate_house
 from habitat_bridge.image_detector import NO_THINGS, ImageDetector
 from habitat_bridge.simulator import Frame, FrameRequest, Start, WorldError, run_skill
 from research.bench.common.records import write_csv, write_json
+from research.bench.common.tables import print_whole
 from research.bench.mapping.errors import EXACT, LADDER, SensorErrors
 from research.bench.mapping.naming import FreeNaming, Words, other_names
 from research.bench.mapping.room import RoomErrors, map_room, print_room

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from cam_aggregator.models import MODELS
-from coterie_cli.tables import print_whole
 from research.bench.common.intervals import difference
+from research.bench.common.tables import print_whole
 from research.bench.mele.paper import COLUMNS, paper_accuracy
 
 SHORT: Mapping[str, str] = {

@@ -17,9 +17,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from coterie_cli.commands import run as run_command
+from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.oracle import Oracle, random_answerer
 from coterie_llm import LanguageError, Mode, ModelProfile, UsageMeter, load_profile
-from coterie_llm.testing.endpoint import Endpoint
 from research.bench.common.records import write_json
 from research.bench.models.tables import print_savings, print_tables
 from research.bench.models.works import FEW, Amount, Answering, Outcome, Work, all_works

@@ -13,11 +13,11 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from coterie_cli.tables import print_whole
 from coterie_llm import ModelProfile, build_decider
 from object_planner.settings import Method
 from object_planner.workflows import Options
 from research.bench.common.records import write_csv, write_json
+from research.bench.common.tables import print_whole
 from research.bench.objects.data import ObjectData
 from research.bench.objects.paper import MEASURES, paper_figure
 from research.bench.objects.run import ObjectsResult, run_objects, summarised

@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coterie_llm.testing.endpoint import Endpoint
+from coterie_fixtures.endpoint import Endpoint
 from research.bench.objects.data import ObjectData, ObjectMap
 
 PAPER_ERRORS = 0.334

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from coterie_cli.tables import print_whole
+from research.bench.common.tables import print_whole
 from research.bench.objects.paper import MEASURES, paper_figure
 
 Records = Sequence[Mapping[str, Any]]

@@ -29,7 +29,6 @@ from coterie_core.files import write_atomically
 from coterie_llm import LanguageError, build_model, load_profile
 from habitat_bridge.factory import NoiseLevel
 from openeqa_agent.agents import METHODS
-from openeqa_agent.judge_official import OfficialPrompts
 from research.bench.common.code_digest import code_digest
 from research.bench.common.processes import as_done
 from research.bench.common.records import write_csv, write_json
@@ -40,6 +39,7 @@ from research.bench.openeqa.data import (
     load_open_eqa,
     run_episode,
 )
+from research.bench.openeqa.judge_official import OfficialPrompts
 from research.bench.openeqa.phrases import PHRASES
 from research.bench.openeqa.run import MOST_STEPS, Setup, run_house
 from research.bench.openeqa.scenes import Start, has_starts, load_starts, run_scene

@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from coterie_cli.tables import print_whole
+from research.bench.common.tables import print_whole
 from research.bench.reveca.tables import house_of
 
 Record = dict[str, Any]

@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from coterie_cli.tables import print_whole
 from research.bench.common.intervals import mean_interval, spread
 from research.bench.common.records import mean_std
+from research.bench.common.tables import print_whole
 
 Record = dict[str, Any]
 

@@ -17,11 +17,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from coterie_cli.tables import print_whole
 from coterie_core.geometry import Pose, wrap_angle
 from coterie_fixtures.sensed_house import BODY, SensedHouse
 from habitat_bridge.house.generator import generate_house
 from research.bench.common.records import write_csv, write_json
+from research.bench.common.tables import print_whole
 from research.bench.sensing.exploring import ExploringScore, Way, explore
 from robot_adapters.sensing.alignment import AlignmentError, Landmark, align
 from robot_adapters.sensing.places import PlaceSpacing

@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.table import Table
 
 from coterie_cli.commands import run
-from coterie_cli.tables import print_whole
 from coterie_core.observation import Detection
 from coterie_core.skills import Skill, SkillResult
 from habitat_bridge.embedded.detector import DetectorNoise
@@ -25,6 +24,7 @@ from habitat_bridge.house.house import House
 from habitat_bridge.robots import load_embodiment
 from habitat_bridge.simulator import Start, run_skill
 from research.bench.common.records import write_json
+from research.bench.common.tables import print_whole
 from research.bench.skills.tasks import KINDS, LabTask, make_tasks, trouble
 
 app = typer.Typer(help="Tasks directly and through a lab.", add_completion=False)

@@ -14,7 +14,7 @@ from coterie_cli.find import find_alike
 from coterie_core.colors import COLOR_NAMES, color_names
 from coterie_core.embedding import Embedding
 from coterie_fixtures.drawn_scenes import SIDES, view
-from coterie_llm.testing.endpoint import Endpoint
+from coterie_fixtures.endpoint import Endpoint
 from coterie_world.scene import merge
 from object_planner.embedding import EmbeddingError, most_alike
 from semantic_mapper.files import load_map, save_map

@@ -12,7 +12,7 @@ pytest.importorskip("coterie_msgs")
 from cam_aggregator.node import AggregatorNode
 from coterie_bringup.team_client import Operator, TeamAnswer
 from coterie_core.questions import Answer, Evidence, Question
-from coterie_llm.testing.endpoint import Endpoint
+from coterie_fixtures.endpoint import Endpoint
 from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_ros import conversions

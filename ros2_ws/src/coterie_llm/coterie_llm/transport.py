@@ -43,7 +43,7 @@ def refuse_remote(host: str, env: Mapping[str, str]) -> None:
     if env.get(LOCAL_ONLY_VARIABLE) == "1" and not is_loopback(host):
         raise RequestRejected(
             f"'{host}' is not this machine and {LOCAL_ONLY_VARIABLE}=1 allows no other; "
-            "in a test use coterie_llm.testing.endpoint or a cassette"
+            "in a test use a server on this machine or a cassette"
         )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from coterie_fixtures.endpoint import Endpoint, Hang, Refusal, Says, server_error
 from coterie_llm import (
     BadReply,
     Decider,
@@ -34,7 +35,6 @@ from coterie_llm import (
     build_model,
 )
 from coterie_llm.cassette import request_key
-from coterie_llm.testing.endpoint import Endpoint, Hang, Refusal, Says, server_error
 from coterie_llm.types import LanguageModel
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(32)

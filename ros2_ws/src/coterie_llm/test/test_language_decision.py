@@ -11,24 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from coterie_llm import (
-    CheckFailed,
-    Decided,
-    Decider,
-    Decision,
-    LanguageModel,
-    Message,
-    ModelProfile,
-    ModelRequest,
-    OpenAIModel,
-    Reply,
-    RulesModel,
-    as_data,
-    build_model,
-    decide_by_rule,
-)
-from coterie_llm.fence import DATA_RULE
-from coterie_llm.testing.endpoint import (
+from coterie_fixtures.endpoint import (
     BROKEN_CONTENT,
     BROKEN_JSON,
     CUT_OFF,
@@ -47,6 +30,23 @@ from coterie_llm.testing.endpoint import (
     rate_limit,
     server_error,
 )
+from coterie_llm import (
+    CheckFailed,
+    Decided,
+    Decider,
+    Decision,
+    LanguageModel,
+    Message,
+    ModelProfile,
+    ModelRequest,
+    OpenAIModel,
+    Reply,
+    RulesModel,
+    as_data,
+    build_model,
+    decide_by_rule,
+)
+from coterie_llm.fence import DATA_RULE
 
 pytestmark = pytest.mark.quick
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from coterie_fixtures.endpoint import Endpoint, Hang, Says, Status
 from coterie_llm import (
     Decided,
     Decision,
@@ -20,7 +21,6 @@ from coterie_llm import (
     due_in,
 )
 from coterie_llm.due import time_left, time_to_think
-from coterie_llm.testing.endpoint import Endpoint, Hang, Says, Status
 
 
 class Reply(BaseModel):

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from coterie_fixtures.endpoint import Endpoint, Hang, Says, Status
 from coterie_llm import (
     CheckFailed,
     Confidence,
@@ -25,7 +26,6 @@ from coterie_llm import (
     build_decider,
     due_in,
 )
-from coterie_llm.testing.endpoint import Endpoint, Hang, Says, Status
 
 NOTES = "the kitchen has a table, a stove and a sink; " * 30
 

@@ -16,21 +16,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from coterie_llm import (
-    Decider,
-    Decision,
-    LanguageError,
-    LanguageModel,
-    Message,
-    ModelProfile,
-    ModelRequest,
-    OpenAIModel,
-    UsageMeter,
-    Wrapper,
-    build_model,
-)
-from coterie_llm.redact import REMOVED, Secret, scrub
-from coterie_llm.testing.endpoint import (
+from coterie_fixtures.endpoint import (
     BROKEN_JSON,
     HTML,
     Cut,
@@ -48,6 +34,20 @@ from coterie_llm.testing.endpoint import (
     rate_limit,
     server_error,
 )
+from coterie_llm import (
+    Decider,
+    Decision,
+    LanguageError,
+    LanguageModel,
+    Message,
+    ModelProfile,
+    ModelRequest,
+    OpenAIModel,
+    UsageMeter,
+    Wrapper,
+    build_model,
+)
+from coterie_llm.redact import REMOVED, Secret, scrub
 
 KEY = "sk-test-0a1b2c3d4e5f60718293a4b5"
 ESCAPED = "".join(f"\\u{ord(c):04x}" for c in KEY)

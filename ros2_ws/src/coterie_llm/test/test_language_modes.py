@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
+from coterie_fixtures.endpoint import Endpoint, Hang, Says, Status
 from coterie_llm import (
     CheckFailed,
     Decided,
@@ -26,7 +27,6 @@ from coterie_llm import (
 from coterie_llm.decision import schema_for
 from coterie_llm.dialect import strict_schema
 from coterie_llm.schema import lean_schema, with_options
-from coterie_llm.testing.endpoint import Endpoint, Hang, Says, Status
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
+from coterie_fixtures.endpoint import Endpoint, Raw, Says, Status, form_unsupported
 from coterie_llm import (
     BadReply,
     Image,
@@ -22,7 +23,6 @@ from coterie_llm import (
 )
 from coterie_llm.dialect import strict_schema
 from coterie_llm.openai_model import read_key
-from coterie_llm.testing.endpoint import Endpoint, Raw, Says, Status, form_unsupported
 from coterie_llm.tokens import estimate_tokens, image_size, image_tokens, most_tokens
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x02\x80\x00\x00\x01\xe0" + bytes(20)

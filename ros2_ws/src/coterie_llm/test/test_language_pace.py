@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from coterie_fixtures.endpoint import Endpoint, Hang
 from coterie_llm import (
     Decided,
     Decision,
@@ -17,7 +18,6 @@ from coterie_llm import (
     build_decider,
 )
 from coterie_llm.pace import Pace
-from coterie_llm.testing.endpoint import Endpoint, Hang
 
 
 class Which(BaseModel):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from coterie_fixtures.endpoint import Endpoint
 from coterie_llm import (
     LanguageError,
     Message,
@@ -20,7 +21,6 @@ from coterie_llm import (
     load_profile,
 )
 from coterie_llm.errors import MissingKey
-from coterie_llm.testing.endpoint import Endpoint
 from coterie_llm.transport import LOCAL_ONLY_VARIABLE, is_loopback, proxy_for
 
 KEY = "sk-test-3f9a1c77b2d84e6f"

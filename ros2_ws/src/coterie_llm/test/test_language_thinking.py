@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from coterie_fixtures.endpoint import Endpoint, Says, Status
 from coterie_llm import (
     Decided,
     Decision,
@@ -17,7 +18,6 @@ from coterie_llm import (
     ModelProfile,
     build_decider,
 )
-from coterie_llm.testing.endpoint import Endpoint, Says, Status
 
 
 class Reply(BaseModel):

@@ -10,6 +10,15 @@ from collections.abc import Callable
 
 import pytest
 
+from coterie_fixtures.endpoint import (
+    Cut,
+    Endpoint,
+    Hang,
+    Refusal,
+    Says,
+    rate_limit,
+    server_error,
+)
 from coterie_llm import (
     BadReply,
     Budget,
@@ -39,15 +48,6 @@ from coterie_llm import (
 from coterie_llm.budget import budget_of
 from coterie_llm.errors import parse_retry_after
 from coterie_llm.limited import Slots
-from coterie_llm.testing.endpoint import (
-    Cut,
-    Endpoint,
-    Hang,
-    Refusal,
-    Says,
-    rate_limit,
-    server_error,
-)
 from coterie_llm.tokens import Prices, most_prompt
 
 ASK = ModelRequest(messages=(Message.user("where to?"),), max_tokens=50)

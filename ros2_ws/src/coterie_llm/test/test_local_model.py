@@ -18,6 +18,7 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, Field
 
+from coterie_fixtures.endpoint import Endpoint, Status
 from coterie_llm import (
     CheckFailed,
     Decided,
@@ -39,7 +40,6 @@ from coterie_llm.local import LocalServer, announced, running
 from coterie_llm.local_model import files
 from coterie_llm.local_model.files import FileTrouble, model_file, model_name
 from coterie_llm.local_model.server import memory_mb
-from coterie_llm.testing.endpoint import Endpoint, Status
 
 #: What the model in the box said to the questions of `ChooseRoom`, recorded by
 #: COTERIE_RECORD=1 pytest ros2_ws/src/coterie_llm/test/test_local_model.py -k recorded

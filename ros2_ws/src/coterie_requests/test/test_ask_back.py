@@ -10,8 +10,8 @@ import pytest
 
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Observation, RoomView
+from coterie_fixtures.endpoint import Endpoint
 from coterie_llm import CheckFailed, Decider, ModelProfile, RulesModel, build_decider
-from coterie_llm.testing.endpoint import Endpoint
 from coterie_requests.ask_back import JudgeRequest, RequestReply, RequestState, settle, without
 from coterie_requests.ask_back.judgement import Judgement
 from coterie_requests.ask_back.rule import judged, with_answer

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from coterie_fixtures.endpoint import Endpoint
 from coterie_llm import Decision, Message, ModelProfile, Tool, build_decider, due_in
-from coterie_llm.testing.endpoint import Endpoint
 from coterie_llm.tools import use_tool
 from coterie_llm.types import ToolCall
 from coterie_requests.asking import MAX_QUESTIONS, Asking, WordsAnswer, WordsQuestion, told_choice

@@ -9,9 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from coterie_core.questions import Answer, Evidence, Question
+from coterie_fixtures.endpoint import Endpoint, server_error
 from coterie_llm import Decider, ModelProfile, build_model
 from coterie_llm.schema import lean_schema
-from coterie_llm.testing.endpoint import Endpoint, server_error
 from coterie_requests.debate import (
     DebateReply,
     DebateState,

@@ -24,8 +24,8 @@ from rclpy.node import Node
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
+from coterie_fixtures.endpoint import Endpoint
 from coterie_llm import BudgetExceeded, Message, ModelRequest
-from coterie_llm.testing.endpoint import Endpoint
 from coterie_llm.tokens import most_prompt
 from coterie_msgs.action import Explore
 from coterie_ros.agent_node import AgentNode

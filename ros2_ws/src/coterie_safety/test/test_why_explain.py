@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
+from coterie_fixtures.endpoint import Endpoint, Says
 from coterie_llm import (
     DECISIONS,
     CheckFailed,
@@ -21,7 +22,6 @@ from coterie_llm import (
     as_data,
     build_decider,
 )
-from coterie_llm.testing.endpoint import Endpoint, Says
 from coterie_requests.ask_back import RequestState, settle
 from coterie_safety.ledger import Ledger
 from coterie_safety.why import (

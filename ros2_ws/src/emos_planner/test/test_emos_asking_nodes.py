@@ -13,9 +13,9 @@ pytest.importorskip("coterie_msgs")
 from std_msgs.msg import String  # noqa: E402
 
 from coterie_core.tasks import Proposal, SubTask, Thing  # noqa: E402
+from coterie_fixtures.endpoint import Endpoint, Says  # noqa: E402
 from coterie_fixtures.two_floor_home import small_house, small_team  # noqa: E402
 from coterie_llm import ModelProfile  # noqa: E402
-from coterie_llm.testing.endpoint import Endpoint, Says  # noqa: E402
 from coterie_msgs.msg import DiscussionTurn, SemanticMap  # noqa: E402
 from coterie_msgs.srv import AskInWords  # noqa: E402
 from coterie_requests.asking import WordsAnswer  # noqa: E402

@@ -7,9 +7,9 @@ import re
 from copy import deepcopy
 
 from coterie_core.tasks import Reflection, SubTask, Verdict
+from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_llm import ModelProfile, build_decider
-from coterie_llm.testing.endpoint import Endpoint
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.splitting import joined

@@ -566,23 +566,6 @@ async def test_robots_reflect_at_the_same_time(tools) -> None:
     assert most == 3
 
 
-async def test_tokens_are_counted_without_a_model(tools) -> None:
-    from emos_planner.counting import CountingDecider
-
-    decider = CountingDecider()
-    leader = Leader(
-        decider,
-        small_house(),
-        small_team(),
-        channel=Robots(),
-        toolbox_factory=lambda scene, resumes: tools.with_scene(scene, resumes),
-    )
-    await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
-    cost = decider.costs["emos.split_task"]
-    assert cost.times == 1 and 300 < cost.prompt < 3000 and cost.reply > 20
-    assert decider.total.prompt >= cost.prompt
-
-
 async def test_ablations_leave_less_to_go_by(tools) -> None:
     # Nothing of its body is left: rover may be sent upstairs, or walker up to a high shelf.
     leader = Leader(

@@ -10,9 +10,7 @@ import pytest
 
 from coterie_core.resume_text import sentences
 from coterie_core.tasks import Proposal, Reflection, SubTask, Verdict
-from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
-from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider, build_model
-from coterie_llm.testing.endpoint import (
+from coterie_fixtures.endpoint import (
     BROKEN_JSON,
     Endpoint,
     Hang,
@@ -21,6 +19,8 @@ from coterie_llm.testing.endpoint import (
     rate_limit,
     server_error,
 )
+from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
+from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider, build_model
 from coterie_world.team_map import TeamMap
 from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.ablation import believed

@@ -20,8 +20,8 @@ from coterie_core.tasks import (  # noqa: E402
     SubTaskState,
     Verdict,
 )
+from coterie_fixtures.endpoint import Endpoint, Says  # noqa: E402
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team  # noqa: E402
-from coterie_llm.testing.endpoint import Endpoint, Says  # noqa: E402
 from coterie_msgs.action import ExecuteTask  # noqa: E402
 from coterie_msgs.msg import (  # noqa: E402
     Assignment,

@@ -12,10 +12,10 @@ from coterie_core.geometry import Pose
 from coterie_core.observation import Observation
 from coterie_core.skills import MoveArmTo, NavigateTo, Outcome, Pick, SkillResult, Wait
 from coterie_core.tasks import Obstacle, SubTask, Thing
+from coterie_fixtures.endpoint import Endpoint, Obey
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_llm import ModelProfile, build_decider, messages_for
 from coterie_llm.decision import request_for, schema_for
-from coterie_llm.testing.endpoint import Endpoint, Obey
 from coterie_llm.tokens import estimate_prompt
 from coterie_world.scene import LabelBelief, SceneObject
 from coterie_world.sightings import kind_of

@@ -24,9 +24,9 @@ from coterie_core.skills import (
     Target,
 )
 from coterie_core.tasks import Obstacle, Proposal, SubTask, SubTaskState, Thing
+from coterie_fixtures.endpoint import BROKEN_JSON, Endpoint, Obey, Says, server_error
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_llm import Decider, ModelProfile, RulesModel, build_model
-from coterie_llm.testing.endpoint import BROKEN_JSON, Endpoint, Obey, Says, server_error
 from coterie_world.object_events import ObjectEvent
 from coterie_world.scene import LabelBelief, SceneObject
 from coterie_world.team_map import TeamMap
@@ -1158,9 +1158,9 @@ async def test_code_of_a_model_is_run_and_the_tool_wins():
     import json
 
     from coterie_core.tasks import Proposal, SubTask, Thing
+    from coterie_fixtures.endpoint import Endpoint
     from coterie_fixtures.two_floor_home import small_house, small_team
     from coterie_llm import Decider, ModelProfile, build_model
-    from coterie_llm.testing.endpoint import Endpoint
     from coterie_world.team_map import TeamMap
     from emos_planner.robot.agent import AgentLimits, RobotAgent
 

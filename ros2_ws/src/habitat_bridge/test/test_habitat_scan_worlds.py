@@ -11,11 +11,11 @@ import pytest
 from coterie_core.geometry import Pose
 from coterie_core.skills import NavigateTo
 from coterie_fixtures.habitat_python import habitat_python
+from coterie_fixtures.scan_export import save_hm3d, save_mp3d, scan_parts
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.habitat.dataset_world import open_scene
 from habitat_bridge.habitat.house_file import MP3D_ROOMS
-from habitat_bridge.habitat.scan_export import save_hm3d, save_mp3d, scan_parts
 from habitat_bridge.habitat.scenes import load_scene
 from habitat_bridge.habitat.world import HabitatWorld
 from habitat_bridge.house.generator import generate_house

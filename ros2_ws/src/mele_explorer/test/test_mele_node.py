@@ -17,9 +17,9 @@ from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose
 from coterie_core.observation import Observation
 from coterie_core.questions import Question
+from coterie_fixtures.endpoint import Endpoint, Hang
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_llm import ModelProfile
-from coterie_llm.testing.endpoint import Endpoint, Hang
 from coterie_msgs.action import Explore
 from coterie_msgs.msg import Answer, TeamMessage
 from coterie_msgs.msg import Observation as ObservationMsg

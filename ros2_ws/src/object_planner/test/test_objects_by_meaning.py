@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from coterie_core.geometry import Box
+from coterie_fixtures.endpoint import Endpoint
 from coterie_llm import Decider, RulesModel
-from coterie_llm.testing.endpoint import Endpoint
 from coterie_world.meaning import (
     EmbedderError,
     EmbedderOptions,

@@ -6,11 +6,11 @@ import random
 import pytest
 
 from coterie_core.geometry import Box
+from coterie_fixtures.endpoint import Endpoint
+from coterie_fixtures.faults import BROKEN_JSON, HTML, Raw
 from coterie_llm import Decider, ModelProfile, RulesModel, build_model
 from coterie_llm.decision import request_for
 from coterie_llm.fence import shortened
-from coterie_llm.testing.endpoint import Endpoint
-from coterie_llm.testing.faults import BROKEN_JSON, HTML, Raw
 from coterie_llm.tokens import estimate_prompt
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from object_planner.ground import Grounder

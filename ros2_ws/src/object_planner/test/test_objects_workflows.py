@@ -5,9 +5,9 @@ import json
 import pytest
 
 from coterie_core.geometry import Box
+from coterie_fixtures.endpoint import Endpoint
+from coterie_fixtures.faults import server_error
 from coterie_llm import Decider, ModelProfile, RulesModel, build_decider, build_model
-from coterie_llm.testing.endpoint import Endpoint
-from coterie_llm.testing.faults import server_error
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from object_planner.workflows import METHODS, Options, Roles, plan_objects
 

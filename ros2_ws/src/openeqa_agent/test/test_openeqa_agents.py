@@ -12,9 +12,9 @@ import pytest
 
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.geometry import Box
+from coterie_fixtures.endpoint import Endpoint, Obey
+from coterie_fixtures.faults import BROKEN_JSON, CUT_OFF, rate_limit, server_error
 from coterie_llm import Decider, ModelProfile, RulesModel, build_decider
-from coterie_llm.testing.endpoint import Endpoint, Obey
-from coterie_llm.testing.faults import BROKEN_JSON, CUT_OFF, rate_limit, server_error
 from coterie_llm.tokens import image_size
 from coterie_world.recording import RecordedFrame, RecordingError
 from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject

@@ -19,9 +19,9 @@ from std_msgs.msg import String
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Box
 from coterie_fixtures.drawn_scenes import COLS, ROWS, SIDES, TABLE, view
+from coterie_fixtures.endpoint import Endpoint, server_error
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_llm import ModelProfile
-from coterie_llm.testing.endpoint import Endpoint, server_error
 from coterie_msgs.action import AskTeam
 from coterie_msgs.msg import Observation, SemanticMap
 from coterie_ros import conversions

@@ -26,8 +26,8 @@ from coterie_core.cooperation import (
     Walkways,
     Whereabouts,
 )
+from coterie_fixtures.endpoint import Endpoint
 from coterie_llm import Decider, ModelProfile, RulesModel, build_model, decide_by_rule
-from coterie_llm.testing.endpoint import Endpoint
 from reveca_agent.agent import RETRIES, WAYS, RevecaAgent
 from reveca_agent.collaborators import Collaborator, Trace
 from reveca_agent.entries import Deed, Entry, MemoryFault

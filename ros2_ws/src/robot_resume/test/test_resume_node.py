@@ -12,8 +12,8 @@ pytest.importorskip("coterie_msgs")
 
 from std_msgs.msg import String  # noqa: E402
 
+from coterie_fixtures.endpoint import Endpoint  # noqa: E402
 from coterie_fixtures.urdfs import diff_drive, with_arm  # noqa: E402
-from coterie_llm.testing.endpoint import Endpoint  # noqa: E402
 from coterie_ros.conversions import resume_from_msg  # noqa: E402
 from coterie_ros.qos import profile  # noqa: E402
 from robot_resume.node import ResumeNode  # noqa: E402

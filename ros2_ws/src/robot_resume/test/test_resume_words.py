@@ -13,9 +13,9 @@ import pytest
 from coterie_core.resume_text import resume_text
 from coterie_core.urdf.errors import UrdfError
 from coterie_core.yaml_marks import FileProblem
+from coterie_fixtures.endpoint import Endpoint, server_error
 from coterie_fixtures.urdfs import diff_drive, with_arm
 from coterie_llm import Decider, ModelProfile, build_model
-from coterie_llm.testing.endpoint import Endpoint, server_error
 from robot_resume.builder import analyse, resume_from, resume_of
 from robot_resume.compare import StatedError, compare, load_stated
 from robot_resume.outline import outline_of

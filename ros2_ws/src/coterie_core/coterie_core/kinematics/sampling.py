@@ -10,7 +10,6 @@ from scipy.stats import qmc
 
 Array = npt.NDArray[np.float64]
 
-MIN_SAMPLES = 1_000
 _CORNERS = 12
 
 

@@ -10,8 +10,6 @@ from coterie_core.frames import zup_to_yup
 from coterie_core.geometry import Box, Vec2, Vec3
 from habitat_bridge.habitat.transforms import Array, upright_box
 
-Bounds3 = tuple[Vec3, Vec3]
-
 
 @dataclass(slots=True)
 class RegionNote:

@@ -31,7 +31,6 @@ TUB_EDGE = 0.07
 TUB_FLOOR = 0.12
 SHOWER_TRAY = 0.06
 PIANO_KEYS = 0.2
-CLOSED_SHAPES = ("cabinet", "low cabinet", "drawers", "fridge", "oven", "washer")
 
 
 @dataclass(frozen=True, slots=True)

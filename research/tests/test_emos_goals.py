@@ -9,7 +9,7 @@ from coterie_core.geometry import Box, Pose
 from coterie_core.resume import Resume
 from coterie_core.tasks import Predicate, Thing
 from coterie_world.scene import AgentState, LabelBelief, Receptacle, SceneGraph, SceneObject
-from emos_planner.geometry.goals import holds
+from research.bench.emos.predicates import holds
 
 pytestmark = pytest.mark.quick
 
