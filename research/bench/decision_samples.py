@@ -359,7 +359,7 @@ def _objects(seed: int) -> list[Sample]:
 def _openeqa(seed: int) -> list[Sample]:
     """All methods answer questions on a tour through a house; a judge marks what they say."""
     from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
-    from openeqa_agent.judge import judge
+    from research.bench.openeqa.judge import judge
     from research.bench.openeqa.tour import make_tour
     from research.bench.openeqa.world import Home
 

@@ -22,9 +22,9 @@ from sklearn.isotonic import IsotonicRegression
 from coterie_llm import Decider, RulesModel
 from openeqa_agent.agents import AgentOptions, OpenAgent
 from openeqa_agent.calibration import kind_of
-from openeqa_agent.marking import rule_mark
 from openeqa_agent.question import parse_open
 from research.bench.openeqa.facts import Facts
+from research.bench.openeqa.marking import rule_mark
 from research.bench.openeqa.phrases import PHRASES, PhraseSet, load_phrases
 from research.bench.openeqa.questions import ask_house
 from research.bench.openeqa.tour import Sight, make_tour

@@ -14,9 +14,9 @@ from coterie_requests.detector_vocabulary import household_vocabulary
 from coterie_world.scene import SceneGraph
 from coterie_world.scene.regions import Regions
 from openeqa_agent.agents import OpenAgent
-from openeqa_agent.judge import rule_mark
 from research.bench.askback.told import Told
 from research.bench.openeqa.facts import Facts
+from research.bench.openeqa.judge import rule_mark
 from research.bench.openeqa.questions import HouseQuestion, ask_house
 from research.bench.openeqa.tour import Episode, Sight, make_tour
 from research.bench.openeqa.world import TIDY, Home, known_part

@@ -21,11 +21,11 @@ from habitat_bridge.robots import EMBODIMENTS
 from mele_explorer import Answerer, ExplorerRun, QuestionBank, run_exploration
 from object_planner.settings import Method
 from object_planner.workflows import Options, Roles, plan_objects
-from openeqa_agent.judge import judge
 from research.bench.decision_samples import decision_samples
 from research.bench.emos.episodes import Episode, Family, make_episode
 from research.bench.emos.run import run_episode
 from research.bench.models import sets
+from research.bench.openeqa.judge import judge
 from research.bench.openeqa.run import Asker, Setup, answer_house
 from research.bench.reveca.episodes import play_one
 

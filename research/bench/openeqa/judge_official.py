@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coterie_llm import LanguageError, LanguageModel, Message, ModelRequest
-from openeqa_agent.judge import Mark
+from research.bench.openeqa.judge import Mark
 
 ONE_ANSWER, MORE_ANSWERS = "mmbench.txt", "mmbench-extra.txt"
 _FIELDS = {

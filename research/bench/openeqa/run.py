@@ -27,8 +27,8 @@ from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.decisions import AnswerBlind, AnswerFromCaptions, AnswerFromMap, AnswerWithTools
 from openeqa_agent.explore import Explorer
-from openeqa_agent.judge import efficiency, judge, match_score, rule_mark
 from research.bench.openeqa.facts import Facts
+from research.bench.openeqa.judge import efficiency, judge, match_score, rule_mark
 from research.bench.openeqa.judge_official import OfficialPrompts, official_mark
 from research.bench.openeqa.phrases import PhraseSet, load_phrases
 from research.bench.openeqa.questions import HouseQuestion, ask_house

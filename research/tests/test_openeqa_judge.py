@@ -12,9 +12,9 @@ import pytest
 from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.faults import BROKEN_JSON, rate_limit, server_error
 from coterie_llm import Decider, ModelProfile, RulesModel, build_model
-from openeqa_agent.judge import Mark, bootstrap, efficiency, judge, match_score, rule_mark
+from research.bench.openeqa.judge import Mark, bootstrap, efficiency, judge, match_score, rule_mark
 
-REAL = Path(__file__).resolve().parents[5] / "shared/data/open_eqa/open-eqa-v0.json"
+REAL = Path(__file__).resolve().parents[3] / "shared/data/open_eqa/open-eqa-v0.json"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel, Field
 
 from coterie_llm import Decider, Decision, Message, as_data
-from openeqa_agent.marking import rule_mark
+from research.bench.openeqa.marking import rule_mark
 
 __all__ = [
     "Candidate",
