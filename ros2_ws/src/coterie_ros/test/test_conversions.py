@@ -36,6 +36,7 @@ from coterie_core.skills import (
     Wait,
 )
 from coterie_core.skills import Place as PlaceSkill
+from coterie_fixtures.message_readers import camera_from_msg, cloud_from_msg, transform_from_msg
 from coterie_msgs.msg import DiscussionTurn, TeamMessage
 from coterie_msgs.msg import Utterance as UtteranceMsg
 from coterie_requests.debate import Utterance
@@ -290,7 +291,7 @@ def test_poses_relative_to_one_another(origin, pose):
 @given(poses)
 def test_transforms_come_back(value):
     message = over_the_wire(cv.transform_to_msg("map", "x", value, 1.0))
-    same_pose(cv.transform_from_msg(message), value)
+    same_pose(transform_from_msg(message), value)
 
 
 @given(poses, st.tuples(speeds, speeds, speeds), numbers)
@@ -413,7 +414,7 @@ def test_clouds_come_back_and_lie_where_the_depth_says():
     depth = np.zeros((9, 9), np.float32)
     depth[4, 4], depth[0, 8], depth[2, 2] = 2.0, 4.0, np.nan
     points = cv.depth_to_points(depth, camera)
-    back = cv.cloud_from_msg(over_the_wire(cv.cloud_to_msg(points, Header())))
+    back = cloud_from_msg(over_the_wire(cv.cloud_to_msg(points, Header())))
     assert sorted(map(tuple, back.tolist())) == [
         (0.0, 0.0, 2.0),
         pytest.approx((4 * 4 / camera.focal, -4 * 4 / camera.focal, 4.0)),
@@ -423,7 +424,7 @@ def test_clouds_come_back_and_lie_where_the_depth_says():
 def test_camera_models_come_back():
     camera = Camera(width=64, height=48, hfov=1.2)
     message = over_the_wire(cv.camera_info_to_msg(camera, Header()))
-    back = cv.camera_from_msg(message)
+    back = camera_from_msg(message)
     assert (back.width, back.height) == (64, 48) and back.hfov == pytest.approx(1.2)
     assert message.k[2] == 31.5 and message.p[0] == message.k[0]
 

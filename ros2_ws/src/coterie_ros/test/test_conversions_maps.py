@@ -14,6 +14,7 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from coterie_core.geometry import Box
+from coterie_fixtures.message_readers import camera_from_msg, cloud_from_msg
 from coterie_ros import conversions
 from coterie_ros.conversions import ConversionError
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
@@ -66,7 +67,7 @@ def test_points_of_things_with_colour_and_number():
     first = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
     second = np.array([[7, 8, 9]], np.float32)
     out = conversions.instances_to_cloud([first, second], [(1, 2, 3), (255, 0, 0)], HEAD)
-    assert conversions.cloud_from_msg(out) == pytest.approx(np.concatenate([first, second]))
+    assert cloud_from_msg(out) == pytest.approx(np.concatenate([first, second]))
     raw = np.frombuffer(out.data, np.uint32).reshape(3, 5)
     assert raw[:, 3].tolist() == [0x010203, 0x010203, 0xFF0000]
     assert raw[:, 4].tolist() == [1, 1, 2]
@@ -161,7 +162,7 @@ def test_a_model_whose_middle_is_not_the_images():
 
 
 def test_transforms_with_nonsense_are_refused():
-    good = conversions.camera_transforms("r1", conversions.camera_from_msg(_info()), 2.0)
+    good = conversions.camera_transforms("r1", camera_from_msg(_info()), 2.0)
     found = conversions.transforms_from_msg(TFMessage(transforms=good))
     assert [(p, c) for p, c, *_ in found] == [
         ("r1/base_link", "r1/camera_link"),

@@ -28,6 +28,11 @@ from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Pose
 from coterie_core.skills import NavigateTo as NavigateSkill
 from coterie_core.skills import Outcome
+from coterie_fixtures.message_readers import (
+    cloud_from_msg,
+    semantic_labels_from_msg,
+    transform_from_msg,
+)
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_msgs.action import Manipulate, NavigateTo
 from coterie_msgs.msg import ImageDetections, Observation, SemanticMap
@@ -246,17 +251,17 @@ def test_frames_of_two_robots_hang_together(ros):
     count = len(odometry)
     ros.spin_until(lambda: len(odometry) > count + 2)
     for name, pose in truth.items():
-        odom = conversions.transform_from_msg(fixed[f"{name}/odom"])
+        odom = transform_from_msg(fixed[f"{name}/odom"])
         assert fixed[f"{name}/odom"].header.frame_id == "map"
         assert moving[f"{name}/base_link"].header.frame_id == f"{name}/odom"
-        base = conversions.transform_from_msg(moving[f"{name}/base_link"])
+        base = transform_from_msg(moving[f"{name}/base_link"])
         found = conversions.compose(odom, base)
         assert found.position == pytest.approx(pose.position, abs=1e-6)
         assert math.cos(found.yaw - pose.yaw) == pytest.approx(1.0)
         assert fixed[f"{name}/camera_link"].header.frame_id == f"{name}/base_link"
         assert fixed[f"{name}/camera_optical_frame"].header.frame_id == f"{name}/camera_link"
     pose, _, _ = conversions.odometry_from_msg(odometry[-1])
-    start = conversions.transform_from_msg(fixed["r2/odom"])
+    start = transform_from_msg(fixed["r2/odom"])
     assert conversions.compose(start, pose).position == pytest.approx(truth["r2"].position)
     assert odometry[-1].pose.covariance[0] > 0.0
 
@@ -308,7 +313,7 @@ def test_numbers_of_semantic_images_have_labels(ros):
         String, "r1/camera/semantic/labels", labels.append, profile("latched")
     )
     ros.spin_until(lambda: images and labels)
-    known = conversions.semantic_labels_from_msg(labels[-1])
+    known = semantic_labels_from_msg(labels[-1])
     seen = set(np.unique(conversions.image_from_msg(images[0])).tolist()) - {0}
     assert seen and seen <= known.keys()
     tops = {thing.label.top for thing in node.world.truth().objects.values()}
@@ -320,7 +325,7 @@ def test_numbers_of_semantic_images_have_labels(ros):
     )
     ros.spin_until(lambda: infos)
     told = {entry.class_id: entry.class_name for entry in infos[-1].class_map}
-    assert told.items() <= conversions.semantic_labels_from_msg(labels[-1]).items() and told
+    assert told.items() <= semantic_labels_from_msg(labels[-1]).items() and told
 
 
 def test_time_goes_on_after_a_restart_of_the_bridge(ros, tmp_path):
@@ -371,10 +376,10 @@ def test_images_only_while_somebody_listens_and_with_true_geometry(ros):
     assert depth.shape == (48, 64) and depth.dtype == np.float32
     info = got["r1/camera/depth/camera_info"]
     assert info.header.frame_id == "r1/camera_optical_frame"
-    cloud = conversions.cloud_from_msg(got["r1/scan_points"])
+    cloud = cloud_from_msg(got["r1/scan_points"])
     # Rays that the camera's model and the tf tree make must end where the world's geometry is: on
     # the floor (z = 0), on walls, on things; none of them below the floor or outside the walls.
-    start = conversions.transform_from_msg(fixed["r1/odom"])
+    start = transform_from_msg(fixed["r1/odom"])
     here = node.world.state("r1").pose
     to_map = matrix(fixed["r1/camera_link"]) @ matrix(fixed["r1/camera_optical_frame"])
     base = np.eye(4)

@@ -33,6 +33,7 @@ from vision_msgs.msg import Detection2DArray, Detection3DArray
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Pose
 from coterie_fixtures.lab_clients import ActionUser
+from coterie_fixtures.message_readers import transform_from_msg
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_ros import conversions
 from coterie_ros.qos import profile
@@ -272,8 +273,8 @@ def test_frames_join_up_in_the_robots_own_map(ros):
     )
     ros.spin_until(lambda: {"odom", "base_link", "hand_link", "laser_link"} <= frames.keys())
     ros.spin_until(lambda: grids and poses)
-    odom = conversions.transform_from_msg(frames["odom"])
-    base = conversions.transform_from_msg(frames["base_link"])
+    odom = transform_from_msg(frames["odom"])
+    base = transform_from_msg(frames["base_link"])
     found = conversions.compose(odom, base)
     expected = conversions.relative(Pose((1.0, -2.0, 0.0), math.pi / 2), Pose((2.0, 2.0, 0.0)))
     assert found.position == pytest.approx(expected.position, abs=1e-6)

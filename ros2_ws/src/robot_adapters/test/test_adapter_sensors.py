@@ -26,6 +26,7 @@ from vision_msgs.msg import (
 from coterie_core.detections import BoxDetection
 from coterie_core.embodiment import Camera
 from coterie_core.geometry import Pose
+from coterie_fixtures.message_readers import transform_from_msg
 from coterie_fixtures.nav2_base import Nav2Base
 from coterie_fixtures.packed_images import encode_color
 from coterie_msgs.action import Manipulate
@@ -164,9 +165,7 @@ def test_observations_are_in_the_teams_map_and_the_mapper_gets_images_in_its_fra
     known = {(one.header.frame_id, one.child_frame_id) for one in rig.frames}
     assert {("map", "porter/map"), ("porter/odom", "porter/base_link")} <= known
     placed = next(one for one in rig.frames if one.child_frame_id == "porter/map")
-    assert conversions.transform_from_msg(placed) == Pose(
-        (10.0, 0.0, 0.0), pytest.approx(math.pi / 2.0)
-    )
+    assert transform_from_msg(placed) == Pose((10.0, 0.0, 0.0), pytest.approx(math.pi / 2.0))
 
 
 def test_of_what_a_silent_detector_has_not_found_nothing_counts_as_looked_for(ros):

@@ -1,33 +1,18 @@
 """Asking back: is a request clear, and if not, what one question makes it so?"""
 
-from coterie_requests.ask_back.clarification import Person, Settled, settle, without
-from coterie_requests.ask_back.decision import JudgeRequest, RequestReply
-from coterie_requests.ask_back.judgement import (
-    COMMANDS,
-    REQUEST_KINDS,
-    Command,
-    Judgement,
-    RequestKind,
-)
-from coterie_requests.ask_back.of_answers import judged_answers
-from coterie_requests.ask_back.reading import Mention, Reading, read_request
-from coterie_requests.ask_back.state import RequestState
-
-__all__ = [
-    "COMMANDS",
-    "REQUEST_KINDS",
-    "Command",
-    "JudgeRequest",
-    "Judgement",
-    "Mention",
-    "Person",
-    "Reading",
-    "RequestKind",
-    "RequestReply",
-    "RequestState",
-    "Settled",
-    "judged_answers",
-    "read_request",
-    "settle",
-    "without",
-]
+from coterie_requests.ask_back.clarification import Person as Person
+from coterie_requests.ask_back.clarification import Settled as Settled
+from coterie_requests.ask_back.clarification import settle as settle
+from coterie_requests.ask_back.clarification import without as without
+from coterie_requests.ask_back.decision import JudgeRequest as JudgeRequest
+from coterie_requests.ask_back.decision import RequestReply as RequestReply
+from coterie_requests.ask_back.judgement import COMMANDS as COMMANDS
+from coterie_requests.ask_back.judgement import REQUEST_KINDS as REQUEST_KINDS
+from coterie_requests.ask_back.judgement import Command as Command
+from coterie_requests.ask_back.judgement import Judgement as Judgement
+from coterie_requests.ask_back.judgement import RequestKind as RequestKind
+from coterie_requests.ask_back.of_answers import judged_answers as judged_answers
+from coterie_requests.ask_back.reading import Mention as Mention
+from coterie_requests.ask_back.reading import Reading as Reading
+from coterie_requests.ask_back.reading import read_request as read_request
+from coterie_requests.ask_back.state import RequestState as RequestState

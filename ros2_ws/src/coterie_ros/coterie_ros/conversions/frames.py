@@ -11,9 +11,6 @@ from coterie_core.embodiment import Camera
 from coterie_core.geometry import (
     Pose,
     Vec3,
-    compose,
-    quaternion_to_yaw,
-    relative,
     yaw_to_quaternion,
 )
 from coterie_core.geometry import (
@@ -22,23 +19,6 @@ from coterie_core.geometry import (
 from coterie_ros.conversions.basics import header, pose_from_msg, pose_to_msg, time_from_msg
 from coterie_ros.conversions.checks import FAR, Checks
 from tf2_msgs.msg import TFMessage
-
-__all__ = [
-    "MAP",
-    "base_frame",
-    "camera_frame",
-    "camera_transforms",
-    "compose",
-    "odom_frame",
-    "odometry_from_msg",
-    "odometry_to_msg",
-    "optical_frame",
-    "relative",
-    "rigid_to_msg",
-    "transform_from_msg",
-    "transform_to_msg",
-    "transforms_from_msg",
-]
 
 MAP = "map"
 
@@ -66,19 +46,6 @@ def optical_frame(robot: str, camera: str) -> str:
 def transform_to_msg(parent: str, child: str, pose: Pose, time: float) -> TransformStamped:
     """Return the pose of frame `child` in frame `parent` at `time` [s] as a transform."""
     return rigid_to_msg(parent, child, pose.position, yaw_to_quaternion(pose.yaw), time)
-
-
-def transform_from_msg(message: TransformStamped, topic: str = "tf") -> Pose:
-    """Return the pose (without roll and pitch) that a transform stands for.
-
-    Raises:
-        ConversionError: A number that is not finite, or no rotation.
-    """
-    checks = Checks(topic).at(f"transform({message.header.frame_id}->{message.child_frame_id})")
-    t = message.transform.translation
-    x, y, z = (checks.number(f"translation.{a}", getattr(t, a), -FAR, FAR) for a in "xyz")
-    rotation = checks.rotation("rotation", message.transform.rotation)
-    return Pose((x, y, z), quaternion_to_yaw(rotation))
 
 
 def transforms_from_msg(

@@ -13,8 +13,7 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2, Poi
 from std_msgs.msg import Header, String
 
 from coterie_core.embodiment import Camera
-from coterie_core.plain_data import DataError, check_values, read_json
-from coterie_ros.conversions.checks import DOCUMENT, Checks
+from coterie_ros.conversions.checks import Checks
 from coterie_world.recording.bag_images import color_of, depth_of
 from coterie_world.recording.types import RecordingError
 
@@ -110,31 +109,6 @@ def semantic_labels_to_msg(labels: Mapping[int, str]) -> String:
     return String(data=json.dumps({str(number): labels[number] for number in sorted(labels)}))
 
 
-def semantic_labels_from_msg(message: String, topic: str = "semantic/labels") -> dict[int, str]:
-    """Return number -> label.
-
-    Raises:
-        ConversionError: No JSON object of whole numbers and texts.
-    """
-    checks = Checks(topic)
-    expected = "a JSON object of whole numbers and labels"
-    try:
-        content = read_json(checks.text("data", message.data, DOCUMENT))
-        check_values(content)
-    except DataError as error:
-        raise checks.fail("data", expected, str(error)) from None
-    if not isinstance(content, dict):
-        raise checks.fail("data", expected, type(content).__name__)
-    labels: dict[int, str] = {}
-    for number, label in content.items():
-        if not (number.isascii() and number.isdigit() and len(number) <= 10):
-            raise checks.fail("data", expected, number)
-        if not isinstance(label, str):
-            raise checks.fail(f"data[{number}]", "a label", label)
-        labels[int(number)] = checks.text(f"data[{number}]", label)
-    return labels
-
-
 def depth_from_msg(
     message: Image | CompressedImage, topic: str = "depth"
 ) -> npt.NDArray[np.float32]:
@@ -196,19 +170,6 @@ def camera_info_to_msg(camera: Camera, head: Header) -> CameraInfo:
     )
 
 
-def camera_from_msg(message: CameraInfo, topic: str = "camera_info") -> Camera:
-    """Return the optics (size, field of view) of a camera; the mount is in the tf tree.
-
-    Raises:
-        ConversionError: No size or focal length, or a field of view that no camera has.
-    """
-    checks = Checks(topic)
-    width = int(checks.number("width", message.width, 8, 4096))
-    height = int(checks.number("height", message.height, 8, 4096))
-    focal = checks.number("k[0]", message.k[0], 1.0, 1e5)
-    return Camera(width=width, height=height, hfov=2.0 * float(np.arctan(width / (2.0 * focal))))
-
-
 def intrinsics_from_msg(
     message: CameraInfo, topic: str = "camera_info"
 ) -> tuple[tuple[int, int], tuple[float, float, float, float]]:
@@ -261,33 +222,6 @@ def cloud_to_msg(points: npt.NDArray[np.float32], head: Header) -> PointCloud2:
     )
     message.data = np.ascontiguousarray(points, np.float32).tobytes()
     return message
-
-
-def cloud_from_msg(message: PointCloud2, topic: str = "scan_points") -> npt.NDArray[np.float32]:
-    """Return the points (N, 3) [m] of a cloud; other fields are dropped.
-
-    Raises:
-        ConversionError: No x, y, z in single precision, or a size that does not match the data.
-    """
-    checks = Checks(topic)
-    offsets = {f.name: f.offset for f in message.fields if f.datatype == PointField.FLOAT32}
-    if not {"x", "y", "z"} <= offsets.keys():
-        raise checks.fail("fields", "x, y and z of type FLOAT32", ", ".join(offsets) or "none")
-    count = message.width * message.height
-    if message.point_step == 0 or len(message.data) != count * message.point_step:
-        expected = f"{count} points of {message.point_step} bytes"
-        raise checks.fail("data", expected, f"{len(message.data)} bytes")
-    order = ">" if message.is_bigendian else "<"
-    kind = np.dtype(
-        {
-            "names": ["x", "y", "z"],
-            "formats": [f"{order}f4"] * 3,
-            "offsets": [offsets[axis] for axis in "xyz"],
-            "itemsize": message.point_step,
-        }
-    )
-    raw = np.frombuffer(message.data, kind)
-    return np.stack([raw[axis] for axis in "xyz"], axis=1).astype(np.float32)
 
 
 def _unpacked(
