@@ -9,8 +9,8 @@ import numpy as np
 
 from cam_aggregator.base import Aggregator
 from cam_aggregator.calibration import calibration_error, reliability
+from cam_aggregator.cam import MODELS
 from cam_aggregator.folds import folds_by_group
-from cam_aggregator.models import MODELS
 from cam_aggregator.registry import make_aggregator
 from coterie_core.answers import AnswerTable, BoolArray, FloatArray
 from coterie_core.confidence import ConfidenceModel

@@ -17,9 +17,8 @@ from cam_aggregator.analysis import (
     with_missing,
 )
 from cam_aggregator.base import AggregatorError, accuracy
-from cam_aggregator.cam import CAM_CLASSES, CamDecisionTree, CamXGBoost
+from cam_aggregator.cam import CAM_CLASSES, MODELS, CamDecisionTree, CamXGBoost, make_classifier
 from cam_aggregator.encoding import Codes, paper_inputs
-from cam_aggregator.models import MODELS, make_classifier
 from cam_aggregator.registry import make_aggregator
 from cam_aggregator.splits import split
 

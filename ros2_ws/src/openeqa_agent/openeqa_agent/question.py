@@ -12,12 +12,12 @@ from coterie_requests.understanding import plain_text, unknown_words
 from coterie_requests.understanding.descriptions import (
     ANY,
     MAX_QUESTION_CHARS,
+    PREPOSITION,
     Thing,
     clean,
     describe,
     room_said,
 )
-from coterie_requests.understanding.relation_words import PREPOSITION
 from coterie_requests.understanding.turned import comparatives, negations
 from openeqa_agent.associations import things_for
 from openeqa_agent.narrower import narrower

@@ -11,7 +11,7 @@ from coterie_requests.ask_back.judgement import REQUEST_KINDS as REQUEST_KINDS
 from coterie_requests.ask_back.judgement import Command as Command
 from coterie_requests.ask_back.judgement import Judgement as Judgement
 from coterie_requests.ask_back.judgement import RequestKind as RequestKind
-from coterie_requests.ask_back.of_answers import judged_answers as judged_answers
+from coterie_requests.ask_back.judgement import judged_answers as judged_answers
 from coterie_requests.ask_back.reading import Mention as Mention
 from coterie_requests.ask_back.reading import Reading as Reading
 from coterie_requests.ask_back.reading import read_request as read_request

@@ -4,6 +4,7 @@ from coterie_requests.understanding.english import UnknownWord as UnknownWord
 from coterie_requests.understanding.english import household_words as household_words
 from coterie_requests.understanding.english import is_english as is_english
 from coterie_requests.understanding.english import is_name as is_name
+from coterie_requests.understanding.english import nearest as nearest
 from coterie_requests.understanding.english import suggested as suggested
 from coterie_requests.understanding.english import unknown_words as unknown_words
 from coterie_requests.understanding.languages import Foreign as Foreign
@@ -12,7 +13,6 @@ from coterie_requests.understanding.languages import language_told as language_t
 from coterie_requests.understanding.problems import NotUnderstood as NotUnderstood
 from coterie_requests.understanding.problems import Problem as Problem
 from coterie_requests.understanding.problems import ProblemKind as ProblemKind
-from coterie_requests.understanding.spelling import nearest as nearest
 from coterie_requests.understanding.text import MAX_SENTENCE_CHARS as MAX_SENTENCE_CHARS
 from coterie_requests.understanding.text import code_in as code_in
 from coterie_requests.understanding.text import plain_text as plain_text

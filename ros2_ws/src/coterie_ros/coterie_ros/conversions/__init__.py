@@ -26,7 +26,6 @@ from coterie_ros.conversions.body import resume_from_msg as resume_from_msg
 from coterie_ros.conversions.body import resume_to_msg as resume_to_msg
 from coterie_ros.conversions.checks import Checks as Checks
 from coterie_ros.conversions.checks import ConversionError as ConversionError
-from coterie_ros.conversions.clouds import instances_to_cloud as instances_to_cloud
 from coterie_ros.conversions.cooperation import goal_from_msg as goal_from_msg
 from coterie_ros.conversions.cooperation import goal_to_msg as goal_to_msg
 from coterie_ros.conversions.debate import call_to_speak as call_to_speak
@@ -74,16 +73,15 @@ from coterie_ros.conversions.images import image_from_msg as image_from_msg
 from coterie_ros.conversions.images import image_to_msg as image_to_msg
 from coterie_ros.conversions.images import intrinsics_from_msg as intrinsics_from_msg
 from coterie_ros.conversions.images import semantic_labels_to_msg as semantic_labels_to_msg
+from coterie_ros.conversions.markers import instances_to_cloud as instances_to_cloud
 from coterie_ros.conversions.markers import objects_to_markers as objects_to_markers
 from coterie_ros.conversions.markers import rooms_to_markers as rooms_to_markers
 from coterie_ros.conversions.notes import note_from_msg as note_from_msg
 from coterie_ros.conversions.notes import note_to_msg as note_to_msg
-from coterie_ros.conversions.object_events import object_event_from_msg as object_event_from_msg
-from coterie_ros.conversions.object_events import object_event_to_msg as object_event_to_msg
-from coterie_ros.conversions.open import open_answer_from_msg as open_answer_from_msg
-from coterie_ros.conversions.open import open_answer_to_msg as open_answer_to_msg
 from coterie_ros.conversions.perception import detection_from_msg as detection_from_msg
 from coterie_ros.conversions.perception import detection_to_msg as detection_to_msg
+from coterie_ros.conversions.perception import object_event_from_msg as object_event_from_msg
+from coterie_ros.conversions.perception import object_event_to_msg as object_event_to_msg
 from coterie_ros.conversions.perception import observation_from_msg as observation_from_msg
 from coterie_ros.conversions.perception import observation_to_msg as observation_to_msg
 from coterie_ros.conversions.perception import place_view_from_msg as place_view_from_msg
@@ -112,6 +110,8 @@ from coterie_ros.conversions.talk import final_answer_from_msg as final_answer_f
 from coterie_ros.conversions.talk import final_answer_to_msg as final_answer_to_msg
 from coterie_ros.conversions.talk import label_from_msg as label_from_msg
 from coterie_ros.conversions.talk import label_to_msg as label_to_msg
+from coterie_ros.conversions.talk import open_answer_from_msg as open_answer_from_msg
+from coterie_ros.conversions.talk import open_answer_to_msg as open_answer_to_msg
 from coterie_ros.conversions.talk import question_from_msg as question_from_msg
 from coterie_ros.conversions.talk import question_to_msg as question_to_msg
 from coterie_ros.conversions.talk import vote_from_msg as vote_from_msg

@@ -8,7 +8,7 @@ from coterie_world.meaning.embedders import load_embedder as load_embedder
 from coterie_world.meaning.nearness import LOCAL_KINDS as LOCAL_KINDS
 from coterie_world.meaning.nearness import Meanings as Meanings
 from coterie_world.meaning.nearness import Near as Near
+from coterie_world.meaning.nearness import label_relevance as label_relevance
+from coterie_world.meaning.nearness import likeness_by_label as likeness_by_label
 from coterie_world.meaning.nearness import local_meanings as local_meanings
-from coterie_world.meaning.relevance import label_relevance as label_relevance
-from coterie_world.meaning.relevance import likeness_by_label as likeness_by_label
-from coterie_world.meaning.relevance import nearest_labels as nearest_labels
+from coterie_world.meaning.nearness import nearest_labels as nearest_labels
