@@ -2,7 +2,7 @@
 
 mkdocs loads this file as a hook (mkdocs.yml). It adds an API page for each package and folder with
 public modules, the interface definitions of coterie_msgs, tables of a package's modules, and draws
-the mermaid diagrams of pages as SVG, so that no page needs the network. `./coterie docs` runs it.
+the mermaid diagrams of pages as SVG, so that no page needs the network. mkdocs runs it.
 """
 
 from __future__ import annotations

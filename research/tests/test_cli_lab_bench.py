@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from coterie_bringup.errors import CommandError
-from coterie_cli.tour.record import questions_of_house
+from coterie_cli.demo.questions import questions_of_house
 from coterie_core.geometry import Box
 from coterie_world.scene import LabelBelief, SceneObject
 from habitat_bridge.embedded.world import EmbeddedWorld

@@ -173,7 +173,7 @@ def test_interfaces_of_real_robots_are_built_when_asked_for(clone: Layout) -> No
     [
         ([], []),
         (["demo"], []),
-        (["docs", "--build"], ["docs"]),
+        (["docs"], []),
         (
             ["test"],
             ["docs", "embeddings", "local-model", "mcp", "robots", "test"],

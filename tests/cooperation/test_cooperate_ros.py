@@ -18,8 +18,8 @@ from builtin_interfaces.msg import Duration  # noqa: E402
 from rclpy.action import ActionClient  # noqa: E402
 
 import reveca_agent.node as agent_node  # noqa: E402
-from coterie_cli.cooperate.record import CooperationRecord  # noqa: E402
-from coterie_cli.cooperate.watch import CooperationWatcher  # noqa: E402
+from coterie_cli.do.goal_record import CooperationRecord  # noqa: E402
+from coterie_cli.do.goal_watcher import CooperationWatcher  # noqa: E402
 from coterie_cli.person import PersonAtTerminal  # noqa: E402
 from coterie_core.cooperation import Goal, Note  # noqa: E402
 from coterie_core.geometry import Pose  # noqa: E402

@@ -1,10 +1,8 @@
 """Tables of the docs are those of the data: the ROS graph, and ports."""
 
-import inspect
 from pathlib import Path
 
 import write_ros_graph
-from coterie_cli.groups.machine import docs
 from coterie_cli.team_tools.command import McpOptions
 from coterie_console.site import FIRST_PORT
 from coterie_fixtures.running_graph import ports_of
@@ -22,7 +20,6 @@ def test_the_table_of_ports_has_those_that_commands_take():
     commands = {
         "console": FIRST_PORT,
         "mcp": McpOptions.__dataclass_fields__["port"].default,
-        "docs": inspect.signature(docs).parameters["port"].default,
     }
     assert {f"coterie {name}": table.get(port) for name, port in commands.items()} == {
         f"coterie {name}": next(row for row in table.values() if f"`./coterie {name}" in row)

@@ -21,7 +21,6 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "cryptography": ("cryptography", "python3-cryptography"),
     "httpx": ("httpx", None),
     "httpx2": ("httpx2", None),
-    "jinja2": ("jinja2", "python3-jinja2"),
     "joblib": ("joblib", "python3-joblib"),
     "matplotlib": ("matplotlib", "python3-matplotlib"),
     "mcap": ("mcap", None),

@@ -37,7 +37,9 @@ SCRIPT = (
     "from pathlib import Path\n"
     "from coterie_cli.demo.command import DemoOptions, demo\n"
     "team, out, domain = sys.argv[1:]\n"
-    "sys.exit(demo(DemoOptions(Path(team), world='habitat', out=Path(out), domain=int(domain))))\n"
+    "options = DemoOptions(\n"
+    "    Path(team), world='habitat', out=Path(out), domain=int(domain), voting=True)\n"
+    "sys.exit(demo(options))\n"
 )
 
 
@@ -102,7 +104,7 @@ def _run(folder: Path, domain: int, python: str, kills: int) -> tuple[dict[str, 
 
 def _right(record: dict[str, Any]) -> float:
     """Share of the questions that the live method answered right."""
-    share = next(s["held_out"] for s in record["scores"] if s["method"] == "cam_plus")
+    share = next(s["accuracy"] for s in record["scores"] if s["method"] == "cam_plus")
     return float(share)
 
 

@@ -27,16 +27,17 @@ and records the environment. Then ./coterie --help lists all commands.
 
   ./coterie setup    set up only; --with test adds what ./coterie test needs
   ./coterie test     lint, type checks, all tests
-  ./coterie demo     three robots explore a house and answer forty questions
+  ./coterie demo     three robots explore a house, map it and answer questions
 
 docs/INSTALL.md tells what is installed where, and how to undo it."""
 
 #: Commands that begin at once, without a look at the set-up, and the modules that do them.
 AT_ONCE = {"stop": "coterie_bringup.stop_robots", "release": "coterie_bringup.stop_robots"}
-#: Groups of requirements that a command needs beside that of its own name: a test builds the site,
-#: puts a decision to the model in the box, and asks the MCP server.
-MORE_GROUPS = {
-    "test": ("docs", "embeddings", "local-model", "mcp", ROBOTS),
+#: Groups of requirements that a command needs instead of that of its own name: a test builds the
+#: site, puts a decision to the model in the box, and asks the MCP server; no command is named docs.
+GROUPS = {
+    "test": ("test", "docs", "embeddings", "local-model", "mcp", ROBOTS),
+    "docs": (),
 }
 
 
@@ -97,7 +98,7 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
 def asked_for(arguments: Sequence[str], groups: Sequence[str]) -> list[str]:
     """Return the groups of requirements that a command needs beside those that everybody needs.
 
-    A group comes with the command of its name, with what `MORE_GROUPS` has, and where
+    A group comes with the command of its name, with what `GROUPS` has, and where
     ``setup --with`` names it.
 
     Raises:
@@ -106,7 +107,7 @@ def asked_for(arguments: Sequence[str], groups: Sequence[str]) -> list[str]:
     if not arguments:
         return []
     if arguments[0] != "setup":
-        needed = (arguments[0], *MORE_GROUPS.get(arguments[0], ()))
+        needed = GROUPS.get(arguments[0], (arguments[0],))
         return [name for name in groups if name in needed]
     rest = " ".join(arguments[1:]).replace("--with=", "--with ").split()
     asked = [name for words in rest[1::2] for name in words.split(",")]

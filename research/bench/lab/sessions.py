@@ -20,10 +20,10 @@ from coterie_bringup.task_watcher import watching
 from coterie_bringup.team import Team
 from coterie_bringup.team_client import Operator, exploration_goal, operating
 from coterie_bringup.team_sections import LeaderSpec, MapperSpec, OpenQuestionsSpec, PlannerSpec
-from coterie_cli.cooperate.record import CooperationRecord
-from coterie_cli.cooperate.watch import CooperationWatcher
-from coterie_cli.tour.map_watch import MapWatch
-from coterie_cli.tour.record import Asked
+from coterie_cli.demo.map_watch import MapWatch
+from coterie_cli.demo.questions import Asked
+from coterie_cli.do.goal_record import CooperationRecord
+from coterie_cli.do.goal_watcher import CooperationWatcher
 from coterie_core.observation import Observation
 from coterie_core.questions import Question
 from coterie_core.tasks import SubTaskState

@@ -12,8 +12,8 @@ from typing import Literal
 
 import numpy as np
 
+from coterie_cli.demo.questions import Asked, questions_of_house
 from coterie_cli.demo.referee import bank_of_house
-from coterie_cli.tour.record import Asked, questions_of_house
 from coterie_core.cooperation import Goal
 from coterie_core.geometry import Box
 from coterie_core.questions import LabelledQuestion

@@ -9,14 +9,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.context import Context
 from std_srvs.srv import Trigger
 
 from coterie_bringup.spinning import spinning
-from coterie_bringup.team_sections import ExplorationSpec
 from coterie_core.observation import Observation
 from coterie_core.questions import Answer, FinalAnswer, OpenAnswer, Question, is_guess
 from coterie_core.waiting import in_time
@@ -34,6 +33,9 @@ from coterie_ros.clients import ActionClient, NoAnswer, ServiceClient
 from coterie_ros.conversions.judgement import judgement_from_msg
 from coterie_ros.parameters import Parameters
 from coterie_world.scene import SceneGraph
+
+if TYPE_CHECKING:
+    from coterie_bringup.team_sections import ExplorationSpec
 
 T = TypeVar("T")
 

@@ -307,7 +307,9 @@ def test_processes_have_enclaves_and_tools_are_an_operators(team: Team) -> None:
 
 
 def test_without_its_keystore_a_team_does_not_start(team: Team) -> None:
-    with pytest.raises(CommandError, match=r"is not there\. Make it with `\./coterie security"):
+    with pytest.raises(
+        CommandError, match=r"is not there\. Make it with `\./coterie team security"
+    ):
         prepared(team, domain=1).__enter__()
 
 

@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 from coterie.results import found_object
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, team_here
-from coterie_core.geometry import Vec3
 from coterie_core.questions import Answer, OpenAnswer, Question, percent
-from coterie_requests.ask_back import Judgement
-from coterie_world.scene import SceneGraph
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from coterie_bringup.team_client import TeamAnswer
+    from coterie_core.geometry import Vec3
     from coterie_msgs.action import AskTeam
+    from coterie_requests.ask_back import Judgement
+    from coterie_world.scene import SceneGraph
 
 
 _SEEN = 5

@@ -5,16 +5,66 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import NoReturn
+from itertools import chain
+from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
-from coterie_bringup.errors import NO_WORKSPACE
+from coterie_bringup.errors import NO_WORKSPACE, CommandError
 from coterie_cli.commands import commands
 from coterie_cli.groups import demos, machine, maps, models, permits, requests, robots, teams, why
-from coterie_cli.research import add_study
+from coterie_cli.research import add_study, studies_are_here
+
+STUDIES = ("bench", "play", "annotate", "whatif", "prompt")
+PANELS = {
+    "Try": ("demo", "lab"),
+    "Run": ("up", "down", "stop", "release", "console", "view"),
+    "Ask and do": ("ask", "find", "do", "handover", "permits"),
+    "Real robots": ("robot", "team"),
+    "Understand": ("why", "log", "record", "replay", "map", "resume"),
+    "Build": ("model", "house", "mcp", "doctor", "test", "setup"),
+    "Studies": STUDIES,
+}
+"""The commands as the help groups them."""
+GONE = {
+    "tour": "use ./coterie demo, which explores, maps and asks",
+    "cooperate": "use ./coterie do --together",
+    "deploy": "use ./coterie team deploy",
+    "security": "use ./coterie team security",
+    "docs": "use .venv/bin/python -m mkdocs serve, after ./coterie setup --with docs",
+}
+"""Names that commands had, and what to use instead."""
+
+
+class Commands(TyperGroup):
+    """The commands in the order of `PANELS`; studies are listed where they can run."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for panel, names in PANELS.items():
+            for name in names:
+                if name in self.commands:
+                    self.commands[name].rich_help_panel = panel  # type: ignore[attr-defined]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names for the help."""
+        shown = [name for name in chain.from_iterable(PANELS.values()) if name in self.commands]
+        return shown if studies_are_here() else [name for name in shown if name not in STUDIES]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is meant.
+
+        Raises:
+            CommandError: The name is one of `GONE`.
+        """
+        if args and args[0] in GONE and args[0] not in self.commands:
+            raise CommandError(f"there is no command {args[0]}: {GONE[args[0]]}")
+        return super().resolve_command(ctx, args)
+
 
 app = typer.Typer(
+    cls=Commands,
     name="coterie",
     help="A team of household robots explores a house, answers questions and decides together.",
     no_args_is_help=True,
@@ -29,7 +79,7 @@ app.add_typer(models.model_app, name="model")
 app.add_typer(robots.robot_app, name="robot")
 app.add_typer(permits.permits_app, name="permits")
 app.add_typer(permits.log_app, name="log")
-for _name in ("bench", "play", "annotate", "whatif", "prompt"):
+for _name in STUDIES:
     add_study(app, _name)
 
 

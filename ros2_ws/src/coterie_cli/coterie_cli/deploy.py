@@ -1,4 +1,4 @@
-"""`./coterie deploy`: a folder for each host of a team, from which it starts with its computer."""
+"""`./coterie team deploy`: a folder for each host of a team, which starts with its computer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VOLUME = f"{CLONE}/out"
 _SAFE = re.compile(r"[A-Za-z0-9_./:;=-]*")
 
 UNIT = """\
-# Written by ./coterie deploy; a change here is lost with the next one.
+# Written by ./coterie team deploy; a change here is lost with the next one.
 [Unit]
 Description=Coterie: host {host} of the team {team}
 Documentation=file://{clone}/docs/guides/machines.md
@@ -117,7 +117,9 @@ def deploy(file: Path, out: Path | None, kind: Kind) -> None:
                 host=host, team=team.name, clone=CLONE, files=FILES))  # fmt: skip
         else:
             text = yaml.safe_dump(compose(team, host), sort_keys=False)
-            write_atomically(folder / "compose.yaml", f"# Written by ./coterie deploy.\n{text}")
+            write_atomically(
+                folder / "compose.yaml", f"# Written by ./coterie team deploy.\n{text}"
+            )
         missing = _copy_files(team, folder)
         print(f"{folder}: {', '.join(spec.name for spec in plan(team, host=host))}")
         for act in missing:
@@ -230,7 +232,7 @@ def _steps(team: Team, out: Path, kind: Kind) -> str:
         lines.append(f"  keys that models need, in {where}: {', '.join(keys)}")
     if team.security.enabled:
         lines.append(
-            f"  its keys: ./coterie security {team.file or name} --host HOST --out FOLDER, "
+            f"  its keys: ./coterie team security {team.file or name} --host HOST --out FOLDER, "
             "for each host"
         )
     lines.append(f"permits are answered here: {key_file()} signs; copy it to no robot")

@@ -1,4 +1,4 @@
-"""`./coterie security`: make the keystore of a team, and tell what each key may do."""
+"""`./coterie team security`: make the keystore of a team, and tell what each key may do."""
 
 from __future__ import annotations
 

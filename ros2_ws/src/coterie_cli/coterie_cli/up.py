@@ -253,7 +253,7 @@ def _attend(run: TeamRun, leaving: threading.Event, explore: bool) -> None:
         if not team.explorers:
             what = "give it a task", './coterie do "Bring all mugs to the kitchen counter"'
             if team.leader is None:
-                what = "give it a goal", './coterie cooperate "ON(mug, table): 1"'
+                what = "give it a goal", './coterie do --together "ON(mug, table): 1"'
         print(
             f"team {team.name}: up after {took:.0f} s; {what[0]} from another terminal: {what[1]}",
             flush=True,

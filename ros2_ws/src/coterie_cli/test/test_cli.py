@@ -57,6 +57,30 @@ def test_a_bench_tells_units(capsys: pytest.CaptureFixture[str]) -> None:
     assert "may take [s]" in " ".join(run(capsys, "bench", "lab", "--help")[1].split())
 
 
+def test_help_has_the_commands_in_groups(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert {name for names in cli.PANELS.values() for name in names} == set(
+        get_command(cli.app).commands  # type: ignore[attr-defined]
+    )
+    out = run(capsys, "--help")[1]
+    assert re.findall(r"╭─ ([A-Z][A-Za-z ]+?) ─", out) == ["Options", *cli.PANELS]
+    monkeypatch.setattr(cli, "studies_are_here", lambda: False)
+    out = run(capsys, "--help")[1]
+    assert "Studies" not in out and " bench " not in out and " doctor " in out
+
+
+@pytest.mark.parametrize("name", cli.GONE)
+def test_a_name_that_is_gone_names_what_to_use(
+    capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    code, out, err = run(capsys, name, "--any", "thing")
+    assert (code, out) == (
+        2,
+        "",
+    ) and err == f"coterie: there is no command {name}: {cli.GONE[name]}\n"
+
+
 def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "dmeo")
     assert code == 2 and "dmeo" in err
@@ -87,9 +111,8 @@ def test_shipped_team_files_are_good(capsys: pytest.CaptureFixture[str]) -> None
         "view dmo",
         "team check demo dmo",
         "demo --team dmo",
-        "tour --team dmo",
         "do wait --team dmo",
-        "cooperate ON(mug,table) --team dmo",
+        "do --together ON(mug,table) --team dmo",
     ],
 )
 def test_every_command_takes_a_team_by_name(
@@ -130,8 +153,8 @@ def test_unexpected_errors_are_one_line_unless_debug(
         cli.main(["up", str(tmp_path), "--debug"])
 
 
-def test_options_of_the_demo_are_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="expected embedded, graph or habitat"):
+def test_options_of_the_demo_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CommandError, match="expected embedded or habitat"):
         demo.demo_team(demo.DemoOptions(world="mars"))
     monkeypatch.delenv("COTERIE_HABITAT_PYTHON", raising=False)
     with pytest.raises(CommandError, match="COTERIE_HABITAT_PYTHON"):
@@ -139,9 +162,6 @@ def test_options_of_the_demo_are_checked(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setenv("COTERIE_HABITAT_PYTHON", "/somewhere/python")
     world = demo.demo_team(demo.DemoOptions(world="habitat", seed=3)).world
     assert (world.kind, world.seed) == ("habitat", 3)
-    monkeypatch.setenv("COTERIE_GRAPHS", str(tmp_path))
-    with pytest.raises(CommandError, match="COTERIE_GRAPHS"):
-        demo.demo_team(demo.DemoOptions(world="graph"))
     team = demo.demo_team(demo.DemoOptions(seed=99))
     assert (team.seed, team.world.seed) == (99, 99)
 

@@ -1,4 +1,4 @@
-"""Teams that cooperate without a leader: team file, processes, and what `cooperate` refuses."""
+"""Teams that cooperate without a leader: team file, processes, what `do --together` refuses."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from coterie_bringup.plan import plan
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.team import load_team, parse_team
 from coterie_cli import cli
-from coterie_cli.cooperate import command as cooperate_command
-from coterie_cli.cooperate.command import DEFAULT_TEAM, CooperateOptions, cooperate
-from coterie_cli.cooperate.record import CooperationRecord, Said, Share
+from coterie_cli.do import command as do_command
+from coterie_cli.do.command import do
+from coterie_cli.do.goal_record import CooperationRecord, Said, Share
+from coterie_cli.do.options import DoOptions
+from coterie_cli.do.together import SharedGoal, shares_table
 from coterie_core.cooperation import Goal
 from coterie_core.yaml_marks import FileProblem
 
@@ -50,7 +52,7 @@ robots: [{name: rover, role: cooperator}]
 
 @pytest.fixture(autouse=True)
 def nothing_runs(monkeypatch):
-    monkeypatch.setattr(cooperate_command, "running_teams", list)
+    monkeypatch.setattr(do_command, "running_teams", list)
 
 
 def problems(text: str) -> str:
@@ -82,7 +84,7 @@ def test_robots_may_cooperate_without_a_goal_in_the_file() -> None:
 
 
 def test_the_shipped_team_does_its_goal_with_the_robots_it_names() -> None:
-    team = load_team(shipped_team(DEFAULT_TEAM))
+    team = load_team(shipped_team(SharedGoal.team))
     assert len(team.cooperators) == 2
     assert Goal.parse(team.cooperation.name, team.cooperation.goal).total >= 2
 
@@ -151,17 +153,17 @@ def test_cooperate_without_a_goal_or_cooperators(capsys, tmp_path: Path) -> None
     bare, explorers = tmp_path / "bare.yaml", tmp_path / "explorers.yaml"
     bare.write_text(BARE)
     explorers.write_text(BARE.replace("cooperator", "explorer"))
-    code, _, err = run(capsys, "cooperate", "--team", str(bare))
+    code, _, err = run(capsys, "do", "--together", "--team", str(bare))
     assert code == 2 and "team bare has no goal: add `goal:`" in " ".join(err.split())
-    code, _, err = run(capsys, "cooperate", "ON(mug, table)", "--team", str(explorers))
+    code, _, err = run(capsys, "do", "--together", "ON(mug, table)", "--team", str(explorers))
     assert code == 2 and "has no robot of role: cooperator" in " ".join(err.split())
-    code, _, err = run(capsys, "cooperate", "--team", str(tmp_path / "none.yaml"))
+    code, _, err = run(capsys, "do", "--together", "--team", str(tmp_path / "none.yaml"))
     assert code == 2 and "none.yaml" in err
 
 
 @pytest.mark.parametrize("predicate", ["mugs to the table", "ON(mug)", "ON(mug, table): 0", ""])
 def test_cooperate_names_a_wrong_predicate(capsys, predicate: str) -> None:
-    code, _, err = run(capsys, "cooperate", predicate)
+    code, _, err = run(capsys, "do", "--together", predicate)
     assert code == 2 and "sub-goal" in err and "Traceback" not in err
 
 
@@ -169,22 +171,22 @@ def test_cooperate_warns_of_a_name_that_no_household_has(capsys, tmp_path: Path)
     """Detectors may know what no household has: so it is told, and looked for."""
     explorers = tmp_path / "explorers.yaml"
     explorers.write_text(BARE.replace("cooperator", "explorer"))
-    _, out, err = run(capsys, "cooperate", "ON(mug, cuonter)", "--team", str(explorers))
+    _, out, err = run(capsys, "do", "--together", "ON(mug, cuonter)", "--team", str(explorers))
     said = " ".join((out + err).split())
     assert "warning: 'cuonter'" in said and "do you mean 'counter'?" in said
     assert "has no robot of role: cooperator" in said
 
 
 def test_cooperate_names_a_wrong_world(capsys) -> None:
-    code, _, err = run(capsys, "cooperate", "ON(mug, table)", "--world", "moon")
+    code, _, err = run(capsys, "do", "--together", "ON(mug, table)", "--world", "moon")
     assert code == 2 and "--world moon" in err
 
 
 def test_a_running_team_has_to_be_told_what_to_do(monkeypatch, tmp_path: Path) -> None:
     state = rundir.own_state("pair", 7, tmp_path, robots=["rover"])
-    monkeypatch.setattr(cooperate_command, "running_teams", lambda: [state])
+    monkeypatch.setattr(do_command, "running_teams", lambda: [state])
     with pytest.raises(CommandError, match="runs already: say what it shall do"):
-        cooperate(CooperateOptions(out=tmp_path))
+        do(DoOptions(together=True, out=tmp_path))
 
 
 @pytest.mark.ros
@@ -219,7 +221,7 @@ def test_an_interrupted_run_leaves_its_record(ros, ros_domain, monkeypatch, tmp_
     monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
     state = rundir.own_state("pair", ros_domain, rundir.new_run("pair"), robots=["rover"])
     with rundir.registered(state):
-        command = ["cooperate", "ON(cup, desk): 1", "--out", str(tmp_path)]
+        command = ["do", "--together", "ON(cup, desk): 1", "--out", str(tmp_path)]
         process = ros.start_process(
             [sys.executable, "-m", "coterie_cli.cli", *command],
             {"COTERIE_STATE": os.environ["COTERIE_STATE"], "COLUMNS": "400"},
@@ -257,7 +259,7 @@ def test_of_a_robot_that_was_told_to_stop_no_figures_are_told() -> None:
     record.shares["rover"] = Share("rover", placed=1, wanted=2, outcome="told to stop")
     record.shares["slim"] = Share("slim", outcome="met", distance=0.0, messages=1, characters=9)
     out = io.StringIO()
-    Console(file=out, width=100).print(cooperate_command._shares_table(record))
+    Console(file=out, width=100).print(shares_table(record))
     _, rover, slim = out.getvalue().splitlines()
     assert rover.split() == ["rover", "1", "of", "2", "told", "to", "stop"]
     assert slim.split()[-5:] == ["0.0", "m", "1", "(9", "characters)"]

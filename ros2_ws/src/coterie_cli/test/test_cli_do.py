@@ -15,7 +15,9 @@ from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.task_record import TaskRecord
-from coterie_cli.do.command import DEFAULT_TEAM, DoOptions, do, words_to_resume
+from coterie_cli.do.command import do
+from coterie_cli.do.led import LedTask, words_to_resume
+from coterie_cli.do.options import DoOptions
 from coterie_cli.do.view import TaskView, result_panel, sub_task_table
 from coterie_cli.figures.task import save_task
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
@@ -79,7 +81,7 @@ def test_the_view_shows_who_does_what() -> None:
 
 def test_an_empty_task_is_refused() -> None:
     with pytest.raises(CommandError, match="empty"):
-        do(DoOptions("  "))
+        do(DoOptions(("  ",)))
 
 
 def test_what_ended_early_is_resumed_in_the_words_that_the_team_took(tmp_path) -> None:
@@ -96,11 +98,11 @@ def test_what_ended_early_is_resumed_in_the_words_that_the_team_took(tmp_path) -
         with pytest.raises(CommandError, match="no result"):
             words_to_resume(tmp_path)
     with pytest.raises(CommandError, match="--out"):
-        do(DoOptions("", resume=True, out=tmp_path / "nowhere"))
+        do(DoOptions(resume=True, out=tmp_path / "nowhere"))
 
 
 def test_a_missing_team_file_is_named() -> None:
-    assert shipped_team(DEFAULT_TEAM).is_file()
+    assert shipped_team(LedTask.team).is_file()
     with pytest.raises(CommandError, match="emoss"):
         shipped_team("emoss")
 

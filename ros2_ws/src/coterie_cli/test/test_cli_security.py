@@ -1,4 +1,4 @@
-"""`./coterie security` makes a keystore once, and tells what each key may do."""
+"""`./coterie team security` makes a keystore once, and tells what each key may do."""
 
 from pathlib import Path
 

@@ -8,8 +8,9 @@ import pytest
 
 from coterie_core.detections import BoxDetection, ImageDetection
 from coterie_fixtures.drawn_scenes import INTRINSICS, pitched, view
-from coterie_world.perception.backprojection import LiftOptions, lift
+from coterie_world.perception.backprojection import lift
 from coterie_world.perception.boxes import masked
+from coterie_world.perception.lift_options import LiftOptions
 
 FLOOR = ((-5.0, -5.0, -0.1), (9.0, 9.0, 0.0))
 WALL = ((4.0, -5.0, 0.0), (4.1, 9.0, 2.5))

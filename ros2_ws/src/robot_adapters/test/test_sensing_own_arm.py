@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.geometry import Box
 from coterie_core.transforms import TransformBuffer
-from coterie_world.perception.backprojection import LiftOptions
+from coterie_world.perception.lift_options import LiftOptions
 from coterie_world.perception.points import deprojected
 from robot_adapters.backends.base import in_tf
 from robot_adapters.sensing.camera import CameraModel, DepthImage

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import ConvexHull, QhullError
 
 from coterie_core.kinematics.chain import Chain
 from coterie_core.kinematics.inverse import Target, solve
@@ -203,6 +202,8 @@ def _floor(
 def _footprint(
     drive: Drive, parts: _Parts, floor: float
 ) -> tuple[float, tuple[tuple[float, float], ...], str]:
+    from scipy.spatial import ConvexHull, QhullError
+
     flat = parts.cloud()[:, :2]
     radius = float(np.hypot(flat[:, 0], flat[:, 1]).max())
     try:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import binary_dilation
-from scipy.spatial import ConvexHull, QhullError
 
 from coterie_core.kinematics.chain import Chain
 from coterie_core.kinematics.collision import SelfCollision
@@ -184,6 +182,8 @@ class _Cells:
         return len(self.taken) - start
 
     def _border(self, floor: bool) -> list[Key]:
+        from scipy.ndimage import binary_dilation
+
         cells = np.array(sorted(self.taken))
         low = cells.min(axis=0) - 2
         grid = np.zeros(cells.max(axis=0) - low + 3, dtype=bool)
@@ -230,6 +230,8 @@ def _hull(
     prober: Prober, positions: Array, points: Array
 ) -> tuple[tuple[float, float, float], ...]:
     """Return the corners of the hull of allowed samples."""
+    from scipy.spatial import ConvexHull, QhullError
+
     alive = np.ones(len(points), dtype=bool)
     corners = np.empty(0, dtype=np.int64)
     known: dict[int, bool] = {}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,9 @@ from coterie_world.scene import (
     save,
 )
 from coterie_world.scene.voxeland import load_voxeland, save_voxeland
-from semantic_mapper.instances import Instance
+
+if TYPE_CHECKING:
+    from semantic_mapper.instances import Instance
 
 FORMATS = ("scene", "voxeland", "spark-dsg", "ply")
 _NO_LABEL = 2**32 - 1

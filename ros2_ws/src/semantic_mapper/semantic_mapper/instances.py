@@ -14,7 +14,8 @@ from scipy.spatial import cKDTree
 from coterie_core.embedding import Embedding
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import load_household
-from coterie_world.perception.backprojection import Lifted, LiftOptions
+from coterie_world.perception.backprojection import Lifted
+from coterie_world.perception.lift_options import LiftOptions
 from coterie_world.scene import LabelBelief, size_similarity
 from coterie_world.sizes import oversize
 from semantic_mapper.cloud import LEAST, EvidenceCloud, Points

@@ -31,7 +31,7 @@ from coterie_ros.pictures import PictureServer, Wanted
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.team_memory import MemoryKeeper
 from coterie_world.object_events import ObjectEvent
-from coterie_world.perception.backprojection import LiftOptions
+from coterie_world.perception.lift_options import LiftOptions
 from coterie_world.scene import SceneError, SceneGraph, merge
 from coterie_world.scene.corrections import Corrections, write_corrections
 from semantic_mapper.builder import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pydantic import AliasChoices, Field, model_validator
 
 from coterie_core.settings import Settings
-from coterie_world.perception.backprojection import LiftOptions
+from coterie_world.perception.lift_options import LiftOptions
 
 
 class MapperSettings(Settings):

@@ -6,7 +6,8 @@ import pytest
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.geometry import iou
 from coterie_fixtures.drawn_scenes import COLS, MUG, SIDES, TABLE, looking, view
-from coterie_world.perception.backprojection import LiftOptions, lift
+from coterie_world.perception.backprojection import lift
+from coterie_world.perception.lift_options import LiftOptions
 from coterie_world.scene import Floor, Room, SceneGraph
 from coterie_world.scene.regions import Regions
 from semantic_mapper.mapper import SemanticMapper, seen_through

@@ -74,7 +74,7 @@ def require_security(
     needed = enclaves_of(team, specs, operator=operator)
     found = list(islice(problems(team, folder, needed), _SHOWN))
     if found:
-        make = f"./coterie security {team.file or 'TEAM'}"
+        make = f"./coterie team security {team.file or 'TEAM'}"
         todo = f"Make it with `{make}`"
         if makes_keys(folder):
             todo = f"Mend it with `{make} --update`"
@@ -153,7 +153,7 @@ def _ending_soon(team: Team, specs: Sequence[ProcessSpec], operator: bool) -> st
     said = ", ".join(f"{name} on {end:%Y-%m-%d}" for name, end in sorted(ends.items()))
     return (
         f"certificates end: {said}. Renew them where the keystore was made: "
-        f"`./coterie security {team.file or 'TEAM'} --update`, and copy them anew"
+        f"`./coterie team security {team.file or 'TEAM'} --update`, and copy them anew"
     )
 
 

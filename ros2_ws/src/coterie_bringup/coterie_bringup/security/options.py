@@ -23,7 +23,7 @@ def _topic_name(value: object) -> object:
 
 
 class SecuritySpec(Settings):
-    """Who may take part in the team: DDS security with keys, made by ./coterie security."""
+    """Who may take part in the team: DDS security with keys, made by ./coterie team security."""
 
     enabled: bool = Field(
         False,

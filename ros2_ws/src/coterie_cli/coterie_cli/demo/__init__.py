@@ -1,1 +1,1 @@
-"""`./coterie demo`: a team explores a house and is examined on it."""
+"""`./coterie demo`: a team explores a house, maps it, and answers questions on it."""

@@ -1,110 +1,116 @@
-"""`./coterie demo`: a team explores a generated house over ROS, and is examined."""
+"""`./coterie demo`: a team explores and maps a house, and is asked what it then knows."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.running_team import TeamRun, ended_by_signals
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.team_models import with_model
+from coterie_cli.demo import telling
+from coterie_cli.demo.guide import Guide
+from coterie_cli.demo.map_watch import Shown
 from coterie_cli.demo.progress import DemoProgress, Timings
-from coterie_cli.demo.quiz import Examiner
+from coterie_cli.demo.questions import Asked, questions_of_house
+from coterie_cli.demo.record import DemoRecord
 from coterie_cli.demo.referee import Examination, bank_of_file, bank_of_house, examination
-from coterie_cli.demo.results import DemoRecord
-from coterie_cli.figures.report import percent, write_report
 from coterie_cli.own_team import own_team, true_house
-from coterie_world.scene import SceneGraph
+from coterie_world.scene import SceneGraph, save
 from habitat_bridge.factory import WorldSpec
-from habitat_bridge.simulator import WorldError
 
 
 @dataclass(frozen=True, slots=True)
 class DemoOptions:
-    """What the demonstration is asked for; `seed`, `domain`: None takes the team file's."""
+    """What the demonstration is asked for.
+
+    `team_file`: None: config/teams/home.yaml. `seed`, `steps`, `domain`: None: the team file's.
+    `ask`, `find`: questions and requests; none of either: some chosen from the house. `voting`:
+    whether the team is examined, and the ways of voting are compared.
+    """
 
     team_file: Path | None = None
     seed: int | None = None
+    steps: int | None = None
     world: str = "embedded"
     model: str | None = None
     out: Path = Path("out/demo")
     domain: int | None = None
+    ask: tuple[str, ...] = ()
+    find: tuple[str, ...] = ()
+    voting: bool = False
 
 
-def demo(options: DemoOptions, *, open_report: bool = False) -> int:
-    """Run the demonstration; return the exit code.
+def demo(options: DemoOptions, *, show: bool = False) -> int:
+    """Run the demonstration; return the exit code: 0 if everything was answered.
 
     Raises:
         CommandError: The team does not come up, or the options do not fit together.
         FileProblem: The team file is wrong.
     """
-    timings = Timings()
     team = demo_team(options)
-    options.out.mkdir(parents=True, exist_ok=True)
-    console = Console()
-    record = DemoRecord(
-        team=team.name,
-        house=team.house_name(),
-        seed=team.seed,
-        world=team.world.kind,
-        live_method=team.aggregator.method,
-    )
-
-    with own_team(team, options.domain, console, record.events) as run:
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"--out {options.out}: {error.strerror}") from None
+    console, timings = Console(), Timings()
+    record = DemoRecord(team.name, team.house_name(), team.seed, team.aggregator.method)
+    record.asked = [Asked(words) for words in options.ask]
+    record.asked += [Asked(words, find=True) for words in options.find]
+    with own_team(team, options.domain, console, record.notes) as run:
         try:
-            scene, examiner = asyncio.run(_main(team, run, record, timings, console))
+            truth, shown = asyncio.run(_main(run, record, timings, console, options.voting))
         except asyncio.CancelledError:
             console.print("demo: interrupted; all processes have ended")
             return 130
-    with timings.part("report"):
-        tree = examiner.evaluation.tree if examiner.evaluation is not None else None
-        report = options.out / "report.html"
-        record.timings = {**timings.parts, "in all": timings.total()}
-        record.save(options.out / "demo.json")
-        write_report(record, scene, report, tree=tree)
-    console.print(results_table(record))
-    console.print(f"Report: {report}\nFigures: {options.out / 'demo.json'}", highlight=False)
-    console.print(f"Ended in {timings.total():.0f} s.", highlight=False)
-    if open_report:
+    record.seconds = {**timings.parts, "in all": timings.total()}
+    _leave(record, truth, shown, options.out, console)
+    if show:
         import webbrowser
 
-        webbrowser.open(report.resolve().as_uri())
-    return 0
+        webbrowser.open((options.out / "map.png").resolve().as_uri())
+    return 0 if all(asked.kind != "none" for asked in record.asked) else 1
 
 
 def demo_team(options: DemoOptions) -> Team:
-    """Return the demonstration's team with the options applied.
+    """Return the team with the options applied.
 
     Raises:
-        CommandError: `--world` names no world, or the data of the graph world are missing.
+        CommandError: It has no robots that explore, the world is unknown, or nothing is asked
+            about a real one.
     """
-    team = with_model(load_team(options.team_file or shipped_team("demo")), options.model)
-    changes: dict[str, Any] = {}
-    world = team.world
-    if options.world == "graph":
-        world = graph_world(options.seed or 0)
-        changes["robots"] = tuple(
-            r.model_copy(update={"embodiment": "legs", "start": type(r.start)()})
-            for r in team.robots
+    team = with_model(load_team(options.team_file or shipped_team("home")), options.model)
+    where = team.file or options.team_file
+    if not team.explorers:
+        raise CommandError(f"{where}: no robot with `role: explorer`: nobody would look around")
+    if team.real and not (options.ask or options.find):
+        raise CommandError(
+            f"{where}: nobody knows what is in a real house; say what to ask, for example "
+            '--ask "Is there a mug?" --find "a sofa"'
         )
-    elif options.world == "habitat":
+    if options.voting and team.real and team.questions.source != "file":
+        raise CommandError(
+            f"{where}: --voting scores answers: give questions with their truth, as "
+            "`questions: {source: file, path: FILE}`"
+        )
+    world = team.world
+    if options.world == "habitat":
         world = habitat_world(world)
     elif options.world != "embedded":
-        raise CommandError(f"--world {options.world}: expected embedded, graph or habitat")
+        raise CommandError(f"--world {options.world}: expected embedded or habitat")
+    changes: dict[str, Any] = {}
     if options.seed is not None:
         changes["seed"] = options.seed
-        if world.kind != "graph":
-            world = world.model_copy(update={"seed": options.seed})
+        world = world.model_copy(update={"seed": options.seed})
+    if options.steps is not None:
+        changes["exploration"] = team.exploration.model_copy(update={"steps": options.steps})
     return team.model_copy(update={**changes, "world": world})
 
 
@@ -124,70 +130,60 @@ def habitat_world(world: WorldSpec) -> WorldSpec:
     return world.model_copy(update={"kind": "habitat"})
 
 
-def graph_world(seed: int) -> WorldSpec:
-    """Return a topological house: one of the scans in COTERIE_GRAPHS, chosen by the seed.
-
-    Raises:
-        CommandError: There are no such houses on this machine.
-    """
-    from habitat_bridge.graph import list_scans
-
-    given = os.environ.get("COTERIE_GRAPHS")
-    root = Path(os.environ.get("COTERIE_ROOT", "."))
-    folder = Path(given) if given else root.resolve().parent / "shared" / "data" / "mp3d_graphs"
-    scans: list[str] = []
-    with contextlib.suppress(WorldError):
-        scans = sorted(list_scans(folder))
-    if not scans:
-        raise CommandError(
-            f"--world graph: no houses in {folder}; set COTERIE_GRAPHS to a folder that holds "
-            "connectivity/, objects/ and rooms.json"
-        )
-    scan = scans[seed % len(scans)]
-    return WorldSpec(kind="graph", directory=str(folder), scan=scan, seed=seed)
-
-
 async def _main(
-    team: Team, run: TeamRun, record: DemoRecord, timings: Timings, console: Console
-) -> tuple[SceneGraph, Examiner]:
-    """Start the team, examine it, end it; a signal ends everything in order."""
+    run: TeamRun, record: DemoRecord, timings: Timings, console: Console, voting: bool
+) -> tuple[SceneGraph | None, Shown]:
+    """Start the team, show what it does, end it; a signal ends everything in order."""
     async with ended_by_signals(), run.supervisor.running():
-        with timings.part("house and questions"):
-            scene, exam = await asyncio.to_thread(_prepare, team)
-        record.notes += exam.problems
+        with timings.part("house"):
+            truth = None if run.team.real else await asyncio.to_thread(true_house, run.team)
+            exam = _examination(run.team, truth) if voting else None
+        if truth is not None:
+            telling.show_house(truth, console)
+            record.asked = record.asked or questions_of_house(
+                truth, run.team.seed, mapped=run.team.mapper is not None
+            )
         with DemoProgress(console) as progress:
-            examiner = Examiner(team, run, record, exam, scene.places, timings, progress)
-            await run.unless_it_fails(examiner.run())
-    return scene, examiner
+            guide = Guide(run, record, timings, progress)
+            await run.unless_it_fails(guide.lead(exam))
+    return truth, guide.shown
 
 
-def _prepare(team: Team) -> tuple[SceneGraph, Examination]:
-    scene = true_house(team)
+def _examination(team: Team, truth: SceneGraph | None) -> Examination:
     questions = team.questions
     seed = team.seed * 31 + questions.seed
-    if questions.source == "file":
+    if truth is None or questions.source == "file":
         bank = bank_of_file(team.resolve(questions.path))
     else:
-        bank = bank_of_house(scene, seed)
-    return scene, examination(bank, train=questions.train, test=questions.count, seed=seed)
+        bank = bank_of_house(truth, seed)
+    return examination(bank, train=questions.train, test=questions.count, seed=seed)
 
 
-def results_table(record: DemoRecord) -> Table:
-    """Return the table of methods for the terminal."""
-    table = Table(title=f"{len(record.questions)} questions, {len(record.tracks)} robots")
-    table.add_column("method")
-    table.add_column("right", justify="right")
-    table.add_column("random split", justify="right")
-    for score in record.scores:
-        spread = ""
-        if score.random_mean is not None and score.random_std is not None:
-            spread = f"{100 * score.random_mean:.0f} ± {100 * score.random_std:.0f} %"
-        live = score.method == record.live_method
-        style = "bold" if live else None
-        title = f"{score.title} (live)" if live else score.title
-        table.add_row(title, percent(score.held_out), spread, style=style)
-    return table
+def _leave(
+    record: DemoRecord, truth: SceneGraph | None, shown: Shown, out: Path, console: Console
+) -> None:
+    """Tell what happened; write record, map and picture."""
+    scene = shown.scene or truth or SceneGraph()
+    telling.show_ways(record, scene, console)
+    if shown.scene is not None:
+        telling.show_things(shown.scene, console)
+    telling.show_answers(record, scene, console)
+    if record.scores:
+        telling.show_voting(record, console)
+    record.save(out / "demo.json", shown.scene)
+    files = {"map.png": "the house and the robots' ways", "demo.json": "all that was said"}
+    if shown.scene is not None:
+        save(shown.scene, out / "map.json")
+        files["map.json"] = f'the map: ./coterie find "..." --map {out / "map.json"}'
+        from coterie_cli.figures.team_map import draw
 
+        draw(shown, record.ways, telling.marked(record), out / "map.png")
+    else:
+        from coterie_cli.figures.floor_plan import Plan, draw_plans
 
-if __name__ == "__main__":
-    sys.exit(demo(DemoOptions()))
+        plan = Plan(scene, ways=record.ways, stops=True, items=False)
+        draw_plans(plan).savefig(out / "map.png", dpi=130)
+    console.print()
+    for name, what in files.items():
+        console.print(f"{out / name}: {what}", highlight=False, markup=False, soft_wrap=True)
+    console.print(f"Ended in {record.seconds['in all']:.0f} s.", highlight=False)

@@ -1,1 +1,1 @@
-"""`./coterie do`: a team of different robots does a task."""
+"""`./coterie do`: a team does a task, with a leader or by a goal that its robots share."""

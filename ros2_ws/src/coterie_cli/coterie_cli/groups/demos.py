@@ -1,4 +1,4 @@
-"""Commands that show what teams and people can do."""
+"""The command that shows what a team can do."""
 
 from __future__ import annotations
 
@@ -17,48 +17,8 @@ def demo(
     seed: Annotated[
         int | None,
         typer.Option(
-            help="Seed of the house and the start places; default: that of the team file."
+            min=0, help="Seed of the house and the start places; default: that of the team file."
         ),
-    ] = None,
-    world: Annotated[
-        str,
-        typer.Option(
-            help="Kind of world: embedded (generated house), habitat (the same house in it) "
-            "or graph."
-        ),
-    ] = "embedded",
-    out: Out = None,
-    team: Annotated[
-        Path | None, typer.Option(**TEAM, help="Path or name of the team file; default: demo.")
-    ] = None,
-    model: Model = None,
-    domain: Domain = None,
-    open_report: Annotated[
-        bool, typer.Option("--open", help="Open the report in the browser.")
-    ] = False,
-) -> None:
-    """Three robots explore a house in real ROS processes and answer forty questions."""
-    from coterie_cli.demo.command import DemoOptions
-    from coterie_cli.demo.command import demo as run
-
-    options = DemoOptions(
-        team_file=team,
-        seed=seed,
-        world=world,
-        model=model,
-        out=out or Path("out/demo"),
-        domain=domain,
-    )
-    raise typer.Exit(run(options, open_report=open_report))
-
-
-@app.command()
-def tour(
-    team: Annotated[
-        Path | None, typer.Option(**TEAM, help="Path or name of the team file; default: home.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the house; default: the team file's.")
     ] = None,
     steps: Annotated[
         int | None, typer.Option(min=1, help="Number of hops per robot; default: the team file's.")
@@ -72,33 +32,46 @@ def tour(
     ask: Annotated[
         list[str] | None,
         typer.Option(
-            help="Question to ask after the tour; may be given again; default: chosen by the house."
+            help="Question to ask when the house is explored; may be given again; default: chosen "
+            "by the house."
         ),
     ] = None,
     find: Annotated[
         list[str] | None,
         typer.Option(
-            help="Request to find objects by after the tour; may be given again; default: "
-            "chosen by the house."
+            help="Request to find objects by; may be given again; default: chosen by the house."
         ),
+    ] = None,
+    voting: Annotated[
+        bool,
+        typer.Option(
+            "--voting",
+            help="Put the team file's number of questions at the end, and compare the ways of "
+            "making one answer of the robots' answers.",
+        ),
+    ] = False,
+    team: Annotated[
+        Path | None, typer.Option(**TEAM, help="Path or name of the team file; default: home.")
     ] = None,
     model: Model = None,
     out: Out = None,
     domain: Domain = None,
+    show: Annotated[bool, typer.Option("--open", help="Open the picture of the map.")] = False,
 ) -> None:
-    """Robots explore a house and map it; then they are asked what only a map can tell."""
-    from coterie_cli.tour.command import TourOptions
-    from coterie_cli.tour.command import tour as run
+    """Robots explore a house and map it; then they answer what only they can know."""
+    from coterie_cli.demo.command import DemoOptions
+    from coterie_cli.demo.command import demo as run
 
-    options = TourOptions(
+    options = DemoOptions(
         team_file=team,
         seed=seed,
         steps=steps,
         world=world,
         model=model,
-        out=out or Path("out/tour"),
+        out=out or Path("out/demo"),
         domain=domain,
         ask=tuple(ask or ()),
         find=tuple(find or ()),
+        voting=voting,
     )
-    raise typer.Exit(run(options))
+    raise typer.Exit(run(options, show=show))

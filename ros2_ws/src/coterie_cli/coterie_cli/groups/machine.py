@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -39,28 +38,6 @@ def test(
     from coterie_cli.testing import run_tests
 
     raise typer.Exit(run_tests(words or (), quick=quick))
-
-
-@app.command()
-def docs(
-    build: Annotated[
-        bool, typer.Option("--build", help="The site is built into a folder and not served.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(file_okay=False, help="Folder for the built site; default: out/docs."),
-    ] = None,
-    port: Annotated[
-        int, typer.Option(min=1, max=65535, help="Port on localhost that the site is served on.")
-    ] = 8000,
-) -> None:
-    """Build the documentation's site and serve it on localhost; pages that change are built anew.
-
-    The build is strict: a link that leads nowhere ends it with exit code 1.
-    """
-    from coterie_cli.docs import docs as run
-
-    raise typer.Exit(run(only_build=build, out=out, port=port))
 
 
 @app.command()

@@ -134,19 +134,41 @@ def find(
 @app.command("do")
 def do_task(
     task: Annotated[
-        str, typer.Argument(help='Task in words, such as "Bring all mugs to the kitchen counter".')
+        list[str] | None,
+        typer.Argument(
+            help='Task in words, such as "Bring all mugs to the kitchen counter"; with --together '
+            'predicates with counts, such as "ON(mug, counter): 2".'
+        ),
+    ] = None,
+    together: Annotated[
+        bool,
+        typer.Option(
+            "--together",
+            help="The robots share a goal and have no leader; without a task: the team file's.",
+        ),
+    ] = False,
+    name: Annotated[
+        str, typer.Option(help="Name of the shared goal, in words; default: the team file's.")
     ] = "",
     team: Annotated[
         Path | None,
         typer.Option(
-            **TEAM, help="Path or name of a team to start; default: the running team, or emos."
+            **TEAM,
+            help="Path or name of a team to start; default: the running team, or emos; with "
+            "--together reveca.",
+        ),
+    ] = None,
+    world: Annotated[
+        str | None,
+        typer.Option(
+            help="Kind of world for a shared goal instead of the team file's: embedded or habitat."
         ),
     ] = None,
     model: Model = None,
     out: Out = None,
     domain: Domain = None,
     max_time: Annotated[
-        float, typer.Option(min=0.0, help="Limit of simulated time [s]; 0: the leader's own limit.")
+        float, typer.Option(min=0.0, help="Limit of simulated time [s]; 0: the team's own limit.")
     ] = 0.0,
     resume: Annotated[
         bool,
@@ -160,10 +182,11 @@ def do_task(
 
     5: it is not clear, and nobody said what was meant.
     """
-    from coterie_cli.do.command import DoOptions, do
+    from coterie_cli.do.command import do
+    from coterie_cli.do.options import DoOptions
 
     options = DoOptions(
-        words=task,
+        words=tuple(task or ()),
         team_file=team,
         model=model,
         out=out or Path("out/do"),
@@ -171,6 +194,9 @@ def do_task(
         max_time=max_time,
         resume=resume,
         as_json=as_json,
+        together=together,
+        name=name,
+        world=world,
     )
     raise typer.Exit(do(options))
 
@@ -191,51 +217,3 @@ def hand_over(
     from coterie_cli.hand_over import hand_over as run
 
     raise typer.Exit(run(sub_task, robot, by, reason, domain, namespace))
-
-
-@app.command()
-def cooperate(
-    goal: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help='Predicates with counts, such as "ON(mug, counter): 2"; default: the team '
-            "file's goal."
-        ),
-    ] = None,
-    name: Annotated[
-        str, typer.Option(help="Name of the goal, in words; default: the team file's.")
-    ] = "",
-    team: Annotated[
-        Path | None,
-        typer.Option(
-            **TEAM, help="Path or name of a team to start; default: the running team, or reveca."
-        ),
-    ] = None,
-    world: Annotated[
-        str | None,
-        typer.Option(help="Kind of world instead of the team file's: embedded or habitat."),
-    ] = None,
-    model: Model = None,
-    out: Out = None,
-    domain: Domain = None,
-    max_time: Annotated[
-        float, typer.Option(min=0.0, help="Limit of simulated time [s]; 0: the team's own limit.")
-    ] = 0.0,
-    as_json: AsJson = False,
-) -> None:
-    """Let robots do a goal that they share, without a leader; exit code 0 only if it was done."""
-    from coterie_cli.cooperate.command import CooperateOptions
-    from coterie_cli.cooperate.command import cooperate as run
-
-    options = CooperateOptions(
-        predicates=tuple(goal or ()),
-        name=name,
-        team_file=team,
-        world=world,
-        model=model,
-        out=out or Path("out/cooperate"),
-        domain=domain,
-        max_time=max_time,
-        as_json=as_json,
-    )
-    raise typer.Exit(run(options))

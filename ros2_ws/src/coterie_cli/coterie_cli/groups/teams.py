@@ -11,7 +11,10 @@ import typer
 from coterie_cli.options import TEAM, Domain, Model, Namespace, NoOpen, Port, TeamDomain, TeamFile
 
 app = typer.Typer()
-team_app = typer.Typer(help="Checks of team files.", no_args_is_help=True)
+team_app = typer.Typer(
+    help="Team files: check one, write its folders for hosts, make its keys.",
+    no_args_is_help=True,
+)
 
 
 @app.command()
@@ -85,7 +88,43 @@ def down(
     raise typer.Exit(run(team, timeout))
 
 
-@app.command()
+@team_app.command("check")
+def team_check(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            **TEAM, help="Paths of team files, or names of teams that come with Coterie."
+        ),
+    ],
+) -> None:
+    """Check team files: all mistakes with line, field and nearest name; what they run and send."""
+    from coterie_bringup.team import load_team
+    from coterie_bringup.trust import acts, untrusted
+    from coterie_core.yaml_marks import FileProblem
+
+    failed = False
+    for file in files:
+        try:
+            team = load_team(file)
+        except FileProblem as error:
+            print(error, file=sys.stderr)
+            failed = True
+        else:
+            from coterie_cli.rehearsal import rehearse
+
+            problems = rehearse(team)
+            if problems:
+                print("\n".join(f"{file}: {problem}" for problem in problems), file=sys.stderr)
+                failed = True
+                continue
+            print(f"{file}: team {team.name}, {len(team.robots)} robots, {team.mode}: good")
+            new = set(untrusted(team))
+            for act in acts(team):
+                print(f"  {act}" + ("; not agreed to yet: --trust" if act in new else ""))
+    raise typer.Exit(2 if failed else 0)
+
+
+@team_app.command()
 def deploy(
     team: TeamFile,
     out: Annotated[
@@ -265,7 +304,7 @@ def release(
     raise typer.Exit(run("release", robot or (), team, reason, by, timeout, domain, namespace))
 
 
-@app.command()
+@team_app.command()
 def security(
     team: TeamFile,
     out: Annotated[
@@ -295,41 +334,6 @@ def security(
     from coterie_cli.security import security as run
 
     raise typer.Exit(run(team, out=out, update=update, host=host))
-
-
-@team_app.command("check")
-def team_check(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            **TEAM, help="Paths of team files, or names of teams that come with Coterie."
-        ),
-    ],
-) -> None:
-    """Check team files: all mistakes with line, field and nearest name; what they run and send."""
-    from coterie_bringup.team import load_team
-    from coterie_bringup.trust import acts, untrusted
-    from coterie_cli.rehearsal import rehearse
-    from coterie_core.yaml_marks import FileProblem
-
-    failed = False
-    for file in files:
-        try:
-            team = load_team(file)
-        except FileProblem as error:
-            print(error, file=sys.stderr)
-            failed = True
-        else:
-            problems = rehearse(team)
-            if problems:
-                print("\n".join(f"{file}: {problem}" for problem in problems), file=sys.stderr)
-                failed = True
-                continue
-            print(f"{file}: team {team.name}, {len(team.robots)} robots, {team.mode}: good")
-            new = set(untrusted(team))
-            for act in acts(team):
-                print(f"  {act}" + ("; not agreed to yet: --trust" if act in new else ""))
-    raise typer.Exit(2 if failed else 0)
 
 
 @app.command("mcp")

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import networkx as nx
-
 from coterie_core.geometry import Vec2, Vec3
 
 
@@ -68,6 +66,8 @@ class Walkways:
     """
 
     def __init__(self, rooms: Iterable[HomeRoom], gates: Iterable[Gate]) -> None:
+        import networkx as nx  # half a second: team files are read without it
+
         self.rooms: Mapping[str, HomeRoom] = {room.id: room for room in rooms}
         self.gates: tuple[Gate, ...] = tuple(gates)
         self._points: dict[tuple[str, str], Vec3] = {}
@@ -151,6 +151,8 @@ class Walkways:
         return found
 
     def _find_passage(self, first: tuple[str, str], last: tuple[str, str]) -> tuple[Spot, ...]:
+        import networkx as nx
+
         points = self._points
         path = nx.astar_path(
             self._graph, first, last, heuristic=lambda u, v: math.dist(points[u], points[v])

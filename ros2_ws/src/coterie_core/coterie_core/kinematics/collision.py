@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
-from scipy.spatial import ConvexHull, QhullError
 
 from coterie_core.kinematics.chain import Chain
 from coterie_core.kinematics.sampling import postures
@@ -215,6 +214,8 @@ def _solid(bodies: Bodies, shape: Shape) -> tuple[Any, Array]:
 
 def _convex(points: Array) -> Any:
     """Return the convex hull as coal's solid; None where it has no volume."""
+    from scipy.spatial import ConvexHull, QhullError
+
     for corners in (points, _farthest(points)):
         try:
             hull = ConvexHull(corners)

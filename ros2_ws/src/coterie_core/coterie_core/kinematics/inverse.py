@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.transform import Rotation
 
 from coterie_core.kinematics.chain import Chain
 
@@ -79,6 +78,8 @@ def solve(chain: Chain, target: Target, start: Array, *, steps: int = 30) -> Sol
         start: (n, joints).
         steps: Rounds.
     """
+    from scipy.spatial.transform import Rotation
+
     lower, upper = chain.lower, chain.upper
     turning = upper - lower >= 2.0 * np.pi - 1e-6
     positions = start.copy()

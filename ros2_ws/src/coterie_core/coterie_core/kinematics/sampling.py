@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import qmc
 
 Array = npt.NDArray[np.float64]
 
@@ -25,6 +24,8 @@ def postures(lower: Array, upper: Array, count: int, seed: int) -> Array:
         count: Postures wanted; the corners come on top.
         seed: Same seed, same postures.
     """
+    from scipy.stats import qmc  # takes a second
+
     size = len(lower)
     sobol = qmc.Sobol(size, scramble=True, rng=np.random.default_rng(seed))
     power = max(int(np.ceil(np.log2(max(count, 2)))), 1)

@@ -13,7 +13,6 @@ from urllib.parse import unquote, urlparse
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import ConvexHull, QhullError
 
 from coterie_core.files import LFS_REMEDY, is_lfs_pointer
 from coterie_core.urdf.xacro import package_of
@@ -111,6 +110,8 @@ def _unit(text: object) -> float:
 
 def hull_corners(points: Array) -> Array:
     """Return the points on the convex hull; all of them when they lie in a plane."""
+    from scipy.spatial import ConvexHull, QhullError
+
     try:
         return points[ConvexHull(points).vertices]
     except (QhullError, ValueError):

@@ -13,7 +13,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.transform import Rotation
 
 from coterie_core.urdf.errors import UrdfError
 from coterie_core.urdf.reading import Description, read_description
@@ -202,11 +201,15 @@ def motion(joint: Joint, value: float) -> Array:
 
 def turn(axis: Array, angle: float) -> Array:
     """Return the rotation (3, 3) about a unit axis."""
+    from scipy.spatial.transform import Rotation
+
     return Rotation.from_rotvec(axis * angle).as_matrix()
 
 
 def pose_of(xyz: list[float], rpy: list[float]) -> Array:
     """Return the pose (4, 4) of a URDF origin: fixed-axis roll, pitch, yaw."""
+    from scipy.spatial.transform import Rotation
+
     pose = np.eye(4)
     pose[:3, :3] = Rotation.from_euler("xyz", rpy).as_matrix()
     pose[:3, 3] = xyz

@@ -129,7 +129,7 @@ def make_key(file: Path, say: Callable[[str], object] = print) -> Path:
     if old:
         say(
             f"{file}: was a secret that people and robots shared, and is one no more; robots now "
-            f"go by {public}: copy it to each robot's computer (./coterie deploy does)"
+            f"go by {public}: copy it to each robot's computer (./coterie team deploy does)"
         )
     return file
 

@@ -15,7 +15,8 @@ from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.embedding import Embedding, averaged
 from coterie_core.geometry import Box, Vec3, box_between, faces_along, heading_axes, iou
 from coterie_core.transforms import Matrix, TransformBuffer, TransformError, TransformNotYet
-from coterie_world.perception.backprojection import LiftOptions, lift
+from coterie_world.perception.backprojection import lift
+from coterie_world.perception.lift_options import LiftOptions
 from coterie_world.sizes import is_sliver
 from robot_adapters.sensing.camera import Boxes
 from robot_adapters.sensing.frames import FrameNames

@@ -10,7 +10,7 @@ from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.geometry import Box, Pose, Vec3, distance, share_inside
 from coterie_core.observation import Detection, Observation, PlaceView
 from coterie_core.transforms import TransformBuffer, TransformError
-from coterie_world.perception.backprojection import LiftOptions
+from coterie_world.perception.lift_options import LiftOptions
 from coterie_world.scene import Room, SceneGraph, SceneObject
 from coterie_world.scene.regions import is_region
 from coterie_world.sightings import INSIDE_FRACTION, is_solid, kind_of

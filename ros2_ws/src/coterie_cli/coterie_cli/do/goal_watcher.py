@@ -1,4 +1,4 @@
-"""The side of `./coterie cooperate` that speaks ROS: gives the goal to all and listens."""
+"""The side of `./coterie do --together` that speaks ROS: gives the goal to all and listens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from rclpy.context import Context
 
 from coterie_bringup.errors import CommandError
-from coterie_cli.cooperate.record import CooperationRecord, Said, Share
+from coterie_cli.do.goal_record import CooperationRecord, Said, Share
 from coterie_cli.person import PersonAtTerminal
 from coterie_cli.person_seat import serve_person
 from coterie_core.cooperation import Note
@@ -70,7 +70,7 @@ class CooperationWatcher(AgentNode):
     def on_setup(self, parameters: Parameters) -> None:
         """Make the clients, and offer to answer."""
         if self._person is not None and self._person.there:
-            serve_person(self, self._person, "cooperate")
+            serve_person(self, self._person, "do")
         self._clients_of = {
             robot: ActionClient(self, Cooperate, f"{robot}/cooperate") for robot in self.robots
         }

@@ -1,4 +1,4 @@
-"""`./coterie tour`: what is asked, what comes back, what is left, and the picture."""
+"""`./coterie demo`: what is asked, what comes back, what is shown and left, and the pictures."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from std_msgs.msg import Header
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.team_client import FoundObjects, TeamAnswer
+from coterie_cli.demo import telling
+from coterie_cli.demo.command import DemoOptions, demo_team
+from coterie_cli.demo.map_watch import MapWatch, Shown
+from coterie_cli.demo.questions import Asked, questions_of_house, told_by
+from coterie_cli.demo.record import DemoRecord, MethodScore, Track
 from coterie_cli.figures.floor_plan import legs
-from coterie_cli.figures.tour import cloud_points, draw
-from coterie_cli.tour.command import TourOptions, marked, results_table, tour_team
-from coterie_cli.tour.map_watch import MapWatch, Shown
-from coterie_cli.tour.record import Asked, TourRecord, questions_of_house
+from coterie_cli.figures.team_map import cloud_points, draw
 from coterie_core.questions import Answer, Evidence, FinalAnswer, OpenAnswer
 from coterie_requests.parsing import question_kind
 from coterie_ros import conversions
@@ -84,11 +86,11 @@ def test_every_kind_of_answer_is_kept_shown_and_saved(house, tmp_path: Path, cap
     from rich.console import Console
 
     sofa = next(t for t in house.objects.values() if t.kind == "furniture")
-    record = TourRecord("home", "house_11", 11)
+    record = DemoRecord("home", "house_11", 11, "majority_vote")
     record.asked = [Asked("Is there a mug?", truth="yes"), Asked("What?"), Asked("sit", find=True)]
     record.asked += [Asked("Which?")]
     final = FinalAnswer("q", True, 0.9, "majority_vote", missing=("cid",))
-    answer = Answer("q", "ann", True, 0.8, Evidence("seen"))
+    answer = Answer("q", "ann", True, 0.8, Evidence("seen", objects=("ann-mug-1",)))
     record.asked[0].take(TeamAnswer(final, (answer,)))
     record.asked[1].take(
         OpenAnswer("q", "grey\x1b[2J", confidence=0.4, guessed=True, objects=(sofa.id, "gone"),
@@ -96,25 +98,51 @@ def test_every_kind_of_answer_is_kept_shown_and_saved(house, tmp_path: Path, cap
     )  # fmt: skip
     record.asked[2].take(FoundObjects((sofa.id,), "to sit on"))
     record.asked[3].take("nobody answers those")
-    Console(width=140).print(results_table(record, house))
+    telling.show_answers(record, house, Console(width=140))
     text = capsys.readouterr().out
     room = house.rooms[sofa.room].name
-    for words in (
-        "ann: yes, saw it",
-        "cid: no answer",
-        "(a guess)",
-        "gone",
-        "images f1",
-        "5.0 m",
-        room,
-    ):
+    thing = f"the {sofa.label.top} in the {room}"
+    for words in ("ann saw one; cid gave no answer", "a guess", f"on the map: {thing}", "5.0 m"):
         assert words in text
     assert "\x1b[2J" not in text and "nobody answers" in text
-    record.save(tmp_path / "tour.json", house)
-    data = json.loads((tmp_path / "tour.json").read_text())
+    # People know rooms and things, not ids.
+    assert not [id_ for id_ in (sofa.id, "gone", "ann-mug-1") if id_ in text]
+    record.save(tmp_path / "demo.json", house)
+    data = json.loads((tmp_path / "demo.json").read_text())
     assert [a["kind"] for a in data["asked"]] == ["presence", "open", "find", "none"]
     assert data["asked"][1]["evidence"][0]["room"] == room
-    assert marked(record) == {sofa.id: "2,3", "gone": "2"}
+    assert telling.marked(record) == {sofa.id: "2,3", "gone": "2"}
+
+
+def test_who_says_what_is_told_in_one_line() -> None:
+    answers = [Answer("q", name, True, 0.8, Evidence("seen")) for name in ("a", "b")]
+    answers += [Answer("q", "c", False, 0.8, Evidence("not_there"))]
+    answers += [Answer("q", "liar", False, 0.8, Evidence("seen"), "no, it is gone")]
+    assert told_by(answers, ["d"]) == (
+        "a and b saw one; c looked there in vain; liar said no: no, it is gone; d gave no answer"
+    )
+
+
+def test_the_terminal_shows_the_house_and_where_robots_went(house, capsys) -> None:
+    from rich.console import Console
+
+    console = Console(width=100)
+    telling.show_house(house, console)
+    rooms = list(house.rooms.values())
+    drawn = capsys.readouterr().out
+    assert all(room.name in drawn for room in rooms) and "┌" in drawn and "┘" in drawn
+    middles = [tuple(np.mean(room.polygon, axis=0)) for room in rooms[:2]]
+    record = DemoRecord("home", "house_11", 11, "majority_vote")
+    record.tracks = [Track("rover", "wheels", way=[(*xy, 0.0) for xy in middles], distance=5.2)]
+    record.scores = [MethodScore("majority_vote", "Majority vote", 0.875)]
+    telling.show_ways(record, house, console)
+    telling.show_things(house, console)
+    telling.show_voting(record, console)
+    text = capsys.readouterr().out
+    assert "R" in text and "•" in text and "5 m" in text
+    assert f"{rooms[0].name} and {rooms[1].name}" in text
+    assert f"What they found: {len(house.objects)} things" in text
+    assert "88% right" in text and "(this team's)" in text
 
 
 def test_the_picture_is_made_of_what_the_mapper_publishes(house, tmp_path: Path) -> None:
@@ -135,21 +163,25 @@ def test_the_picture_is_made_of_what_the_mapper_publishes(house, tmp_path: Path)
     assert (tmp_path / "empty.png").stat().st_size > 0
 
 
-def test_a_team_that_cannot_make_a_tour_is_told_what_it_lacks(tmp_path: Path) -> None:
+def test_a_team_that_cannot_show_anything_is_told_what_it_lacks(tmp_path: Path) -> None:
     file = tmp_path / "team.yaml"
-    file.write_text("world: {kind: embedded}\nrobots: [{name: rover}]\n")
-    with pytest.raises(CommandError, match="mapper"):
-        tour_team(TourOptions(file))
+    file.write_text("world: {kind: embedded}\nrobots: [{name: rover, role: cooperator}]\n")
+    with pytest.raises(CommandError, match="role: explorer"):
+        demo_team(DemoOptions(file))
     file.write_text("world: {kind: embedded}\nrobots: [{name: rover}]\nmapper: {}\n")
-    team = tour_team(TourOptions(file, seed=5, steps=7))
+    team = demo_team(DemoOptions(file, seed=5, steps=7))
     assert (team.seed, team.world.seed, team.exploration.steps) == (5, 5, 7)
-    with pytest.raises(CommandError, match="graph"):
-        tour_team(TourOptions(file, world="graph"))
     # In a real house nobody knows what there is to be asked about.
     lab = shipped_team("lab")
     with pytest.raises(CommandError, match="--ask"):
-        tour_team(TourOptions(team_file=lab))
-    assert tour_team(TourOptions(team_file=lab, ask=("Is there a mug?",))).real
+        demo_team(DemoOptions(team_file=lab))
+    assert demo_team(DemoOptions(team_file=lab, ask=("Is there a mug?",))).real
+    with pytest.raises(CommandError, match="--voting"):
+        demo_team(DemoOptions(team_file=lab, ask=("Is there a mug?",), voting=True))
+
+
+def test_without_a_map_only_presence_is_asked_for(house) -> None:
+    assert questions_of_house(house, 3, mapped=False) == questions_of_house(house, 3)[:2]
 
 
 @pytest.mark.ros

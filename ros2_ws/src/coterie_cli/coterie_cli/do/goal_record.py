@@ -1,4 +1,4 @@
-"""What `./coterie cooperate` writes down: what every robot did for the goal, and what was said."""
+"""What `./coterie do --together` writes down: what every robot did, and what was said."""
 
 from __future__ import annotations
 

@@ -1,21 +1,21 @@
-"""What a tour asks, and what it leaves: questions with their truth, answers, ways; as JSON."""
+"""What a demonstration asks: questions with their truth, and the answers as people say them."""
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal
 
 from coterie_bringup.team_client import FoundObjects, TeamAnswer
-from coterie_cli.ask import evidence_text, thing_data
+from coterie_cli.ask import evidence_text
 from coterie_cli.demo.referee import bank_of_house
 from coterie_core.colors import are_alike, color_name
 from coterie_core.geometry import Vec3
 from coterie_core.household import plural
-from coterie_core.questions import OpenAnswer
+from coterie_core.questions import Answer, OpenAnswer
+from coterie_core.wording import enumerated
 from coterie_world.scene import SceneGraph, SceneObject
 from habitat_bridge.render.mesh import shown_colors
 
@@ -74,41 +74,31 @@ class Asked:
             final = told.final
             self.kind, self.answer, self.sure = "presence", _WORDS[final.yes], final.confidence
             self.guessed = told.guessed
-            said = [
-                f"{a.robot}: {'yes' if a.yes else 'no'}, {a.explanation or evidence_text(a)}"
-                for a in told.answers
-            ]
-            said += [f"{robot}: no answer" for robot in final.missing]
-            self.because = "\n".join(said)
+            self.because = told_by(told.answers, final.missing)
 
 
-@dataclass(slots=True)
-class TourRecord:
-    """What a tour leaves; `ways`: robot -> where it looked [m], `seconds`: how long parts took."""
-
-    team: str
-    house: str
-    seed: int
-    asked: list[Asked] = field(default_factory=list)
-    ways: dict[str, list[Vec3]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    mapper: dict[str, int] = field(default_factory=dict)
-    things: int = 0
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    def save(self, path: Path, scene: SceneGraph | None) -> None:
-        """Write it as JSON, with the room and place of every thing that an answer rests on.
-
-        Raises:
-            OSError: The file cannot be written.
-        """
-        data = asdict(self)
-        for asked in data["asked"]:
-            asked["evidence"] = [thing_data(id_, scene) for id_ in asked["objects"]]
-        path.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+_TOLD = {
+    ("seen", True): "saw one",
+    ("not_there", False): "looked there in vain",
+    ("prior_only", True): "never got there and guess",
+    ("prior_only", False): "never got there and guess",
+}
 
 
-def questions_of_house(truth: SceneGraph, seed: int) -> list[Asked]:
+def told_by(answers: Iterable[Answer], missing: Iterable[str] = ()) -> str:
+    """Return who says what of a question in words: "rover and walker saw one"."""
+    said: dict[str, list[str]] = {}
+    for answer in sorted(answers, key=lambda one: one.robot):
+        words = _TOLD.get((answer.evidence.kind, answer.yes))
+        if words is None:
+            words = f"said {_WORDS[answer.yes]}: {answer.explanation or evidence_text(answer)}"
+        said.setdefault(words, []).append(answer.robot)
+    for robot in missing:
+        said.setdefault("gave no answer", []).append(robot)
+    return "; ".join(f"{enumerated(robots)} {words}" for words, robots in said.items())
+
+
+def questions_of_house(truth: SceneGraph, seed: int, *, mapped: bool = True) -> list[Asked]:
     """Choose what to ask: two presence questions, three open ones, a request; with their truth.
 
     Open questions that people may understand in two ways are left out: the color of what shows
@@ -117,6 +107,7 @@ def questions_of_house(truth: SceneGraph, seed: int) -> list[Asked]:
     Args:
         truth: The truth of the world.
         seed: Chooses the things.
+        mapped: Whether the team makes a map; without one only presence is asked for.
     """
     rng = random.Random(seed)
     asked = []
@@ -127,6 +118,8 @@ def questions_of_house(truth: SceneGraph, seed: int) -> list[Asked]:
         items = [item for item in bank if item.truth is yes and item.question.object in stands]
         if items:
             asked.append(Asked(rng.choice(items).question.text, truth=_WORDS[yes]))
+    if not mapped:
+        return asked
     labels = Counter(thing.label.top for thing in truth.objects.values())
     count = {
         label: number

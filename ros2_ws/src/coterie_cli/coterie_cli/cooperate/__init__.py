@@ -1,1 +1,0 @@
-"""`./coterie cooperate`: robots reach a goal that they share, without a leader."""

@@ -1,1 +1,0 @@
-"""`./coterie tour`: a team maps a house, answers questions and finds objects."""
