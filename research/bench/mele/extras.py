@@ -10,12 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from cam_aggregator.analysis import agreement, forge, permutation_importance, with_missing
 from cam_aggregator.base import accuracy
-from cam_aggregator.calibration import calibration_error, selective
 from cam_aggregator.registry import make_aggregator
-from cam_aggregator.splits import split
 from coterie_core.answers import AnswerTable
+from coterie_fixtures.answer_analysis import (
+    agreement,
+    calibration_error,
+    forge,
+    permutation_importance,
+    selective,
+    split,
+    with_missing,
+)
 from research.bench.mele.houses import NoCommonSense, explore_house, oracle_house, richest_rooms
 from research.bench.mele.methods import Methods, Score, fitted
 

@@ -6,10 +6,9 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from cam_aggregator.analysis import draw_tree
 from cam_aggregator.cam import CamDecisionTree
-from cam_aggregator.splits import split
 from coterie_core.answers import AnswerTable
+from coterie_fixtures.answer_analysis import draw_tree, split
 from habitat_bridge.graph import WALKER, list_scans, load_graph_world
 from mele_explorer import (
     CommonSense,

@@ -1,4 +1,4 @@
-"""Turns scores into probabilities that mean what they say, and measures what abstaining buys."""
+"""Turns scores into probabilities that mean what they say."""
 
 from __future__ import annotations
 
@@ -91,54 +91,6 @@ class Calibration:
         if not right.get(kind, False) or not np.isfinite(points).all():
             raise ValueError(f"no calibration: kind {kind!r} with {len(points)} points")
         return Calibration(kind, points)
-
-
-def selective(right: BoolArray, confidence: FloatArray, below: float) -> tuple[float, float]:
-    """Return (accuracy among questions answered, share answered) when abstaining below `below`.
-
-    Args:
-        right: Which answers are right (N,).
-        confidence: Stated confidence (N,); NaN: no answer, which counts as abstaining.
-        below: Least confidence of an answer. Accuracy is NaN where nothing is answered.
-    """
-    with np.errstate(invalid="ignore"):
-        sure = confidence >= below
-    if not sure.any():
-        return float("nan"), 0.0
-    return float(right[sure].mean()), float(sure.mean())
-
-
-def calibration_error(right: BoolArray, confidence: FloatArray, bins: int = 10) -> float:
-    """Return the expected calibration error (0..1) of `reliability`."""
-    rows = reliability(right, confidence, bins)
-    return float(sum(share * abs(good - sure) for share, sure, good in rows))
-
-
-def reliability(
-    right: BoolArray, confidence: FloatArray, bins: int = 10
-) -> list[tuple[float, float, float]]:
-    """Return (share of the answers, mean confidence, share right) per bin of equal mass.
-
-    Answers are sorted by confidence; those that are equally sure share their bins evenly, so that
-    the order of the questions does not matter. NaN counts as no answer.
-
-    Args:
-        right: Which answers are right (N,).
-        confidence: Stated confidence that they are (N,), 0..1.
-        bins: Most bins.
-    """
-    keep = ~np.isnan(confidence)
-    confidence, good = confidence[keep], right[keep].astype(float)
-    if not len(good):
-        return []
-    _, place, count = np.unique(confidence, return_inverse=True, return_counts=True)
-    good = (np.bincount(place, good) / count)[place]
-    order = np.argsort(confidence, kind="stable")
-    parts = [part for part in np.array_split(order, min(bins, len(order))) if len(part)]
-    return [
-        (len(part) / len(order), float(confidence[part].mean()), float(good[part].mean()))
-        for part in parts
-    ]
 
 
 def _of_confidence(confidence: FloatArray, right: BoolArray) -> Calibration:

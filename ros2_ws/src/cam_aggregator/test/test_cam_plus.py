@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cam_aggregator.analysis import forge, with_missing
 from cam_aggregator.base import accuracy
-from cam_aggregator.calibration import Calibration, calibration_error, selective
+from cam_aggregator.calibration import Calibration
 from cam_aggregator.cam import CamDecisionTree
 from cam_aggregator.cam_plus import DEFAULT_GROUPS, CamPlus
 from cam_aggregator.features import (
@@ -21,8 +20,14 @@ from cam_aggregator.features import (
     word_overlap,
 )
 from cam_aggregator.folds import folds_by_group
-from cam_aggregator.splits import split
 from cam_aggregator.votes import MajorityVote
+from coterie_fixtures.answer_analysis import (
+    calibration_error,
+    forge,
+    selective,
+    split,
+    with_missing,
+)
 
 NO_TWIN = tuple(g for g in DEFAULT_GROUPS if g != "twin")
 

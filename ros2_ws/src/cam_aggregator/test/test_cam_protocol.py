@@ -8,19 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cam_aggregator.analysis import (
+from cam_aggregator.base import AggregatorError, accuracy
+from cam_aggregator.cam import CAM_CLASSES, MODELS, CamDecisionTree, CamXGBoost, make_classifier
+from cam_aggregator.encoding import Codes, paper_inputs
+from cam_aggregator.registry import make_aggregator
+from coterie_fixtures.answer_analysis import (
     agreement,
     draw_tree,
     legend,
     permutation_importance,
     shuffled_input,
+    split,
     with_missing,
 )
-from cam_aggregator.base import AggregatorError, accuracy
-from cam_aggregator.cam import CAM_CLASSES, MODELS, CamDecisionTree, CamXGBoost, make_classifier
-from cam_aggregator.encoding import Codes, paper_inputs
-from cam_aggregator.registry import make_aggregator
-from cam_aggregator.splits import split
 
 pytestmark = pytest.mark.quick
 
