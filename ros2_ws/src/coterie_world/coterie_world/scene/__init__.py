@@ -24,6 +24,4 @@ from coterie_world.scene.serial import from_json as from_json
 from coterie_world.scene.serial import load as load
 from coterie_world.scene.serial import save as save
 from coterie_world.scene.serial import to_json as to_json
-from coterie_world.scene.text import objects_text as objects_text
-from coterie_world.scene.text import room_lists as room_lists
 from coterie_world.scene.text import rooms_text as rooms_text
