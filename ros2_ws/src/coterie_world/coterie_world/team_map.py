@@ -464,12 +464,6 @@ class TeamMap:
 
         Places are weighted by their variances, as a Kalman filter does of a thing that rests. Seen
         farther from its place than errors explain, it has been moved.
-
-        Args:
-            thing: Thing, as the map has it.
-            seen: Its box in this look.
-            away: Distance of the camera from it [m].
-            put: Whether it was put down there unseen: its place is known only roughly.
         """
         variance = (ERROR_PER_M * max(away, _NEAREST)) ** 2
         new = thing.id in self._made and thing.last_seen is None

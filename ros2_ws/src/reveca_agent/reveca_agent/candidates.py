@@ -111,12 +111,7 @@ class Outlook:
             self.tasks.append(Task("fetch", thing.id, thing.spot, gain, 1.0, entry.level, about))
 
     def _searches(self, unseen: dict[SubGoal, int], lost: set[str]) -> None:
-        """Add places where what is still to be found may be, with the number expected there.
-
-        Args:
-            unseen: How many things of each need nobody has seen.
-            lost: Labels of targets that are not known yet; they stand in rooms, not in containers.
-        """
+        """Add places where what is still to be found may be, with the number expected there."""
         wanted = [(need.item, count) for need, count in unseen.items()]
         hidden = [INSIDE] * len(wanted) + [0.0] * len(lost)
         wanted += [(label, 1) for label in sorted(lost)]

@@ -282,11 +282,7 @@ class LeaderNode(AgentNode):
         return result if outcome.success else goal.abort(result)
 
     async def _clear(self, words: str, scene: SceneGraph) -> str:
-        """Return the task to go on with, once it was asked back about where it was not clear.
-
-        Raises:
-            NotUnderstood: Nobody said what was meant.
-        """
+        """Return the task to go on with, once it was asked back about where it was not clear."""
         if not self.parameters["ask_back"]:
             return words
         coverage = Coverage(scene, self.keeper.seen, given=True)
@@ -331,14 +327,7 @@ class LeaderNode(AgentNode):
         )
 
     async def _gather(self, *, rooms: bool = False) -> dict[str, Vec3 | None]:
-        """Wait for the map, its rooms and the robots; return where those that are there are.
-
-        Args:
-            rooms: Whether rooms are known anyway.
-
-        Raises:
-            ValueError: There is no map, or no robot.
-        """
+        """Wait for the map, its rooms and the robots; return where those that are there are."""
         self._no_rooms = ""
         begin = time.monotonic()
         wait = Gathering(self.parameters["start_time"], self.parameters["map_timeout"])
