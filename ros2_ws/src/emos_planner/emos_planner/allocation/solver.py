@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -19,7 +18,7 @@ from emos_planner.allocation.problem import (
     waits_for,
     why_nobody,
 )
-from emos_planner.allocation.schedule import Plan, Times, greedy, improve, play
+from emos_planner.allocation.schedule import Times, greedy, improve, play
 from emos_planner.geometry.toolbox import Toolbox
 
 _NONE: Mapping[str, float] = MappingProxyType({})
@@ -89,35 +88,6 @@ def assign(
         plan = improve(problem, plan, seed)
     times = play(problem, plan)
     return _share(tasks, problem, plan.robot, doable, times, unassigned, hand_overs)
-
-
-def plan_times(
-    sub_tasks: Sequence[SubTask],
-    starts: Mapping[str, Vec3 | None],
-    toolbox: Toolbox,
-    *,
-    load: Mapping[str, float] = _NONE,
-) -> float:
-    """Return when the last open sub-task of a plan is done [s]; infinite if it cannot be done.
-
-    Robots do theirs in the order of the plan as far as dependencies allow. Sub-tasks without a
-    robot do not count.
-
-    Raises:
-        UnknownRobot: A robot has no resume.
-    """
-    jobs = [s for s in sub_tasks if s.state in OPEN and s.robot in starts]
-    estimates = Estimates(toolbox, starts, sub_tasks)
-    problem = build(jobs, {}, estimates, load, ())
-    number = {name: r for r, name in enumerate(problem.robots.names)}
-    problem.units = [[j] for j in range(len(jobs))]
-    if any(
-        not estimates.of(problem.robots.class_of[number[job.robot]], job).feasible for job in jobs
-    ):
-        return math.inf
-    deep = depths(problem.waits)
-    order = sorted(range(len(jobs)), key=lambda j: (deep[j], j))
-    return play(problem, Plan(order, [number[job.robot] for job in jobs])).makespan
 
 
 def _check(sub_tasks: Sequence[SubTask]) -> None:
