@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from coterie_console.text import natural, plain
+from coterie_console.text import plain
 from coterie_world.scene import SceneGraph, SceneObject
+from research.natural_order import natural
 
 NO_LABEL = "(no label)"
 NO_ROOM = "(no room)"

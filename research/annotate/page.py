@@ -9,7 +9,7 @@ from typing import Any
 
 from coterie_console.map_shapes import load_cloud
 from coterie_console.map_view import MapView, Mark
-from coterie_console.web import Callback, WebPage
+from coterie_console.web import WebPage
 from coterie_core.yaml_marks import FileProblem
 from coterie_world.scene import SceneGraph
 from research.annotate.objects import ObjectIndex
@@ -18,6 +18,7 @@ from research.annotate.queries import QueryError
 from research.annotate.session import AnnotationSession
 from research.annotate.store import AnnotationError
 from research.annotate.suggest import Suggestion, suggest
+from research.annotate.widgets import Callback
 
 WATCH = 1.0
 """How often files are looked at for changes by others [s]."""
@@ -87,14 +88,23 @@ class AnnotatePage:
     def wrap(
         self, react: Callable[[Any], Awaitable[None] | None], keep_note: bool = False
     ) -> Callback:
-        """Return a callback that saves a note in work, reacts, and shows what is so then."""
+        """Return a callback that saves a note in work, reacts, and shows what is so then.
+
+        Changes that the program made to a widget itself are not passed on.
+        """
 
         def all_of_it(event: Any) -> Awaitable[None] | None:
             if not keep_note:
                 self.flush_note()
             return react(event)
 
-        return self.page.reaction(all_of_it, self.refresh)
+        async def callback(event: Any) -> None:
+            if getattr(event, "client", None) is None:
+                return
+            await self.page.attempt(lambda: all_of_it(event))
+            await self.page.attempt(self.refresh)
+
+        return callback
 
     def refresh(self) -> None:
         """Show the session as it is."""

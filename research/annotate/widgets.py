@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import viser
 
 from coterie_console.text import escaped
-from coterie_console.web import Callback, put
+from coterie_console.web import put
 
+Callback = Callable[[Any], Coroutine[Any, Any, None]]
+"""Function that viser calls with an event."""
 Wrap = Callable[[Callable[[Any], Any]], Callback]
 """Makes a callback for viser of what a page does on an event."""
 

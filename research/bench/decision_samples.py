@@ -169,6 +169,7 @@ def _caught(work: Callable[[_Catch], Coroutine[Any, Any, None]]) -> list[Sample]
 
 def _mele(seed: int) -> list[Sample]:
     """Three robots explore a house, answer questions on it, and debate where they disagree."""
+    from coterie_fixtures.explorations import run_exploration
     from coterie_requests.common_sense import load_common_sense
     from coterie_requests.debate import LocalSpeaker, debate
     from coterie_requests.parsing import understand
@@ -177,7 +178,6 @@ def _mele(seed: int) -> list[Sample]:
     from habitat_bridge.robots import EMBODIMENTS
     from mele_explorer.answering import Answerer
     from mele_explorer.bank import QuestionBank
-    from mele_explorer.run import run_exploration
 
     async def work(catch: _Catch) -> None:
         world = make_world(WorldSpec(kind="embedded", seed=seed))
@@ -319,7 +319,7 @@ def _coela(seed: int) -> list[Sample]:
 
 
 def _cooperation(method: str, seed: int) -> list[Sample]:
-    from coterie_core.cooperation import run_episode
+    from research.bench.reveca.environment import run_episode
     from research.bench.reveca.methods import make_world
     from research.bench.reveca.methods import method as method_of
 

@@ -7,7 +7,7 @@ import json
 import logging
 import re
 import urllib.parse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,9 @@ from coterie_llm import (
     Wrapper,
     build_model,
 )
-from coterie_llm.openai_model import list_models
+from coterie_llm.fence import inline_data
 from coterie_llm.types import Sampled
+from coterie_llm.waiting import within
 from research.bench.common.tables import print_whole
 from research.bench.decision_samples import decision_samples
 from research.models.decisions import DecisionRow, put
@@ -293,3 +294,43 @@ def _advice(rows: Sequence[DecisionRow], limit_s: float) -> str:
 def _plain(text: str) -> str:
     """Return text of an endpoint for the terminal: no markup, no control characters."""
     return "".join(c if c.isprintable() else " " for c in text).replace("[", r"\[")
+
+
+async def list_models(
+    base_url: str,
+    api_key_env: str | None = None,
+    *,
+    timeout_s: float = 20.0,
+    env: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Return the ids of the models that an endpoint lists; empty where it lists none.
+
+    Raises:
+        MissingKey: The variable named is not set.
+        LanguageError: It is not reached, or refuses.
+    """
+    import openai
+
+    asked = OpenAIModel("", base_url=base_url, api_key_env=api_key_env, env=env)
+
+    async def ask() -> list[str]:
+        try:
+            listed = await asked._client().models.with_raw_response.list()
+            data = json.loads(listed.http_response.content).get("data")
+        except openai.APIConnectionError as failure:
+            error: LanguageError = asked._from_connection(failure)
+        except openai.APIStatusError as failure:
+            if failure.status_code == 404:
+                return []  # not every endpoint has this
+            error = asked._from_status(failure)
+        except (openai.OpenAIError, ValueError, AttributeError, RecursionError):
+            return []
+        else:
+            found = [one.get("id") for one in data or () if isinstance(one, dict)]
+            return [inline_data(name, limit=120) for name in found if isinstance(name, str)]
+        raise error
+
+    try:
+        return await within(ask(), timeout_s, f"models of {base_url}")
+    finally:
+        await asked.aclose()

@@ -18,8 +18,13 @@ import time
 from pathlib import Path
 
 sys.path[:0] = [
-    str(Path(__file__).resolve().parents[2] / "ros2_ws/src" / package)
-    for package in ("coterie_core", "habitat_bridge", "emos_planner")
+    str(Path(__file__).resolve().parents[2] / folder)
+    for folder in (
+        "ros2_ws/src/coterie_core",
+        "ros2_ws/src/habitat_bridge",
+        "ros2_ws/src/emos_planner",
+        "tests/fixtures",
+    )
 ]
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/fixtures"))
 

@@ -46,9 +46,9 @@ from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS
 from mele_explorer.answering import Answerer
 from mele_explorer.bank import QuestionBank
-from mele_explorer.run import oracle_run
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))
+sys.path += [str(Path(__file__).resolve().parents[2] / folder) for folder in ("", "tests/fixtures")]
+from coterie_fixtures.explorations import oracle_run
 from research.bench.emos.counting import CountingDecider
 
 Row = dict[str, Any]

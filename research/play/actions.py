@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from coterie_console.text import natural, plain
+from coterie_console.text import plain
 from coterie_core.cooperation import (
     Action,
-    Answer,
     Close,
     Facts,
     GoTo,
@@ -25,6 +24,8 @@ from coterie_core.cooperation import (
     Whereabouts,
     compose,
 )
+from coterie_core.cooperation.messages import Answer
+from research.natural_order import natural
 from research.play.person import Choice, Person
 from reveca_agent.communication import looked, searched
 from reveca_agent.skills import carriers

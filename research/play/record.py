@@ -24,11 +24,10 @@ from coterie_core.cooperation import (
     Spot,
     Turn,
     Wait,
-    facts_from_json,
-    facts_to_json,
 )
 from coterie_core.files import write_atomically
 from coterie_core.plain_data import schema_problems
+from coterie_fixtures.fact_files import facts_from_json, facts_to_json
 
 FORMAT = "coterie-play-1"
 LARGEST = 50_000_000

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from coterie_console.text import natural, plain
+from coterie_console.text import plain
 from coterie_core.cooperation import Thing
+from research.natural_order import natural
 from research.play.person import Choice, Person
 
 KEPT = 200

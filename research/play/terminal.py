@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from coterie_console.text import natural, plain
+from coterie_console.text import plain
 from coterie_requests.asking import WordsAnswer, WordsQuestion
+from research.natural_order import natural
 from research.play.actions import choices
 from research.play.person import Choice, Group, Person
 from research.play.record import QUESTIONS, SCALE, PlayError

@@ -4,6 +4,7 @@ from coterie_core.geometry import Box
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from research.annotate.objects import NO_LABEL, NO_ROOM, ObjectIndex
 from research.annotate.suggest import suggest
+from research.natural_order import natural
 
 SQUARE = [(0.0, 0.0), (4.0, 0.0), (4.0, 4.0), (0.0, 4.0)]
 
@@ -49,3 +50,7 @@ def test_a_suggestion_is_what_the_rules_find():
     found = suggest(house(), "q1", "a desk")
     assert set(found.ids) == {"desk-2", "desk-10"} and found.explanation
     assert suggest(house(), "q1", "a bicycle").ids == ()
+
+
+def test_names_are_sorted_by_their_numbers():
+    assert sorted(["obj10", "obj9", "a", "9" * 5000], key=natural)[1:3] == ["a", "obj9"]

@@ -11,10 +11,11 @@ import pytest
 
 from cam_aggregator.registry import aggregator_names
 from coterie_core.confidence import load_confidence, parse_confidence
+from coterie_fixtures.explorations import answer_all, run_exploration
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS
-from mele_explorer import QuestionBank, answer_all, run_exploration
+from mele_explorer.bank import QuestionBank
 from research.bench.calibration.bench import as_yaml, draw, exams, provenance
 from research.bench.calibration.data import BODY, HOPS, Exploration, _columns, explore_generated
 from research.bench.calibration.fit import fit

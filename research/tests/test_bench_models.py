@@ -15,13 +15,13 @@ from pydantic import BaseModel
 from rich.console import Console
 
 from coterie_fixtures.endpoint import Endpoint
+from coterie_fixtures.explorations import run_exploration
 from coterie_fixtures.oracle import Oracle
 from coterie_fixtures.oracle.request import one_by_one, question_of
 from coterie_llm import Decision, Image, Message, ModelProfile, UsageMeter, as_data
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS
-from mele_explorer import run_exploration
 from openeqa_agent.captions import CaptionFrame, CaptionState
 from openeqa_agent.decisions import AnswerFromFrames, Asked
 from openeqa_agent.question import parse_open

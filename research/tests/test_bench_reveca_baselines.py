@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pytest
 
-from coterie_core.cooperation import Facts, Note, Send, Sighting, Whereabouts, run_episode
+from coterie_core.cooperation import Facts, Note, Send, Sighting, Whereabouts
 from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.oracle import question_of
 from coterie_llm import CheckFailed, Decider, ModelProfile, build_model
@@ -26,6 +26,7 @@ from research.bench.reveca.baseline_coela import (
 from research.bench.reveca.baseline_mhp import Sub, TreeAgent
 from research.bench.reveca.baseline_rhp import NearestAgent, RuleAgent
 from research.bench.reveca.bodies import HouseholdOptions
+from research.bench.reveca.environment import run_episode
 from research.bench.reveca.household import HouseholdWorld
 from research.bench.reveca.methods import METHODS
 from reveca_agent.entries import Entry

@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from coterie_core.cooperation import run_episode
 from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.oracle import question_of
 from coterie_llm import CheckFailed, Decider, ModelProfile, build_model
 from research.bench.common.intervals import mean_interval
 from research.bench.reveca import hypothesis_tests as claims
 from research.bench.reveca.bench import main
+from research.bench.reveca.environment import run_episode
 from research.bench.reveca.methods import METHODS, WORLDS
 from research.bench.reveca.plots import draw_all
 from reveca_agent.relevance import RateRelevance, Rating, Ratings, RatingState

@@ -2,9 +2,10 @@
 
 import pytest
 
-from coterie_core.cooperation import GoTo, run_episode
+from coterie_core.cooperation import GoTo
 from research.bench.reveca.activities import BROKEN
 from research.bench.reveca.bodies import HouseholdOptions
+from research.bench.reveca.environment import run_episode
 from research.bench.reveca.household import HouseholdWorld
 from research.bench.reveca.methods import METHODS
 

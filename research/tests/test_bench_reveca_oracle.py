@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from coterie_core.cooperation import run_episode
+from research.bench.reveca.environment import run_episode
 from research.bench.reveca.episodes import run_one
 from research.bench.reveca.methods import METHODS, make_world
 from research.bench.reveca.oracle_loads import divide_loads

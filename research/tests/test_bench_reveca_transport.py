@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from coterie_core.cooperation import GoTo, Grab, Put, Turn, run_episode
+from coterie_core.cooperation import GoTo, Grab, Put, Turn
 from research.bench.reveca.baseline_coela import TextAgent
 from research.bench.reveca.baseline_rhp import RuleAgent
+from research.bench.reveca.environment import run_episode
 from research.bench.reveca.layouts import LayoutError, generated_layout, tdw_files, tdw_layout
 from research.bench.reveca.methods import METHODS
 from research.bench.reveca.transport import (

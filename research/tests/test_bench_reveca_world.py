@@ -5,21 +5,10 @@ import random
 
 import pytest
 
-from coterie_core.cooperation import (
-    Close,
-    Facts,
-    GoTo,
-    Grab,
-    Note,
-    Open,
-    Put,
-    Send,
-    Turn,
-    Wait,
-    run_episode,
-)
+from coterie_core.cooperation import Close, Facts, GoTo, Grab, Note, Open, Put, Send, Turn, Wait
 from research.bench.reveca.activities import ACTIVITIES
 from research.bench.reveca.bodies import HouseholdOptions
+from research.bench.reveca.environment import run_episode
 from research.bench.reveca.household import HouseholdWorld
 from research.bench.reveca.methods import METHODS
 

@@ -14,11 +14,11 @@ import yaml
 from cam_aggregator.registry import make_aggregator
 from coterie_bringup.errors import CommandError
 from coterie_cli.rerun.kept import CannotReplay, kept_nodes
-from coterie_cli.rerun.tasks import TaskAgain, check_repeats
+from coterie_cli.rerun.tasks import TaskAgain
 from coterie_core.questions import Answer, Evidence, Question
 from coterie_fixtures.endpoint import Endpoint
 from coterie_safety.why import JournalSettings, belong, close_journal, note, open_journal
-from research.whatif.command import WhatIf, whatif
+from research.whatif.command import WhatIf, check_repeats, whatif
 from research.whatif.cooperation import (
     CooperationAgain,
     CooperationEnd,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import KeptRun, choose_run
 from coterie_bringup.team_models import named_profile
 from coterie_cli.rerun.kept import CannotReplay, KeptNodes, kept_nodes
-from coterie_cli.rerun.tasks import TaskAgain, TaskEnd, check_repeats
+from coterie_cli.rerun.tasks import TaskAgain, TaskEnd
 from coterie_core.questions import FinalAnswer
 from coterie_llm import ModelProfile
 from coterie_safety.why import Record, Story, read_story
@@ -296,3 +296,29 @@ def _changed(asked: WhatIf) -> str:
     parts += [f"by {asked.aggregator}"] if asked.aggregator else []
     parts += [f"with model {asked.model}"] if asked.model else []
     return line(", ".join(parts), 80)
+
+
+def check_repeats(again: TaskAgain, words: str, kept: Mapping[str, str]) -> TaskEnd:
+    """Do a task twice as it was; return its end where it comes out the same, and as it was kept.
+
+    Args:
+        again: The team.
+        words: The task.
+        kept: Who got which sub-task at first, as it was kept; {}: not kept.
+
+    Raises:
+        CannotReplay: It does not; says what differs.
+    """
+    first = again.run(words)
+    if replace(again.run(words)).same != first.same:
+        raise CannotReplay("the same seed gave two different runs: nothing can be compared with it")
+    if kept and kept != dict(first.given):
+        for what in kept.keys() | first.given.keys():
+            was, now = kept.get(what, "nobody"), first.given.get(what, "nobody")
+            if was != now:
+                raise CannotReplay(
+                    f"it does not begin again as it was: {what!r} went to {was}, and goes to {now} "
+                    "from the robots' starts; the team had done other things before (the first "
+                    "task of a run can be had again)"
+                )
+    return first

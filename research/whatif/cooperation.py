@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from coterie_cli.rerun.kept import CannotReplay, KeptNodes
 from coterie_cli.rerun.worlds import (
     WorldAgain,
-    check_left,
     check_repeatable,
     check_there,
     decider_of,
@@ -246,3 +245,13 @@ def first_difference(
         return None
     _, one, other = min(found, key=lambda each: each[0])
     return one, other
+
+
+def check_left(without: Collection[str], robots: Collection[str]) -> None:
+    """Refuse to leave out all robots.
+
+    Raises:
+        CannotReplay: None would be left.
+    """
+    if not set(robots) - set(without):
+        raise CannotReplay("nobody would be left")

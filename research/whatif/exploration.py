@@ -10,7 +10,6 @@ from cam_aggregator.registry import accepted_options, aggregator_names, make_agg
 from coterie_cli.rerun.kept import CannotReplay, KeptNodes
 from coterie_cli.rerun.worlds import (
     WorldAgain,
-    check_left,
     check_repeatable,
     check_there,
     decider_of,
@@ -19,12 +18,13 @@ from coterie_cli.rerun.worlds import (
 from coterie_core.questions import FinalAnswer, LabelledQuestion
 from coterie_core.skills import NavigateTo, Skill, SkillRefused
 from coterie_core.yaml_checks import suggestion
+from coterie_fixtures.explorations import ExplorerRun, answer_all
 from coterie_llm import ModelProfile
 from coterie_safety.why import Story
 from habitat_bridge.simulator import Simulator, WorldError
-from mele_explorer import ExplorerRun, QuestionBank
+from mele_explorer.bank import QuestionBank
 from mele_explorer.explorer import Explorer, ExplorerLimits
-from mele_explorer.run import answer_all
+from research.whatif.cooperation import check_left
 
 WORD = "exploration"
 """What the exploration of a run is called where a task or question may stand."""

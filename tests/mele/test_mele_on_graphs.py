@@ -14,26 +14,13 @@ from hypothesis import strategies as st
 
 from coterie_core.answers import EVIDENCE_KINDS, AnswerTable
 from coterie_core.embodiment import Embodiment
+from coterie_fixtures.explorations import ExplorerRun, answer_all, oracle_run, run_exploration
 from coterie_requests.parsing import ParseQuestion, ParseState
-from habitat_bridge.graph import (
-    WALKER,
-    DetectorNoise,
-    GraphHouse,
-    GraphWorld,
-    LoadReport,
-    SeenObject,
-    Viewpoint,
-    list_scans,
-    load_graph_world,
-)
-from mele_explorer import (
-    ExplorerRun,
-    QuestionBank,
-    answer_all,
-    memory_to_json,
-    oracle_run,
-    run_exploration,
-)
+from habitat_bridge.graph import WALKER, DetectorNoise, list_scans, load_graph_world
+from habitat_bridge.graph.model import GraphHouse, LoadReport, SeenObject, Viewpoint
+from habitat_bridge.graph.world import GraphWorld
+from mele_explorer.bank import QuestionBank
+from mele_explorer.memory_file import memory_to_json
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "mp3d_graphs"
 real = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data/mp3d_graphs is not here")

@@ -22,8 +22,8 @@ PACKAGES = (
     "robot_resume",
 )
 
-OF_STUDIES = "coela."
-"""Decisions of a baseline that only `research/` has; a profile names them, too."""
+OF_STUDIES = ("coela.", "openeqa.judge_answer")
+"""Decisions that only `research/` has, of a baseline and a judge; a profile names them, too."""
 
 
 def _decisions() -> list[type[Decision]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from coterie_core.household import load_household
 from coterie_core.observation import Observation
+from coterie_fixtures.explorations import run_exploration
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.team_memory import TeamMemory
@@ -16,7 +17,6 @@ from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.prior import prior_map
 from habitat_bridge.robots import EMBODIMENTS
-from mele_explorer import run_exploration
 
 ROBOTS = ("rover", "walker")
 BODIES = {True: "legs", False: "wheels"}

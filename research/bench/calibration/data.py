@@ -13,14 +13,15 @@ import numpy as np
 from coterie_core.answers import EVIDENCE_KINDS, AnswerTable, BoolArray, FloatArray, IntArray
 from coterie_core.confidence import ConfidenceModel
 from coterie_core.questions import LabelledQuestion
+from coterie_fixtures.explorations import ExplorerRun, run_exploration
 from coterie_requests.common_sense import load_common_sense
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.graph import WALKER, list_scans, load_graph_world
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import WorldError
-from mele_explorer import Answerer, ExplorerRun, QuestionBank, run_exploration
-from mele_explorer.answering import Findings
+from mele_explorer.answering import Answerer, Findings
+from mele_explorer.bank import QuestionBank
 
 FIT_HOUSES = tuple(range(100, 112))
 """Seeds of the generated houses that the numbers are fitted on."""

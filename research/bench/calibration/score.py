@@ -13,7 +13,7 @@ from cam_aggregator.folds import folds_by_group
 from cam_aggregator.registry import make_aggregator
 from coterie_core.answers import AnswerTable, BoolArray, FloatArray
 from coterie_core.confidence import ConfidenceModel
-from coterie_fixtures.answer_analysis import calibration_error, reliability
+from coterie_fixtures.aggregator_measures import calibration_error, reliability
 from research.bench.calibration.data import Exploration
 from research.bench.mele.methods import NO_TWIN, Methods, build, without_truth
 

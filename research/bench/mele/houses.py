@@ -8,16 +8,11 @@ from pathlib import Path
 
 from cam_aggregator.cam import CamDecisionTree
 from coterie_core.answers import AnswerTable
-from coterie_fixtures.answer_analysis import draw_tree, split
+from coterie_fixtures.aggregator_measures import draw_tree, split
+from coterie_fixtures.explorations import ExplorerRun, answer_all, oracle_run, run_exploration
+from coterie_requests.common_sense import CommonSense
 from habitat_bridge.graph import WALKER, list_scans, load_graph_world
-from mele_explorer import (
-    CommonSense,
-    ExplorerRun,
-    QuestionBank,
-    answer_all,
-    oracle_run,
-    run_exploration,
-)
+from mele_explorer.bank import QuestionBank
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from cam_aggregator.cam_plus import DEFAULT_GROUPS
 from cam_aggregator.features import TWIN
 from cam_aggregator.registry import accepted_options, make_aggregator
 from coterie_core.answers import AnswerTable, FloatArray, IntArray
-from coterie_fixtures.answer_analysis import SPLITS, split
+from coterie_fixtures.aggregator_measures import SPLITS, split
 
 NO_TWIN = "cam_plus_no_twin"
 """CAM+ without what labels of the same object say (feature group `twin` off)."""

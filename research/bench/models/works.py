@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coterie_core.questions import Answer, LabelledQuestion
+from coterie_fixtures.explorations import ExplorerRun, run_exploration
 from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider
 from coterie_requests.common_sense import load_common_sense
 from coterie_requests.debate import LocalSpeaker, debate
@@ -18,7 +19,8 @@ from coterie_world.scene import SceneGraph, rooms_text
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS
-from mele_explorer import Answerer, ExplorerRun, QuestionBank, run_exploration
+from mele_explorer.answering import Answerer
+from mele_explorer.bank import QuestionBank
 from object_planner.settings import Method
 from object_planner.workflows import Options, Roles, plan_objects
 from research.bench.decision_samples import decision_samples

@@ -14,7 +14,6 @@ from typing import Any
 
 import joblib
 
-from coterie_core.cooperation import Metrics, run_episode
 from coterie_core.files import write_atomically
 from coterie_llm import (
     Decider,
@@ -25,6 +24,7 @@ from coterie_llm import (
     build_model,
 )
 from research.bench.common.code_digest import code_digest
+from research.bench.reveca.environment import Metrics, run_episode
 from research.bench.reveca.methods import make_world
 from research.bench.reveca.methods import method as method_of
 from reveca_agent.settings import Prior

@@ -8,17 +8,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from coterie_core.cooperation import (
-    DONE,
-    MAX_MESSAGE_CHARS,
-    UNDER_WAY,
     Action,
     Briefing,
     Close,
     Goal,
     GoTo,
     Grab,
-    Metrics,
-    NoRoute,
     Note,
     Open,
     Percept,
@@ -31,8 +26,12 @@ from coterie_core.cooperation import (
     Wait,
     advance,
 )
+from coterie_core.cooperation.home import NoRoute
+from coterie_core.cooperation.messages import MAX_MESSAGE_CHARS
+from coterie_core.cooperation.world import DONE
 from research.bench.reveca.activities import ACTIVITIES, Activity, arrange
 from research.bench.reveca.bodies import NAMES, Body, Channel, HouseholdOptions, failed
+from research.bench.reveca.environment import UNDER_WAY, Metrics
 from research.bench.reveca.homes import Home, generated_home, with_boxes
 from reveca_agent.settings import Prior
 

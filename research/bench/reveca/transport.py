@@ -14,14 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coterie_core.cooperation import (
-    DONE,
-    MAX_MESSAGE_CHARS,
-    UNDER_WAY,
     Action,
     Briefing,
     GoTo,
     Grab,
-    Metrics,
     Note,
     Percept,
     Put,
@@ -32,7 +28,10 @@ from coterie_core.cooperation import (
     Thing,
     Turn,
 )
+from coterie_core.cooperation.messages import MAX_MESSAGE_CHARS
+from coterie_core.cooperation.world import DONE
 from research.bench.reveca.bodies import NAMES, Body, Channel, HouseholdOptions, failed
+from research.bench.reveca.environment import UNDER_WAY, Metrics
 from research.bench.reveca.household import HouseholdWorld
 from research.bench.reveca.layouts import Layout, generated_layout, tdw_files, tdw_layout
 

@@ -13,7 +13,7 @@ from cam_aggregator.base import AggregatorError, accuracy
 from cam_aggregator.registry import make_aggregator
 from cam_aggregator.votes import MajorityVote
 from coterie_core.answers import AnswerTable
-from coterie_fixtures.answer_analysis import with_missing
+from coterie_fixtures.aggregator_measures import with_missing
 
 CROWD_KIT = pytest.mark.skipif(
     importlib.util.find_spec("crowdkit") is None,

@@ -21,7 +21,7 @@ from cam_aggregator.features import (
 )
 from cam_aggregator.folds import folds_by_group
 from cam_aggregator.votes import MajorityVote
-from coterie_fixtures.answer_analysis import (
+from coterie_fixtures.aggregator_measures import (
     calibration_error,
     forge,
     selective,

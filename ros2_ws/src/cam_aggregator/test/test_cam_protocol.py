@@ -12,7 +12,7 @@ from cam_aggregator.base import AggregatorError, accuracy
 from cam_aggregator.cam import CAM_CLASSES, MODELS, CamDecisionTree, CamXGBoost, make_classifier
 from cam_aggregator.encoding import Codes, paper_inputs
 from cam_aggregator.registry import make_aggregator
-from coterie_fixtures.answer_analysis import (
+from coterie_fixtures.aggregator_measures import (
     agreement,
     draw_tree,
     legend,

@@ -14,9 +14,8 @@ from coterie_bringup.team_client import Operator, TeamAnswer
 from coterie_core.questions import FinalAnswer, Question
 from coterie_core.tasks import RobotReport
 from coterie_msgs.msg import Question as QuestionMsg
-from coterie_msgs.msg import RobotStatus
 from coterie_ros.conversions import question_from_msg
-from coterie_ros.conversions.tasks import report_from_msg
+from coterie_ros.reports import hear_reports
 
 MOST_QUESTIONS = 1000
 """Questions whose words are remembered until they are answered."""
@@ -53,13 +52,7 @@ class TeamNode(Operator):
         for robot in self.robots:
             stopped = partial(self._on_stopped, robot)
             self.subscribe(Bool, f"{robot}/stopped", "latched", stopped)
-            self.subscribe(
-                RobotStatus,
-                f"{robot}/status",
-                "latched",
-                partial(self._on_report, robot),
-                convert=report_from_msg,
-            )
+        hear_reports(self, self.robots, self._on_report)
 
     def remember(self, question: Question) -> None:
         """Keep the words of a question until it is answered."""
@@ -80,7 +73,7 @@ class TeamNode(Operator):
             text = "it stands until it is released" if stopped else "it may move again"
             self._tell(Event("stopped" if stopped else "released", robot, text))
 
-    def _on_report(self, robot: str, report: RobotReport) -> None:
-        if report.robot == robot and self._skills.get(robot, "") != report.skill:
-            self._skills[robot] = report.skill
-            self._tell(Event("skill", robot, report.skill))
+    def _on_report(self, report: RobotReport) -> None:
+        if self._skills.get(report.robot, "") != report.skill:
+            self._skills[report.robot] = report.skill
+            self._tell(Event("skill", report.robot, report.skill))

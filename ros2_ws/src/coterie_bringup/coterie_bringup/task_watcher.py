@@ -8,7 +8,6 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from action_msgs.srv import CancelGoal
@@ -20,7 +19,7 @@ from coterie_bringup.task_record import TaskRecord
 from coterie_bringup.team_clock import TeamClock
 from coterie_core.tasks import RobotReport, SubTask
 from coterie_msgs.action import ExecuteTask
-from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus, SemanticMap
+from coterie_msgs.msg import Assignment, DiscussionTurn, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalEnd, GoalRejected, NoAnswer, ServiceClient
@@ -31,10 +30,10 @@ from coterie_ros.conversions.tasks import (
     assignment_from_msg,
     proposal_from_msg,
     reflection_from_msg,
-    report_from_msg,
     sub_task_from_msg,
 )
 from coterie_ros.parameters import Parameters
+from coterie_ros.reports import hear_reports
 from coterie_world.scene import SceneGraph
 from emos_planner.leader.transcript import Transcript
 
@@ -162,14 +161,7 @@ class TaskWatcher(AgentNode):
         self.subscribe(
             SemanticMap, "semantic_map", "latched", self._on_map, convert=conversions.scene_from_msg
         )
-        for robot in self.robots:
-            self.subscribe(
-                RobotStatus,
-                f"{robot}/status",
-                "latched",
-                partial(self._on_report, robot),
-                convert=report_from_msg,
-            )
+        hear_reports(self, self.robots, self._on_report)
 
     async def leader_there(self, timeout: float) -> bool:
         """Wait for a leader; False where none came in time [s]."""
@@ -328,10 +320,9 @@ class TaskWatcher(AgentNode):
             self.record.rounds = round_
             self._update(sub_tasks)
 
-    def _on_report(self, robot: str, report: RobotReport) -> None:
-        if report.robot == robot:
-            self.record.take(report)
-            self.on_news("")
+    def _on_report(self, report: RobotReport) -> None:
+        self.record.take(report)
+        self.on_news("")
 
     def _on_map(self, scene: SceneGraph) -> None:
         self.record.scene = scene

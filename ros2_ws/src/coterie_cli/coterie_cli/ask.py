@@ -9,7 +9,7 @@ import json
 import math
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -276,17 +276,8 @@ def _print_open(
     body.add_row(head)
     if answer.objects:
         body.add_row(objects_table(answer.objects[:8], scene))
-    notes = []
-    if answer.frames:
-        notes.append(f"seen in {', '.join(plain(name) for name in answer.frames[:5])}")
-    if answer.path:
-        notes.append(f"went {way_length(answer.path):.1f} m to look")
-    if answer.explanation:
-        notes.append(plain(answer.explanation))
-    if answer.reason:
-        notes.append(f"the rules decided: {plain(answer.reason)}")
-    if notes:
-        body.add_row(Text("; ".join(notes), "dim"))
+    if said := notes(answer, plain):
+        body.add_row(Text(said, "dim"))
     Console().print(Panel(body, title=Text(question), title_align="left", expand=False))
 
 
@@ -322,6 +313,20 @@ def way_length(path: Sequence[Vec3]) -> float:
 def plain(text: str) -> str:
     """Text of a map or a model for the terminal: no control characters."""
     return "".join(c if c.isprintable() else "?" for c in text)[:400]
+
+
+def notes(answer: OpenAnswer, clean: Callable[[str], str] = str) -> str:
+    """Return what else there is to say of an answer; `clean` makes its texts fit to be shown."""
+    said = []
+    if answer.frames:
+        said.append(f"seen in {', '.join(clean(name) for name in answer.frames[:5])}")
+    if answer.path:
+        said.append(f"went {way_length(answer.path):.1f} m to look")
+    if answer.explanation:
+        said.append(clean(answer.explanation))
+    if answer.reason:
+        said.append(f"the rules decided: {clean(answer.reason)}")
+    return "; ".join(said)
 
 
 def evidence_text(answer: Answer) -> str:

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -247,6 +247,19 @@ def record_running(options: LiveOptions, *, domain: int | None) -> int:
     return record_live(options, state)
 
 
+def check_patterns(topics: Sequence[str]) -> None:
+    """Check the regular expressions of topics.
+
+    Raises:
+        CommandError: One is none.
+    """
+    for pattern in topics:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise CommandError(f"--topic {pattern}: no regular expression: {error}") from None
+
+
 def record_live(options: LiveOptions, team: RunState) -> int:
     """Record until Ctrl-C, or for a while; return the number of messages.
 
@@ -259,11 +272,7 @@ def record_live(options: LiveOptions, team: RunState) -> int:
             record.
     """
     out = options.out
-    for pattern in options.topics:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise CommandError(f"--topic {pattern}: no regular expression: {error}") from None
+    check_patterns(options.topics)
     try:
         log = McapLog(out)
         log.note(FACTS, facts_of(team))

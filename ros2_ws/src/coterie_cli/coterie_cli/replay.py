@@ -22,7 +22,7 @@ from rich.table import Table
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_cli.console.command import ConsoleOptions
-from coterie_cli.record_live import FACTS, LOG_TOPIC
+from coterie_cli.record_live import FACTS, LOG_TOPIC, check_patterns
 from coterie_ros.definitions import UnknownType, definition_of, message_class
 from coterie_ros.domains import domain_in_use
 from coterie_ros.offered_qos import KEY, from_text
@@ -109,11 +109,7 @@ def replay(options: ReplayOptions) -> int:
             domain.
     """
     out = Console(highlight=False)
-    for pattern in options.topics:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise CommandError(f"--topic {pattern}: no regular expression: {error}") from None
+    check_patterns(options.topics)
     try:
         file = McapFile(options.file)
         recorded = contents(file, options.topics)

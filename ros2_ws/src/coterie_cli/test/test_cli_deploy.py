@@ -12,7 +12,8 @@ import yaml
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import key_file
 from coterie_cli.deploy import deploy
-from coterie_safety.permits import load_key, load_public_key
+from coterie_safety.permits import load_key
+from coterie_safety.permits.answer import load_public_key
 
 TEAM = """\
 name: split

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 
 _JOINERS = {"\u200d", "\ufe0f"}
 """Parts of emoji that count as not printable."""
@@ -24,12 +23,3 @@ def plain(text: str, limit: int = 60) -> str:
 def escaped(text: str, limit: int = 600) -> str:
     """Return `plain` text for the inside of an HTML element or attribute."""
     return html.escape(plain(text, limit), quote=True)
-
-
-def natural(text: str) -> list[tuple[int, int, str]]:
-    """Key for sorting that puts obj2 before obj10."""
-    return [
-        (0, int(part), "") if part.isdecimal() and len(part) < 16 else (1, 0, part)
-        for part in re.split(r"(\d+)", text.casefold())
-        if part
-    ]

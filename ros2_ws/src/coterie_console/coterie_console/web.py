@@ -12,7 +12,7 @@ import signal
 import socket
 import threading
 import webbrowser
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from types import FrameType
 from typing import Any, Literal
 
@@ -22,8 +22,6 @@ import websockets.asyncio.server
 from coterie_console.site import FIRST_PORT, HOST, MAX_PORTS_TRIED, PageError
 
 Kind = Literal["info", "warning"]
-Callback = Callable[[Any], Coroutine[Any, Any, None]]
-"""Function that viser calls with an event."""
 _log = logging.getLogger(__name__)
 
 
@@ -59,26 +57,6 @@ class WebPage:
     def expect(self, *kinds: type[Exception]) -> None:
         """Name errors whose text is for the person; others are logged with their traceback."""
         self._expected += kinds
-
-    def reaction(
-        self, react: Callable[[Any], Awaitable[None] | None], after: Callable[[], None]
-    ) -> Callback:
-        """Return a callback for a widget or a shape.
-
-        Changes that the program made to a widget itself are not passed on.
-
-        Args:
-            react: Function that handles the event.
-            after: Function to call then, whether it failed or not, to show the new state.
-        """
-
-        async def callback(event: Any) -> None:
-            if getattr(event, "client", None) is None:
-                return
-            await self.attempt(lambda: react(event))
-            await self.attempt(after)
-
-        return callback
 
     async def attempt(self, do: Callable[[], Awaitable[None] | None]) -> None:
         """Do something; an error is told to the person and does not end the page."""

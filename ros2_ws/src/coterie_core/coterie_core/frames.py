@@ -45,12 +45,6 @@ def quaternion_zup_to_yup(rotation: Quaternion) -> Quaternion:
     return (x, z, -y, w)
 
 
-def quaternion_yup_to_zup(rotation: Quaternion) -> Quaternion:
-    """Return the same rotation (x, y, z, w) written in the z-up frame."""
-    x, y, z, w = rotation
-    return (x, -z, y, w)
-
-
 def _columns(points: npt.ArrayLike) -> tuple[Any, Any, Any]:
     array = np.asarray(points, dtype=np.float64)
     if array.ndim == 0 or array.shape[-1] != 3:

@@ -79,22 +79,20 @@ def read_json(text: str | bytes) -> Any:
         raise DataError(f"not JSON: {shorten(str(error))}") from None
 
 
-def check_values(value: Any, where: str = "", *, largest: float = MAX_NUMBER) -> None:
+def check_values(value: Any) -> None:
     """Check that data consist of finite numbers and texts that can be written down.
 
     Args:
         value: Maps, lists and tuples of texts, numbers, truth values and None.
-        where: Name of the data in errors.
-        largest: Largest amount that a number may have.
 
     Raises:
         DataError: A number that is not finite or too large, a text with NUL or half a surrogate
             pair, a value of another kind, or data nested too deeply; names the value.
     """
-    _check(value, (where,) if where else (), largest)
+    _check(value, ())
 
 
-def _check(value: Any, path: tuple[str, ...], largest: float) -> None:
+def _check(value: Any, path: tuple[str, ...]) -> None:
     if value is None or isinstance(value, bool):
         return
     if isinstance(value, str):
@@ -102,18 +100,18 @@ def _check(value: Any, path: tuple[str, ...], largest: float) -> None:
             raise _problem(path, "a text without NUL and without lone surrogates", value)
     elif isinstance(value, (int, float)):
         # Compared before anything is computed: a large whole number has no float.
-        if not -largest <= value <= largest or not math.isfinite(value):
-            raise _problem(path, f"a finite number of at most {largest:g}", value)
+        if not -MAX_NUMBER <= value <= MAX_NUMBER or not math.isfinite(value):
+            raise _problem(path, f"a finite number of at most {MAX_NUMBER:g}", value)
     elif len(path) > MAX_NESTING:
         raise DataError(f"{path[0]}: nested too deeply")
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             here = (*path, shorten(str(key), 60))
-            _check(key, here, largest)
-            _check(inner, here, largest)
+            _check(key, here)
+            _check(inner, here)
     elif isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         for k, inner in enumerate(value):
-            _check(inner, (*path, str(k)), largest)
+            _check(inner, (*path, str(k)))
     else:
         raise _problem(path, "plain data", type(value).__name__)
 

@@ -6,13 +6,11 @@ import math
 import pytest
 
 from coterie_core.cooperation import (
-    MAX_MESSAGE_CHARS,
     Facts,
     Gate,
     Goal,
     GoalError,
     HomeRoom,
-    NoRoute,
     Note,
     Sighting,
     Spot,
@@ -22,10 +20,11 @@ from coterie_core.cooperation import (
     Whereabouts,
     advance,
     compose,
-    facts_from_json,
-    facts_to_json,
     understand,
 )
+from coterie_core.cooperation.home import NoRoute
+from coterie_core.cooperation.messages import MAX_MESSAGE_CHARS
+from coterie_fixtures.fact_files import facts_from_json, facts_to_json
 
 
 @pytest.fixture(scope="module")

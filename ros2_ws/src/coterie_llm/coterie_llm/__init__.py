@@ -3,7 +3,6 @@
 from coterie_llm.breaker import CircuitBreaker
 from coterie_llm.budget import Budget, Budgeted
 from coterie_llm.build import build_decider, build_model
-from coterie_llm.cached import Cached
 from coterie_llm.cassette import Recording, ReplayModel
 from coterie_llm.confidence import Confidence, Probability
 from coterie_llm.decider import Decider
@@ -22,7 +21,6 @@ from coterie_llm.errors import (
     CircuitOpen,
     CutOff,
     LanguageError,
-    MissingKey,
     ModelTimeout,
     ModelUnavailable,
     NoLocalModel,
@@ -33,7 +31,7 @@ from coterie_llm.errors import (
     ServerFault,
 )
 from coterie_llm.extract import extract_json
-from coterie_llm.fence import DATA_RULE, as_data, inline_data, prompt_share
+from coterie_llm.fence import as_data, inline_data, prompt_share
 from coterie_llm.limited import Limited
 from coterie_llm.meter import Metered, UsageMeter
 from coterie_llm.modes import DECISIONS, Mode, Policy, neutral_order
@@ -41,7 +39,7 @@ from coterie_llm.openai_model import OpenAIModel
 from coterie_llm.profile import ModelProfile, load_profile
 from coterie_llm.retrying import Retrying
 from coterie_llm.rules_model import RulesModel
-from coterie_llm.tokens import Prices, estimate_tokens
+from coterie_llm.tokens import estimate_tokens
 from coterie_llm.tools import Tool, ToolRefused, ToolUse
 from coterie_llm.types import (
     Image,
@@ -63,13 +61,11 @@ __all__ = [
     "BudgetExceeded",
     "build_decider",
     "build_model",
-    "Cached",
     "CheckFailed",
     "CircuitBreaker",
     "CircuitOpen",
     "Confidence",
     "CutOff",
-    "DATA_RULE",
     "due_in",
     "decide_by_rule",
     "Decided",
@@ -87,7 +83,6 @@ __all__ = [
     "Message",
     "messages_for",
     "Metered",
-    "MissingKey",
     "Mode",
     "ModelProfile",
     "ModelRequest",
@@ -97,7 +92,6 @@ __all__ = [
     "NoLocalModel",
     "OpenAIModel",
     "Policy",
-    "Prices",
     "Probability",
     "ProfileError",
     "prompt_share",

@@ -73,46 +73,6 @@ def read_key(api_key_env: str, env: Mapping[str, str], base_url: str) -> Secret:
     return Secret(value)
 
 
-async def list_models(
-    base_url: str,
-    api_key_env: str | None = None,
-    *,
-    timeout_s: float = 20.0,
-    env: Mapping[str, str] | None = None,
-) -> list[str]:
-    """Return the ids of the models that an endpoint lists; empty where it lists none.
-
-    Raises:
-        MissingKey: The variable named is not set.
-        LanguageError: It is not reached, or refuses.
-    """
-    import openai
-
-    asked = OpenAIModel("", base_url=base_url, api_key_env=api_key_env, env=env)
-
-    async def ask() -> list[str]:
-        try:
-            listed = await asked._client().models.with_raw_response.list()
-            data = json.loads(listed.http_response.content).get("data")
-        except openai.APIConnectionError as failure:
-            error: LanguageError = asked._from_connection(failure)
-        except openai.APIStatusError as failure:
-            if failure.status_code == 404:
-                return []  # not every endpoint has this
-            error = asked._from_status(failure)
-        except (openai.OpenAIError, ValueError, AttributeError, RecursionError):
-            return []
-        else:
-            found = [one.get("id") for one in data or () if isinstance(one, dict)]
-            return [inline_data(name, limit=120) for name in found if isinstance(name, str)]
-        raise error
-
-    try:
-        return await within(ask(), timeout_s, f"models of {base_url}")
-    finally:
-        await asked.aclose()
-
-
 class OpenAIModel(LanguageModel):
     """Chat completions over HTTP, with structured output, tools and images.
 

@@ -14,21 +14,25 @@ from coterie_llm.types import LanguageModel, ModelRequest, Reply, Usage, Wrapper
 
 _LOG = logging.getLogger(__name__)
 
+FIRST_WAIT_S = 0.5
+"""Scale of the first wait [s]."""
+MAX_WAIT_S = 20.0
+"""Longest wait [s]."""
+DEADLINE_S = 120.0
+"""Time for all attempts of a request that brings no time-out of its own [s]."""
+
 
 class Retrying(Wrapper):
     """Exponential backoff with full jitter: waits `uniform(0, min(longest, first * 2^n))`.
 
     A wait that the endpoint asks for (Retry-After) is kept, with a little jitter on top, up to
-    `longest_s`. Nothing is tried that could not end before the deadline. The jitter depends on
+    `MAX_WAIT_S`. Nothing is tried that could not end before the deadline. The jitter depends on
     seed, robot and call number
     only: runs repeat exactly, and robots of one team do not come back at the same moment.
 
     Args:
         inner: The model.
         max_retries: Attempts after the first.
-        first_s: Scale of the first wait [s].
-        longest_s: Longest wait [s].
-        deadline_s: Seconds for all attempts of a request that brings no time-out of its own [s].
         seed: Seed of the jitter.
         clock: Monotonic seconds [s].
         sleep: Waits so many seconds.
@@ -39,18 +43,12 @@ class Retrying(Wrapper):
         inner: LanguageModel,
         *,
         max_retries: int = 3,
-        first_s: float = 0.5,
-        longest_s: float = 20.0,
-        deadline_s: float = 120.0,
         seed: int = 0,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         super().__init__(inner)
         self._max_retries = max_retries
-        self._first_s = first_s
-        self._longest_s = longest_s
-        self._deadline_s = deadline_s
         self._seed = seed
         self._clock = clock
         self._sleep = sleep
@@ -65,7 +63,7 @@ class Retrying(Wrapper):
         who = request.tags.get("who", "")
         number = self._calls[who] = self._calls.get(who, 0) + 1
         rng = random.Random(f"{self._seed}/{who}/{number}")
-        limit_s = self._deadline_s if request.timeout_s is None else request.timeout_s
+        limit_s = DEADLINE_S if request.timeout_s is None else request.timeout_s
         deadline = self._clock() + limit_s
         spent = Usage()
         for attempt in range(self._max_retries + 1):
@@ -99,9 +97,9 @@ class Retrying(Wrapper):
         raise timeout
 
     def _wait_s(self, error: LanguageError, attempt: int, rng: random.Random) -> float:
-        ceiling = min(self._longest_s, self._first_s * 2.0**attempt)
+        ceiling = min(MAX_WAIT_S, FIRST_WAIT_S * 2.0**attempt)
         jitter = rng.uniform(0.0, ceiling)
         asked = error.retry_after_s if isinstance(error, (RateLimited, ServerFault)) else None
         if asked is None:
             return jitter
-        return min(asked, self._longest_s) + 0.1 * jitter
+        return min(asked, MAX_WAIT_S) + 0.1 * jitter

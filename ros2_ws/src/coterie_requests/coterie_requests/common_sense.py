@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from coterie_core.household import Household, load_household
+from coterie_core.household import load_household
 
 
 class CommonSense(Protocol):
@@ -24,8 +24,8 @@ class HouseholdSense:
 
     _MOST = 50_000
 
-    def __init__(self, household: Household | None = None) -> None:
-        self.household = household or load_household()
+    def __init__(self) -> None:
+        self.household = load_household()
         self._names: dict[str, str] = {}
         self._known: dict[tuple[str, str], float] = {}
         self._beside: dict[str, dict[str, float]] = {}

@@ -12,7 +12,8 @@ from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Observation, RoomView
 from coterie_fixtures.endpoint import Endpoint
 from coterie_llm import CheckFailed, Decider, ModelProfile, RulesModel, build_decider
-from coterie_requests.ask_back import JudgeRequest, RequestReply, RequestState, settle, without
+from coterie_requests.ask_back import RequestState, settle, without
+from coterie_requests.ask_back.decision import JudgeRequest, RequestReply
 from coterie_requests.ask_back.judgement import Judgement
 from coterie_requests.ask_back.reading import subjective_terms
 from coterie_requests.ask_back.rule import judged, with_answer

@@ -36,12 +36,13 @@ from coterie_core.skills import (
     Wait,
 )
 from coterie_core.skills import Place as PlaceSkill
-from coterie_fixtures.message_readers import camera_from_msg, cloud_from_msg, transform_from_msg
+from coterie_fixtures.read_messages import camera_from_msg, cloud_from_msg, transform_from_msg
 from coterie_msgs.msg import DiscussionTurn, TeamMessage
 from coterie_msgs.msg import Utterance as UtteranceMsg
 from coterie_requests.debate import Utterance
 from coterie_ros import conversions as cv
 from coterie_ros.conversions import ConversionError, debate
+from coterie_ros.conversions.basics import stamp_from_msg
 from coterie_world.right_of_way import YieldRequest
 from coterie_world.scene import (
     AgentState,
@@ -650,7 +651,7 @@ def test_a_stamp_that_no_clock_has_is_refused(sec: int, nanosec: int) -> None:
 
     stamp = Time(sec=sec, nanosec=nanosec)
     with pytest.raises(ConversionError, match="stamp"):
-        cv.stamp_from_msg(stamp, Checks("status"))
+        stamp_from_msg(stamp, Checks("status"))
 
 
 def test_an_outline_that_crosses_itself_is_refused_and_named():

@@ -24,13 +24,9 @@ from coterie_core.cooperation import (  # noqa: E402
     SubGoal,
     Whereabouts,
 )
-from coterie_ros.conversions import (  # noqa: E402
-    ConversionError,
-    goal_from_msg,
-    goal_to_msg,
-    note_from_msg,
-    note_to_msg,
-)
+from coterie_ros.conversions import ConversionError  # noqa: E402
+from coterie_ros.conversions.cooperation import goal_from_msg, goal_to_msg  # noqa: E402
+from coterie_ros.conversions.notes import note_from_msg, note_to_msg  # noqa: E402
 
 
 def wired(message):

@@ -7,7 +7,8 @@ import pytest
 pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
-from coterie_requests.ask_back import REQUEST_KINDS, Judgement
+from coterie_requests.ask_back import Judgement
+from coterie_requests.ask_back.judgement import REQUEST_KINDS
 from coterie_ros.conversions.checks import ConversionError
 from coterie_ros.conversions.judgement import judgement_from_msg, judgement_to_msg
 

@@ -14,7 +14,7 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from coterie_core.geometry import Box
-from coterie_fixtures.message_readers import camera_from_msg, cloud_from_msg
+from coterie_fixtures.read_messages import camera_from_msg, cloud_from_msg
 from coterie_ros import conversions
 from coterie_ros.conversions import ConversionError
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject

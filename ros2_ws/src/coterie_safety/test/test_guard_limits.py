@@ -22,7 +22,8 @@ from coterie_core.skills import (
     Target,
     Wait,
 )
-from coterie_safety.guard import Fences, Guard, Limits, RobotLimits, TimeWindow
+from coterie_safety.guard import Fences, Guard, Limits, RobotLimits
+from coterie_safety.guard.windows import TimeWindow
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 
 pytestmark = pytest.mark.quick

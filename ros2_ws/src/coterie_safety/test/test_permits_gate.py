@@ -33,11 +33,11 @@ from coterie_safety.permits import (
     RobotPermits,
     SignedAnswer,
     load_key,
-    load_public_key,
     make_key,
     public_half,
     revoked,
 )
+from coterie_safety.permits.answer import load_public_key
 from coterie_safety.permits.gate import is_no_permit, needs_permit
 from coterie_safety.permits.goal_scope import TeamTask
 from coterie_safety.permits.request import Permit

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from coterie_core.geometry import Box
 from coterie_core.skills import LookAround, MoveArmTo, NavigateTo, Open, Pick, Target
 from coterie_core.skills import Place as Put
-from coterie_safety.permits import PermitGoal, PermitRule, Permits, RobotPermits, Surroundings
+from coterie_safety.permits import PermitGoal, Permits, RobotPermits, Surroundings
 from coterie_safety.permits.goal_scope import is_thing
-from coterie_safety.permits.policy import STRICTNESS
+from coterie_safety.permits.policy import STRICTNESS, PermitRule
 from coterie_world.scene import Floor, LabelBelief, Place, PlaceLink, Room, SceneGraph, SceneObject
 
 MONDAY_NOON = datetime(2026, 3, 9, 12, 0)

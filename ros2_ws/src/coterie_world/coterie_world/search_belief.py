@@ -88,7 +88,6 @@ def regions_of(
     scene: SceneGraph,
     room: Room,
     label: str,
-    household: Household | None = None,
     owners: Collection[str] = (),
 ) -> tuple[Region, ...]:
     """Return where in a room a thing of a label may be; the same for all who have the same map.
@@ -101,7 +100,7 @@ def regions_of(
     hollow things, boards, and tops above the eyes. `STRAY_FRACTION` of the things are anywhere but
     where such things are kept, however many such places there are.
     """
-    parts = _parts_of(scene, room, label, household or load_household(), owners)
+    parts = _parts_of(scene, room, label, load_household(), owners)
     kept, stray = (sum(p.weight for p in parts if p.kept is side) for side in (True, False))
     shares = {True: 1.0 - STRAY_FRACTION if stray else 1.0, False: STRAY_FRACTION if kept else 1.0}
     total = {True: kept, False: stray}
@@ -194,9 +193,9 @@ def _top_of(box: Box, depth: float = 0.0) -> Box:
     return Box((*box.center[:2], box.top - depth), box.size, box.yaw)
 
 
-def holds_things(thing: SceneObject, household: Household | None = None) -> bool:
+def holds_things(thing: SceneObject) -> bool:
     """Tell whether other things can be hidden in a thing, as far as is known."""
-    home = household or load_household()
+    home = load_household()
     category = home.category(thing.label.top)
     hollow = category is not None and (category.depth > 0.0 or category.boards)
     return bool(thing.receptacles) or hollow or opens(thing, home)
@@ -258,14 +257,13 @@ def expected_on(scene: SceneGraph, room: str, owners: Collection[str]) -> float:
     return ON_FURNITURE * len(here)
 
 
-def expected_in(room: Room, label: str, household: Household | None = None) -> float:
+def expected_in(room: Room, label: str) -> float:
     """Return how many things of a label a room holds, as common sense has it.
 
     With the household's chance p that the room holds any, the mean of the Poisson distribution
     that says the same: lambda = -ln(1 - p).
     """
-    home = household or load_household()
-    chance = home.likelihood(label, room.type or room.name)
+    chance = load_household().likelihood(label, room.type or room.name)
     return -math.log(1.0 - min(chance, _SURE))
 
 

@@ -24,7 +24,8 @@ from coterie_world.scene import (
     SceneObject,
     Sighting,
 )
-from coterie_world.team_memory import Bounds, MemoryFault, TeamMemory, load_memory, save_memory
+from coterie_world.team_memory import MemoryFault, TeamMemory, load_memory, save_memory
+from coterie_world.team_memory.store import Bounds
 
 _COUNT = itertools.count()
 

@@ -11,7 +11,7 @@ from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation
 from coterie_core.skills import Outcome as SkillOutcome
 from coterie_core.skills import Skill, SkillRefused, SkillResult
-from coterie_core.tasks import Predicate, Proposal, Reflection, RobotReport, SubTask
+from coterie_core.tasks import Proposal, Reflection, RobotReport, SubTask
 from coterie_core.waiting import in_time
 from coterie_llm import due_in
 from emos_planner.leader.leader import Leader
@@ -151,6 +151,7 @@ class LocalChannel:
 
 
 OnStep = Callable[[int], Any]
+_TASK = "task-1"
 
 
 async def run_team(
@@ -159,10 +160,8 @@ async def run_team(
     agents: dict[str, Agent],
     words: str,
     *,
-    goals: Iterable[Predicate] | None = None,
     max_steps: int = 4000,
     dt: float = 0.25,
-    task: str = "task-1",
     on_step: OnStep | None = None,
 ) -> TeamRun:
     """Let a team discuss a task and carry it out (EMOS, algorithm 1), and return how it went.
@@ -172,10 +171,8 @@ async def run_team(
         leader: Who leads; gets the agents as channel if it has none, and the clock of the world.
         agents: Robot -> agent. A robot that is taken out of it meanwhile is dead.
         words: The task.
-        goals: What is to be reached, instead of what the words say.
         max_steps: Ticks after which the run ends.
         dt: Length of a tick [s].
-        task: The task's id.
         on_step: Called after every tick with its number; True ends the run.
 
     Raises:
@@ -184,10 +181,10 @@ async def run_team(
     if leader.channel is None:
         leader.channel = LocalChannel(agents)
     leader.clock = lambda: world.time
-    run = _Run(world, leader, agents, words, task)
+    run = _Run(world, leader, agents, words)
     for robot in list(agents):
         run.look(robot)
-    agreement = await leader.discuss(task, words, run.starts(), goals=goals)
+    agreement = await leader.discuss(_TASK, words, run.starts())
     leader.progress.heartbeats.start_heartbeat(agents, leader.clock())
     run.publish()
     steps = 0
@@ -217,11 +214,9 @@ async def run_team(
 class _Run:
     """The loop's books."""
 
-    def __init__(
-        self, world: World, leader: Leader, agents: dict[str, Agent], words: str, task: str
-    ) -> None:
+    def __init__(self, world: World, leader: Leader, agents: dict[str, Agent], words: str) -> None:
         self.world, self.leader, self.agents = world, leader, agents
-        self.words, self.task = words, task
+        self.words = words
         self.running: dict[str, Skill] = {}
         self.skills = dict.fromkeys(agents, 0)
         self.trails: dict[str, list[Vec3]] = {robot: [] for robot in agents}
@@ -244,7 +239,7 @@ class _Run:
     def publish(self) -> None:
         """Tell all robots who does what, as the latched topic does."""
         for agent in self.agents.values():
-            agent.assign(self.task, self.words, self.leader.assignment)
+            agent.assign(_TASK, self.words, self.leader.assignment)
 
     async def step(self, dt: float) -> None:
         for robot in [r for r in self.running if r not in self.agents]:

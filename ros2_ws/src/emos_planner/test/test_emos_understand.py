@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import random
 import sys
+from collections.abc import Iterable
 
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.tasks import Predicate, Thing
+from coterie_core.tasks import Predicate, SubTask, Thing
 from coterie_fixtures.two_floor_home import small_house
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.grounding import Resolver
@@ -25,12 +26,7 @@ from coterie_world.scene import (
 )
 from emos_planner.leader.commands import parse_task
 from emos_planner.leader.outcome import TaskState, outcome_of
-from emos_planner.leader.understand import (
-    from_goals,
-    goals_of,
-    sub_tasks_of,
-    understand,
-)
+from emos_planner.leader.understand import from_goals, understand
 
 ROBOTS = ("rover", "walker", "drone", "spot", "fetch")
 
@@ -578,3 +574,23 @@ def test_none_in_a_place_is_not_none_at_all(house):
         want.satisfied.clear()
     message = outcome_of(task.wants, (), {}, task.graph.book).message
     assert "No plate in the sink was found, but plate-9" in message
+
+
+def goals_of(words: str, scene: SceneGraph, robots: Iterable[str] = ()) -> tuple[Predicate, ...]:
+    """Return the goals of a task in words; see `understand`.
+
+    Raises:
+        NotUnderstood: See there.
+    """
+    return understand(words, copy.copy(scene), robots).goals
+
+
+def sub_tasks_of(
+    goals: Iterable[Predicate], scene: SceneGraph, robots: Iterable[str] = ()
+) -> tuple[SubTask, ...]:
+    """Return the sub-tasks that reach goals: open, detect, pick, place, go, search.
+
+    Raises:
+        NotUnderstood: A goal cannot be reached on this map.
+    """
+    return from_goals(goals, scene, robots).sub_tasks

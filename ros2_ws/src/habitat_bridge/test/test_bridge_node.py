@@ -28,7 +28,7 @@ from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Pose
 from coterie_core.skills import NavigateTo as NavigateSkill
 from coterie_core.skills import Outcome
-from coterie_fixtures.message_readers import (
+from coterie_fixtures.read_messages import (
     cloud_from_msg,
     semantic_labels_from_msg,
     transform_from_msg,

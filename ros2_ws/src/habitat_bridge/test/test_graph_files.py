@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from habitat_bridge.graph import list_scans, load_graph_world, load_house
+from habitat_bridge.graph import list_scans, load_graph_world
+from habitat_bridge.graph.files import load_house
 from habitat_bridge.graph.rooms import room_id, room_name
 from habitat_bridge.simulator import WorldError
 

@@ -21,17 +21,9 @@ from coterie_core.skills import (
     Target,
     Wait,
 )
-from habitat_bridge.graph import (
-    WALKER,
-    DetectorNoise,
-    GraphHouse,
-    GraphWorld,
-    LoadReport,
-    SeenObject,
-    Viewpoint,
-    list_scans,
-    load_graph_world,
-)
+from habitat_bridge.graph import WALKER, DetectorNoise, list_scans, load_graph_world
+from habitat_bridge.graph.model import GraphHouse, LoadReport, SeenObject, Viewpoint
+from habitat_bridge.graph.world import GraphWorld
 from habitat_bridge.simulator import FrameRequest, Simulator, Start, WorldError, run_skill
 
 pytestmark = pytest.mark.quick

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from coterie_core.frames import yup_to_zup
+from coterie_fixtures.house_mesh import build_mesh
 from coterie_world.scene import SceneError, load
 from habitat_bridge.house.export import (
     house_from_json,
@@ -21,7 +22,6 @@ from habitat_bridge.house.export import (
 from habitat_bridge.house.floorplan import draw_floor, floor_plan, save_floor_plan
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.house.validator import validate_house
-from habitat_bridge.render.mesh import build_mesh
 
 HOUSE = generate_house(4, floors=2, rooms=8)
 

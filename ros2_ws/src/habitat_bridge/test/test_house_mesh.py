@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from coterie_core.geometry import Box
 from coterie_core.household import load_household
+from coterie_fixtures.house_mesh import HouseMesh, build_mesh
 from coterie_world.scene import LabelBelief, SceneObject
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.house.surfaces import levels, receptacles_of
-from habitat_bridge.render.mesh import HouseMesh, build_mesh, object_mesh, structure_meshes
+from habitat_bridge.render.mesh import object_mesh, structure_meshes
 from habitat_bridge.render.mesh_parts import parse_color
 from habitat_bridge.render.mesh_shapes import BUILDERS, build_shape
 

@@ -33,7 +33,7 @@ from vision_msgs.msg import Detection2DArray, Detection3DArray
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Pose
 from coterie_fixtures.lab_clients import ActionUser
-from coterie_fixtures.message_readers import transform_from_msg
+from coterie_fixtures.read_messages import transform_from_msg
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_ros import conversions
 from coterie_ros.qos import profile

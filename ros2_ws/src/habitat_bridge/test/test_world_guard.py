@@ -21,7 +21,8 @@ from coterie_core.skills import (
     Wait,
 )
 from coterie_fixtures.tiny_house import UPPER, tiny_house
-from coterie_safety.guard import AllowedArea, Guard, Limits, RobotLimits
+from coterie_safety.guard import Guard, Limits, RobotLimits
+from coterie_safety.guard.area import AllowedArea
 from coterie_world.scene import Place as ScenePlace
 from coterie_world.scene import SceneGraph
 from habitat_bridge.embedded.world import EmbeddedWorld

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillRefused, SkillResult
+from coterie_fixtures.explorations import ExplorerRun, run_exploration
 from coterie_llm import Decider, LanguageModel, ModelRequest, Reply
 from mele_explorer.choose_place import ChoosePlace
 from mele_explorer.explorer import Explorer, ExplorerLimits
-from mele_explorer.run import ExplorerRun, run_exploration
 
 pytestmark = pytest.mark.quick
 

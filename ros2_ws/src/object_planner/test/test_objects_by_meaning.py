@@ -17,10 +17,9 @@ from coterie_world.meaning import (
     EmbedderOptions,
     Meanings,
     OpenAIEmbedder,
-    TextEmbedder,
     load_embedder,
 )
-from coterie_world.meaning.embedders import Rows
+from coterie_world.meaning.embedders import Rows, TextEmbedder
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, from_json, to_json
 from object_planner.request import parse
 from object_planner.workflows import Answer, Options, Roles, plan_objects

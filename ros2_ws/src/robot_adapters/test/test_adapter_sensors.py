@@ -26,9 +26,9 @@ from vision_msgs.msg import (
 from coterie_core.detections import BoxDetection
 from coterie_core.embodiment import Camera
 from coterie_core.geometry import Pose
-from coterie_fixtures.message_readers import transform_from_msg
 from coterie_fixtures.nav2_base import Nav2Base
 from coterie_fixtures.packed_images import encode_color
+from coterie_fixtures.read_messages import transform_from_msg
 from coterie_msgs.action import Manipulate
 from coterie_msgs.msg import ImageDetections, Observation, SkillResult
 from coterie_ros import conversions

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from coterie_bringup.team_client import FoundObjects, TeamAnswer
-from coterie_cli.ask import evidence_text, way_length
+from coterie_cli.ask import evidence_text
 from coterie_console.text import plain
 from coterie_core.questions import OpenAnswer, percent
 from coterie_requests.ask_back import Judgement
@@ -70,20 +70,6 @@ def in_words(answer: OpenAnswer, scene: SceneGraph) -> dict[str, Any]:
             "path": [[round(x, 2), round(y, 2)] for x, y, _ in answer.path[:1000]],
         },
     }
-
-
-def notes(answer: OpenAnswer) -> str:
-    """Return what else there is to say of an answer."""
-    said = []
-    if answer.frames:
-        said.append(f"seen in {', '.join(answer.frames[:5])}")
-    if answer.path:
-        said.append(f"went {way_length(answer.path):.1f} m to look")
-    if answer.explanation:
-        said.append(answer.explanation)
-    if answer.reason:
-        said.append(f"the rules decided: {answer.reason}")
-    return "; ".join(said)
 
 
 def judged(answer: dict[str, Any], judgement: Judgement | None) -> None:

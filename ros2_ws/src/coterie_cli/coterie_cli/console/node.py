@@ -26,13 +26,14 @@ from coterie_cli.console.requests import Requests
 from coterie_console.team.page import ConsolePage, Refused, Said, Tab
 from coterie_console.team.state import ConsoleState
 from coterie_core.geometry import Pose, compose, quaternion_to_yaw
-from coterie_msgs.msg import Assignment, DiscussionTurn, RobotStatus, SemanticMap
+from coterie_msgs.msg import Assignment, DiscussionTurn, SemanticMap
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_ros import conversions
 from coterie_ros.clients import NoAnswer, ServiceClient
-from coterie_ros.conversions.tasks import assignment_from_msg, report_from_msg
+from coterie_ros.conversions.tasks import assignment_from_msg
 from coterie_ros.fencing import FENCES
 from coterie_ros.parameters import Parameters
+from coterie_ros.reports import hear_reports
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.stopping import RELEASED_BY, STOP, STOPPED
 from coterie_safety.guard import Fences
@@ -184,13 +185,7 @@ class ConsoleNode(Operator):
             partial(self._on_place, robot),
             convert=lambda message: (conversions.pose_from_msg(message.pose), message.room.name),
         )
-        self.subscribe(
-            RobotStatus,
-            f"{robot}/status",
-            "latched",
-            partial(self._on_report, robot),
-            convert=report_from_msg,
-        )
+        hear_reports(self, [robot], lambda report: self.state.report(robot, report))
         self.subscribe(
             String,
             f"{robot}/{FENCES}",
@@ -238,9 +233,6 @@ class ConsoleNode(Operator):
         origin = self._odom_frames.get(conversions.odom_frame(robot))
         if origin is not None:
             self.state.move(robot, compose(origin, told[0]))
-
-    def _on_report(self, robot: str, report: Any) -> None:
-        self.state.report(robot, report)
 
     def _on_transforms(self, transforms: Sequence[tuple[str, str, Any, Any, float]]) -> None:
         for parent, child, position, rotation, _ in transforms:

@@ -15,7 +15,7 @@ from std_srvs.srv import Trigger
 
 from coterie_bringup.task_watcher import OUTCOMES, STAGES, followed
 from coterie_bringup.team_client import Operator
-from coterie_cli.ask import progress_text
+from coterie_cli.ask import notes, progress_text
 from coterie_cli.console import answers
 from coterie_cli.person_seat import PersonSeat
 from coterie_console.team.page import Refused, Said, Tab, words_of
@@ -160,7 +160,7 @@ class Requests:
             return answer or "the team could not answer, and does not say why"
         if isinstance(answer, OpenAnswer):
             talk.answer = answers.in_words(answer, self.state.scene)
-            talk.told = answers.notes(answer)
+            talk.told = notes(answer)
             answers.judged(talk.answer, judgement)
             return ""
         known: dict[str, SceneGraph] = {}

@@ -6,7 +6,6 @@ import contextlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import (
@@ -63,12 +62,7 @@ class DemoProgress:
         self._progress.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._progress.stop()
 
     def begin(self, name: str, total: int, note: str = "") -> None:

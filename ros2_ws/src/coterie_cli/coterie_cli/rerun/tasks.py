@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from coterie_cli.rerun.kept import CannotReplay, KeptNodes, from_json
 from coterie_cli.rerun.worlds import (
@@ -162,29 +162,3 @@ def _end_of(run: TeamRun, meter: UsageMeter) -> TaskEnd:
         sum(row["by_model"] for row in rows),
         sum(row["calls"] for row in rows),
     )
-
-
-def check_repeats(again: TaskAgain, words: str, kept: Mapping[str, str]) -> TaskEnd:
-    """Do a task twice as it was; return its end where it comes out the same, and as it was kept.
-
-    Args:
-        again: The team.
-        words: The task.
-        kept: Who got which sub-task at first, as it was kept; {}: not kept.
-
-    Raises:
-        CannotReplay: It does not; says what differs.
-    """
-    first = again.run(words)
-    if replace(again.run(words)).same != first.same:
-        raise CannotReplay("the same seed gave two different runs: nothing can be compared with it")
-    if kept and kept != dict(first.given):
-        for what in kept.keys() | first.given.keys():
-            was, now = kept.get(what, "nobody"), first.given.get(what, "nobody")
-            if was != now:
-                raise CannotReplay(
-                    f"it does not begin again as it was: {what!r} went to {was}, and goes to {now} "
-                    "from the robots' starts; the team had done other things before (the first "
-                    "task of a run can be had again)"
-                )
-    return first

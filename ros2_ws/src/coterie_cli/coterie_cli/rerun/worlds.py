@@ -83,16 +83,6 @@ def check_there(without: Collection[str], robots: Collection[str], do: str) -> N
             )
 
 
-def check_left(without: Collection[str], robots: Collection[str]) -> None:
-    """Refuse to leave out all robots.
-
-    Raises:
-        CannotReplay: None would be left.
-    """
-    if not set(robots) - set(without):
-        raise CannotReplay("nobody would be left")
-
-
 def check_repeatable(profiles: Collection[Any]) -> None:
     """Refuse runs in which a model took part.
 

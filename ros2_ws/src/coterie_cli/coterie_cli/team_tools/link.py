@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Coroutine
-from functools import partial
 from typing import Any, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -21,10 +20,9 @@ from coterie_cli.team_tools.results import Robot, Status, Waits
 from coterie_core.observation import Observation
 from coterie_core.tasks import RobotReport
 from coterie_core.waiting import in_time
-from coterie_msgs.msg import RobotStatus
 from coterie_ros.clients import GoalRejected, NoAnswer
-from coterie_ros.conversions.tasks import report_from_msg
 from coterie_ros.permit_client import PermitClient
+from coterie_ros.reports import hear_reports
 from coterie_world.scene import SceneGraph
 
 T = TypeVar("T")
@@ -61,14 +59,7 @@ class ToolsNode(Operator):
         """Hear how robots are, and what waits for a permit."""
         super().on_start()
         self.on_observation = self._on_seen
-        for robot in self.robots:
-            self.subscribe(
-                RobotStatus,
-                f"{robot}/status",
-                "latched",
-                partial(self._on_report, robot),
-                convert=report_from_msg,
-            )
+        hear_reports(self, self.robots, self._on_report)
         self.permits = PermitClient(self, self.robots, key_file())
         if self._proposals is not None:
             self._proposals.serve(self)
@@ -78,10 +69,9 @@ class ToolsNode(Operator):
             self.seen[observation.robot] = observation
             self.heard[observation.robot] = time.monotonic()
 
-    def _on_report(self, robot: str, report: RobotReport) -> None:
-        if report.robot == robot:
-            self.reports[robot] = report
-            self.heard[robot] = time.monotonic()
+    def _on_report(self, report: RobotReport) -> None:
+        self.reports[report.robot] = report
+        self.heard[report.robot] = time.monotonic()
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         super()._on_diagnostics(message)

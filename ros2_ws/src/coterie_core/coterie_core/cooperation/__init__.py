@@ -1,11 +1,9 @@
 """Cooperation under partial observation: goals, percepts, actions, messages, agents (REVECA)."""
 
 from coterie_core.cooperation.goals import Goal, GoalError, Relation, SubGoal
-from coterie_core.cooperation.home import Gate, HomeRoom, NoRoute, Spot, Walkways, advance
-from coterie_core.cooperation.interfaces import Agent, Environment, run_episode
+from coterie_core.cooperation.home import Gate, HomeRoom, Spot, Walkways, advance
+from coterie_core.cooperation.interfaces import Agent
 from coterie_core.cooperation.messages import (
-    MAX_MESSAGE_CHARS,
-    Answer,
     Facts,
     Looked,
     Note,
@@ -14,19 +12,14 @@ from coterie_core.cooperation.messages import (
     Vocabulary,
     Whereabouts,
     compose,
-    facts_from_json,
-    facts_to_json,
     understand,
 )
 from coterie_core.cooperation.world import (
-    DONE,
-    UNDER_WAY,
     Action,
     Briefing,
     Close,
     GoTo,
     Grab,
-    Metrics,
     Open,
     Percept,
     Put,
@@ -40,15 +33,10 @@ from coterie_core.cooperation.world import (
 )
 
 __all__ = [
-    "DONE",
-    "MAX_MESSAGE_CHARS",
-    "UNDER_WAY",
     "Action",
     "Agent",
-    "Answer",
     "Briefing",
     "Close",
-    "Environment",
     "Facts",
     "Gate",
     "Goal",
@@ -57,8 +45,6 @@ __all__ = [
     "Grab",
     "HomeRoom",
     "Looked",
-    "Metrics",
-    "NoRoute",
     "Note",
     "NoteKind",
     "Open",
@@ -80,8 +66,5 @@ __all__ = [
     "Whereabouts",
     "advance",
     "compose",
-    "facts_from_json",
-    "facts_to_json",
-    "run_episode",
     "understand",
 ]

@@ -11,10 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from pydantic import TypeAdapter, ValidationError
-
 from coterie_core.geometry import Vec3
-from coterie_core.plain_data import schema_problems
 
 MAX_MESSAGE_CHARS = 500
 """Most characters of a message."""
@@ -122,33 +119,6 @@ class Note:
     def for_(self, name: str) -> bool:
         """Tell whether `name` should get it."""
         return name != self.sender and (not self.to or name in self.to)
-
-
-_FACTS = TypeAdapter(Facts)
-_MAX_JSON_CHARS = 20_000
-
-
-def facts_to_json(facts: Facts) -> str:
-    """Return facts as JSON, for a file."""
-    return _FACTS.dump_json(facts, exclude_defaults=True).decode()
-
-
-def facts_from_json(text: str) -> Facts | None:
-    """Read facts from a file; None for an empty text.
-
-    Raises:
-        ValueError: Not JSON, or not what a message holds; says what is wrong.
-    """
-    if not text:
-        return None
-    if len(text) > _MAX_JSON_CHARS:
-        raise ValueError(
-            f"message data: expected at most {_MAX_JSON_CHARS} characters, got {len(text)}"
-        )
-    try:
-        return _FACTS.validate_json(text)
-    except ValidationError as error:
-        raise ValueError(f"message data: {schema_problems(error, 'data')}") from None
 
 
 def compose(kind: NoteKind, facts: Facts, limit: int = MAX_MESSAGE_CHARS) -> tuple[str, Facts]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from coterie_core.cooperation.goals import Goal, Relation
@@ -156,7 +156,6 @@ class Result:
 
 
 DONE = Result(True, True)
-UNDER_WAY = Result(True, False)
 
 
 @dataclass(slots=True)
@@ -231,28 +230,3 @@ class Briefing:
     def others(self) -> tuple[str, ...]:
         """Names of the other agents."""
         return tuple(name for name in self.team if name != self.name)
-
-
-@dataclass(slots=True)
-class Metrics:
-    """How an episode went (REVECA, experiments).
-
-    Attributes:
-        success: All sub-goals are met.
-        steps: SS: steps until the goal was met, or the horizon.
-        distance: TD: mean over the agents of how far they walked [m].
-        notes: CS: steps spent on messages, of all agents.
-        characters: CC: characters sent, of all agents.
-        placed: Things brought, over all sub-goals (TOTAL), and their number.
-        groups: Group (`food`, `stuff`) -> things brought, number.
-        failures: Actions that failed, by reason.
-    """
-
-    success: bool = False
-    steps: int = 0
-    distance: float = 0.0
-    notes: int = 0
-    characters: int = 0
-    placed: tuple[int, int] = (0, 0)
-    groups: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    failures: dict[str, int] = field(default_factory=dict)

@@ -56,10 +56,8 @@ class Description:
     plugins: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def xml(self, *, geometry: bool = False) -> str:
-        """Return the document as text, by default only its links and joints."""
-        if geometry:
-            return ET.tostring(self.root, encoding="unicode")
+    def xml(self) -> str:
+        """Return the links and joints of the document as text."""
         bare = ET.Element("robot", name=self.name)
         for child in self.root:
             bare.append(ET.Element("link", child.attrib) if child.tag == "link" else child)

@@ -4,15 +4,8 @@ from coterie_requests.ask_back.clarification import Person as Person
 from coterie_requests.ask_back.clarification import Settled as Settled
 from coterie_requests.ask_back.clarification import settle as settle
 from coterie_requests.ask_back.clarification import without as without
-from coterie_requests.ask_back.decision import JudgeRequest as JudgeRequest
-from coterie_requests.ask_back.decision import RequestReply as RequestReply
-from coterie_requests.ask_back.judgement import COMMANDS as COMMANDS
-from coterie_requests.ask_back.judgement import REQUEST_KINDS as REQUEST_KINDS
-from coterie_requests.ask_back.judgement import Command as Command
 from coterie_requests.ask_back.judgement import Judgement as Judgement
 from coterie_requests.ask_back.judgement import RequestKind as RequestKind
 from coterie_requests.ask_back.judgement import judged_answers as judged_answers
 from coterie_requests.ask_back.reading import Mention as Mention
-from coterie_requests.ask_back.reading import Reading as Reading
-from coterie_requests.ask_back.reading import read_request as read_request
 from coterie_requests.ask_back.state import RequestState as RequestState

@@ -1,13 +1,10 @@
 """English as households speak it: bounded text, words that are none, other languages, problems."""
 
-from coterie_requests.understanding.english import UnknownWord as UnknownWord
 from coterie_requests.understanding.english import household_words as household_words
 from coterie_requests.understanding.english import is_english as is_english
 from coterie_requests.understanding.english import is_name as is_name
 from coterie_requests.understanding.english import nearest as nearest
-from coterie_requests.understanding.english import suggested as suggested
 from coterie_requests.understanding.english import unknown_words as unknown_words
-from coterie_requests.understanding.languages import Foreign as Foreign
 from coterie_requests.understanding.languages import foreign_words as foreign_words
 from coterie_requests.understanding.languages import language_told as language_told
 from coterie_requests.understanding.problems import NotUnderstood as NotUnderstood

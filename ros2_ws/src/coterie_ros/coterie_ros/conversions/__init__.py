@@ -7,8 +7,6 @@ expected and what came.
 
 from coterie_core.geometry import compose as compose
 from coterie_core.geometry import relative as relative
-from coterie_ros.conversions.basics import box_from_msg as box_from_msg
-from coterie_ros.conversions.basics import box_to_msg as box_to_msg
 from coterie_ros.conversions.basics import duration_from_msg as duration_from_msg
 from coterie_ros.conversions.basics import duration_to_msg as duration_to_msg
 from coterie_ros.conversions.basics import header as header
@@ -16,9 +14,6 @@ from coterie_ros.conversions.basics import point_from_msg as point_from_msg
 from coterie_ros.conversions.basics import point_to_msg as point_to_msg
 from coterie_ros.conversions.basics import pose_from_msg as pose_from_msg
 from coterie_ros.conversions.basics import pose_to_msg as pose_to_msg
-from coterie_ros.conversions.basics import room_from_msg as room_from_msg
-from coterie_ros.conversions.basics import room_to_msg as room_to_msg
-from coterie_ros.conversions.basics import stamp_from_msg as stamp_from_msg
 from coterie_ros.conversions.basics import time_from_msg as time_from_msg
 from coterie_ros.conversions.basics import time_to_msg as time_to_msg
 from coterie_ros.conversions.body import embodiment_from_msg as embodiment_from_msg
@@ -26,8 +21,6 @@ from coterie_ros.conversions.body import resume_from_msg as resume_from_msg
 from coterie_ros.conversions.body import resume_to_msg as resume_to_msg
 from coterie_ros.conversions.checks import Checks as Checks
 from coterie_ros.conversions.checks import ConversionError as ConversionError
-from coterie_ros.conversions.cooperation import goal_from_msg as goal_from_msg
-from coterie_ros.conversions.cooperation import goal_to_msg as goal_to_msg
 from coterie_ros.conversions.debate import call_to_speak as call_to_speak
 from coterie_ros.conversions.debate import checked_debate_turn as checked_debate_turn
 from coterie_ros.conversions.debate import conversation_from_msg as conversation_from_msg
@@ -46,7 +39,6 @@ from coterie_ros.conversions.detections import detections_to_msg as detections_t
 from coterie_ros.conversions.detections import labels_from_msg as labels_from_msg
 from coterie_ros.conversions.frames import MAP as MAP
 from coterie_ros.conversions.frames import base_frame as base_frame
-from coterie_ros.conversions.frames import camera_frame as camera_frame
 from coterie_ros.conversions.frames import camera_transforms as camera_transforms
 from coterie_ros.conversions.frames import odom_frame as odom_frame
 from coterie_ros.conversions.frames import odometry_from_msg as odometry_from_msg
@@ -76,18 +68,10 @@ from coterie_ros.conversions.images import semantic_labels_to_msg as semantic_la
 from coterie_ros.conversions.markers import instances_to_cloud as instances_to_cloud
 from coterie_ros.conversions.markers import objects_to_markers as objects_to_markers
 from coterie_ros.conversions.markers import rooms_to_markers as rooms_to_markers
-from coterie_ros.conversions.notes import note_from_msg as note_from_msg
-from coterie_ros.conversions.notes import note_to_msg as note_to_msg
-from coterie_ros.conversions.perception import detection_from_msg as detection_from_msg
-from coterie_ros.conversions.perception import detection_to_msg as detection_to_msg
 from coterie_ros.conversions.perception import object_event_from_msg as object_event_from_msg
 from coterie_ros.conversions.perception import object_event_to_msg as object_event_to_msg
 from coterie_ros.conversions.perception import observation_from_msg as observation_from_msg
 from coterie_ros.conversions.perception import observation_to_msg as observation_to_msg
-from coterie_ros.conversions.perception import place_view_from_msg as place_view_from_msg
-from coterie_ros.conversions.perception import place_view_to_msg as place_view_to_msg
-from coterie_ros.conversions.scene import map_object_from_msg as map_object_from_msg
-from coterie_ros.conversions.scene import map_object_to_msg as map_object_to_msg
 from coterie_ros.conversions.scene import scene_from_msg as scene_from_msg
 from coterie_ros.conversions.scene import scene_to_msg as scene_to_msg
 from coterie_ros.conversions.skills import manipulate_from_msg as manipulate_from_msg
@@ -114,8 +98,6 @@ from coterie_ros.conversions.talk import open_answer_from_msg as open_answer_fro
 from coterie_ros.conversions.talk import open_answer_to_msg as open_answer_to_msg
 from coterie_ros.conversions.talk import question_from_msg as question_from_msg
 from coterie_ros.conversions.talk import question_to_msg as question_to_msg
-from coterie_ros.conversions.talk import vote_from_msg as vote_from_msg
-from coterie_ros.conversions.talk import vote_to_msg as vote_to_msg
 from coterie_ros.conversions.talk import yield_request_from_msg as yield_request_from_msg
 from coterie_ros.conversions.talk import yield_request_to_msg as yield_request_to_msg
 from coterie_ros.conversions.tasks import LEADER as LEADER
@@ -127,5 +109,3 @@ from coterie_ros.conversions.tasks import reflection_from_msg as reflection_from
 from coterie_ros.conversions.tasks import reflection_to_msg as reflection_to_msg
 from coterie_ros.conversions.tasks import report_from_msg as report_from_msg
 from coterie_ros.conversions.tasks import report_to_msg as report_to_msg
-from coterie_ros.conversions.tasks import sub_task_from_msg as sub_task_from_msg
-from coterie_ros.conversions.tasks import sub_task_to_msg as sub_task_to_msg

@@ -89,14 +89,15 @@ def camera_transforms(robot: str, camera: Camera, time: float) -> list[Transform
     return [body, optical]
 
 
+_DEVIATION = 0.01  # of position [m] and yaw [rad], for the covariance of odometry
+
+
 def odometry_to_msg(
     robot: str,
     pose: Pose,
     linear: Vec3,
     angular: float,
     time: float,
-    *,
-    deviation: float = 0.01,
 ) -> Odometry:
     """Return a robot's odometry as a message.
 
@@ -106,7 +107,6 @@ def odometry_to_msg(
         linear: Velocity in the odometry frame [m/s]; in the message it is in the base frame.
         angular: Turning rate about z [rad/s].
         time: Stamp [s].
-        deviation: Standard deviation of position [m] and yaw [rad] for the covariance.
     """
     message = Odometry(header=header(time, odom_frame(robot)), child_frame_id=base_frame(robot))
     message.pose.pose = pose_to_msg(pose)
@@ -115,7 +115,7 @@ def odometry_to_msg(
     message.twist.twist.linear.y = -s * linear[0] + c * linear[1]
     message.twist.twist.linear.z = float(linear[2])
     message.twist.twist.angular.z = float(angular)
-    diagonal = [deviation**2] * 3 + [1e-9, 1e-9, deviation**2]
+    diagonal = [_DEVIATION**2] * 3 + [1e-9, 1e-9, _DEVIATION**2]
     covariance = [0.0] * 36
     covariance[::7] = diagonal
     message.pose.covariance = covariance

@@ -173,11 +173,11 @@ _NUMBERS = {kind: number for number, kind in _KINDS.items()}
 _TEXTS = ("object", "from_room", "to_room", "holder", "task")
 
 
-def object_event_to_msg(event: ObjectEvent, frame: str = "map") -> ObjectEventMsg:
-    """Return an event as a message; its position is in `frame`."""
+def object_event_to_msg(event: ObjectEvent) -> ObjectEventMsg:
+    """Return an event as a message; its position is in the map frame."""
     return ObjectEventMsg(
         # A memory of before the world's clock began anew lies before its beginning.
-        header=header(max(event.time, 0.0), frame),
+        header=header(max(event.time, 0.0), "map"),
         id=event.id,
         kind=_NUMBERS[event.kind],
         robot=event.robot,

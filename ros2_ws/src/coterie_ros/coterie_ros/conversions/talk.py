@@ -58,19 +58,15 @@ _TURNS = {
 MESSAGE_LIMIT = 500
 
 
-def question_to_msg(
-    question: Question, *, time: float = 0.0, deadline: float = 0.0, frame: str = ""
-) -> QuestionMsg:
+def question_to_msg(question: Question, *, deadline: float = 0.0) -> QuestionMsg:
     """Return a question as a message.
 
     Args:
         question: The question.
-        time: When it was asked [s].
         deadline: How long robots may take [s] of wall time; 0: the aggregator's default.
-        frame: Frame id of the header; questions need none.
     """
     return QuestionMsg(
-        header=header(time, frame),
+        header=header(0.0, ""),
         id=question.id,
         object=question.object,
         room=question.room,
@@ -245,9 +241,9 @@ def final_answer_from_msg(message: FinalAnswerMsg, topic: str = "final_answer") 
     )
 
 
-def label_to_msg(question: str, truth: bool, source: str, *, time: float = 0.0) -> Label:
+def label_to_msg(question: str, truth: bool, source: str) -> Label:
     """Return the right answer to a question, and who says so, as a message."""
-    return Label(header=header(time, ""), question=question, truth=truth, source=source)
+    return Label(header=header(0.0, ""), question=question, truth=truth, source=source)
 
 
 def label_from_msg(message: Label, topic: str = "label") -> tuple[str, bool, str]:

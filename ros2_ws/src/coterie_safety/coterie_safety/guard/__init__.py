@@ -1,14 +1,11 @@
 """Guard and limits: what a robot may do, and where; refused by default."""
 
-from coterie_safety.guard.area import AllowedArea
 from coterie_safety.guard.fences import Fence, Fences
 from coterie_safety.guard.guard import Guard
 from coterie_safety.guard.leaving import Breach, Leaving
 from coterie_safety.guard.limits import Limits, RobotLimits
-from coterie_safety.guard.windows import TimeWindow
 
 __all__ = [
-    "AllowedArea",
     "Breach",
     "Fence",
     "Fences",
@@ -16,5 +13,4 @@ __all__ = [
     "Leaving",
     "Limits",
     "RobotLimits",
-    "TimeWindow",
 ]

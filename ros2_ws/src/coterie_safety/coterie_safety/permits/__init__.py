@@ -6,15 +6,14 @@ from coterie_safety.permits.answer import (
     SignedAnswer,
     answered,
     load_key,
-    load_public_key,
     make_key,
     public_half,
     revoked,
 )
 from coterie_safety.permits.gate import PermitError, PermitGate
 from coterie_safety.permits.goal_scope import TASK, PermitGoal, Surroundings, TeamTask
-from coterie_safety.permits.policy import PermitRule, Permits, RobotPermits
-from coterie_safety.permits.request import Permit, PermitRequest, Waiting
+from coterie_safety.permits.policy import Permits, RobotPermits
+from coterie_safety.permits.request import Permit, PermitRequest
 
 __all__ = [
     "TASK",
@@ -25,16 +24,13 @@ __all__ = [
     "PermitGate",
     "PermitGoal",
     "PermitRequest",
-    "PermitRule",
     "Permits",
     "RobotPermits",
     "SignedAnswer",
     "Surroundings",
     "TeamTask",
-    "Waiting",
     "answered",
     "load_key",
-    "load_public_key",
     "make_key",
     "public_half",
     "revoked",

@@ -3,9 +3,7 @@
 from coterie_world.meaning.embedders import EmbedderError as EmbedderError
 from coterie_world.meaning.embedders import EmbedderOptions as EmbedderOptions
 from coterie_world.meaning.embedders import OpenAIEmbedder as OpenAIEmbedder
-from coterie_world.meaning.embedders import TextEmbedder as TextEmbedder
 from coterie_world.meaning.embedders import load_embedder as load_embedder
-from coterie_world.meaning.nearness import LOCAL_KINDS as LOCAL_KINDS
 from coterie_world.meaning.nearness import Meanings as Meanings
 from coterie_world.meaning.nearness import Near as Near
 from coterie_world.meaning.nearness import label_relevance as label_relevance

@@ -5,6 +5,3 @@ from coterie_world.team_memory.file import OtherHouse as OtherHouse
 from coterie_world.team_memory.file import load_memory as load_memory
 from coterie_world.team_memory.file import save_memory as save_memory
 from coterie_world.team_memory.memory import TeamMemory as TeamMemory
-from coterie_world.team_memory.store import Belief as Belief
-from coterie_world.team_memory.store import Bounds as Bounds
-from coterie_world.team_memory.store import Trace as Trace

@@ -133,7 +133,7 @@ def greedy(problem: Problem, units: Sequence[int]) -> Plan:
     return plan
 
 
-def improve(problem: Problem, plan: Plan, seed: int = 0, moves: int | None = None) -> Plan:
+def improve(problem: Problem, plan: Plan, seed: int = 0) -> Plan:
     """Return a plan that costs no more: units change robots and places in the order.
 
     Simulated annealing with as many moves as the size allows, the same for the same seed. Half of
@@ -144,8 +144,7 @@ def improve(problem: Problem, plan: Plan, seed: int = 0, moves: int | None = Non
     if len(units) < 2 and not movable:
         return plan
     jobs = max(len(problem.jobs), 1)
-    if moves is None:
-        moves = max(_LEAST, min(_MOST, _MOVES // jobs))
+    moves = max(_LEAST, min(_MOST, _MOVES // jobs))
     rng = random.Random(seed)
     before = _before(problem, units)
     after: dict[int, set[int]] = {u: set() for u in units}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -107,26 +106,6 @@ def from_goals(
     understanding = Understanding(words, wants_of_goals(goals), graph, scene)
     understanding.grow()
     return understanding
-
-
-def goals_of(words: str, scene: SceneGraph, robots: Iterable[str] = ()) -> tuple[Predicate, ...]:
-    """Return the goals of a task in words; see `understand`.
-
-    Raises:
-        NotUnderstood: See there.
-    """
-    return understand(words, copy.copy(scene), robots).goals
-
-
-def sub_tasks_of(
-    goals: Iterable[Predicate], scene: SceneGraph, robots: Iterable[str] = ()
-) -> tuple[SubTask, ...]:
-    """Return the sub-tasks that reach goals: open, detect, pick, place, go, search.
-
-    Raises:
-        NotUnderstood: A goal cannot be reached on this map.
-    """
-    return from_goals(goals, scene, robots).sub_tasks
 
 
 def _check_target(want: Want, scene: SceneGraph) -> None:

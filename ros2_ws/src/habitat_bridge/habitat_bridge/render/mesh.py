@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,59 +46,6 @@ class ObjectMesh:
     vertices: npt.NDArray[np.float32]
     triangles: npt.NDArray[np.uint32]
     color: npt.NDArray[np.uint8]
-
-
-@dataclass(slots=True)
-class HouseMesh:
-    """Triangles of a whole house in the map frame.
-
-    vertices (N, 3) float32 [m], triangles (M, 3) uint32, color (M, 3) uint8 RGB per triangle.
-    instance (M,) int32 indexes `instances`: object ids, and "" at 0 for the structure. part (M,)
-    int32 indexes `parts`: what piece of structure it is, and "" at 0 for objects.
-    """
-
-    vertices: npt.NDArray[np.float32]
-    triangles: npt.NDArray[np.uint32]
-    color: npt.NDArray[np.uint8]
-    instance: npt.NDArray[np.int32]
-    instances: list[str]
-    part: npt.NDArray[np.int32]
-    parts: tuple[str, ...] = STRUCTURE
-
-
-def build_mesh(house: House, *, moved: Mapping[str, Box] | None = None) -> HouseMesh:
-    """Return the mesh of a house as it is, containers open or closed as they say.
-
-    Args:
-        house: The house.
-        moved: Boxes of objects that are elsewhere now, by id.
-    """
-    meshes: list[ObjectMesh] = []
-    instance: list[int] = []
-    part: list[int] = []
-    for name, mesh in structure_meshes(house).items():
-        meshes.append(mesh)
-        instance.append(0)
-        part.append(STRUCTURE.index(name))
-    instances = [""]
-    for thing in house.objects:
-        box = (moved or {}).get(thing.id)
-        meshes.append(object_mesh(thing, thing.is_open, box=box))
-        instance.append(len(instances))
-        instances.append(thing.id)
-        part.append(0)
-    offsets = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
-    counts = [len(mesh.triangles) for mesh in meshes]
-    return HouseMesh(
-        vertices=np.concatenate([mesh.vertices for mesh in meshes]),
-        triangles=np.concatenate(
-            [m.triangles + np.uint32(o) for m, o in zip(meshes, offsets, strict=False)]
-        ).astype(np.uint32),
-        color=np.concatenate([mesh.color for mesh in meshes]),
-        instance=np.repeat(np.array(instance, dtype=np.int32), counts),
-        instances=instances,
-        part=np.repeat(np.array(part, dtype=np.int32), counts),
-    )
 
 
 def object_mesh(

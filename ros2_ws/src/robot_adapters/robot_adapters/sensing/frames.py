@@ -40,6 +40,11 @@ class Jump:
         )
 
 
+# A correction of the pose by more is a jump.
+_JUMP_DISTANCE = 0.25  # [m]
+_JUMP_ANGLE = 0.2  # [rad]
+
+
 class Localization:
     """The robot's pose in its map over time.
 
@@ -47,8 +52,6 @@ class Localization:
         transforms: The robot's tf.
         names: Its frames.
         stale_after: How old the newest pose may be [s].
-        jump_distance: A correction of the pose by more than this is a jump [m].
-        jump_angle: Likewise [rad].
         speed: Fastest that the robot can drive [m/s]; for jumps where there is no odometry.
     """
 
@@ -58,13 +61,10 @@ class Localization:
         names: FrameNames,
         *,
         stale_after: float = 1.0,
-        jump_distance: float = 0.25,
-        jump_angle: float = 0.2,
         speed: float = 2.0,
     ) -> None:
         self.transforms, self.names = transforms, names
         self.stale_after = stale_after
-        self._limits = (jump_distance, jump_angle)
         self._speed = speed
         self._last: tuple[float, Matrix, Matrix | None] | None = None
 
@@ -118,7 +118,7 @@ class Localization:
             slack = self._speed * (time - before)
         distance = float(np.linalg.norm((base - expected)[:2, 3]))
         angle = abs(wrap_angle(pose_of(base).yaw - pose_of(expected).yaw))
-        if distance <= self._limits[0] + slack and (angle <= self._limits[1] or slack > 0.0):
+        if distance <= _JUMP_DISTANCE + slack and (angle <= _JUMP_ANGLE or slack > 0.0):
             return None
         return Jump(time, distance, angle)
 
