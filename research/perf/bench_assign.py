@@ -26,7 +26,6 @@ sys.path[:0] = [
         "tests/fixtures",
     )
 ]
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/fixtures"))
 
 from coterie_core.geometry import Vec3  # noqa: E402
 from coterie_core.resume import Resume  # noqa: E402
