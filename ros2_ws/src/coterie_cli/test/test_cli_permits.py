@@ -140,7 +140,7 @@ def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd, monke
     from coterie_cli.person import PersonAtTerminal
     from coterie_cli.person_seat import attend
     from coterie_ros.agent_node import AgentNode
-    from coterie_ros.permitting import PermitServer
+    from coterie_ros.permit_server import PermitServer
 
     monkeypatch.setattr("coterie_cli.permits._FOUND", 0.5)
     key = make_key(key_file())

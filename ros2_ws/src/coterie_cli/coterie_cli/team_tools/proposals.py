@@ -20,7 +20,7 @@ from coterie_core.skills import SkillRefused
 from coterie_core.waiting import in_time
 from coterie_llm import inline_data
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.permitting import PermitServer
+from coterie_ros.permit_server import PermitServer
 from coterie_safety.ledger import Ledger
 from coterie_safety.permits import (
     PermitGate,

@@ -10,7 +10,7 @@ import shapely
 from shapely.geometry import Point, Polygon
 
 from coterie_core.geometry import Vec2, Vec3
-from coterie_world.scene import SceneGraph
+from coterie_world.scene.graph import SceneGraph
 from coterie_world.scene.model import Room
 
 MAX_ROOM_DISTANCE_M = 0.6
