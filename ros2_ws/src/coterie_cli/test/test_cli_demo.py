@@ -76,10 +76,10 @@ def test_what_may_be_understood_in_two_ways_is_not_asked() -> None:
     asked = {one.text for seed in range(100) for one in questions_of_house(truth, seed)}
     labels = {thing.label.top for thing in truth.objects.values()}
     assert {"bed", "cabinet", "wall cabinet", "table", "coffee table"} <= labels
-    assert "What colour is the bed?" not in asked  # its linen is white, its frame is not
+    assert "What color is the bed?" not in asked  # its linen is white, its frame is not
     assert not asked & {"How many cabinets are there?", "Where is the table?"}
-    assert "What colour is the table?" not in asked
-    assert {"What colour is the sofa?", "How many wall cabinets are there?"} <= asked
+    assert "What color is the table?" not in asked
+    assert {"What color is the sofa?", "How many wall cabinets are there?"} <= asked
 
 
 def test_every_kind_of_answer_is_kept_shown_and_saved(house, tmp_path: Path, capsys) -> None:

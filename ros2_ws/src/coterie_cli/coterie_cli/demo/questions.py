@@ -143,7 +143,7 @@ def questions_of_house(truth: SceneGraph, seed: int, *, mapped: bool = True) -> 
     if painted:
         thing = painted.pop()
         color = color_name(thing.properties["color"])
-        asked.append(Asked(f"What colour is the {thing.label.top}?", truth=color))
+        asked.append(Asked(f"What color is the {thing.label.top}?", truth=color))
     several = sorted(
         {t.label.top for t in truth.objects.values() if t.kind == "furniture"}
         & {label for label, n in count.items() if 2 <= n <= 5}

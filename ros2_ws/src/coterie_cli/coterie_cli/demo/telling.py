@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -50,7 +50,7 @@ def show_ways(record: DemoRecord, scene: SceneGraph, console: Console) -> None:
             (track.robot, f"bold {colors[track.robot]}"), f" ({track.embodiment})"
         )
         table.add_row(robot, Text(rooms), Text(f"{track.distance:.0f} m"))
-    console.print(table)
+    _show(console, table, 2)
 
 
 def show_things(scene: SceneGraph, console: Console) -> None:
@@ -64,7 +64,7 @@ def show_things(scene: SceneGraph, console: Console) -> None:
         left = sum(list(counts.values())[_KINDS:])
         named = [*kinds[:_KINDS], f"{left} more"] if left else kinds
         table.add_row(Text(plain(room.name), "bold"), Text(enumerated(named) or "nothing"))
-    console.print(table)
+    _show(console, table, 2)
 
 
 def show_answers(record: DemoRecord, scene: SceneGraph, console: Console) -> None:
@@ -80,9 +80,9 @@ def show_answers(record: DemoRecord, scene: SceneGraph, console: Console) -> Non
         if asked.truth:
             answer.append(f"  (true: {plain(asked.truth)})", "not bold dim")
         console.print(Text.assemble(f"  {number}. ", plain(asked.text)))
-        console.print(Padding(answer, (0, 0, 0, 5)))
+        _show(console, answer, 5)
         if because := _because(asked, scene):
-            console.print(Padding(Text(because, "dim"), (0, 0, 0, 5)))
+            _show(console, Text(because, "dim"), 5)
 
 
 def show_voting(record: DemoRecord, console: Console) -> None:
@@ -94,7 +94,7 @@ def show_voting(record: DemoRecord, console: Console) -> None:
         live = " (this team's)" if score.method == record.method else ""
         share = score.note if score.accuracy is None else f"{score.accuracy:.0%} right"
         table.add_row(Text(f"{score.title}{live}", "bold" if live else ""), Text(share))
-    console.print(table)
+    _show(console, table, 2)
 
 
 def marked(record: DemoRecord) -> dict[str, str]:
@@ -140,6 +140,10 @@ def _head(console: Console, text: str) -> None:
     console.print(Text(plain(text), "bold"))
 
 
+def _show(console: Console, what: RenderableType, indent: int) -> None:
+    console.print(Padding(what, (0, 0, 0, indent), expand=False))
+
+
 def _table() -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
@@ -149,4 +153,4 @@ def _table() -> Table:
 
 def _show_plans(console: Console, scene: SceneGraph, record: DemoRecord | None = None) -> None:
     for drawing in floor_plans(scene, record.ways if record is not None else None):
-        console.print(Padding(drawing, (0, 0, 0, 2)))
+        _show(console, drawing, 2)
