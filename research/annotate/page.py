@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from coterie_console.map_shapes import load_cloud
 from coterie_console.map_view import MapView, Mark
 from coterie_console.web import WebPage
 from coterie_core.yaml_marks import FileProblem
 from coterie_world.scene import SceneGraph
+from research.annotate.clouds import load_cloud
 from research.annotate.objects import ObjectIndex
 from research.annotate.panels import EditPanel, ObjectsPanel, QueryPanel, SuggestPanel
 from research.annotate.queries import QueryError

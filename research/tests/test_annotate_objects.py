@@ -1,10 +1,15 @@
 """How the objects of a map are searched, named and suggested while it is annotated."""
 
+import numpy as np
+import pytest
+
 from coterie_core.geometry import Box
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
+from research.annotate.clouds import load_cloud
 from research.annotate.objects import NO_LABEL, NO_ROOM, ObjectIndex
 from research.annotate.suggest import suggest
 from research.natural_order import natural
+from semantic_mapper.files import save_map
 
 SQUARE = [(0.0, 0.0), (4.0, 0.0), (4.0, 4.0), (0.0, 4.0)]
 
@@ -54,3 +59,13 @@ def test_a_suggestion_is_what_the_rules_find():
 
 def test_names_are_sorted_by_their_numbers():
     assert sorted(["obj10", "obj9", "a", "9" * 5000], key=natural)[1:3] == ["a", "obj9"]
+
+
+def test_clouds_are_read_thinned_and_refused(tmp_path):
+    graph = house()
+    save_map(graph, tmp_path / "m.ply", "ply")
+    points, colors = load_cloud(tmp_path / "m.ply", np.zeros(3))
+    assert len(points) == len(colors) > 100 and points.dtype == np.float32
+    (tmp_path / "bad.ply").write_text("ply\nno")
+    with pytest.raises(ValueError, match=r"bad\.ply"):
+        load_cloud(tmp_path / "bad.ply", np.zeros(3))

@@ -12,8 +12,8 @@ from coterie_core.household import load_household
 from coterie_fixtures.endpoint import Endpoint
 from coterie_llm import ModelProfile
 from coterie_world.recording.mcap_writer import RecordingWriter
-from openeqa_agent.understood import CATEGORIES
 from research.bench.openeqa.bench import Unit, main, run_unit, run_units
+from research.bench.openeqa.categories import CATEGORIES, category_named
 from research.bench.openeqa.data import DataError, find_episode, load_open_eqa
 from research.bench.openeqa.facts import Facts, paint_name
 from research.bench.openeqa.phrases import PHRASES, load_phrases
@@ -326,3 +326,9 @@ def test_a_model_answers_and_judges(tmp_path):
     assert first["C"] == 75.0 and first["tokens"] == 120 and first["calls"] == 1
     assert second["mark"] is None and second["C"] is None and second["rule_mark"] == 1
     assert json.loads((tmp_path / "out" / "judges.json").read_text())["missing"] == 1
+
+
+def test_categories_by_any_spelling():
+    assert category_named("Object  Localization") == "object_localization"
+    with pytest.raises(ValueError, match="world_knowledge"):
+        category_named("colors")

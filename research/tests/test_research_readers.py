@@ -10,6 +10,7 @@ from coterie_core.yaml_marks import FileProblem
 from coterie_fixtures.fuzzing.files import file_reader, json_reader, text_reader
 from coterie_fixtures.fuzzing.readers import Reader
 from coterie_fixtures.fuzzing.running import run
+from research.annotate.clouds import load_cloud
 from research.annotate.queries import parse_queries
 from research.annotate.responses import parse_responses
 from research.bench.emos.episodes import Episode, EpisodeError, Robot, load_episodes
@@ -18,6 +19,16 @@ from research.bench.openeqa.scenes import load_starts
 from research.play.record import PlayError, read_record
 
 EXAMPLES = 8
+CLOUD = """ply
+format ascii 1.0
+element vertex 2
+property float x
+property float y
+property float z
+end_header
+0 0 0
+1 1 1
+"""
 QUESTION = {
     "question": "What color is the sofa?", "answer": "red", "category": "object recognition",
     "question_id": "q1", "episode_history": "a/b", "position": [0.0, 1.0, 2.0],
@@ -50,6 +61,9 @@ READERS: dict[str, Reader] = {
     "episodes": file_reader(_episode, load_episodes, EpisodeError, covers=()),
     "questions": file_reader(_questions, load_open_eqa, DataError, covers=()),
     "questions with starts": file_reader(_questions, load_starts, DataError, covers=()),
+    "point cloud": file_reader(
+        lambda: CLOUD, lambda path: load_cloud(path, (0.0, 0.0, 0.0)), ValueError, plain=True,
+        name="a.ply", covers=()),
     "saved game": file_reader(lambda: "{}", read_record, PlayError, covers=()),
 }  # fmt: skip
 

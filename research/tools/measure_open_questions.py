@@ -23,7 +23,7 @@ import numpy as np
 from coterie_llm import Decider, RulesModel
 from openeqa_agent.agents import AgentOptions, OpenAgent
 from openeqa_agent.question import parse_open
-from openeqa_agent.understood import category_named
+from research.bench.openeqa.categories import category_named
 from research.bench.openeqa.marking import rule_mark
 
 RIGHT = 3

@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 
 from coterie_core.answers import EVIDENCE_KINDS, AnswerTable
 from coterie_core.embodiment import Embodiment
-from coterie_fixtures.explorations import ExplorerRun, answer_all, oracle_run, run_exploration
+from coterie_fixtures.explorations import (
+    ExplorerRun,
+    answer_all,
+    bank_of,
+    oracle_run,
+    run_exploration,
+)
 from coterie_requests.parsing import ParseQuestion, ParseState
 from habitat_bridge.graph import WALKER, DetectorNoise, list_scans, load_graph_world
 from habitat_bridge.graph.model import GraphHouse, LoadReport, SeenObject, Viewpoint
@@ -111,7 +117,7 @@ def test_three_robots_in_a_real_house(scan: str) -> None:
     assert table.answers[seen].all()
     assert np.broadcast_to(table.truth[:, None], seen.shape)[seen].all()
     assert (table.accuracy() > 0.45).all()
-    bank = QuestionBank.from_observations(world.survey(), world.seed)
+    bank = bank_of(world.survey(), world.seed)
     assert list(bank) == list(QuestionBank.from_graph(world.truth(), world.seed))
 
 

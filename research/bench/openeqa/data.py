@@ -10,7 +10,8 @@ from typing import Any
 
 from coterie_world.recording import Recording, RecordingError, open_recording
 from coterie_world.scene import SceneGraph
-from openeqa_agent.understood import Category, category_named
+from openeqa_agent.understood import Category
+from research.bench.openeqa.categories import category_named
 from research.bench.openeqa.run import Asker, Setup
 from semantic_mapper.from_recording import MappingOptions, load_detector, map_recording
 

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from openeqa_agent.understood import CATEGORIES
 from research.bench.common.tables import print_whole
+from research.bench.openeqa.categories import CATEGORIES
 from research.bench.openeqa.judge import bootstrap
 from research.bench.openeqa.paper import paper_category, paper_efficiency, paper_score
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,6 @@ MIN_EDGE_M = 0.03
 """Edge length [m] that thinner boxes are drawn with, so that they can be seen and clicked."""
 MAX_SHELLS = 30
 """Largest boxes that are looked at for being around much of the rest."""
-MAX_POINTS = 400_000
-"""Points of a cloud that are drawn; of more, evenly every so many."""
 
 Floats = NDArray[np.float64]
 
@@ -205,33 +202,6 @@ def map_shapes(scene: SceneGraph) -> MapShapes:
             )
         )
     return MapShapes(origin, low - origin, high - origin, tuple(storeys))
-
-
-def load_cloud(path: Path, origin: Floats) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-    """Return the points (N, 3) [m] of a PLY relative to `origin`, and their colours (N, 3).
-
-    Raises:
-        ValueError: It cannot be read, or has no points.
-    """
-    import trimesh
-
-    try:
-        loaded: Any = trimesh.load(str(path), process=False)
-        points = np.asarray(loaded.vertices, dtype=float).reshape(-1, 3)
-        found: Any = getattr(loaded, "colors", None)
-        if found is None:
-            found = getattr(getattr(loaded, "visual", None), "vertex_colors", None)
-        colors = np.asarray(found)[:, :3] if found is not None and len(found) else None
-    except Exception as error:  # trimesh raises all kinds for broken files
-        raise ValueError(f"{path}: no PLY that can be read: {str(error)[:200]}") from None
-    good = np.isfinite(points).all(axis=1)
-    if not good.any():
-        raise ValueError(f"{path}: the PLY has no points")
-    if colors is None or len(colors) != len(points):
-        colors = np.full((len(points), 3), 150)
-    rows = np.flatnonzero(good)
-    rows = rows[:: max(1, -(-len(rows) // MAX_POINTS))]
-    return (points[rows] - origin).astype(np.float32), colors[rows].astype(np.uint8)
 
 
 _CORNERS = ((-1, -1), (1, -1), (1, 1), (-1, 1))

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from coterie_console.map_shapes import load_cloud, map_shapes
+from coterie_console.map_shapes import map_shapes
 from coterie_console.text import escaped, plain
 from coterie_core.geometry import Box
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
-from semantic_mapper.files import save_map
 
 pytestmark = pytest.mark.quick
 
@@ -87,16 +86,6 @@ def test_a_box_around_everything_is_no_obstacle_to_clicks():
     graph.add_object(thing("wall", "wall", (3.5, 0, 1.0), (12.0, 6.0, 3.0)))
     storey = map_shapes(graph).storeys[0]
     assert storey.shells.ids == ("wall",) and len(storey.solid.ids) == 8
-
-
-def test_clouds_are_read_thinned_and_refused(tmp_path):
-    graph = house()
-    save_map(graph, tmp_path / "m.ply", "ply")
-    points, colors = load_cloud(tmp_path / "m.ply", np.zeros(3))
-    assert len(points) == len(colors) > 100 and points.dtype == np.float32
-    (tmp_path / "bad.ply").write_text("ply\nno")
-    with pytest.raises(ValueError, match=r"bad\.ply"):
-        load_cloud(tmp_path / "bad.ply", np.zeros(3))
 
 
 def test_text_of_others_is_only_text():

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from coterie_core.observation import Observation
 from coterie_core.questions import LabelledQuestion, Question
 from coterie_world.scene import SceneGraph
 
@@ -45,24 +44,6 @@ class QuestionBank:
         pairs = [(o.label.top, names[o.room]) for o in things if o.room in names and o.label.top]
         lost = len(things) - len(pairs)
         return QuestionBank.from_pairs(pairs, names.values(), seed, duplicates, lost)
-
-    @staticmethod
-    def from_observations(
-        observations: Iterable[Observation], seed: int = 0, duplicates: Duplicates = "keep"
-    ) -> QuestionBank:
-        """Make the bank from what a detector saw, from wherever it looked."""
-        pairs: list[tuple[str, str]] = []
-        rooms: set[str] = set()
-        lost = 0
-        for observation in observations:
-            if observation.room is not None:
-                rooms.add(observation.room.name)
-            for detection in observation.detections:
-                if detection.room is None or not detection.label:
-                    lost += 1
-                else:
-                    pairs.append((detection.label, detection.room.name))
-        return QuestionBank.from_pairs(pairs, rooms, seed, duplicates, lost)
 
     @staticmethod
     def from_pairs(

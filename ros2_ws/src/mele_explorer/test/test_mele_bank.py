@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection, Observation, RoomView
+from coterie_fixtures.explorations import bank_of
 from coterie_requests.parsing import ParseQuestion, ParseState
 from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
 from mele_explorer.bank import QuestionBank
@@ -89,12 +90,10 @@ def test_a_detected_bank_and_a_true_one_differ_only_where_the_detector_errs() ->
         things = tuple(Detection(label, 1.0, room=room) for label in labels)
         return Observation("r", 0, 0.0, Pose((0, 0, 0)), key, room, things)
 
-    seen = QuestionBank.from_observations(
-        [look("k", "oven", "mug", "mug"), look("b", "bed"), look("h")], seed=3
-    )
+    seen = bank_of([look("k", "oven", "mug", "mug"), look("b", "bed"), look("h")], seed=3)
     assert list(seen) == list(truth)
     assert seen.items[0].question.text == "Is there a bed in bedroom 1?"
-    wrong = QuestionBank.from_observations([look("k", "oven"), look("b", "sofa"), look("h")])
+    wrong = bank_of([look("k", "oven"), look("b", "sofa"), look("h")])
     assert ("sofa", "bedroom 1", True) in [
         (i.question.object, i.question.room, i.truth) for i in wrong
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from coterie_core.relations import RelationKind
 from coterie_requests.understanding.descriptions import ANY, Thing
@@ -18,8 +18,6 @@ Category = Literal[
     "functional_reasoning",  # what serves a purpose
     "world_knowledge",  # what follows from what people know
 ]
-CATEGORIES: tuple[Category, ...] = get_args(Category)
-"""The seven categories of open questions (OpenEQA, section II-C)."""
 Kind = Literal[
     "is_there",
     "what",
@@ -114,19 +112,6 @@ STATES: dict[str, str] = {
     **dict.fromkeys(("folded",), "folded"),
 }
 """Words for states, and one name for each."""
-
-
-def category_named(name: str) -> Category:
-    """Return the category of a name with spaces, underscores or capitals.
-
-    Raises:
-        ValueError: There is no such category.
-    """
-    wanted = "_".join(name.strip().lower().replace("-", " ").replace("_", " ").split())
-    for category in CATEGORIES:
-        if category == wanted:
-            return category
-    raise ValueError(f"category {name!r}: expected one of {', '.join(CATEGORIES)}")
 
 
 def sort_category(question: OpenQuestion, core: str, context: str) -> Category:
