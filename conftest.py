@@ -14,4 +14,4 @@ settings.load_profile("coterie")
 os.environ["COTERIE_TEST_LOCAL_ONLY"] = "1"
 
 # Fixtures of ROS, of which nothing is imported until a test asks for one, and of a full disk.
-pytest_plugins = ["coterie_ros.testing", "coterie_fixtures.full_disk"]
+pytest_plugins = ["coterie_fixtures.ros_harness", "coterie_fixtures.full_disk"]

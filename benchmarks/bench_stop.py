@@ -37,12 +37,13 @@ from coterie_msgs.msg import Observation
 from coterie_ros import conversions
 from coterie_ros.main import run_nodes
 from coterie_ros.qos import profile
-from coterie_ros.testing import RosHarness, take_domain
 from coterie_ros.waitables import DestroySafeActionClient
 from habitat_bridge.robots import load_embodiment
 
 FIXTURES = Path(__file__).resolve().parents[1] / "tests" / "fixtures"
 sys.path.insert(0, str(FIXTURES))
+
+from coterie_fixtures.ros_harness import RosHarness, take_domain  # noqa: E402
 
 ECHO = """
 import rclpy

@@ -18,7 +18,7 @@ pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
 from coterie_core.skills import NavigateTo
-from coterie_ros.testing import RosHarness
+from coterie_fixtures.ros_harness import RosHarness
 from coterie_safety.guard import Guard
 from habitat_bridge.factory import make_world
 from habitat_bridge.goal_scheduler import Goal, GoalScheduler

@@ -28,7 +28,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from bench_stop import ECHO, Watcher
 
 from coterie_bringup.rundir import own_state, registered
-from coterie_ros.testing import NodeProcess, RosHarness, take_domain
+from coterie_fixtures.ros_harness import NodeProcess, RosHarness, take_domain
 from habitat_bridge.robots import load_embodiment
 
 _STATE = "coterie-bench-console-"

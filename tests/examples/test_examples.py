@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from coterie_fixtures.commands import coterie
-from coterie_ros.testing import patience
+from coterie_fixtures.ros_harness import patience
 
 if TYPE_CHECKING:
     from coterie import Team

@@ -43,11 +43,11 @@ from coterie_core.skills import MoveArmTo, NavigateTo, Outcome, Pick, Target
 from coterie_fixtures.arm_servers import ARM_URDF
 from coterie_fixtures.lab_clients import ActionUser
 from coterie_fixtures.moving_robots import DrivenBase, OwnNode, SlowArm, VelocityBase
+from coterie_fixtures.ros_harness import RosHarness, take_domain
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_ros import conversions
 from coterie_ros.qos import profile
-from coterie_ros.testing import RosHarness, take_domain
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(600)]
 

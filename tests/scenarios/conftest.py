@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from coterie_ros.testing import patience
+from coterie_fixtures.ros_harness import patience
 
 if TYPE_CHECKING:
     from coterie_bringup.running_team import TeamRun

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from coterie_fixtures.commands import coterie
-from coterie_ros.testing import patience
+from coterie_fixtures.ros_harness import patience
 
 NODE = re.compile(r"/(bridge|aggregator|explorer)_node\b")
 
@@ -51,7 +51,7 @@ def team_file(tmp_path: Path, tiny: str) -> Path:
 
 def demonstrated(folder: Path, team: str, *more: str) -> tuple[Path, str, int]:
     """Run the demonstration; return where its files are, what it printed, and its domain."""
-    from coterie_ros.testing import take_domain
+    from coterie_fixtures.ros_harness import take_domain
 
     # On a busy machine an answer that is late is missing, and the numbers are others.
     (folder / "tiny.yaml").write_text(team.replace("deadline: 3.0", "deadline: 120.0"))
@@ -166,8 +166,8 @@ async def test_two_teams_in_two_domains_do_not_mix(
     ros_domain: int, running_team: Callable[..., Any], tiny: str
 ) -> None:
     from coterie_core.questions import Question
+    from coterie_fixtures.ros_harness import take_domain
     from coterie_fixtures.running_graph import graph_problems, strange_ports
-    from coterie_ros.testing import take_domain
 
     other_domain, lock = take_domain()
     with lock:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from coterie_fixtures.commands import coterie
-from coterie_ros.testing import patience
+from coterie_fixtures.ros_harness import patience
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(900)]
 

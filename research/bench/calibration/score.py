@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cam_aggregator.base import Aggregator
-from cam_aggregator.calibration import reliability
+from cam_aggregator.cam import MODELS
 from cam_aggregator.folds import folds_by_group
-from cam_aggregator.models import MODELS
 from cam_aggregator.registry import make_aggregator
 from coterie_core.answers import AnswerTable, BoolArray, FloatArray
 from coterie_core.confidence import ConfidenceModel
-from coterie_fixtures.aggregator_measures import calibration_error
+from coterie_fixtures.aggregator_measures import calibration_error, reliability
 from research.bench.calibration.data import Exploration
 from research.bench.mele.methods import NO_TWIN, Methods, build, without_truth
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from cam_aggregator.base import accuracy
 from cam_aggregator.registry import make_aggregator
-from cam_aggregator.splits import split
 from coterie_core.answers import AnswerTable
 from coterie_fixtures.aggregator_measures import (
     agreement,
@@ -20,6 +19,7 @@ from coterie_fixtures.aggregator_measures import (
     forge,
     permutation_importance,
     selective,
+    split,
     with_missing,
 )
 from research.bench.mele.houses import NoCommonSense, explore_house, oracle_house, richest_rooms

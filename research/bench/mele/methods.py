@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from cam_aggregator.base import Aggregator, accuracy
+from cam_aggregator.cam import MODELS
 from cam_aggregator.cam_plus import DEFAULT_GROUPS
 from cam_aggregator.features import TWIN
-from cam_aggregator.models import MODELS
 from cam_aggregator.registry import accepted_options, make_aggregator
-from cam_aggregator.splits import SPLITS, split
 from coterie_core.answers import AnswerTable, FloatArray, IntArray
+from coterie_fixtures.aggregator_measures import SPLITS, split
 
 NO_TWIN = "cam_plus_no_twin"
 """CAM+ without what labels of the same object say (feature group `twin` off)."""

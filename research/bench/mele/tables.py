@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from cam_aggregator.models import MODELS
+from cam_aggregator.cam import MODELS
 from research.bench.common.intervals import difference
 from research.bench.common.tables import print_whole
 from research.bench.mele.paper import COLUMNS, paper_accuracy

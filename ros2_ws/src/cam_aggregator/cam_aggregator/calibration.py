@@ -1,4 +1,4 @@
-"""Turns scores into probabilities that mean what they say, and measures what abstaining buys."""
+"""Turns scores into probabilities that mean what they say."""
 
 from __future__ import annotations
 
@@ -91,33 +91,6 @@ class Calibration:
         if not right.get(kind, False) or not np.isfinite(points).all():
             raise ValueError(f"no calibration: kind {kind!r} with {len(points)} points")
         return Calibration(kind, points)
-
-
-def reliability(
-    right: BoolArray, confidence: FloatArray, bins: int = 10
-) -> list[tuple[float, float, float]]:
-    """Return (share of the answers, mean confidence, share right) per bin of equal mass.
-
-    Answers are sorted by confidence; those that are equally sure share their bins evenly, so that
-    the order of the questions does not matter. NaN counts as no answer.
-
-    Args:
-        right: Which answers are right (N,).
-        confidence: Stated confidence that they are (N,), 0..1.
-        bins: Most bins.
-    """
-    keep = ~np.isnan(confidence)
-    confidence, good = confidence[keep], right[keep].astype(float)
-    if not len(good):
-        return []
-    _, place, count = np.unique(confidence, return_inverse=True, return_counts=True)
-    good = (np.bincount(place, good) / count)[place]
-    order = np.argsort(confidence, kind="stable")
-    parts = [part for part in np.array_split(order, min(bins, len(order))) if len(part)]
-    return [
-        (len(part) / len(order), float(confidence[part].mean()), float(good[part].mean()))
-        for part in parts
-    ]
 
 
 def _of_confidence(confidence: FloatArray, right: BoolArray) -> Calibration:

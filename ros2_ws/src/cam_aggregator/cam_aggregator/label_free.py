@@ -230,11 +230,7 @@ def _implied(coded: FloatArray, posterior: FloatArray) -> tuple[FloatArray, floa
 
 
 def _expectation_maximization(said: FloatArray) -> FloatArray:
-    """Return P(label) of each question (N, 2) by Dawid and Skene, as crowd-kit has it.
-
-    Args:
-        said: Which robot gave which answer (N, K, 2): 1 or 0; each question has an answer.
-    """
+    """Return P(label) of each question (N, 2) by Dawid and Skene, as crowd-kit has it."""
     count, given = said.sum(), said.max(axis=0)
     p = said.sum(axis=1) / said.sum(axis=(1, 2))[:, None]
     prior, errors, before = p.mean(axis=0), _errors(said, given, p), -np.inf

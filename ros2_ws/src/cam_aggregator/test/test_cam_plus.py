@@ -20,9 +20,14 @@ from cam_aggregator.features import (
     word_overlap,
 )
 from cam_aggregator.folds import folds_by_group
-from cam_aggregator.splits import split
 from cam_aggregator.votes import MajorityVote
-from coterie_fixtures.aggregator_measures import calibration_error, forge, selective, with_missing
+from coterie_fixtures.aggregator_measures import (
+    calibration_error,
+    forge,
+    selective,
+    split,
+    with_missing,
+)
 
 NO_TWIN = tuple(g for g in DEFAULT_GROUPS if g != "twin")
 

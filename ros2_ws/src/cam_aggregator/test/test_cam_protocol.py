@@ -8,18 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cam_aggregator.analysis import shuffled_input
 from cam_aggregator.base import AggregatorError, accuracy
-from cam_aggregator.cam import CAM_CLASSES, CamDecisionTree, CamXGBoost
+from cam_aggregator.cam import CAM_CLASSES, MODELS, CamDecisionTree, CamXGBoost, make_classifier
 from cam_aggregator.encoding import Codes, paper_inputs
-from cam_aggregator.models import MODELS, make_classifier
 from cam_aggregator.registry import make_aggregator
-from cam_aggregator.splits import split
 from coterie_fixtures.aggregator_measures import (
     agreement,
     draw_tree,
     legend,
     permutation_importance,
+    shuffled_input,
+    split,
     with_missing,
 )
 

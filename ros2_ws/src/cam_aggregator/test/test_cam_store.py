@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from cam_aggregator.models import MODELS
+from cam_aggregator.cam import MODELS
 from cam_aggregator.registry import make_aggregator
 from cam_aggregator.store import MANIFEST, ModelFileError, load_model, save_model
 

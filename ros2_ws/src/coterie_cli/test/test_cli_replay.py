@@ -140,7 +140,7 @@ def test_a_run_is_recorded_read_and_played(ros, tmp_path, monkeypatch):
         except BaseException as error:
             done.append(error)
 
-    from coterie_ros.testing import RosHarness, take_domain
+    from coterie_fixtures.ros_harness import RosHarness, take_domain
 
     free, lock = take_domain()
     other = RosHarness(free)

@@ -15,8 +15,8 @@ from coterie_llm import CheckFailed, Decider, ModelProfile, RulesModel, build_de
 from coterie_requests.ask_back import RequestState, settle, without
 from coterie_requests.ask_back.decision import JudgeRequest, RequestReply
 from coterie_requests.ask_back.judgement import Judgement
+from coterie_requests.ask_back.reading import subjective_terms
 from coterie_requests.ask_back.rule import judged, with_answer
-from coterie_requests.ask_back.subjective_terms import subjective_terms
 from coterie_requests.asking import WordsAnswer, WordsQuestion
 from coterie_requests.detector_vocabulary import DetectorVocabulary
 from coterie_world.coverage import SEEN_WELL_RECALL, Coverage, PlacesSeen, recall

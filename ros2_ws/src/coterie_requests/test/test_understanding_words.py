@@ -17,8 +17,8 @@ from coterie_requests.understanding import (
     unknown_words,
     written_out,
 )
+from coterie_requests.understanding.english import slips
 from coterie_requests.understanding.quantities import read_quantity
-from coterie_requests.understanding.spelling import slips
 
 ENGLISH = (
     "Carry the laundry basket to the bathroom upstairs, please.",

@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from lifecycle_msgs.msg import Transition
@@ -381,27 +382,7 @@ class AgentNode(WithoutQosEvents, LifecycleNode):
         executor = self.executor
         if executor is None:
             raise RuntimeError("the node has not been added to an executor")
-        loop = asyncio.get_running_loop()
-        outcome: asyncio.Future[T] = loop.create_future()
-
-        def settle(value: T | None, error: BaseException | None) -> None:
-            if outcome.done():
-                return
-            if error is not None:
-                outcome.set_exception(error)
-            else:
-                outcome.set_result(value)  # type: ignore[arg-type]
-
-        def work() -> None:
-            try:
-                value = function(*arguments)
-            except Exception as error:
-                self.loop.call(settle, None, error)
-            else:
-                self.loop.call(settle, value, None)
-
-        executor.create_task(work)
-        return await outcome
+        return await self.loop.elsewhere(executor.create_task, partial(function, *arguments))
 
     def post(self, function: Callable[[], object]) -> None:
         """Run a short function in the executor's thread soon, from any thread; errors are reported.

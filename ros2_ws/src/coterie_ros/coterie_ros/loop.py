@@ -84,6 +84,31 @@ class LoopThread:
             return False
         return True
 
+    async def elsewhere(
+        self, post: Callable[[Callable[[], None]], object], function: Callable[[], T]
+    ) -> T:
+        """Run a function in the thread that `post` gives it to, and await it."""
+        outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+        def settle(value: T | None, error: BaseException | None) -> None:
+            if outcome.done():
+                return
+            if error is not None:
+                outcome.set_exception(error)
+            else:
+                outcome.set_result(value)  # type: ignore[arg-type]
+
+        def work() -> None:
+            try:
+                value = function()
+            except Exception as error:
+                self.call(settle, None, error)
+            else:
+                self.call(settle, value, None)
+
+        post(work)
+        return await outcome
+
     def cancel_soon(self) -> None:
         """Cancel all tasks; returns at once, from any thread."""
 

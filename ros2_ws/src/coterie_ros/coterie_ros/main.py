@@ -20,11 +20,11 @@ from typing import TypeVar
 import rclpy
 from rclpy.action.server import RCLError
 from rclpy.context import Context
+from rclpy.executors import Executor
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.ending import wind_down
 from coterie_ros.executors import make_executor, spin
 from coterie_ros.names import OF_THE_TEAM, as_remapped
 from coterie_ros.parameters import remember_arguments
@@ -248,3 +248,25 @@ def _give_up(code: int) -> None:
     faulthandler.dump_traceback(file=sys.stderr)
     sys.stderr.flush()
     os._exit(code or 1)
+
+
+def wind_down(nodes: Sequence[AgentNode], executor: Executor, context: Context) -> None:
+    """Halt nodes and end their tasks while their executor spins; then deactivate them.
+
+    Where the executor cannot spin any more, what was halted by other ways is waited for all the
+    same. Call `destroy_node` of each next.
+    """
+    for node in nodes:
+        node.wind_down()
+
+    def over() -> bool:
+        return all(node.wound_down for node in nodes)
+
+    try:
+        spin(executor, context, until=over, period=0.02)
+    except Exception:
+        traceback.print_exc()
+    while not over():
+        time.sleep(0.02)
+    for node in nodes:
+        node.stop_work()

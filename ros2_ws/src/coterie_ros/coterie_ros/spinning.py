@@ -13,8 +13,8 @@ from rclpy.context import Context
 from rclpy.signals import SignalHandlerOptions
 
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.ending import wind_down
 from coterie_ros.executors import make_executor, spin
+from coterie_ros.main import wind_down
 
 NodeT = TypeVar("NodeT", bound=AgentNode)
 

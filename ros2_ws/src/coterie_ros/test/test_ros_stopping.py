@@ -16,8 +16,8 @@ from std_srvs.srv import SetBool
 
 from coterie_core.skills import Outcome, SkillResult
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.ending import wind_down
 from coterie_ros.executors import make_executor, spin
+from coterie_ros.main import wind_down
 from coterie_ros.qos import profile
 from coterie_ros.stopping import RobotStopped, StopServer, StopWatch
 

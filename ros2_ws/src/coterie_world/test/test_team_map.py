@@ -9,12 +9,11 @@ import pytest
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.observation import Detection, Observation
 from coterie_core.tasks import Thing
-from coterie_world.detection_matches import ASSOCIATION_RADIUS_M, DUPLICATE_RADIUS_M
 from coterie_world.object_events import ObjectEvent
 from coterie_world.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, SceneObject
 from coterie_world.sightings import put_down
 from coterie_world.surfaces import hollow_bottom
-from coterie_world.team_map import TeamMap
+from coterie_world.team_map import ASSOCIATION_RADIUS_M, DUPLICATE_RADIUS_M, TeamMap
 
 
 @pytest.fixture

@@ -30,6 +30,10 @@ class _File(BaseModel):
     made: int
 
 
+_RESTORED = tuple(_File.model_fields)[3:]
+"""All that a memory is restored by but its robot and limits."""
+
+
 class MemoryFileError(ValueError):
     """A memory cannot be read: says which file and field, and what to do."""
 
@@ -38,17 +42,7 @@ def memory_to_json(memory: Memory) -> str:
     """Return the memory as JSON text."""
     data = _File(
         format="coterie-memory/1",
-        robot=memory.robot,
-        limits=memory.limits,
-        graph=memory.graph,
-        visits=memory.visits,
-        seen=memory.seen,
-        looks=memory.looks,
-        sightings=memory.sightings,
-        room_votes=memory.room_votes,
-        log=memory.log,
-        here=memory.here,
-        made=memory.made,
+        **{name: getattr(memory, name) for name in ("robot", "limits", *_RESTORED)},
     )
     return data.model_dump_json()
 
@@ -68,10 +62,8 @@ def memory_from_json(text: str | bytes, source: str = "memory") -> Memory:
     if dangling:
         raise MemoryFileError(f"{source}: {dangling[0]}; every id named must be in the file")
     memory = Memory(data.robot, data.limits)
-    memory.graph = data.graph
-    memory.visits, memory.seen, memory.looks = data.visits, data.seen, data.looks
-    memory.sightings, memory.room_votes = data.sightings, data.room_votes
-    memory.log, memory.here, memory.made = data.log, data.here, data.made
+    for name in _RESTORED:
+        setattr(memory, name, getattr(data, name))
     memory.restore_index()
     return memory
 

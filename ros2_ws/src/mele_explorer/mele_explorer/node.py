@@ -418,12 +418,7 @@ class ExplorerNode(AgentNode):
         self._answers.publish(conversions.answer_to_msg(answer, time=self.now()))
 
     async def _answer(self, question: Question, deadline: float = 0.0) -> Answer:
-        """Answer before whoever asked stops waiting; with the rule where the model is too slow.
-
-        Args:
-            question: What is asked.
-            deadline: How long the asker waits [s]; 0: as long as the parameter says.
-        """
+        """Answer before whoever asked stops waiting; with the rule where the model is too slow."""
         waits = deadline or self.parameters["deadline"]
         try:
             with due_in(waits):

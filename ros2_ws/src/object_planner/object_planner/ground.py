@@ -12,7 +12,7 @@ from coterie_core.household import load_household, normalized, singulars
 from coterie_core.relations import PAIRS, between, gap, overview
 from coterie_requests.lexicon import Lexicon, load_lexicon
 from coterie_world.scene import SceneGraph, SceneObject
-from coterie_world.scene.nearby import Nearby
+from coterie_world.scene.lookups import Nearby
 from coterie_world.sizes import SIZE_ORDERS, plausible_size
 from object_planner.settings import Mode
 from object_planner.wish import Relation, Request, Want

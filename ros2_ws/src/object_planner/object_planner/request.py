@@ -11,8 +11,8 @@ from coterie_core.household import load_household
 from coterie_core.relations import RelationKind
 from coterie_requests.lexicon import Lexicon, load_lexicon
 from coterie_requests.understanding import plain_text, written_out
+from coterie_requests.understanding.descriptions import RELATIONS
 from coterie_requests.understanding.quantities import SUPERLATIVES, ordinal_of
-from coterie_requests.understanding.relation_words import RELATIONS
 from coterie_requests.understanding.text import is_measure, with_digits
 from coterie_requests.understanding.turned import negations
 from coterie_world.sizes import SIZE_ORDERS

@@ -15,10 +15,9 @@ from coterie_world.coverage import SEEN_WELL_QUALITY
 from coterie_world.scene import SceneGraph, SceneObject
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.ground import answer_from_map
-from openeqa_agent.places import TRIES, KnownPlaces, Spot
+from openeqa_agent.places import TRIES, KnownPlaces, Spot, Wanted, names_of
 from openeqa_agent.question import parse_open
 from openeqa_agent.understood import OpenQuestion
-from openeqa_agent.wanted import Wanted, names_of
 
 ExplorerKind = Literal["frontier", "question"]
 _ANYWHERE = 0.15  # how likely any room answers a question of which nothing is understood

@@ -21,20 +21,22 @@ from coterie_requests.detector_vocabulary import DetectorVocabulary
 from coterie_requests.understanding.descriptions import MAX_QUESTION_CHARS
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.asking import node_person
+from coterie_ros.asking import ROOMS_PARAMETER, node_person
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.conversions.judgement import judgement_to_msg
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import (
+    EMBEDDER_PARAMETER,
+    MODEL_PARAMETER,
     node_decider,
     node_meanings,
 )
 from coterie_ros.observations import Observations
-from coterie_ros.parameters import Parameters
+from coterie_ros.parameters import Parameters, ParameterSpec, specs_of
 from coterie_ros.pictures import PictureServer, Wanted
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import STOPPED, RobotStopped, StopWatch
-from coterie_ros.team_memory import MemoryKeeper
+from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from coterie_safety.why import belong, note
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.object_events import ObjectEvent
@@ -47,10 +49,80 @@ from openeqa_agent.answers import OpenReply
 from openeqa_agent.asking_back import answers_all_the_same
 from openeqa_agent.explore import ExplorerOptions
 from openeqa_agent.looking import Hop, Walk, go_and_look
-from openeqa_agent.parameters import PARAMETERS
 from openeqa_agent.question import parse_open
+from openeqa_agent.settings import OpenQuestionsSettings
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion
+
+PARAMETERS = (
+    *specs_of(OpenQuestionsSettings),
+    MODEL_PARAMETER,
+    EMBEDDER_PARAMETER,
+    ParameterSpec("vision", False, "The model is shown images."),
+    ParameterSpec(
+        "recording",
+        "",
+        "Folder or file of recorded frames to answer from; empty: no recording.",
+    ),
+    ParameterSpec(
+        "frame", "map", "Coordinate frame of the map; maps in another frame are refused."
+    ),
+    ParameterSpec(
+        "robot", "", "Name of the robot that goes to look for answers; empty: none goes."
+    ),
+    ParameterSpec(
+        "radius", 0.25, "Radius of that robot's footprint.", "m", minimum=0.05, maximum=2.0
+    ),
+    ParameterSpec(
+        "explorer",
+        "question",
+        "Choice of the robot's next viewpoint: where the answer is likely, or at a frontier.",
+        choices=("question", "frontier"),
+    ),
+    ParameterSpec(
+        "sure", 0.5, "Confidence below which the robot goes to look.", minimum=0.0, maximum=1.0
+    ),
+    ParameterSpec(
+        "abstain_below",
+        0.0,
+        "Confidence below which an answer is withheld; 0: none is.",
+        minimum=0.0,
+        maximum=1.0,
+    ),
+    ParameterSpec(
+        "map_wait",
+        3.0,
+        "Time to wait for the map to show what the robot has just seen.",
+        "s",
+        minimum=0.0,
+        maximum=120.0,
+    ),
+    ParameterSpec(
+        "robot_wait",
+        5.0,
+        "Time to wait for the robot to accept a navigation goal.",
+        "s",
+        minimum=0.1,
+        maximum=120.0,
+    ),
+    ParameterSpec(
+        "hop_timeout",
+        300.0,
+        "Time limit of one navigation goal, in wall time.",
+        "s",
+        minimum=1.0,
+        maximum=3600.0,
+    ),
+    ParameterSpec(
+        "detector_vocabulary",
+        [],
+        "Labels that the detector can report; empty: they are not known.",
+    ),
+    ROOMS_PARAMETER,
+    ParameterSpec("seed", 0, "Seed of random choices; no method makes any so far."),
+    *MEMORY_PARAMETERS,
+)
+
 
 _KINDS = ("is_there", "where", "which_room", "how_many")
 

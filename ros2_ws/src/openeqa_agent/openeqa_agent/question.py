@@ -12,12 +12,12 @@ from coterie_requests.understanding import plain_text, unknown_words
 from coterie_requests.understanding.descriptions import (
     ANY,
     MAX_QUESTION_CHARS,
+    PREPOSITION,
     Thing,
     clean,
     describe,
     room_said,
 )
-from coterie_requests.understanding.relation_words import PREPOSITION
 from coterie_requests.understanding.turned import comparatives, negations
 from openeqa_agent.associations import things_for
 from openeqa_agent.narrower import narrower
@@ -202,14 +202,7 @@ def _understood(text: str, core: str, context: str) -> OpenQuestion:
 
 
 def _by_words(text: str, core: str, context: str, read: OpenQuestion | None) -> OpenQuestion:
-    """What is asked where no pattern fits: what serves, if the words speak of uses.
-
-    Args:
-        text: As asked.
-        core: The clause that asks.
-        context: What was said before it.
-        read: What a pattern made of the clause, of which no thing was understood.
-    """
+    """What is asked where no pattern fits: what serves, if the words speak of uses."""
     said = f"{core}, {context}" if context else core
     room = describe(core).room
     polar = bool(_YES_NO.match(core)) and not _ASKING.search(core)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from coterie_requests.understanding.relation_words import PREPOSITION
+from coterie_requests.understanding.descriptions import PREPOSITION
 
 _POLITE = re.compile(
     r"^(?:(?:please|hey|hi|hello|well|now|so|and|then|but|ok|okay|excuse me|sorry|"

@@ -15,7 +15,7 @@ from coterie_requests.detector_vocabulary import STRUCTURE
 from coterie_requests.understanding.descriptions import Thing
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.scene import Room, SceneGraph, SceneObject
-from coterie_world.scene.nearby import Nearby
+from coterie_world.scene.lookups import Nearby
 from coterie_world.sizes import SIZE_ORDERS, SizeOrder
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.labels import (

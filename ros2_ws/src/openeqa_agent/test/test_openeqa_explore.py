@@ -12,8 +12,8 @@ from coterie_core.skills import NavigateTo, Outcome, SkillResult
 from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
 from openeqa_agent.explore import Explorer, ExplorerOptions
 from openeqa_agent.looking import Walk, go_and_look
+from openeqa_agent.places import Wanted
 from openeqa_agent.question import parse_open
-from openeqa_agent.wanted import Wanted
 
 HALL = RoomView("hall", "hallway", "hallway")
 KITCHEN = RoomView("kitchen", "kitchen", "kitchen")

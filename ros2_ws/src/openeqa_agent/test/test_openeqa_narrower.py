@@ -8,9 +8,9 @@ from coterie_core.geometry import Box
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.narrower import narrower
+from openeqa_agent.places import Wanted
 from openeqa_agent.question import parse_open
 from openeqa_agent.things import MapIndex
-from openeqa_agent.wanted import Wanted
 
 _THINGS = (
     ("table", "dining table", (2.5, 2.0, 0.37), (1.6, 0.9, 0.75), "r1", "brown", ""),

@@ -11,7 +11,7 @@ from reveca_agent.entries import Entry
 from reveca_agent.memory import Memory
 from reveca_agent.plans import Option, Plan, Task, promise
 from reveca_agent.searching import INSIDE, closed_containers, search_places
-from reveca_agent.transport_skills import carried, carriers, room_left
+from reveca_agent.skills import carried, carriers, room_left
 
 STRIDE = 0.5
 """Metres per step for which the numbers of steps here are meant; others are scaled [m]."""
@@ -111,12 +111,7 @@ class Outlook:
             self.tasks.append(Task("fetch", thing.id, thing.spot, gain, 1.0, entry.level, about))
 
     def _searches(self, unseen: dict[SubGoal, int], lost: set[str]) -> None:
-        """Add places where what is still to be found may be, with the number expected there.
-
-        Args:
-            unseen: How many things of each need nobody has seen.
-            lost: Labels of targets that are not known yet; they stand in rooms, not in containers.
-        """
+        """Add places where what is still to be found may be, with the number expected there."""
         wanted = [(need.item, count) for need, count in unseen.items()]
         hidden = [INSIDE] * len(wanted) + [0.0] * len(lost)
         wanted += [(label, 1) for label in sorted(lost)]

@@ -147,11 +147,7 @@ def _shown(
     cameras: Sequence[Camera],
     clear: Callable[[Floats, Floats], Bools] | None = None,
 ) -> Bools:
-    """Return which points (m, 3) [m] cameras show from spots (n) facing a point [m], (n, m).
-
-    Args:
-        clear: Tells which points nothing hides from eyes (1, 3) [m]; None: all.
-    """
+    """Return which points (m, 3) [m] cameras show from spots (n) facing a point [m], (n, m)."""
     seen = np.zeros((len(spots), len(points)), dtype=bool)
     for k, (x, y, z) in enumerate(spots):
         body = Pose((x, y, z), math.atan2(faces[1] - y, faces[0] - x))

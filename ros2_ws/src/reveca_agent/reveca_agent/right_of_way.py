@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from coterie_core.geometry import Vec3
 from coterie_core.skills import NavigateTo, Skill, SkillResult
@@ -46,16 +47,14 @@ async def make_way(
         idle: Whether it has nothing else to do.
     """
 
-    def find(request: YieldRequest, closed: Sequence[Vec3]) -> Vec3 | None:
-        return aside_of(body.map, body.spot.position, request, closed)
-
-    def find_out(request: YieldRequest, closed: Sequence[Vec3]) -> Vec3 | None:
-        return aside_of(body.map, body.spot.position, request, closed, through=True)
+    def find(request: YieldRequest, closed: Sequence[Vec3], through: bool = False) -> Vec3 | None:
+        return aside_of(body.map, body.spot.position, request, closed, through)
 
     def ask(drive: NavigateTo) -> None:
         if drive.position is not None:
             ask_way(_request(body, drive.position))
 
+    find_out = partial(find, through=True)
     return await right_of_way.make_way(body.aside, find, carry_out, ask, idle, find_out)
 
 

@@ -27,25 +27,6 @@ class SavedWork(BaseModel):
     holding: str
     begun: float
 
-    def write(self, file: Path) -> None:
-        """Write the file, and its folder where there is none.
-
-        Raises:
-            OSError: That cannot be done.
-        """
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, self.model_dump_json())
-
-    @classmethod
-    def read(cls, file: Path) -> SavedWork:
-        """Read the file.
-
-        Raises:
-            OSError: It cannot be read.
-            ValueError: It is no such file; says why.
-        """
-        return cls.model_validate_json(file.read_bytes())
-
 
 class WorkFile:
     """Keeps what a robot works on, so that its next process goes on with it.
@@ -66,7 +47,8 @@ class WorkFile:
             goal=memory.goal.text(), memory=memory.save(), holding=body.holding, begun=body.begun
         )
         try:
-            saved.write(self.file)
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(self.file, saved.model_dump_json())
         except OSError as error:
             self._problem(f"memory not saved: {error}")
 
@@ -75,7 +57,7 @@ class WorkFile:
         if self.file is None or not self.file.is_file():
             return None
         try:
-            saved = SavedWork.read(self.file)
+            saved = SavedWork.model_validate_json(self.file.read_bytes())
             if saved.goal != goal.text():
                 return None
             memory = Memory.restore(saved.memory)

@@ -210,13 +210,7 @@ class Work:
     async def _try(
         self, action: Action, motion: Motion, view_first: bool = False
     ) -> tuple[SkillResult, Action | None]:
-        """Do an action from one stand after the other; return the result, or what to do instead.
-
-        Args:
-            action: What is to be done.
-            motion: What it is for the body.
-            view_first: Leave the other stands for later where a better view may help.
-        """
+        """Do an action from one stand after the other; return the result, or what to do instead."""
         result = SkillResult(Outcome.FAULT, "nothing to do")
         short = 0
         for stand in motion.stands or (None,):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
+from coterie_fixtures.ros_harness import RosHarness
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.testing import RosHarness
 from robot_adapters.team_link import LINK_PARAMETERS, TeamLink
 
 

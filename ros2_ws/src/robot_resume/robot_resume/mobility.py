@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from coterie_core.kinematics.chain import Chain
+from coterie_core.kinematics.inverse import Target, solve
 from coterie_core.kinematics.limbs import Limb, is_arm
+from coterie_core.kinematics.sampling import postures
 from coterie_core.resume import Mobility
 from coterie_core.urdf.tree import plain
-from robot_resume.leg_stance import Standing, stand
 from robot_resume.locomotion import CASTER, FLIPPER, MAX_LIMB_JOINTS, Drive, Scene
 
 Array = npt.NDArray[np.float64]
@@ -324,3 +326,92 @@ def _speed(drive: Drive, scene: Scene, floor: float) -> tuple[float, str]:
 def _listed(names: list[str], most: int = 6) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+# Share of the straight leg that the hip stands above the foot: quadrupeds walk on bent legs (Spot
+# stands at about 0.52 m on legs of 0.69 m, A1 at 0.30 on 0.40), bipeds nearly straight.
+CROUCH = {2: 0.95}
+BENT = 0.75
+# Share of what the leg could lift its foot that is left for a step, when the body must stay up and
+# balanced; gives about what makers state for quadrupeds (Spot 0.30 m, ANYmal 0.25 m, Go2 0.16 m)
+# and what humanoids have shown (stairs for Atlas, a few centimetres for NAO).
+USED_LIFT = {2: 0.25}
+USED_LIFT_MANY = 0.5
+_SAMPLES = 4096
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Posture of the legs.
+
+    Attributes:
+        rest: Joint -> position [rad or m].
+        floor: Height of the feet in the base frame [m].
+        length: Of a straight leg, hip to foot [m].
+        lift: How far a foot can be raised from the stance [m].
+        used: Share of the lift that counts for steps.
+    """
+
+    rest: dict[str, float]
+    floor: float
+    length: float
+    lift: float
+    used: float
+
+
+def stand(scene: Scene, drive: Drive) -> Standing:
+    """Return how the robot stands with its feet below its hips."""
+    rest: dict[str, float] = {}
+    share = CROUCH.get(len(drive.legs), BENT)
+    hips, lengths, clouds = [], [], []
+    chains = [_chain(scene, leg) for leg in drive.legs]
+    for leg, chain in zip(drive.legs, chains, strict=True):
+        values = postures(chain.lower, chain.upper, _SAMPLES, 0)
+        points = chain.points(values)
+        hip = _hip(scene, leg)
+        hips.append(hip)
+        clouds.append((values, points))
+        lengths.append(float(np.linalg.norm(points - hip, axis=1).max()))
+    length = float(np.mean(lengths))
+    level = float(np.mean([hip[2] for hip in hips])) - share * length
+    feet = []
+    for leg, chain, hip, (values, points) in zip(drive.legs, chains, hips, clouds, strict=True):
+        goal = np.array([hip[0], hip[1], level])
+        nearest = np.argsort(((points - goal) ** 2).sum(axis=1), kind="stable")[:8]
+        found = solve(chain, Target.point(goal), values[nearest])
+        best = int(np.argmin(found.errors))
+        posture = found.positions[best]
+        own = {joint.name for joint in leg.joints}
+        rest |= {
+            joint.name: float(value)
+            for joint, value in zip(chain.joints, posture, strict=True)
+            if joint.name in own
+        }
+        feet.append(float(chain.points(posture[None])[0, 2]))
+    floor = float(np.mean(feet))
+    lifts = []
+    for hip, (_, points) in zip(hips, clouds, strict=True):
+        near = np.hypot(points[:, 0] - hip[0], points[:, 1] - hip[1]) < 0.3 * length
+        if near.any():
+            lifts.append(float(points[near, 2].max()) - floor)
+    top = min(float(np.mean([hip[2] for hip in hips])) - floor, max(min(lifts, default=0.0), 0.0))
+    used = USED_LIFT.get(len(drive.legs), USED_LIFT_MANY)
+    return Standing(rest, floor, length, top, used)
+
+
+def _chain(scene: Scene, leg: Limb) -> Chain:
+    own = {joint.name for joint in leg.joints}
+    frozen = {
+        joint.name: scene.rest[joint.name]
+        for joint in scene.tree.joints.values()
+        if joint.name in scene.rest and joint.name not in own
+    }
+    return Chain(scene.tree, leg.tip, scene.base.pose, scene.end(leg), frozen)
+
+
+def _hip(scene: Scene, leg: Limb) -> Array:
+    """Return where the leg's swinging starts: its first hinge about a horizontal, lateral axis."""
+    for joint in leg.joints:
+        if joint.turns and abs(scene.axis(joint)[1]) > 0.7:
+            return scene.poses[joint.child][:3, 3]
+    return scene.poses[leg.joints[0].child][:3, 3]

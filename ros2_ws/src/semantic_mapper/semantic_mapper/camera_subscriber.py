@@ -233,11 +233,7 @@ class CameraSubscriber:
             self._boxes.popleft()
 
     def _boxes_job(self, found: DetectedBoxes) -> Job:
-        """Bring boxes into the map, with the image that shows them, if there is one.
-
-        Raises:
-            TransformError: The pose of their frame is not known.
-        """
+        """Bring boxes into the map, with the image that shows them, if there is one."""
         map_frame = self.node.parameters["map_frame"]
         pose = self.transforms.lookup(map_frame, found.frame, found.time)
         boxes = tuple(moved(box, pose) for box in found.boxes)

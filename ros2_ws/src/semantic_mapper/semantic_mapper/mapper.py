@@ -25,8 +25,7 @@ from coterie_world.scene.regions import Regions
 from coterie_world.sightings import carries_before, edge_of, lowest_on
 from coterie_world.sizes import is_sliver
 from semantic_mapper.association import SAME_LABEL, Association
-from semantic_mapper.instance_split import note_beside, split
-from semantic_mapper.instances import Instance, boxes_near, corners
+from semantic_mapper.instances import Instance, boxes_near, corners, note_beside, split
 from semantic_mapper.options import MapperOptions
 
 FADE = 0.6

@@ -1,19 +1,11 @@
 """Asking back: is a request clear, and if not, what one question makes it so?"""
 
-from coterie_requests.ask_back.clarification import Person, Settled, settle, without
-from coterie_requests.ask_back.judgement import Judgement, RequestKind
-from coterie_requests.ask_back.of_answers import judged_answers
-from coterie_requests.ask_back.reading import Mention
-from coterie_requests.ask_back.state import RequestState
-
-__all__ = [
-    "Judgement",
-    "Mention",
-    "Person",
-    "RequestKind",
-    "RequestState",
-    "Settled",
-    "judged_answers",
-    "settle",
-    "without",
-]
+from coterie_requests.ask_back.clarification import Person as Person
+from coterie_requests.ask_back.clarification import Settled as Settled
+from coterie_requests.ask_back.clarification import settle as settle
+from coterie_requests.ask_back.clarification import without as without
+from coterie_requests.ask_back.judgement import Judgement as Judgement
+from coterie_requests.ask_back.judgement import RequestKind as RequestKind
+from coterie_requests.ask_back.judgement import judged_answers as judged_answers
+from coterie_requests.ask_back.reading import Mention as Mention
+from coterie_requests.ask_back.state import RequestState as RequestState

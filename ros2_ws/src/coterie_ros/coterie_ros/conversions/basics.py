@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 
+import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Quaternion, Vector3
 from geometry_msgs.msg import Pose as PoseMsg
 from std_msgs.msg import Header
 
+from coterie_core.embedding import MAX_DIMENSION, MAX_EMBEDDINGS, Embedding, Source
 from coterie_core.geometry import Box, Pose, Vec3, quaternion_to_yaw, yaw_to_quaternion
 from coterie_core.observation import RoomView
 from coterie_msgs.msg import Box as BoxMsg
+from coterie_msgs.msg import Embedding as EmbeddingMsg
 from coterie_msgs.msg import MapRoom
 from coterie_ros.conversions.checks import FAR, Checks
 
@@ -149,3 +153,38 @@ def room_from_msg(
     inner = (checks or Checks("room")).at(field)
     id_, name, type_ = (inner.text(part, getattr(message, part)) for part in ("id", "name", "type"))
     return RoomView(id_, name, type_) if id_ or name or type_ else None
+
+
+_SOURCES: dict[int, Source] = {EmbeddingMsg.IMAGE: "image", EmbeddingMsg.LABEL: "label"}
+_SOURCE_NUMBERS = {source: number for number, source in _SOURCES.items()}
+
+
+def embeddings_to_msgs(embeddings: Iterable[Embedding]) -> list[EmbeddingMsg]:
+    """Return embeddings as messages."""
+    return [
+        EmbeddingMsg(source=_SOURCE_NUMBERS[one.source], model=one.model, values=one.vector)
+        for one in embeddings
+    ]
+
+
+def embeddings_from_msgs(messages: Sequence[EmbeddingMsg], checks: Checks) -> tuple[Embedding, ...]:
+    """Return embeddings.
+
+    Raises:
+        ConversionError: Too many, a model or source twice, an unknown source, numbers without
+            direction.
+    """
+    found: dict[tuple[str, Source], Embedding] = {}
+    for k, message in enumerate(checks.items("embeddings", messages, MAX_EMBEDDINGS)):
+        part = checks.at(f"embeddings[{k}]")
+        model = part.text("model", message.model, empty=False)
+        source = part.choice("source", message.source, _SOURCES)
+        values = np.asarray(part.items("values", message.values, MAX_DIMENSION), np.float32)
+        try:
+            one = Embedding.of(model, values, source)
+        except ValueError as error:
+            raise part.fail("values", str(error), f"{len(values)} numbers of {model!r}") from None
+        if one.key in found:
+            raise part.fail("model", "each model once for a source", model)
+        found[one.key] = one
+    return tuple(found.values())

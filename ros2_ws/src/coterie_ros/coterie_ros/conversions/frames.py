@@ -11,8 +11,6 @@ from coterie_core.embodiment import Camera
 from coterie_core.geometry import (
     Pose,
     Vec3,
-    compose,
-    relative,
     yaw_to_quaternion,
 )
 from coterie_core.geometry import (
@@ -21,22 +19,6 @@ from coterie_core.geometry import (
 from coterie_ros.conversions.basics import header, pose_from_msg, pose_to_msg, time_from_msg
 from coterie_ros.conversions.checks import FAR, Checks
 from tf2_msgs.msg import TFMessage
-
-__all__ = [
-    "MAP",
-    "base_frame",
-    "camera_frame",
-    "camera_transforms",
-    "compose",
-    "odom_frame",
-    "odometry_from_msg",
-    "odometry_to_msg",
-    "optical_frame",
-    "relative",
-    "rigid_to_msg",
-    "transform_to_msg",
-    "transforms_from_msg",
-]
 
 MAP = "map"
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from coterie_core.observation import Detection, Observation, PlaceView
 from coterie_msgs.msg import Detection as DetectionMsg
 from coterie_msgs.msg import LabelScore
+from coterie_msgs.msg import ObjectEvent as ObjectEventMsg
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import PlaceView as PlaceViewMsg
 from coterie_ros.conversions.basics import (
     box_from_msg,
     box_to_msg,
+    embeddings_from_msgs,
+    embeddings_to_msgs,
     header,
     point_from_msg,
     point_to_msg,
@@ -20,7 +23,7 @@ from coterie_ros.conversions.basics import (
     stamp_from_msg,
 )
 from coterie_ros.conversions.checks import FAR, Checks
-from coterie_ros.conversions.embeddings import embeddings_from_msgs, embeddings_to_msgs
+from coterie_world.object_events import EventKind, ObjectEvent
 
 
 def detection_to_msg(detection: Detection) -> DetectionMsg:
@@ -155,4 +158,49 @@ def observation_from_msg(
             )
             for k, (place, quality) in enumerate(zip(seen, message.seen_quality, strict=True))
         },
+    )
+
+
+_KINDS: dict[int, EventKind] = {
+    ObjectEventMsg.PICKED: "picked",
+    ObjectEventMsg.PLACED: "placed",
+    ObjectEventMsg.OPENED: "opened",
+    ObjectEventMsg.CLOSED: "closed",
+    ObjectEventMsg.GONE: "gone",
+    ObjectEventMsg.DOUBTED: "doubted",
+}
+_NUMBERS = {kind: number for number, kind in _KINDS.items()}
+_TEXTS = ("object", "from_room", "to_room", "holder", "task")
+
+
+def object_event_to_msg(event: ObjectEvent) -> ObjectEventMsg:
+    """Return an event as a message; its position is in the map frame."""
+    return ObjectEventMsg(
+        # A memory of before the world's clock began anew lies before its beginning.
+        header=header(max(event.time, 0.0), "map"),
+        id=event.id,
+        kind=_NUMBERS[event.kind],
+        robot=event.robot,
+        label=event.label,
+        position=point_to_msg(event.position),
+        **{name: getattr(event, name) for name in _TEXTS},
+    )
+
+
+def object_event_from_msg(message: ObjectEventMsg, topic: str = "object_events") -> ObjectEvent:
+    """Return an event.
+
+    Raises:
+        ConversionError: No id, robot or label, a kind that is unset or unknown, a text that is too
+            long, a position that is none.
+    """
+    checks = Checks(topic)
+    return ObjectEvent(
+        id=checks.text("id", message.id, empty=False),
+        kind=checks.choice("kind", message.kind, _KINDS),
+        robot=checks.text("robot", message.robot, empty=False),
+        label=checks.text("label", message.label, empty=False),
+        time=stamp_from_msg(message.header.stamp, checks),
+        position=point_from_msg(message.position, checks),
+        **{name: checks.text(name, getattr(message, name)) for name in _TEXTS},
     )

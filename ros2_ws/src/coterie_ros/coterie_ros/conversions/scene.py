@@ -23,6 +23,8 @@ from coterie_msgs.msg import (
 from coterie_ros.conversions.basics import (
     box_from_msg,
     box_to_msg,
+    embeddings_from_msgs,
+    embeddings_to_msgs,
     header,
     point_from_msg,
     point_to_msg,
@@ -32,7 +34,6 @@ from coterie_ros.conversions.basics import (
     time_to_msg,
 )
 from coterie_ros.conversions.checks import FAR, SENTENCE, Checks
-from coterie_ros.conversions.embeddings import embeddings_from_msgs, embeddings_to_msgs
 from coterie_world.scene import (
     AgentState,
     Connection,

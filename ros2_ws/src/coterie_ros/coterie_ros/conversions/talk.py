@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Literal
 
-from coterie_core.questions import Answer, Evidence, EvidenceKind, FinalAnswer, Question, Vote
+from coterie_core.questions import (
+    Answer,
+    Evidence,
+    EvidenceKind,
+    FinalAnswer,
+    OpenAnswer,
+    Question,
+    Vote,
+)
 from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import DiscussionTurn, Label, TeamMessage
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
+from coterie_msgs.msg import OpenAnswer as OpenAnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.msg import Vote as VoteMsg
 from coterie_ros.conversions.basics import (
@@ -17,7 +26,7 @@ from coterie_ros.conversions.basics import (
     point_from_msg,
     point_to_msg,
 )
-from coterie_ros.conversions.checks import SENTENCE, Checks
+from coterie_ros.conversions.checks import NAME, SENTENCE, Checks
 from coterie_world.right_of_way import MAX_BODY_RADIUS_M, MAX_PATH_POINTS, YieldRequest
 
 EVIDENCE_KINDS: dict[int, EvidenceKind] = {
@@ -330,4 +339,65 @@ def _confidence(checks: Checks, value: float) -> float:
 def _names(checks: Checks, field: str, values: list[str]) -> tuple[str, ...]:
     return tuple(
         checks.text(f"{field}[{k}]", value) for k, value in enumerate(checks.items(field, values))
+    )
+
+
+_OPEN_DECIDERS: dict[int, Literal["model", "rule"]] = {
+    OpenAnswerMsg.BY_RULE: "rule",
+    OpenAnswerMsg.BY_MODEL: "model",
+}
+_OPEN_DECIDER_NUMBERS = {name: number for number, name in _OPEN_DECIDERS.items()}
+
+
+def open_answer_to_msg(answer: OpenAnswer, *, time: float = 0.0, frame: str) -> OpenAnswerMsg:
+    """Return an answer as a message.
+
+    Args:
+        answer: The answer.
+        time: When it was given [s].
+        frame: The map frame of its path.
+    """
+    return OpenAnswerMsg(
+        header=header(time, frame),
+        question=answer.question,
+        text=answer.text[:SENTENCE],
+        category=answer.category,
+        confidence=float(answer.confidence),
+        guessed=answer.guessed,
+        objects=list(answer.objects),
+        frames=list(answer.frames),
+        path=[point_to_msg(point) for point in answer.path],
+        method=answer.method,
+        decided_by=_OPEN_DECIDER_NUMBERS[answer.decided_by],
+        reason=answer.reason[:SENTENCE],
+        explanation=answer.explanation[:SENTENCE],
+    )
+
+
+def open_answer_from_msg(message: OpenAnswerMsg, topic: str = "ask_open") -> OpenAnswer:
+    """Return an answer.
+
+    Raises:
+        ConversionError: No text, a confidence outside of 0..1, an unknown decider, lists that are
+            too long, positions that are no numbers.
+    """
+    checks = Checks(topic)
+    return OpenAnswer(
+        checks.text("question", message.question),
+        checks.text("text", message.text, SENTENCE, empty=False),
+        checks.text("category", message.category),
+        checks.share("confidence", message.confidence),
+        bool(message.guessed),
+        tuple(
+            checks.text("objects", id_, NAME) for id_ in checks.items("objects", message.objects)
+        ),
+        tuple(checks.text("frames", name, NAME) for name in checks.items("frames", message.frames)),
+        tuple(
+            point_from_msg(point, checks, f"path[{k}]")
+            for k, point in enumerate(checks.items("path", message.path))
+        ),
+        checks.text("method", message.method),
+        checks.choice("decided_by", message.decided_by, _OPEN_DECIDERS),
+        checks.text("reason", message.reason, SENTENCE),
+        checks.text("explanation", message.explanation, SENTENCE),
     )

@@ -132,12 +132,6 @@ def _window(
     """Part of an image that shows a box: (first column, first row, width, height) [px].
 
     All of it where the box reaches behind the camera, None where it is out of view.
-
-    Args:
-        axes: The box's edges as columns (3, 3) in the optical frame [m].
-        middle: Its middle there [m].
-        intrinsics: (fx, fy, cx, cy) [px].
-        shape: Rows and columns of the image.
     """
     rows, cols = shape
     signs = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])

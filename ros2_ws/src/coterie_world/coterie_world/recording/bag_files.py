@@ -148,11 +148,7 @@ def _records(file: BinaryIO, start: int) -> Iterator[Any]:
 
 
 def _unpacked(record: Any) -> list[Any]:
-    """Return the records of a chunk; of another record itself.
-
-    Raises:
-        ValueError: It is damaged, or too large.
-    """
+    """Return the records of a chunk; of another record itself."""
     if not isinstance(record, Chunk):
         return [record]
     size = record.uncompressed_size

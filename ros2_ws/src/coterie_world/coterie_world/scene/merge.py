@@ -22,7 +22,7 @@ from coterie_world.scene.model import (
     SceneObject,
     Sighting,
 )
-from coterie_world.scene.room_overlap import joined, same_region
+from coterie_world.scene.regions import joined, same_region
 
 _SIZED = 0.5
 """Least likeness times similarity of sizes: words for what lies on another thing are alike, too."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from coterie_core.geometry import Box, distance
 from coterie_world.scene import MergeRule, Room, SceneGraph, SceneObject, associate
-from coterie_world.scene.room_overlap import is_region, same_region
+from coterie_world.scene.regions import is_region, same_region
 from coterie_world.sightings import kind_of
 from coterie_world.team_memory.store import DEFAULT_SIZE_M, NEVER_S, Belief, Store, alike
 

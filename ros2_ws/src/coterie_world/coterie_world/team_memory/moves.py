@@ -114,13 +114,7 @@ def _placed(store: Store, event: ObjectEvent) -> None:
 
 
 def _seen_too_early(store: Store, thing: SceneObject, since: float) -> None:
-    """Know what was seen where a thing was put, before that was told, as that thing.
-
-    Args:
-        store: The memory.
-        thing: Thing that was put down, at the place where it is now.
-        since: Time at which it was taken [s]; a thing that was known by then is another one.
-    """
+    """Know what was seen where a thing was put, before that was told, as that thing."""
     twins = [
         other.id
         for other in store.graph.objects.values()

@@ -310,20 +310,7 @@ def _from_spot(
     surface: Box,
     held: Box = _POINT,
 ) -> tuple[Vec2, bool] | None:
-    """Return to which of some points (n, 2) [m] a hand gets from a spot, and whether in view.
-
-    Args:
-        tools: The robot's tools.
-        robot: Its name.
-        hand: Of the robot.
-        row: Its reach at the height of the points.
-        floor: Index of the floor that it stands on.
-        spot: Where it stands [m].
-        points: Middles of the item, with room for it.
-        item: The item.
-        surface: What the item is put on.
-        held: What the hand may hold at any point of, about its middle.
-    """
+    """Return to which of some points (n, 2) [m] a hand gets from a spot, and whether in view."""
     # As seen from the point: the box lies about it as the surface does.
     away = Box((*spot, 0.0), (*held.size[:2], 0.0), surface.yaw)
     gaps = gap_to(away, points[:, 0], points[:, 1])

@@ -185,11 +185,7 @@ def _vocabulary(names: Vocabulary) -> list[str]:
 
 
 def _check_words(text: str, known: Sequence[str], names: Vocabulary, words: str) -> None:
-    """Refuse words that are none.
-
-    Raises:
-        NotUnderstood: Names them, and the sentence that may be meant.
-    """
+    """Refuse words that are none."""
     near = _vocabulary(names)
     unknown = unknown_words(text, known, near=near)
     if not unknown:
@@ -254,11 +250,7 @@ def clauses_of(sentence: Sentence, names: Vocabulary, words: str) -> list[Clause
 
 
 def _check_one_robot(text: str, names: Vocabulary) -> None:
-    """Refuse orders to some of the robots.
-
-    Raises:
-        NotUnderstood: Two robots are spoken to at once.
-    """
+    """Refuse orders to some of the robots."""
     words = text.split()[:3]
     named = [word for word in words if (name := names.names.get(word)) is not None and name.robot]
     if len(named) == 2 and words[1] in ("and", "or"):

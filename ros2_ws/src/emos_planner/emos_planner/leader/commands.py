@@ -501,14 +501,7 @@ class _Reader:
             self._add("go" if room else kind, [thing])
 
     def _look(self, clause: str, verb: str, rest: list[str]) -> bool:
-        """As in "look around the kitchen", "look in the drawer", "search the kitchen".
-
-        Returns:
-            Whether the clause says where to look, and not for what.
-
-        Raises:
-            NotUnderstood: There is no such place.
-        """
+        """As in "look around the kitchen", "look in the drawer", "search the kitchen"."""
         around = rest[:1] and rest[0] in _ABOUT
         if verb not in ("look", "search", "check") or not (around or verb == "search"):
             return False
@@ -569,11 +562,7 @@ class _Reader:
             self._append(Command("go", phrase, everybody=self._clause.everybody))
 
     def _known_place(self, clause: str, place: Phrase) -> None:
-        """Nobody searches a house for a place whose name means nothing.
-
-        Raises:
-            NotUnderstood: The place is a person's, or no name of any place.
-        """
+        """Nobody searches a house for a place whose name means nothing."""
         person = place.person or place.noun in self.names.persons
         if person and not place.places:
             raise NotUnderstood(

@@ -20,15 +20,15 @@ from coterie_requests.ask_back import Judgement, settle
 from coterie_requests.understanding import NotUnderstood
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.asking import node_asking, node_person
+from coterie_ros.asking import ROOMS_PARAMETER, node_asking, node_person
 from coterie_ros.conversions.judgement import judgement_to_msg
 from coterie_ros.conversions.tasks import assignment_to_msg, sub_task_to_msg
 from coterie_ros.main import ProcessOptions, run_nodes
-from coterie_ros.model import node_decider, node_meanings
-from coterie_ros.parameters import Parameters
+from coterie_ros.model import EMBEDDER_PARAMETER, MODEL_PARAMETER, node_decider, node_meanings
+from coterie_ros.parameters import Parameters, ParameterSpec, specs_of
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.serving import GoalContext
-from coterie_ros.team_memory import MemoryKeeper
+from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from coterie_safety.permits.gate import NO_PERMIT
 from coterie_safety.why import belong, note
 from coterie_world.coverage import Coverage
@@ -41,11 +41,37 @@ from emos_planner.leader.hand_over_service import HandOverService
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import Outcome, TaskState, keep_outcome
-from emos_planner.leader.parameters import LEADER_PARAMETERS
 from emos_planner.leader.presence import TeamPresence
 from emos_planner.leader.progress import Change
 from emos_planner.leader.state_file import StateError, TaskFiles, load_state
 from emos_planner.leader.task import Agreement
+
+LEADER_PARAMETERS = (
+    ParameterSpec("robots", [], "Names of the robots that the leader leads; empty is refused."),
+    MODEL_PARAMETER,
+    EMBEDDER_PARAMETER,
+    *specs_of(LeaderOptions),
+    ROOMS_PARAMETER,
+    ParameterSpec(
+        "state_directory",
+        "",
+        "Folder of the task's state and of the discussions; empty: none are kept.",
+    ),
+    ParameterSpec(
+        "map_topic",
+        "semantic_map",
+        "Topic of the map of the house. With another topic than semantic_map the leader "
+        "publishes the team's memory as semantic_map.",
+    ),
+    ParameterSpec(
+        "observers",
+        [],
+        "Names of the robots whose observations enter the memory; empty: none, a mapper "
+        "makes the map.",
+    ),
+    *MEMORY_PARAMETERS,
+)
+
 
 _OUTCOMES = {
     TaskState.DONE: ExecuteTask.Result.DONE,
@@ -256,11 +282,7 @@ class LeaderNode(AgentNode):
         return result if outcome.success else goal.abort(result)
 
     async def _clear(self, words: str, scene: SceneGraph) -> str:
-        """Return the task to go on with, once it was asked back about where it was not clear.
-
-        Raises:
-            NotUnderstood: Nobody said what was meant.
-        """
+        """Return the task to go on with, once it was asked back about where it was not clear."""
         if not self.parameters["ask_back"]:
             return words
         coverage = Coverage(scene, self.keeper.seen, given=True)
@@ -305,14 +327,7 @@ class LeaderNode(AgentNode):
         )
 
     async def _gather(self, *, rooms: bool = False) -> dict[str, Vec3 | None]:
-        """Wait for the map, its rooms and the robots; return where those that are there are.
-
-        Args:
-            rooms: Whether rooms are known anyway.
-
-        Raises:
-            ValueError: There is no map, or no robot.
-        """
+        """Wait for the map, its rooms and the robots; return where those that are there are."""
         self._no_rooms = ""
         begin = time.monotonic()
         wait = Gathering(self.parameters["start_time"], self.parameters["map_timeout"])

@@ -18,7 +18,7 @@ from coterie_world.sightings import as_thing
 from emos_planner.allocation.problem import depths
 from emos_planner.allocation.solver import Share
 from emos_planner.leader.briefing import body_text, brief_body, where_text
-from emos_planner.leader.groups import groups_of
+from emos_planner.leader.discussion import groups_of
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.progress import Progress
 from emos_planner.leader.split_task import (

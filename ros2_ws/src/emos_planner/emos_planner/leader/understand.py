@@ -109,11 +109,7 @@ def from_goals(
 
 
 def _check_target(want: Want, scene: SceneGraph) -> None:
-    """Refuse to put things on what bears nothing; a search for it would be in vain.
-
-    Raises:
-        NotUnderstood: The target is part of the building: the floor, a wall, a window.
-    """
+    """Refuse to put things on what bears nothing; a search for it would be in vain."""
     target = want.target
     if want.kind != "bring" or target is None or Resolver(scene).is_place(target):
         return

@@ -41,12 +41,11 @@ from emos_planner.geometry.floorplan import Driven
 from emos_planner.geometry.results import Estimate
 from emos_planner.geometry.things import FLOOR
 from emos_planner.geometry.toolbox import Toolbox
-from emos_planner.robot.choose import ChooseSkill, Option, SkillChoice, Tried, keep_option
+from emos_planner.robot.choose import ChooseSkill, Option, SkillChoice, Tried, keep_option, outlook
 from emos_planner.robot.clearing import HandClearing
 from emos_planner.robot.coverage import Looks
 from emos_planner.robot.helping import ANSWER_WAIT, HelpMessage, HelpTalk
-from emos_planner.robot.outlook import outlook
-from emos_planner.robot.reflection import reflection_on
+from emos_planner.robot.reflect import reflection_on
 from emos_planner.robot.right_of_way import YieldBehavior
 from emos_planner.robot.searching import LOOK_AGAIN
 from emos_planner.robot.share import Share, Work, open_places

@@ -354,13 +354,7 @@ class Coverage:
 
 
 def _standing_at(tools: Toolbox, regions: Sequence[Region], points: Floats) -> list[list[str]]:
-    """Return what stands on the very spot of each region: who sees that sees what is there.
-
-    Args:
-        tools: For what the robot knows now.
-        regions: The regions.
-        points: Those of all regions, one after another (n, 3) [m].
-    """
+    """Return what stands on the very spot of each region: who sees that sees what is there."""
     rooms = {region.room for region in regions}
     items = [t for t in tools.scene.objects.values() if t.room in rooms and t.kind == "item"]
     found: list[list[str]] = [[] for _ in regions]

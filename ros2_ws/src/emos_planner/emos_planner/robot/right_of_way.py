@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from coterie_core.geometry import Vec3
 from coterie_core.skills import NavigateTo, Skill, SkillResult, Wait
@@ -122,13 +123,12 @@ class YieldBehavior(RightOfWay):
         if self.asked is None or here is None:
             return None
 
-        def find(request: YieldRequest, closed: Sequence[Vec3]) -> Vec3 | None:
-            return aside_of(self._tools(), self.robot, here, request, closed)
+        def find(
+            request: YieldRequest, closed: Sequence[Vec3], through: bool = False
+        ) -> Vec3 | None:
+            return aside_of(self._tools(), self.robot, here, request, closed, through)
 
-        def find_out(request: YieldRequest, closed: Sequence[Vec3]) -> Vec3 | None:
-            return aside_of(self._tools(), self.robot, here, request, closed, through=True)
-
-        skill = self.go_aside(find, idle, find_out=find_out)
+        skill = self.go_aside(find, idle, find_out=partial(find, through=True))
         if skill is None:
             return None
         if self.shut_in:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TransformStamped
 from nav_msgs.msg import OccupancyGrid, Odometry
@@ -211,27 +210,7 @@ class LabRobotNode:
 
     async def in_world(self, work: Callable[[], T]) -> T:
         """Have something done in the world's thread, and return what comes of it."""
-        loop = asyncio.get_running_loop()
-        outcome: asyncio.Future[T] = loop.create_future()
-
-        def settle(value: Any, error: Exception | None) -> None:
-            if outcome.done():
-                return
-            if error is not None:
-                outcome.set_exception(error)
-            else:
-                outcome.set_result(value)
-
-        def run() -> None:
-            try:
-                value = work()
-            except Exception as error:
-                self.node.loop.call(settle, None, error)
-            else:
-                self.node.loop.call(settle, value, None)
-
-        self.post(run)
-        return await outcome
+        return await self.node.loop.elsewhere(self.post, work)
 
     def header(self, frame: str) -> Header:
         """Return a header of now, by the robot's own clock."""

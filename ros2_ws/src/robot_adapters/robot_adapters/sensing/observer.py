@@ -12,7 +12,7 @@ from coterie_core.observation import Detection, Observation, PlaceView
 from coterie_core.transforms import TransformBuffer, TransformError
 from coterie_world.perception.lift_options import LiftOptions
 from coterie_world.scene import Room, SceneGraph, SceneObject
-from coterie_world.scene.room_overlap import is_region
+from coterie_world.scene.regions import is_region
 from coterie_world.sightings import INSIDE_FRACTION, is_solid, kind_of
 from robot_adapters.sensing.alignment import (
     Alignment,

@@ -12,7 +12,7 @@ from coterie_core.geometry import Vec2, Vec3
 from coterie_core.observation import RoomView
 from coterie_world.free_space.floor_graph import Mask
 from coterie_world.scene import Connection, Floor, Place, PlaceLink, Room, SceneGraph
-from coterie_world.scene.room_overlap import same_region
+from coterie_world.scene.regions import same_region
 from robot_adapters.sensing.grid_space import GridData, GridSpace
 from robot_adapters.sensing.places import FloorPlaces, Naming, PlaceSpacing, passages
 from robot_adapters.sensing.plane import MapPose
