@@ -19,11 +19,11 @@ from sensor_msgs.msg import CameraInfo, Image
 
 from coterie_core.embodiment import Camera
 from coterie_core.skills import NavigateTo
+from coterie_fixtures.ros_harness import patience
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import ImageDetections
 from coterie_ros import conversions
 from coterie_ros.qos import profile
-from coterie_ros.testing import patience
 from robot_adapters.detector_node import DetectorNode
 
 pytestmark = pytest.mark.ros
