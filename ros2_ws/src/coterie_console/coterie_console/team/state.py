@@ -408,7 +408,7 @@ class ConsoleState:
             for one in list(self.waiting.values())[:MAX_WAITING]
         ]
 
-    def _targets(self, request: PermitRequest) -> list[Sequence[float]]:
+    def _targets(self, request: PermitRequest) -> Sequence[Sequence[float]]:
         """Return the positions that a request names, or of the things that it may mean [m]."""
         if found := _POSITION.search(request.goal.what):
             return [_position(found)]
