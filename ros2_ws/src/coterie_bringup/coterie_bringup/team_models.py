@@ -7,18 +7,20 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coterie_bringup.child_process import Program
 from coterie_bringup.errors import CommandError
-from coterie_bringup.processes import ProcessSpec
 from coterie_bringup.resources import clone_of
-from coterie_bringup.team import Team
 from coterie_core.yaml_checks import suggestion
 from coterie_llm import ModelProfile, load_profile
 from coterie_llm.local import LocalServer, announced, identity_of, running, server_for
 from coterie_llm.local_model.files import SETUP, installed
 from coterie_llm.profile import BUILT_IN
+
+if TYPE_CHECKING:
+    from coterie_bringup.processes import ProcessSpec
+    from coterie_bringup.team import Team
 
 _SECTIONS = ("leader", "planner", "open_questions")
 _FILES = (".yaml", ".yml")

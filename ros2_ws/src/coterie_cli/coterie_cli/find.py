@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, team_here
+from coterie_bringup.team_models import named_profile
 from coterie_cli.ask import NOT_CLEAR, judgement_data, objects_table
 from coterie_cli.person import PersonAtTerminal
 from coterie_core.own_classes import load_made
@@ -258,8 +259,6 @@ def checked_request(words: str) -> str:
 
 
 def _decider(model: str | None) -> Decider:
-    from coterie_bringup.team_models import named_profile
-
     try:
         return build_decider(named_profile(model), who="find", timeout_s=120.0)
     except (OSError, LanguageError) as error:

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from coterie_bringup.errors import CommandError
+from coterie_bringup.team_models import named_profile
 from coterie_cli.resume_tables import comparison, table_of
 from coterie_core.files import write_atomically
 from coterie_core.resume import Resume
@@ -80,8 +81,6 @@ def resume(files: Sequence[Path], options: ResumeOptions) -> None:
     """
     if options.name is not None and len(files) > 1:
         raise CommandError("--name is for one robot; give one file, or leave --name out")
-    from coterie_bringup.team_models import named_profile
-
     stated = _stated(options.compare) if options.compare is not None else []
     decider = build_decider(named_profile(options.model))
     console = Console(highlight=False)

@@ -14,7 +14,7 @@ from typing import Any
 def on_demand(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return a package's ``__getattr__`` and ``__dir__`` for what its file names to type checkers.
 
-    They are the ``from package.module import name`` below ``if TYPE_CHECKING:`` of that file.
+    Those are the ``from package.module import name`` below its ``if TYPE_CHECKING:``.
 
     Args:
         package: Name of the package.
