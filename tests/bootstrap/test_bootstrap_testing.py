@@ -60,6 +60,16 @@ def test_later_parts_run_after_a_failure_and_the_end_names_each(
     assert testing.run([good], tmp_path) == 0
 
 
+def test_as_many_tests_run_at_once_as_cores_and_memory_allow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(testing.os, "sched_getaffinity", lambda pid: {0, 1}, raising=False)
+    assert [testing.processes(more, memory=16e9) for more in (0, 1, 4)] == [2, 3, 6]
+    assert testing.processes(4, memory=7.5e9) == 6
+    assert 1 <= testing.processes(4) <= 6
+    assert testing.processes(4, memory=4e9) == 3 and testing.processes(4, memory=1e9) == 1
+
+
 def test_types_of_every_package_are_checked() -> None:
     targets = testing.typed_targets(ROOT)
     for package in (ROOT / "ros2_ws" / "src").glob("*/setup.py"):

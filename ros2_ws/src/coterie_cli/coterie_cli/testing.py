@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from coterie_cli.clone import absent_studies, repository
 
-MAX_PROCESSES = 4
-"""More test processes do not fit into the memory of an ordinary machine."""
+MEMORY = 1.25e9
+"""What a test process and the nodes that it starts take on average [bytes]."""
 RERUNS = ("--reruns", "1", "--max-suite-reruns", "3")
 """For tests over middleware, processes and browsers, on a machine that others use as well."""
 STUDIES_BUDGET = 1500
@@ -51,8 +51,8 @@ def parts(root: Path) -> list[Part]:
     todo = [
         *_lint(root),
         Part("tests without ROS", (*_pytest("-m", "not ros"), *PRODUCT)),
-        # These wait more than half of their time: for simulated time, discovery, deadlines.
-        Part("tests with ROS", (*_pytest("-m", "ros", more=2), *PRODUCT)),
+        # These wait most of their time: for simulated time, discovery, deadlines.
+        Part("tests with ROS", (*_pytest("-m", "ros", more=4), *PRODUCT)),
     ]
     if not studies_missing(root):
         budget = f"--session-timeout={STUDIES_BUDGET}"
@@ -89,6 +89,20 @@ def studies_missing(root: Path) -> str:
     return f"not installed: {', '.join(absent)}; ./coterie setup --with research" if absent else ""
 
 
+def processes(more: int, memory: float | None = None) -> int:
+    """Return how many test processes run at once.
+
+    Args:
+        more: How many more than cores, for tests that wait.
+        memory: What this machine has [bytes]; None: what the system says.
+    """
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    if memory is None:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(1, min(cores + more, int(memory / MEMORY)))
+
+
 def typed_targets(root: Path) -> list[str]:
     """Return the directories and files that mypy checks, relative to `root`."""
     inits = [*root.glob("ros2_ws/src/*/*/__init__.py"), *root.glob("research/*/__init__.py")]
@@ -107,9 +121,7 @@ def _lint(root: Path) -> list[Part]:
 
 def _pytest(*words: str, more: int = 0) -> tuple[str, ...]:
     # Neighbours stay together and share fixtures; a process that has no more takes from others.
-    affinity = getattr(os, "sched_getaffinity", None)
-    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-    spread = ("-n", str(min(cores + more, MAX_PROCESSES)), "--dist", "worksteal")
+    spread = ("-n", str(processes(more)), "--dist", "worksteal")
     return (_tool("pytest"), *spread, *RERUNS, *words)
 
 
