@@ -22,8 +22,8 @@ PART = "a part of another conversion, which is tried"
 WORLDS = "test_habitat_scenes_broken.py and test_graph_files.py damage such data sets by hand"
 NOT_TRIED = {
     "cam_aggregator.store.load_model": "skops checks the types of a model that Coterie wrote",
-    "coterie_core.own_classes.load_own": "imports what it names; test_own_classes.py has bad names",
-    "coterie_core.own_classes.load_made": "imports what it names; test_own_classes.py has bad names",
+    "coterie_core.own_classes.load_own": "test_own_classes.py has bad names",
+    "coterie_core.own_classes.load_made": "test_own_classes.py has bad names",
     "coterie_llm.decision.read_reply": "tests of decisions give it damaged replies",
     "coterie_llm.openai_model.read_key": "a variable of the environment",
     "coterie_world.meaning.embedders.load_embedder": "options of the team file, which is tried",
