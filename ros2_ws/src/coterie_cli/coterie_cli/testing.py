@@ -52,7 +52,7 @@ def parts(root: Path) -> list[Part]:
         *_lint(root),
         Part("tests without ROS", (*_pytest("-m", "not ros"), *PRODUCT)),
         # These wait most of their time: for simulated time, discovery, deadlines.
-        Part("tests with ROS", (*_pytest("-m", "ros", more=4), *PRODUCT)),
+        Part("tests with ROS", (*_pytest("-m", "ros", more=2), *PRODUCT)),
     ]
     if not studies_missing(root):
         budget = f"--session-timeout={STUDIES_BUDGET}"
