@@ -179,7 +179,7 @@ def test_marks_are_read_and_what_is_none_is_none(tmp_path):
     ("words", "told"),
     [
         (["--judge", "official", "--profile", "PROFILE"], "--judge-prompts"),
-        (["--detector", "no.such:thing"], "--detector no.such:thing"),
+        (["--detector", "no.such:thing"], "--detector: no.such:thing"),
         (["--scenes", "."], "give the questions too"),
     ],
 )
