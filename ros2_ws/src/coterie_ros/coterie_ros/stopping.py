@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from time import monotonic, sleep
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from std_msgs.msg import Bool, String
@@ -92,7 +92,8 @@ class StopServer:
         note: Callable[[str, str, Mapping[str, object]], str] = lambda robot, kind, body: "",
     ) -> None:
         self._node, self._halt, self._release, self._note = node, halt, release, note
-        self._beside = node.urgent.node
+        self._urgent = node.urgent
+        self._beside = self._urgent.node
         self._disk, self._log = (ThreadPoolExecutor(1, name) for name in ("stops", "log of stops"))
         for thread in (self._disk, self._log):  # who holds the log keeps no stop from the disk
             node.at_end(thread.shutdown)
@@ -105,10 +106,11 @@ class StopServer:
         }
         self.latches = {robot: self._latch(robot, folder) for robot in robots}
         self._second: SimpleQueue[_Heard | None] = SimpleQueue()
+        self._over = threading.Event()
         threading.Thread(
             target=self._obey_what_was_missed, name="stops, the second way", daemon=True
         ).start()
-        node.at_end(lambda: self._second.put(None))
+        node.at_end(self._end_second)
         self._listen(team, list(robots))
         for robot, prefix in robots.items():
             self._listen(prefix + STOP, [robot])
@@ -204,22 +206,30 @@ class StopServer:
         """
         while (told := self._second.get()) is not None:
             topic, text, came, obey = told
-            urgent, answered = self._node.urgent, threading.Event()
-            sleep(max(0.0, came + _SECOND_DELAY_S - monotonic()))  # the halt itself goes first
-            urgent.post(answered.set)
-            end, missed = monotonic() + _ANSWER_TIMEOUT_S, True
-            while missed and urgent.alive and monotonic() < end:
-                obeyed = any(
-                    key == (topic, text) and came - at < _MAX_DELAY_S
-                    for key, at in tuple(self._obeyed)
-                )
-                if missed := not (answered.is_set() and obeyed):
-                    sleep(_POLL_PERIOD_S)
+            self._over.wait(max(0.0, came + _SECOND_DELAY_S - monotonic()))  # the halt goes first
             try:
-                if missed and not self._node.stopping:
+                if self._missed(topic, text, came):
                     obey(text)
-            except Exception as error:
-                self._node.report_failure("the second way of stops", error)
+            except Exception as error:  # also of a node that ends meanwhile
+                if not self._over.is_set():
+                    self._node.report_failure("the second way of stops", error)
+
+    def _end_second(self) -> None:
+        self._over.set()
+        self._second.put(None)
+
+    def _missed(self, topic: str, text: str, came: float) -> bool:
+        """Wait until the thread of stops has obeyed a stop; true where it has not in time."""
+        answered, end = threading.Event(), monotonic() + _ANSWER_TIMEOUT_S
+        if not self._over.is_set():
+            self._urgent.post(answered.set)
+        while not self._over.is_set() and self._urgent.alive and monotonic() < end:
+            known = tuple(self._obeyed)
+            obeyed = any(k == (topic, text) and came - at < _MAX_DELAY_S for k, at in known)
+            if answered.is_set() and obeyed:
+                return False
+            self._over.wait(_POLL_PERIOD_S)
+        return not self._over.is_set()
 
     def _stop(self, robots: Sequence[str], by: str, reason: str) -> None:
         fresh = [robot for robot in robots if self.latches[robot].stop(by or "somebody", reason)]
