@@ -81,7 +81,8 @@ def test_cleaning_takes_ros_out_and_leaves_the_rest() -> None:
             "COLCON_PREFIX_PATH": "/home/me/ws/install",
             "PATH": "/home/me/ws/install/x/bin:/opt/ros/humble/bin:/other/venv/bin:/usr/bin:/bin",
             "LD_LIBRARY_PATH": "/opt/ros/humble/lib:/v/site-packages/ros_rcl.libs:/usr/local/cuda",
-            "PYTHONPATH": "/opt/ros/humble/lib/python3.10/site-packages",
+            "PYTHONPATH": "/opt/ros/humble/lib/python3.10/site-packages:/home/me/mine::"
+            "/usr/lib/python3/dist-packages:/home/me/ws/install/x",
             "VIRTUAL_ENV": "/other/venv",
             "_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1",
             "OPENAI_API_KEY": "k",
@@ -91,6 +92,7 @@ def test_cleaning_takes_ros_out_and_leaves_the_rest() -> None:
         "ROS_DOMAIN_ID": "7",
         "PATH": "/usr/bin:/bin",
         "LD_LIBRARY_PATH": "/usr/local/cuda",
+        "PYTHONPATH": "/home/me/mine",
         "OPENAI_API_KEY": "k",
     }
 

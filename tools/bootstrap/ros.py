@@ -39,7 +39,6 @@ _FOREIGN = (
     "COLCON_CURRENT_PREFIX",
     "GZ_CONFIG_PATH",
     "PYTHONHOME",
-    "PYTHONPATH",
     "ROS_DISTRO",
     "ROS_ETC_DIR",
     "ROS_MASTER_URI",
@@ -51,6 +50,10 @@ _FOREIGN = (
     "VIRTUAL_ENV_PROMPT",
     "_ROS_WHEELS_BOOTSTRAP_COMPLETE",
 )
+
+
+_OTHER = {"site-packages", "dist-packages"}
+"""Folders of what is installed for a Python."""
 
 
 @dataclass(frozen=True)
@@ -126,18 +129,21 @@ def find(environ: Mapping[str, str], system_prefix: Path = SYSTEM_PREFIX) -> Ins
 def cleaned(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the caller's environment without any trace of ROS and of virtual environments.
 
-    Directories that belong to a sourced prefix or to an active environment leave ``PATH`` and
-    ``LD_LIBRARY_PATH``; everything else in them stays.
+    Directories that belong to a sourced prefix or to an active environment leave ``PATH``,
+    ``LD_LIBRARY_PATH`` and ``PYTHONPATH``; everything else in them stays, such as a folder with
+    classes that a team file names. Packages of other Pythons leave ``PYTHONPATH``, too.
     """
     roots = _prefixes(environ)
     roots += [Path(e) for e in environ.get("COLCON_PREFIX_PATH", "").split(":") if e]
     if environ.get("VIRTUAL_ENV"):
         roots.append(Path(environ["VIRTUAL_ENV"]))
     clean = {name: value for name, value in environ.items() if name not in _FOREIGN}
-    for name in ("PATH", "LD_LIBRARY_PATH"):
+    for name in ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH"):
         if name not in clean:
             continue
         kept = [entry for entry in clean[name].split(":") if not _belongs(entry, roots)]
+        if name == "PYTHONPATH":
+            kept = [entry for entry in kept if entry and not _OTHER & set(Path(entry).parts)]
         if any(kept):
             clean[name] = ":".join(kept)
         else:

@@ -446,4 +446,4 @@ def _told() -> Iterator[None]:
     try:
         yield
     except (CommandError, PlanError, DomainError, FileProblem, NoAnswer, GoalRejected) as error:
-        raise TeamError(str(error)) from error
+        raise TeamError(str(error)) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,12 @@ class SemanticMap:
     objects: tuple[FoundObject, ...]
     rooms: tuple[Room, ...]
     scene: SceneGraph = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        kinds = Counter(one.label for one in self.objects).most_common(10)
+        most = ", ".join(f"{count} {label}" for label, count in kinds) or "none"
+        rooms = ", ".join(room.name for room in self.rooms) or "none"
+        return f"objects: {len(self.objects)} (most: {most}); rooms: {rooms}"
 
     @classmethod
     def of(cls, scene: SceneGraph) -> SemanticMap:
