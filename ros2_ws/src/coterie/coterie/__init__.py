@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from coterie.results import Answer, Event, FoundObject, Progress, Room, TaskResult, TeamError
+from coterie_core.on_demand import on_demand
 
 if TYPE_CHECKING:
     from coterie.async_team import AsyncTeam
     from coterie.semantic_map import SemanticMap
     from coterie.team import Team
+else:  # some of it needs ROS, and takes its time
+    __getattr__, __dir__ = on_demand(__name__)
 
 __all__ = [
     "Answer",
@@ -24,16 +26,3 @@ __all__ = [
     "Team",
     "TeamError",
 ]
-
-_LATER = {
-    "AsyncTeam": "coterie.async_team",
-    "SemanticMap": "coterie.semantic_map",
-    "Team": "coterie.team",
-}
-"""What is imported when it is used first: some of it needs ROS, and takes its time."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LATER[name]), name)

@@ -112,17 +112,6 @@ def check_roles(marked: MarkedData, problems: list[Problem]) -> None:
             add(("cooperation", "people", k), message)
 
 
-_DECIDE = {
-    "mele": "a robot with role: explorer",
-    "emos": "a leader",
-    "reveca": "a robot with role: cooperator",
-    "objects": "a planner",
-    "openeqa": "open_questions",
-    "coela": "a study in research/",
-}
-"""Who makes decisions, by the first part of their names."""
-
-
 def check_decisions(marked: MarkedData, problems: list[Problem]) -> None:
     """Somebody must make the decisions that are the user's own, else they are never used."""
     data: dict[str, Any] = marked.data
@@ -132,18 +121,19 @@ def check_decisions(marked: MarkedData, problems: list[Problem]) -> None:
         for robot in (robots if isinstance(robots, list) else [])
         if isinstance(robot, dict)
     ]
-    made = {
-        "mele": "explorer" in roles,
-        "reveca": "cooperator" in roles,
-        "emos": data.get("leader") is not None,
-        "objects": data.get("planner") is not None,
-        "openeqa": data.get("open_questions") is not None,
+    makers = {  # first part of a decision's name -> who makes it, and whether that one is there
+        "mele": ("a robot with role: explorer", "explorer" in roles),
+        "emos": ("a leader", data.get("leader") is not None),
+        "reveca": ("a robot with role: cooperator", "cooperator" in roles),
+        "objects": ("a planner", data.get("planner") is not None),
+        "openeqa": ("open_questions", data.get("open_questions") is not None),
+        "coela": ("a study in research/", False),
     }
     for name in decisions if isinstance(decisions, dict) else ():
-        family = str(name).partition(".")[0]
-        if family in _DECIDE and not made.get(family):
+        maker, there = makers.get(str(name).partition(".")[0], ("", True))
+        if not there:
             path = ("decisions", name)
-            message = f"nobody in this team makes this decision; it takes {_DECIDE[family]}"
+            message = f"nobody in this team makes this decision; it takes {maker}"
             problems.append(Problem(path, marked.line(path), message))
 
 

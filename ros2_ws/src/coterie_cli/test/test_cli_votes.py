@@ -15,7 +15,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.team_sections import Method
 from coterie_cli.demo.referee import bank_of_file, bank_of_house, examination
 from coterie_cli.demo.voting import METHODS, evaluate
-from coterie_cli.figures.floor_plan import Plan, draw_plans, floor_svgs
+from coterie_cli.figures.floor_plan import Plan, draw_plans, to_svg
 from coterie_core.answers import AnswerTable
 from coterie_core.colors import robot_colors
 from coterie_core.questions import Answer, Evidence, LabelledQuestion
@@ -102,13 +102,11 @@ def test_evaluation_of_answers_that_were_given(
 def test_drawings(house: SceneGraph) -> None:
     ways = {"rover": [(1.0 + i, 2.0, 0.0) for i in range(5)], "idle": []}
     plan = Plan(house, ways=ways, stops=True, items=False)
-    plans = floor_svgs(plan)
-    assert [title for title, _ in plans] == ["Ground floor", "Upper floor"]
+    drawn = to_svg(draw_plans(plan))
+    assert drawn.index("Ground floor") < drawn.index("Upper floor")
     color = robot_colors(ways)["rover"]
-    assert plans[0][1].count(f"stroke: {color}") == 1 + 5  # its way, and where it stopped
-    assert color not in plans[1][1]
-    assert plans == floor_svgs(plan)
-    assert floor_svgs(Plan(SceneGraph())) == []
+    assert drawn.count(f"stroke: {color}") == 1 + 5 + 1  # its way, where it stopped, its name
+    assert drawn == to_svg(draw_plans(plan))
 
 
 def test_names_in_a_floor_plan_do_not_collide(house: SceneGraph) -> None:

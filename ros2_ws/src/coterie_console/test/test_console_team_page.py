@@ -704,7 +704,8 @@ def test_what_a_request_names_is_marked_and_a_position_in_words_is_a_room():
     assert marked("take the thing", (thing.label.top,)) == [[round(v, 2) for v in thing.box.center]]
     assert marked("look around") == []
     x, y, z = thing.box.center
-    state.moment("goal", "rover", f"rover was to drive to ({x:.1f}, {y:.1f}, {z:.1f})")
-    assert (
-        json.loads(state.text("timeline"))[-1]["text"] == f"rover was to drive to the {room.name}"
-    )
+    there = f"drive to ({x:.1f}, {y:.1f}, {z:.1f})"
+    state.moment("goal", "rover", there, goal="to look")
+    state.moment("task", "", f"anna: {there}")  # a person's words stay as they are
+    told = [one["text"] for one in json.loads(state.text("timeline"))]
+    assert told == [f"drive to the {room.name}", f"anna: {there}"]

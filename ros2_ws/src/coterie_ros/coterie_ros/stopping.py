@@ -64,10 +64,10 @@ class StopServer:
     """Obeys stops for robots: halts at once, refuses to go on until released; for `on_start`.
 
     All of it happens in a thread of its own: nothing that a goal, a model, the node's loop or its
-    other callbacks do can delay it. The node's own executor hears the topics, too, and obeys what
-    that thread, hung or dead, did not. What a topic says only ever stops; a release takes a call
-    of the service. What fails while one robot, or one part of it, is halted is reported, and keeps
-    nothing else from being done.
+    other callbacks do can delay it. The node's own executor hears the topics, too, and one more
+    thread obeys what that one, hung or dead, did not. What a topic says only ever stops; a release
+    takes a call of the service. What fails while one robot, or one part of it, is halted is
+    reported, and keeps nothing else from being done.
 
     Args:
         node: The node that moves the robots.

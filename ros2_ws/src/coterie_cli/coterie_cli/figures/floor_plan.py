@@ -22,8 +22,6 @@ from coterie_core.geometry import Vec2, Vec3
 from coterie_world.scene import Floor, Room, SceneGraph, SceneObject
 from habitat_bridge.house.floorplan import SCALE, draw_rooms, plain
 
-_SMALL = 0.28
-"""Size of a metre in a page, where letters are larger beside the house [inches]."""
 MARK = "#ffd21f"
 GROUND = Floor("ground", 0, 0.0)
 _WALL, _PALE, _DARK = "#55524b", "#bbb6aa", "#33302b"
@@ -145,26 +143,6 @@ def name_robots(figure: Figure, robots: Mapping[str, Sequence[Vec3]]) -> None:
 def plain_line(text: str) -> str:
     """Return a line of text for a picture: not too long, without control characters."""
     return "".join(c if c.isprintable() else " " for c in text)[:110]
-
-
-def floor_svgs(plan: Plan) -> list[tuple[str, str]]:
-    """Return (title, SVG) of each floor, to stand in a page: without links, styles or ids."""
-    if not plan.scene.places and not plan.scene.rooms:
-        return []
-    left, low, right, high = plan.bounds()
-    drawn = []
-    for floor in plan.storeys:
-        figure = Figure(figsize=((right - left) * _SMALL, (high - low) * _SMALL))
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        draw_floor(axes, plan, floor, _SMALL)
-        for artist in axes.findobj():
-            artist.set_clip_on(False)
-        svg = to_svg(figure)
-        svg = re.sub(r"<(metadata|defs)>.*?</\1>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
-        svg = re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', r'<svg class="plan" \1>', svg, count=1)
-        svg = re.sub(r' id="[^"]*"', "", svg)
-        drawn.append((plan.title(floor) or "Floor plan", svg))
-    return drawn
 
 
 def to_svg(figure: Figure) -> str:

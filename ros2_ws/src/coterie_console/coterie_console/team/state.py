@@ -237,7 +237,7 @@ class ConsoleState:
         Args:
             kind: Kind of what happened.
             robot: Robot that it happened to; "": none.
-            text: What happened; coordinates in it are shown as rooms.
+            text: What happened; positions in the text of a goal are shown as rooms.
             at: Wall time [s].
             why: Id that explains it.
             goal: What it was done for: steps of one robot for one goal stand together.
@@ -246,7 +246,7 @@ class ConsoleState:
             "at": round(self.wall() if at is None else at, 1),
             "kind": plain(kind, 20),
             "robot": plain(robot),
-            "text": plain(self._with_rooms(text), 400),
+            "text": plain(self._with_rooms(text) if goal else text, 400),
             "why": why,
             "goal": plain(goal, 200),
         }
