@@ -37,7 +37,10 @@ VALUES = st.recursive(
     max_leaves=12,
 )
 OBJECTS = st.dictionaries(TEXT, VALUES, max_size=5)
-PROSE = st.text(alphabet=st.characters(blacklist_characters="{}"), max_size=120)
+# A reply that opens with a thought and never ends it has no answer: a case of its own, below.
+PROSE = st.text(alphabet=st.characters(blacklist_characters="{}"), max_size=120).filter(
+    lambda text: not text.lstrip("\ufeff \t\r\n").startswith("<think>")
+)
 
 
 @STEADY
