@@ -118,6 +118,8 @@ class StepReader:
             return
         if node.data in ("take", "gather") and to is not None:
             act = "bring"
+        if node.data == "bring" and to is None and self._reader.said(node).startswith("take "):
+            act = "take"
         if node.data in ("find_at", "check_at", "look_in"):
             places = self._places(node)
             if node.data == "look_in":
@@ -211,8 +213,9 @@ class StepReader:
         ):
             self.steps.pop()  # "pick up the socks and put them there" is one
             last = self.steps[-1] if self.steps else None
-        if self._context and act == "bring" and waits and last is self._context[-1]:
-            self.steps.pop()
+        if self._context and act == "bring" and waits:
+            if last is self._context[-1]:
+                self.steps.pop()  # "we are out of cups in the kitchen: get two"
             to = to or self._context[-1].to
         alone = last is not None and last.robot == self._robot
         then = last is not None and alone and act != last.act and bool({act, last.act} & _IN_ORDER)
