@@ -8,6 +8,7 @@ it was asked. Nothing is written by hand but a few sentences that a person says.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -382,6 +383,9 @@ def _team(seed: int) -> list[Sample]:
     """Requests that are clear and unclear, about a house that was explored in part."""
     from coterie_requests.ask_back import settle
     from coterie_requests.asking import WordsAnswer, WordsQuestion
+    from coterie_requests.read_request import read_request
+    from coterie_requests.understanding.problems import NotUnderstood
+    from coterie_requests.understanding.vocabulary import Vocabulary
     from research.bench.askback.cases import cases
     from research.bench.askback.judges import Judges
     from research.bench.askback.situation import explored
@@ -394,7 +398,10 @@ def _team(seed: int) -> list[Sample]:
 
     async def work(catch: _Catch) -> None:
         for case in _spread(list(cases(situation, "development")), 8):
-            await settle(judges.state(case), catch.decider("leader"), person)
+            state, leader = judges.state(case), catch.decider("leader")
+            with contextlib.suppress(NotUnderstood):
+                await read_request(state.words, Vocabulary.of(state.scene), leader, state.command)
+            await settle(state, leader, person)
 
     return _caught(work)
 

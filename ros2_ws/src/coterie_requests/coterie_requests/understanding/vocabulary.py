@@ -64,12 +64,15 @@ class Vocabulary:
     robots: tuple[str, ...] = ()
     persons: frozenset[str] = frozenset()
     """Names of persons that the sentence at hand has, in lower case."""
+    rooms: tuple[str, ...] = ()
+    """Names of the rooms of the map."""
 
     @staticmethod
     def of(scene: SceneGraph, robots: Iterable[str] = ()) -> Vocabulary:
         """Return the names that mean something to robots with this map."""
         household = load_household()
-        words = Vocabulary(dict(_household_names()), tuple(robots))
+        rooms = tuple(sorted({place.name for place in scene.rooms.values()}))
+        words = Vocabulary(dict(_household_names()), tuple(robots), rooms=rooms)
         for thing in scene.objects.values():
             label = thing.label.top
             words._add(label, label=household.canonical(label) or label)
