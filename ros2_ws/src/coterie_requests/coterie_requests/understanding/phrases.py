@@ -9,6 +9,8 @@ from functools import lru_cache
 from coterie_core.colors import basic_color
 from coterie_core.household import load_household, normalized, singulars
 from coterie_requests.lexicon import load_lexicon
+from coterie_requests.request import ALL, Place, Relation, Thing
+from coterie_requests.understanding.english import is_name
 from coterie_requests.understanding.quantities import (
     SUPERLATIVES,
     Number,
@@ -18,7 +20,7 @@ from coterie_requests.understanding.quantities import (
     read_quantity,
 )
 from coterie_requests.understanding.text import words_of
-from coterie_requests.understanding.vocabulary import Vocabulary
+from coterie_requests.understanding.vocabulary import Vocabulary, plain_name
 
 _MATERIALS = frozenset(
     words_of("steel oak walnut metallic bronze copper charcoal chestnut lime olive dark")
@@ -45,7 +47,12 @@ PERSONS = frozenset(
 """Words for persons, whose places robots do not know."""
 _EVERYTHING = frozenset(("everything", "things", "stuff", "items", "objects", "anything"))
 _SOMETHING = frozenset(("something", "anything", "somewhere", "thing", "item", "object"))
-_HOUSE = frozenset(words_of("house home apartment flat building anywhere everywhere somewhere"))
+_ANY = frozenset(words_of("thing things item items object objects stuff everything anything "
+                         "something"))  # fmt: skip
+"""Names that say no more than that anything is meant; a model may write them."""
+_HOUSE = frozenset(
+    words_of("house home apartment flat building room anywhere everywhere somewhere")
+)
 STOPS = frozenset(
     words_of(
         "to into onto in inside on at from off out of under underneath below beneath next near "
@@ -61,10 +68,11 @@ _ONLY_ARTICLES = frozenset(("a", "an", "the", "my", "your", "our", "his", "her",
 
 @dataclass(frozen=True, slots=True)
 class Modifier:
-    """Where the things of a phrase are: `relation` is in, on, near, from, under, above, ..."""
+    """Where the things of a phrase are, or are not: `relation` is in, on, near, from, with, ..."""
 
-    relation: str
+    relation: Relation
     phrase: Phrase
+    negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +83,8 @@ class Phrase:
     where several kinds are meant ("toys", "something to drink"), best first; `room` a room's name
     or type ("" if it can only be a thing), `floor` a floor. A compound such as "kitchen counter"
     has label counter and `compound` kitchen. `noun` are the words as said. `number` says how many
-    are meant: one (of them), some (`count`), or all; `ordinal`, `order` and `which` say which ones,
-    `excluded` which ones not; any of `alternatives` will do as well.
+    are meant: one (of them), some (`count`), or all; `ordinal`, `order` and `which` say which ones
+    (measured from `by`), `excluded` which ones not; any of `alternatives` will do as well.
     """
 
     said: str
@@ -104,6 +112,7 @@ class Phrase:
     places: tuple[Modifier, ...] = ()
     excluded: tuple[Phrase, ...] = ()
     alternatives: tuple[Phrase, ...] = ()
+    by: tuple[Phrase, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -121,10 +130,10 @@ class Phrase:
         """Yield the phrase and all that stand in it: places, what is left out, alternatives."""
         yield self
         places = (place.phrase for place in self.places)
-        for inner in (*places, *self.excluded, *self.alternatives):
+        for inner in (*places, *self.excluded, *self.alternatives, *self.by):
             yield from inner.mentioned()
 
-    def within(self, relation: str, phrase: Phrase) -> Phrase:
+    def within(self, relation: Relation, phrase: Phrase) -> Phrase:
         """Return the phrase with one more word on where its things are."""
         return replace(
             self,
@@ -149,6 +158,104 @@ class Phrase:
             pronoun=False,
             anything=noun.anything,
         )
+
+
+def phrase_of(thing: Thing, names: Vocabulary) -> Phrase:
+    """Return what the plain words of a thing stand for, by the names that mean something here.
+
+    A noun that nobody knows is looked for by its last words that are known ("coffee mug"); what
+    stands before them, and what else robots cannot tell, is `ignored`. Nothing is refused.
+
+    Args:
+        thing: Thing or place as a person describes it.
+        names: Names of the household, the map and the robots.
+    """
+    noun = plain_name(thing.name)
+    if noun in _ANY or not noun:
+        phrase = _unnamed(thing)
+    else:
+        phrase = _named(noun, thing, names)
+    ignored = [*phrase.ignored]
+    compound = phrase.compound
+    for word in thing.attributes:
+        name = names.lookup(plain_name(word))
+        if name is not None and name.room and not compound:
+            compound = name.room  # "the office chair"
+        else:
+            ignored.append(word)
+    color = basic_color(thing.color)
+    if thing.color and not color:
+        ignored.append(thing.color)
+    number: Number = "all" if thing.amount == ALL else "one" if thing.amount == 1 else "some"
+    which = thing.choice if thing.choice in ("other", "another", "rest") else ""
+    return replace(
+        phrase,
+        said=thing.said or thing.told(),
+        compound=compound,
+        color=color,
+        number=number,
+        count=thing.amount,
+        definite=thing.definite,
+        ordinal=thing.rank,
+        order="" if which else thing.choice,
+        which=which,
+        ignored=tuple(ignored),
+        places=tuple(modifier_of(place, names) for place in thing.places),
+        excluded=tuple(phrase_of(one, names) for one in thing.without),
+        alternatives=tuple(phrase_of(one, names) for one in thing.either),
+        by=tuple(phrase_of(one, names) for one in thing.by),
+    )
+
+
+def modifier_of(place: Place, names: Vocabulary) -> Modifier:
+    """Return what the plain words of a place stand for; several things are alternatives.
+
+    The ends of "between" are alternatives too: what lies between them is found by all of them.
+    """
+    first, *others = (phrase_of(thing, names) for thing in place.things)
+    return Modifier(place.relation, replace(first, alternatives=(*first.alternatives, *others))
+                    if others else first, place.negated)  # fmt: skip
+
+
+def _unnamed(thing: Thing) -> Phrase:
+    """Anything, or what serves a use."""
+    if not thing.use:
+        return Phrase("", anything=True)
+    found = things_for(thing.use)
+    if not found:
+        return Phrase("", noun=thing.use, use=thing.use, known=False)
+    return Phrase("", noun=thing.use, label=found[0], members=found, use=thing.use)
+
+
+def _named(noun: str, thing: Thing, names: Vocabulary) -> Phrase:
+    """What a noun stands for: things, a room, a floor, a robot, a person."""
+    if noun in _HOUSE:
+        return Phrase("", noun=noun, house=True)
+    words = noun.split()
+    head = names.ending(words, 0, len(words))
+    if head is None or noun in PERSONS:
+        label = next(iter(singulars(noun)), noun)
+        person = words[-1] in PERSONS or is_name(words[-1])
+        return Phrase("", noun=noun, label=normalized(label), known=False, person=person)
+    name, first = head
+    own = " ".join(words[first:])
+    if thing.amount > 1 and singulars(own) and not name.plural:
+        # "six glasses" are to drink from, "my glasses" are not.
+        name = names.lookup(singulars(own)[-1]) or name
+    ignored = words[:first]
+    if thing.use and name.label not in things_for(thing.use):
+        ignored.append(thing.use)
+    return Phrase(
+        "",
+        noun=own,
+        label=name.label,
+        members=name.members,
+        room=name.room,
+        floor=name.floor,
+        robot=name.robot,
+        compound=name.compound,
+        ignored=tuple(ignored),
+    )
 
 
 def parse_phrase(words: list[str], start: int, names: Vocabulary) -> tuple[Phrase, int] | None:
