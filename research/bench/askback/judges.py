@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from coterie_llm import Decider, RulesModel
 from coterie_requests.ask_back import Judgement, RequestState, settle
 from coterie_requests.detector_vocabulary import DetectorVocabulary, household_vocabulary
+from coterie_requests.read_request import read_request
 from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding.vocabulary import Vocabulary
 from emos_planner.leader.asking_back import task_state
 from emos_planner.leader.understand import understand
 from object_planner.asking_back import find_settled
@@ -58,7 +60,10 @@ class Judges:
         """Return what a request is judged by."""
         known, coverage = self.situation.known, self.situation.coverage
         if case.command == "do":
-            return task_state(case.words, known, ROBOTS, coverage, rooms_given=True)
+            reading = task_state(
+                case.words, known, ROBOTS, self.decider, coverage, rooms_given=True
+            )
+            return asyncio.run(reading)
         return RequestState(
             case.words, case.command, known, coverage, self._vocabulary, rooms_given=True
         )
@@ -96,7 +101,9 @@ class Judges:
             sure = known.objects[ids[0]].confidence if ids else 0.0
             return not ids or not parse(case.words).clear, sure
         try:
-            meant = understand(case.words, known, ROBOTS)
+            names = Vocabulary.of(known, ROBOTS)
+            read = asyncio.run(read_request(case.words, names, self.decider, "do"))
+            meant = understand(read, known, ROBOTS)
         except NotUnderstood:
             return True, 0.0
         ids = [id_ for want in meant.wants for id_ in want.assigned if id_ in known.objects]

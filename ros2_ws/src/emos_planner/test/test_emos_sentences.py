@@ -15,15 +15,18 @@ from pathlib import Path
 import pytest
 
 from coterie_fixtures.two_floor_home import small_house
+from coterie_requests.grammar import read
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.phrases import Phrase
 from coterie_requests.understanding.vocabulary import Vocabulary
-from emos_planner.leader.commands import Command, parse_task
+from emos_planner.leader.commands import Command, commands_of
 
 DATA = Path(__file__).parent / "data"
 ROBOTS = ("rover", "walker", "drone")
-LEAST = {"sentences.txt": 0.9, "sentences_held_out.txt": 0.7}
-"""Shares that the rules reached when they were written, less what chance may take."""
+LEAST = {"sentences.txt": 0.8, "sentences_held_out.txt": 0.8}
+"""Shares that are to be read as meant."""
+REFUSALS = ("empty", "language", "word", "verb", "spelling")
+"""Kinds of refusals that say no more than that words are not understood: one is as good."""
 
 
 def load(name: str) -> list[tuple[str, list[str]]]:
@@ -48,9 +51,11 @@ def short(phrase: Phrase) -> str:
         f"{number}{which}{ordinal}{phrase.order + ' ' if phrase.order else ''}{color}{name(phrase)}"
     )
     text += "".join(f"|{f'{p.color} ' if p.color else ''}{name(p)}" for p in phrase.alternatives)
-    if phrase.which != "other":
+    if not phrase.which:
         text += "".join(f" -{f'{p.color} ' if p.color else ''}{name(p)}" for p in phrase.excluded)
-    return text + "".join(f" @{m.relation} {name(m.phrase)}" for m in phrase.places)
+    return text + "".join(
+        f" @{'not ' * m.negated}{m.relation} {name(m.phrase)}" for m in phrase.places
+    )
 
 
 def told(wishes: tuple[Command, ...]) -> str:
@@ -65,13 +70,15 @@ def told(wishes: tuple[Command, ...]) -> str:
 
 def reading(sentence: str, words: Vocabulary) -> str:
     try:
-        return told(parse_task(sentence, words))
+        return told(commands_of(read(sentence, words, "do"), words))
     except NotUnderstood as error:
         return f"? {error.problem.kind}"
 
 
 def loose(text: str) -> str:
     """A reading without what makes no difference to what is done."""
+    if text.removeprefix("? ") in REFUSALS:
+        return "? not understood"
     text = re.sub(r"<(\w+)>", r"\1", text.replace("->", ";"))
     return re.sub(r"\b(?:2nd|1st|3rd) (?=bedroom)|\bbedroom 2\b", "bedroom", text)
 

@@ -62,8 +62,6 @@ class Vocabulary:
 
     names: dict[str, Name] = field(default_factory=dict)
     robots: tuple[str, ...] = ()
-    persons: frozenset[str] = frozenset()
-    """Names of persons that the sentence at hand has, in lower case."""
 
     @staticmethod
     def of(scene: SceneGraph, robots: Iterable[str] = ()) -> Vocabulary:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
@@ -23,6 +24,7 @@ from emos_planner.allocation.checks import Trouble, check_plan
 from emos_planner.lookups import Lookups
 from emos_planner.map_view import MAP_CHARS, MapView, map_view, rooms_by_floor, whole_lines
 
+_CHANGES = ("pick", "place", "open", "close")
 _LEAST_MAP, _BRIEF_ROOMS = 900, 600  # characters
 _ON_SURFACE = 0.05  # [m] above a surface that the middle of a small thing lies
 MOST_PROBLEMS = 12
@@ -47,11 +49,11 @@ unless it is handed over: placed where both robots reach, then picked by the oth
 is opened before it is used. Wheels and tracks take no stairs. Things that are not on the map are \
 searched for in the rooms where they are likely. Do what the task asks for, all of it and nothing \
 else. Leave robot empty only where no robot's body can do it.
-Example: {"reason": "The cup stands 0.8 m high downstairs; only r1 has an arm.", "order": "put the \
-cup in the sink", "sub_tasks": [{"id": "see", "kind": "detect", "object": "cup-1", "robot": "r1"}, \
-{"id": "take", "kind": "pick", "object": "cup-1", "robot": "r1", "depends_on": ["see"]}, {"id": \
-"put", "kind": "place", "object": "cup-1", "receptacle": "sink-1", "robot": "r1", "depends_on": \
-["take"], "same_robot_as": "take"}]}"""
+Example: {"reason": "The cup stands 0.8 m high downstairs; only r1 has an arm.", "sub_tasks": \
+[{"id": "see", "kind": "detect", "object": "cup-1", "robot": "r1"}, {"id": "take", "kind": \
+"pick", "object": "cup-1", "robot": "r1", "depends_on": ["see"]}, {"id": "put", "kind": "place", \
+"object": "cup-1", "receptacle": "sink-1", "robot": "r1", "depends_on": ["take"], \
+"same_robot_as": "take"}]}"""
 _SYSTEM_IN_BRIEF = """\
 You lead household robots. Split the person's task into sub-tasks, each for one robot whose body \
 can do it. Lengths in metres, heights from the floor, weights in kg.
@@ -140,12 +142,6 @@ class SplitReply(Reply):
     reason: str = Field(
         "", max_length=2000, description="what is meant, and who can do what; a few sentences"
     )
-    order: str = Field(
-        "",
-        max_length=400,
-        description="the task as one plain English order that names things and rooms, e.g. "
-        "'bring two mugs to the kitchen counter'",
-    )
     sub_tasks: list[SplitItem] = Field(max_length=300)
 
 
@@ -155,6 +151,7 @@ class SplitState:
 
     Attributes:
         words: The task as a person gave it.
+        read: What was read of that, in plain words; "": nothing more than stands in it.
         meant: Things (ids) that the words are known to mean.
         things: All things of the map, by id: what may be named.
         rooms: Room id -> name.
@@ -162,7 +159,7 @@ class SplitState:
         brief: The same in a line each, for short prompts.
         now: Robot -> where it stands and what it holds.
         lookups: Bodies in the scene: for tools, and for the check.
-        basis: The sub-tasks that a rule has made of the words; empty: it did not understand them.
+        basis: The sub-tasks that a rule has made of what was read.
         second: The same with a solver's robots.
         only: Sub-task of `basis` -> the robot that the person named for it.
         map_chars: Most characters that a prompt of usual length spends on the map.
@@ -182,12 +179,14 @@ class SplitState:
     only: Mapping[str, str] = field(default_factory=dict)
     map_chars: int = MAP_CHARS
     likeness: Mapping[str, float] = field(default_factory=dict)
+    read: str = ""
 
     def view(self) -> MapView:
         """Return the map as the prompt that is being made shows it."""
         limit = max(_LEAST_MAP, round(self.map_chars * prompt_share()))
         scene = self.lookups.toolbox.scene
-        return map_view(scene, self.words, self.meant, limit, self.likeness)
+        said = f"{self.words} {self.read}"
+        return map_view(scene, said, self.meant, limit, self.likeness)
 
     @property
     def rooms_briefly(self) -> str:
@@ -357,12 +356,10 @@ class SplitTask(Decision[SplitState, SplitReply]):
             parts.append(as_data(label, text, limit=_WHOLE))  # cut to its length already
         parts.append(as_data("robots now", dict(state.now), limit=_WHOLE))
         parts.append(as_data("task", state.words[:2000], limit=_WHOLE))
+        if state.read:
+            parts.append(as_data("task as it was read", state.read[:2000], limit=_WHOLE))
         system = _SYSTEM_IN_BRIEF if brief else _SYSTEM
         return (Message.system(system), Message.user("\n".join(parts)))
-
-    def advice(self, state: SplitState) -> str:
-        """Return the solver's plan; nothing where the rule did not understand the words."""
-        return super().advice(state) if state.second else ""
 
     def options(self, state: SplitState) -> Mapping[str, Sequence[str]]:
         """Return robots, rooms, and the things' ids unless they would fill the prompt."""
@@ -382,7 +379,7 @@ class SplitTask(Decision[SplitState, SplitReply]):
         return state.lookups.tools()
 
     def check(self, state: SplitState, reply: SplitReply) -> None:
-        """Check names, order, the ends asked for, and what the bodies can do.
+        """Check names, order, the robots asked for by name, and what the bodies can do.
 
         Raises:
             CheckFailed: Names the mistakes, with the numbers where a body cannot do it.
@@ -428,18 +425,16 @@ def _thing(one: SubTask, state: SplitState) -> str:
 def mistakes(state: SplitState, reply: SplitReply) -> list[str]:
     """Return what is wrong with a reply, each with what to do; empty if nothing is.
 
-    Names and order first; then whether all is done that the words ask for, as far as a rule
-    understood them, and nothing else; then, with its numbers, what a body cannot do.
+    Names and order first; then whether a robot does what the person named it for; then, with its
+    numbers, what a body cannot do. How the words were read is no measure of a model's plan.
     """
     if not reply.sub_tasks:
         return ["there are no sub-tasks; name at least one"]
-    problems = [*_wrong_names(state, reply), *_wrong_order(reply)]
+    problems = [*_wrong_names(state, reply), *_wrong_order(reply), *_twice(reply)]
     if problems:
         return problems
     plan = sub_tasks_of_reply(state, reply)
-    if state.basis:
-        problems += [*_wrong_goals(state, reply), *_wrong_robots(state, plan)]
-    return problems or _beyond_bodies(state, plan)
+    return _wrong_robots(state, plan) or _beyond_bodies(state, plan)
 
 
 def _beyond_bodies(state: SplitState, plan: Sequence[SubTask]) -> list[str]:
@@ -544,41 +539,39 @@ def _before(start: str, items: Mapping[str, SplitItem]) -> set[str]:
     return found
 
 
-def _wrong_goals(state: SplitState, reply: SplitReply) -> list[str]:
-    """Compare with what the words ask for: every end is reached once, nothing else is moved."""
-    problems = []
-    steps = _steps(state.basis)
-    asked = {end_of(one): one for one in state.basis}
-    given: dict[tuple[str, str, str], int] = {}
-    for item in reply.sub_tasks:
-        end = _end_of_item(item)
-        given[end] = given.get(end, 0) + 1
-    for end, one in asked.items():
-        if one.kind != "search" and one.id not in steps and end not in given:
-            problems.append(f"forgotten: {inline_data(one.description or one.id)}")
-    moved = {one.object.id for one in state.basis if one.kind in ("pick", "place") and one.object}
-    opened = {one.object.id for one in state.basis if one.kind in ("open", "close") and one.object}
-    searched = {kind_of(meant_by(one)) for one in state.basis if one.kind == "search"}
-    for item in reply.sub_tasks:
-        if item.kind == "search" and kind_of(searched_label(item)) not in searched:
-            problems.append(f"{inline_data(searched_label(item))} need not be searched for")
-        if item.kind in ("pick", "place") and item.object not in moved:
-            problems.append(
-                f"{inline_data(item.object)} is not to be moved; the task does not say so"
-            )
-        if item.kind in ("open", "close") and item.object not in opened:
-            problems.append(f"{inline_data(item.object)} need not be {item.kind}ed")
-    for end, n in given.items():
-        # One thing, one robot: a second pick is for what was put down in between.
-        put = sum(1 for i in reply.sub_tasks if i.kind == "place" and i.object == end[1])
-        if end[0] == "pick" and n > max(put, 1):
-            problems.append(f"{inline_data(end[1])} is picked up {n} times; give it to one robot")
-    problems += [
-        f"{end[0]} {inline_data(end[1])} {inline_data(end[2])} comes {n} times"
-        for end, n in given.items()
-        if n > 1 and end[0] not in ("pick", "go_to", "search") and end in asked
+def _twice(reply: SplitReply) -> list[str]:
+    """Return what is picked up again with nobody having put it down in between."""
+    picks = Counter(item.object for item in reply.sub_tasks if item.kind == "pick")
+    puts = Counter(item.object for item in reply.sub_tasks if item.kind == "place")
+    return [
+        f"{inline_data(thing)} is picked up {n} times; give it to one robot"
+        for thing, n in picks.items()
+        if n > max(puts[thing], 1)
     ]
-    return problems
+
+
+def unlike_asked(asked: Sequence[SubTask], plan: Sequence[SubTask]) -> list[str]:
+    """Return what a model's plan leaves out of what was read, and what it adds; it may be right.
+
+    Args:
+        asked: The sub-tasks that what was read needs.
+        plan: The model's.
+    """
+    steps = _steps(asked)
+    planned = {end_of(one) for one in plan}
+    out = [
+        one.description or one.id
+        for one in asked
+        if one.kind != "search" and one.id not in steps and end_of(one) not in planned
+    ]
+    known = {one.object.id for one in asked if one.kind in _CHANGES and one.object}
+    moved = {
+        one.object.id
+        for one in plan
+        if one.kind in _CHANGES and one.object and one.object.id and one.object.id not in known
+    }
+    told = [f"the model's plan leaves out: {', '.join(out)}"] if out else []
+    return told + ([f"the model's plan also moves {', '.join(sorted(moved))}"] if moved else [])
 
 
 def _steps(basis: Sequence[SubTask]) -> set[str]:
@@ -588,10 +581,3 @@ def _steps(basis: Sequence[SubTask]) -> set[str]:
     looks = {one.id for one in basis if one.kind == "detect" and one.id in looked}
     placed = {one.object.id for one in basis if one.kind == "place" and one.object}
     return looks | {one.id for one in picks if one.object and one.object.id in placed}
-
-
-def _end_of_item(item: SplitItem) -> tuple[str, str, str]:
-    if item.kind == "go_to" and not item.object:
-        return item.kind, "", ",".join(item.rooms)
-    what = searched_label(item) if item.kind == "search" else item.object
-    return item.kind, what, item.receptacle if item.kind == "place" else ""
