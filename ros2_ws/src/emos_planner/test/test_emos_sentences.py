@@ -55,8 +55,6 @@ def short(phrase: Phrase) -> str:
         text += "".join(f" -{f'{p.color} ' if p.color else ''}{name(p)}" for p in phrase.excluded)
     places = ((m, "not " if m.negated else "") for m in phrase.places)
     return text + "".join(f" @{no}{m.relation} {name(m.phrase)}" for m, no in places)
-        f" @{'not ' * m.negated}{m.relation} {name(m.phrase)}" for m in phrase.places
-    )
 
 
 def told(wishes: tuple[Command, ...]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from coterie_core.household import load_household
-from coterie_requests.request import COMMANDS, Act, Request, Step
+from coterie_requests.request import COMMANDS, Act, Place, Request, Step
 from coterie_requests.request import Command as CommandKind
 from coterie_requests.understanding.english import nearest
 from coterie_requests.understanding.phrases import Phrase, phrase_of
@@ -20,8 +20,8 @@ EVERYBODY = "everybody"
 _EXAMPLE = '"bring the mug to the kitchen counter"'
 _DONE_AS: Mapping[Act, CommandKind] = {"is_there": "check", "relation": "check", "where": "find"}
 """Questions that a task may hold, and what robots do to answer them."""
-_PUT = ("in", "on", "near")
-"""How robots put things to others."""
+_PUT = ("to", "in", "on", "near")
+"""How robots put things to others; "to": however is usual there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class _Reader:
             "take" if kind == "bring" and target is None else kind,
             objects[0],
             target,
-            step.to.relation if step.to is not None and target is not None else "",
+            _relation_of(step.to) if target is not None else "",
             _robot_of(step, self.names),
             step.robot == EVERYBODY,
             text,
@@ -312,6 +312,10 @@ def _check_object(command: Command, *, of_question: bool) -> None:
             "word",
             thing.noun,
         )
+
+
+def _relation_of(place: Place | None) -> str:
+    return "" if place is None or place.relation == "to" else place.relation
 
 
 def _place_of(phrase: Phrase) -> Phrase:
