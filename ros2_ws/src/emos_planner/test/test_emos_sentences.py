@@ -26,7 +26,7 @@ ROBOTS = ("rover", "walker", "drone")
 LEAST = {"sentences.txt": 0.8, "sentences_held_out.txt": 0.8}
 """Shares that are to be read as meant."""
 REFUSALS = ("empty", "language", "word", "verb", "spelling")
-"""Kinds of refusals that say no more than that words are not understood: one is as good."""
+"""Kinds of refusals that say no more than that words are not understood."""
 
 
 def load(name: str) -> list[tuple[str, list[str]]]:
@@ -37,7 +37,9 @@ def load(name: str) -> list[tuple[str, list[str]]]:
 
 def name(phrase: Phrase) -> str:
     if phrase.use:
-        return f"<{phrase.use.split()[-1] if ' to ' in phrase.use else phrase.use}>"
+        return f"<{phrase.use.split()[1]}>"
+    if phrase.anything:
+        return "everything"
     return phrase.label or phrase.room or phrase.floor or phrase.noun
 
 
@@ -76,10 +78,16 @@ def reading(sentence: str, words: Vocabulary) -> str:
 
 def loose(text: str) -> str:
     """A reading without what makes no difference to what is done."""
-    if text.removeprefix("? ") in REFUSALS:
-        return "? not understood"
-    text = re.sub(r"<(\w+)>", r"\1", text.replace("->", ";"))
+    text = re.sub(r"<(\w+)>", r"\1", re.sub(r" *(?:->|;) *", "; ", text))
+    text = re.sub(r"\bhall\b", "hallway", text)
     return re.sub(r"\b(?:2nd|1st|3rd) (?=bedroom)|\bbedroom 2\b", "bedroom", text)
+
+
+def as_meant(found: str, meant: list[str]) -> bool:
+    """Whether a reading is one of those meant, or words are refused that are to be refused."""
+    if found.removeprefix("? ") in REFUSALS and any(one.startswith("? ") for one in meant):
+        return True
+    return loose(found) in [loose(one) for one in meant]
 
 
 @pytest.mark.parametrize("file", LEAST)
@@ -89,7 +97,7 @@ def test_household_sentences_are_understood_as_meant(file, capsys) -> None:
     wrong = []
     for sentence, meant in sentences:
         found = reading(sentence, words)
-        if loose(found) not in [loose(one) for one in meant]:
+        if not as_meant(found, meant):
             wrong.append(f"{sentence}\n    meant {' || '.join(meant)}\n    read  {found}")
     share = 1.0 - len(wrong) / len(sentences)
     with capsys.disabled():

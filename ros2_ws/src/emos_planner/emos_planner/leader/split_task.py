@@ -21,10 +21,10 @@ from coterie_llm import (
 )
 from coterie_world.sightings import kind_of
 from emos_planner.allocation.checks import Trouble, check_plan
+from emos_planner.leader.asked import Bounds
 from emos_planner.lookups import Lookups
 from emos_planner.map_view import MAP_CHARS, MapView, map_view, rooms_by_floor, whole_lines
 
-_CHANGES = ("pick", "place", "open", "close")
 _LEAST_MAP, _BRIEF_ROOMS = 900, 600  # characters
 _ON_SURFACE = 0.05  # [m] above a surface that the middle of a small thing lies
 MOST_PROBLEMS = 12
@@ -152,6 +152,7 @@ class SplitState:
     Attributes:
         words: The task as a person gave it.
         read: What was read of that, in plain words; "": nothing more than stands in it.
+        bounds: What may be moved and opened for it.
         meant: Things (ids) that the words are known to mean.
         things: All things of the map, by id: what may be named.
         rooms: Room id -> name.
@@ -180,6 +181,7 @@ class SplitState:
     map_chars: int = MAP_CHARS
     likeness: Mapping[str, float] = field(default_factory=dict)
     read: str = ""
+    bounds: Bounds = Bounds()
 
     def view(self) -> MapView:
         """Return the map as the prompt that is being made shows it."""
@@ -379,7 +381,7 @@ class SplitTask(Decision[SplitState, SplitReply]):
         return state.lookups.tools()
 
     def check(self, state: SplitState, reply: SplitReply) -> None:
-        """Check names, order, the robots asked for by name, and what the bodies can do.
+        """Check names, order, what is moved and by whom, and what the bodies can do.
 
         Raises:
             CheckFailed: Names the mistakes, with the numbers where a body cannot do it.
@@ -425,8 +427,8 @@ def _thing(one: SubTask, state: SplitState) -> str:
 def mistakes(state: SplitState, reply: SplitReply) -> list[str]:
     """Return what is wrong with a reply, each with what to do; empty if nothing is.
 
-    Names and order first; then whether a robot does what the person named it for; then, with its
-    numbers, what a body cannot do. How the words were read is no measure of a model's plan.
+    Names and order first; then what is moved that nobody asked for, or by another robot than the
+    person named; then, with its numbers, what a body cannot do.
     """
     if not reply.sub_tasks:
         return ["there are no sub-tasks; name at least one"]
@@ -434,7 +436,8 @@ def mistakes(state: SplitState, reply: SplitReply) -> list[str]:
     if problems:
         return problems
     plan = sub_tasks_of_reply(state, reply)
-    return _wrong_robots(state, plan) or _beyond_bodies(state, plan)
+    wrong = [*_not_asked(state, reply), *_wrong_robots(state, plan)]
+    return wrong or _beyond_bodies(state, plan)
 
 
 def _beyond_bodies(state: SplitState, plan: Sequence[SubTask]) -> list[str]:
@@ -550,34 +553,27 @@ def _twice(reply: SplitReply) -> list[str]:
     ]
 
 
-def unlike_asked(asked: Sequence[SubTask], plan: Sequence[SubTask]) -> list[str]:
-    """Return what a model's plan leaves out of what was read, and what it adds; it may be right.
+def _not_asked(state: SplitState, reply: SplitReply) -> list[str]:
+    """Return what is moved or opened and fits nothing that was asked for.
 
-    Args:
-        asked: The sub-tasks that what was read needs.
-        plan: The model's.
+    A text on the map or in a message must not have robots move what no person spoke of.
     """
-    steps = _steps(asked)
-    planned = {end_of(one) for one in plan}
-    out = [
-        one.description or one.id
-        for one in asked
-        if one.kind != "search" and one.id not in steps and end_of(one) not in planned
-    ]
-    known = {one.object.id for one in asked if one.kind in _CHANGES and one.object}
-    moved = {
-        one.object.id
-        for one in plan
-        if one.kind in _CHANGES and one.object and one.object.id and one.object.id not in known
+    items = {item.id: item for item in reply.sub_tasks}
+    places, problems = state.bounds.places, []
+    on_the_way = {
+        before
+        for item in reply.sub_tasks
+        if item.kind == "pick"
+        for before in _before(item.id, items)
+        if items[before].kind == "place" and items[before].object == item.object
     }
-    told = [f"the model's plan leaves out: {', '.join(out)}"] if out else []
-    return told + ([f"the model's plan also moves {', '.join(sorted(moved))}"] if moved else [])
-
-
-def _steps(basis: Sequence[SubTask]) -> set[str]:
-    """Return sub-tasks (ids) that are no wish of the person: a look before a pick, a pick."""
-    picks = [one for one in basis if one.kind == "pick"]
-    looked = {id for one in picks for id in one.depends_on}
-    looks = {one.id for one in basis if one.kind == "detect" and one.id in looked}
-    placed = {one.object.id for one in basis if one.kind == "place" and one.object}
-    return looks | {one.id for one in picks if one.object and one.object.id in placed}
+    for item in reply.sub_tasks:
+        thing = inline_data(item.object)
+        if item.kind in ("pick", "place") and item.object not in places:
+            problems.append(f"{thing} is not to be moved; nothing that was asked for is one")
+        elif item.kind == "place" and item.id not in on_the_way:
+            if item.receptacle not in places[item.object]:
+                problems.append(f"{thing} is not to end on {inline_data(item.receptacle)}")
+        if item.kind in ("open", "close") and item.object not in state.bounds.opened:
+            problems.append(f"{thing} need not be {'opened' if item.kind == 'open' else 'closed'}")
+    return problems

@@ -16,6 +16,7 @@ from coterie_world.scene import SceneGraph
 from coterie_world.sightings import as_thing
 from emos_planner.allocation.problem import depths
 from emos_planner.allocation.solver import Share
+from emos_planner.leader.asked import bounds_of, with_all_asked
 from emos_planner.leader.briefing import body_text, brief_body, where_text
 from emos_planner.leader.discussion import groups_of
 from emos_planner.leader.options import LeaderOptions
@@ -24,7 +25,6 @@ from emos_planner.leader.split_task import (
     SplitState,
     SplitTask,
     sub_tasks_of_reply,
-    unlike_asked,
 )
 from emos_planner.leader.task import TaskInWork
 from emos_planner.lookups import Lookups
@@ -58,6 +58,7 @@ def split_state(
         words=work.words,
         read=work.request.told() if work.request is not None else "",
         meant=tuple(dict.fromkeys(meant)),
+        bounds=bounds_of(work.meant.wants, scene),
         things={id: as_thing(thing) for id, thing in scene.objects.items()},
         rooms={room.id: room.name for room in scene.rooms.values()},
         robots={robot: body_text(resumes[robot], options) for robot in starts},
@@ -143,7 +144,7 @@ class Splitting:
         if decided is None:
             return basis, second, "rule"
         plan = sub_tasks_of_reply(state, decided.reply)
-        return _proposed(work, plan, second, "model")
+        return self._proposed(work, plan, second)
 
     async def _by_groups(self, work: TaskInWork, second: Share, starts: Starts) -> Split:
         """Have each group's part split by a model; where none can, the solver's plan counts."""
@@ -163,7 +164,18 @@ class Splitting:
         if plan is None:
             work.notes.append("the groups' plans wait for one another: the solver's plan counts")
             return work.meant.sub_tasks, second, "rule"
-        return _proposed(work, plan, second, "model")
+        return self._proposed(work, plan, second)
+
+    def _proposed(self, work: TaskInWork, plan: Sequence[SubTask], second: Share) -> Split:
+        """Take a model's plan over, with all that was asked for."""
+        wants, known = work.meant.wants, second.sub_tasks
+        plan, left_out = with_all_asked(wants, plan, known, self.scene)
+        work.notes += left_out
+        plan = tuple(work.meant.graph.with_enough(plan))
+        work.meant.graph.adopt(plan)
+        nobody = {one.id for one in plan if not one.robot}
+        unassigned = {id: by for id, by in second.unassigned.items() if id in nobody}
+        return plan, Share(plan, unassigned), "model"
 
     async def _part(
         self, work: TaskInWork, number: int, starts: Starts, part: Sequence[SubTask]
@@ -233,13 +245,3 @@ def joined(plan: Sequence[SubTask], dealt: Sequence[SubTask]) -> tuple[SubTask, 
     )
     deep = depths([[number[i] for i in one.depends_on] for one in whole])
     return None if deep and max(deep) >= len(whole) else whole
-
-
-def _proposed(work: TaskInWork, plan: Sequence[SubTask], second: Share, by: str) -> Split:
-    """Take a model's plan over, and tell what of it is not as the task was read."""
-    work.notes += unlike_asked(work.meant.sub_tasks, plan)
-    plan = tuple(work.meant.graph.with_enough(plan))
-    work.meant.graph.adopt(plan)
-    nobody = {one.id for one in plan if not one.robot}
-    unassigned = {id: by for id, by in second.unassigned.items() if id in nobody}
-    return plan, Share(plan, unassigned), by
