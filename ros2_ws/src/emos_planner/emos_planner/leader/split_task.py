@@ -181,7 +181,7 @@ class SplitState:
     map_chars: int = MAP_CHARS
     likeness: Mapping[str, float] = field(default_factory=dict)
     read: str = ""
-    bounds: Bounds = Bounds()
+    bounds: Bounds = field(default_factory=Bounds)
 
     def view(self) -> MapView:
         """Return the map as the prompt that is being made shows it."""
