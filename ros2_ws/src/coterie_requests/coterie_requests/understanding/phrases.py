@@ -28,7 +28,7 @@ PERSONS = frozenset(
 """Words for persons, whose places robots do not know."""
 Number = Literal["one", "some", "all"]
 Which = Literal["", "other", "another", "rest"]
-_ANY = frozenset(words_of("thing things item items object objects stuff everything anything "
+_ANY = frozenset(words_of("thing things item items object objects stuff one everything anything "
                          "something"))  # fmt: skip
 """Names that say no more than that anything is meant; a model may write them."""
 _HOUSE = frozenset(

@@ -52,7 +52,7 @@ def commands_of(request: Request, names: Vocabulary) -> tuple[Command, ...]:
         NotUnderstood: A part of it is nothing that robots do, or lacks where to; nothing of it is
             done then, for half a task may be worse than none.
     """
-    reader = _Reader(names)
+    reader = _Reader(names, request.words)
     try:
         for step in request.steps:
             reader.add(step)
@@ -83,8 +83,9 @@ def _with_progress(error: NotUnderstood, commands: Sequence[Command], words: str
 class _Reader:
     """Collects the commands of steps, each checked against those before it."""
 
-    def __init__(self, names: Vocabulary) -> None:
+    def __init__(self, names: Vocabulary, words: str) -> None:
         self.names = names
+        self.words = words
         self.commands: list[Command] = []
         self._owed: NotUnderstood | None = None
         """Why the last command is still without a place; what follows may name it."""
@@ -95,7 +96,7 @@ class _Reader:
         Raises:
             NotUnderstood: Robots cannot do it, or a part of it is missing.
         """
-        kind = _kind_of(step)
+        kind = _kind_of(step, self.words)
         if self._owed is not None and kind != "bring":
             raise self._owed
         text = step.said or step.told()
@@ -217,13 +218,13 @@ class _Reader:
         )
 
 
-def _kind_of(step: Step) -> CommandKind:
+def _kind_of(step: Step, words: str) -> CommandKind:
     """Return what robots do for a step.
 
     Raises:
         NotUnderstood: They do not answer such questions on a task, or it says what not to do.
     """
-    text = step.said or step.told()
+    text = (step.said or step.told()) if step.is_command else words
     kind = _DONE_AS.get(step.act)
     if step.act in COMMANDS:
         kind = cast(CommandKind, step.act)
