@@ -9,9 +9,9 @@ from coterie_core.questions import Question
 from coterie_llm import Decider
 from coterie_requests.read_request import read_request
 from coterie_requests.request import ALL, Place, Request, Step, Thing
+from coterie_requests.understanding.text import nearest
 from coterie_requests.understanding.phrases import phrase_of
 from coterie_requests.understanding.problems import NotUnderstood
-from coterie_requests.understanding.text import nearest
 from coterie_requests.understanding.vocabulary import Vocabulary, plain_name
 from coterie_safety.why.context import about
 

@@ -543,13 +543,14 @@ def _before(start: str, items: Mapping[str, SplitItem]) -> set[str]:
 
 
 def _twice(reply: SplitReply) -> list[str]:
-    """Return what is picked up again with nobody having put it down in between."""
+    """Return what is picked up again before it is put down, or put down without being held."""
     picks = Counter(item.object for item in reply.sub_tasks if item.kind == "pick")
     puts = Counter(item.object for item in reply.sub_tasks if item.kind == "place")
     return [
-        f"{inline_data(thing)} is picked up {n} times; give it to one robot"
-        for thing, n in picks.items()
-        if n > max(puts[thing], 1)
+        f"{inline_data(thing)} is picked up {picks[thing]} and put down {puts[thing]} times; give "
+        "it to one robot, once"
+        for thing in sorted(picks | puts)
+        if not puts[thing] <= picks[thing] <= max(puts[thing], 1)
     ]
 
 
