@@ -174,7 +174,7 @@ def modifier_of(place: Place, names: Vocabulary) -> Modifier:
 def _unnamed(thing: Thing) -> Phrase:
     """Anything, or what serves a use."""
     if not thing.use:
-        return Phrase("", anything=True)
+        return Phrase("", noun="everything" if thing.amount == ALL else "thing", anything=True)
     found = things_for(thing.use)
     if not found:
         return Phrase("", noun=thing.use, use=thing.use, known=False)

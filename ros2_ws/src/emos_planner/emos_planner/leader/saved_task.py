@@ -87,6 +87,8 @@ def task_of(
         waits=dict(state.waits),
     )
     graph.adopt(state.sub_tasks)
+    if state.request is not None:
+        graph.note(f"I read: {state.request.told()}")
     meant = Understanding(state.words, _wants(state, scene), graph, scene)
     progress = Progress(
         state.task,
