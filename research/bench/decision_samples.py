@@ -399,8 +399,9 @@ def _team(seed: int) -> list[Sample]:
 
     async def work(catch: _Catch) -> None:
         for case in _spread(list(cases(situation, "development")), 8):
+            leader = catch.decider("leader")
             with suppress(NotUnderstood):
-                await settle(judges.state(case), catch.decider("leader"), person)
+                await settle(await judges.state(case, leader), leader, person)
 
     return _caught(work)
 

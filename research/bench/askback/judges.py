@@ -56,35 +56,36 @@ class Judges:
         self._vocabulary = DetectorVocabulary.of(household_vocabulary())
         self._agent = OpenAgent(self.decider, vocabulary=self._vocabulary)
 
-    def state(self, case: Case) -> RequestState:
-        """Return what a request is judged by."""
+    async def state(self, case: Case, decider: Decider | None = None) -> RequestState:
+        """Return what a request is judged by, read by a decider (None: the own one)."""
         known, coverage = self.situation.known, self.situation.coverage
         if case.command == "do":
-            reading = task_state(
-                case.words, known, ROBOTS, self.decider, coverage, rooms_given=True
-            )
-            return asyncio.run(reading)
+            mind = decider or self.decider
+            return await task_state(case.words, known, ROBOTS, mind, coverage, rooms_given=True)
         return RequestState(
             case.words, case.command, known, coverage, self._vocabulary, rooms_given=True
         )
 
     def verdict(self, case: Case) -> Verdict:
         """Judge a request, and see what would be done without that."""
-        told = self._judged(case)
+        try:
+            told = asyncio.run(self._judged(case))
+        except NotUnderstood as error:  # it is refused, with what is not understood
+            problem = error.problem
+            told = Judgement("underspecified", problem.text, problem.question)
         before, confidence = self._before(case)
         return Verdict(told.kind, told.text, told.question, told.candidates, before, confidence)
 
-    def _judged(self, case: Case) -> Judgement:
-        state = self.state(case)
+    async def _judged(self, case: Case) -> Judgement:
+        state = await self.state(case)
         if case.command == "find":
-            finding = find_settled(state, Roles(self.decider), options=Options())
-            return asyncio.run(finding).judgement
+            return (await find_settled(state, Roles(self.decider), options=Options())).judgement
         index = MapIndex(self.situation.known, self.situation.seen)
 
         def cleared(told: Judgement) -> bool:
             return case.command == "ask" and answers_all_the_same(case.words, index, told)
 
-        return asyncio.run(settle(state, self.decider, cleared=cleared)).judgement
+        return (await settle(state, self.decider, cleared=cleared)).judgement
 
     def _before(self, case: Case) -> tuple[bool, float]:
         """Return whether the team abstains by itself, and how sure its answer would be."""

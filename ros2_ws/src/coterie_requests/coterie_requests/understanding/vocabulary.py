@@ -62,6 +62,8 @@ class Vocabulary:
 
     names: dict[str, Name] = field(default_factory=dict)
     robots: tuple[str, ...] = ()
+    rooms: tuple[str, ...] = ()
+    """Names of the rooms of the map."""
 
     @staticmethod
     def of(scene: SceneGraph, robots: Iterable[str] = ()) -> Vocabulary:
@@ -82,7 +84,8 @@ class Vocabulary:
     ) -> Vocabulary:
         """Return the household's names, and labels, names of rooms, and robots."""
         household = load_household()
-        words = Vocabulary(dict(_household_names()), tuple(robots))
+        rooms = tuple(sorted(set(rooms)))
+        words = Vocabulary(dict(_household_names()), tuple(robots), rooms)
         for label in labels:
             words._add(label, label=household.canonical(label) or label)
         for name in rooms:
