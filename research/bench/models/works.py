@@ -29,6 +29,8 @@ from research.bench.decision_samples import decision_samples
 from research.bench.emos.episodes import Episode, Family, make_episode
 from research.bench.emos.run import run_episode
 from research.bench.models import sets
+from research.bench.models.requests import reading
+from research.bench.models.requests import sentences as sentences_of
 from research.bench.openeqa.judge import judge
 from research.bench.openeqa.run import Asker, Setup, answer_house
 from research.bench.reveca.episodes import play_one
@@ -219,6 +221,23 @@ async def sentences(answering: Answering) -> list[Outcome]:
     return [Outcome("mele", "sentences", share(right), len(right))]
 
 
+def requests(tuned: bool) -> Work:
+    """Return the work in which requests in five languages are read."""
+
+    async def work(answering: Answering) -> list[Outcome]:
+        decider = answering.decider("team")
+        said = list(sentences_of(tuned).items())[: answering.amount.items]
+        read = [await reading(words, meanings, decider) for words, meanings in said]
+        await decider.aclose()
+        part = "tuned requests" if tuned else "requests"
+        return [
+            Outcome("read", f"{part}: {key}", share([one[key] for one in read]), len(read))
+            for key in read[0]
+        ]
+
+    return work
+
+
 def reveca(method: str, seed: int) -> Work:
     """Return the work in which two agents tidy up a household."""
 
@@ -329,6 +348,7 @@ def all_works(amount: Amount | None = None, houses: Sequence[int] = ()) -> dict[
     """
     most = (amount or Amount()).houses
     works: dict[str, Work] = {"mele sentences": sentences}
+    works |= {"read requests": requests(False), "read tuned requests": requests(True)}
     works |= {f"explore {seed}": explore(seed) for seed in houses}
     works |= {f"mele {seed}": mele(seed) for seed in houses or sets.MELE_HOUSES[:most]}
     for method in ("reveca", "coela"):

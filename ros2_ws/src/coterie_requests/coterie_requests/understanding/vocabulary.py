@@ -64,6 +64,8 @@ class Vocabulary:
     robots: tuple[str, ...] = ()
     persons: frozenset[str] = frozenset()
     """Names of persons that the sentence at hand has, in lower case."""
+    rooms: tuple[str, ...] = ()
+    """Names of the rooms of the map."""
 
     @staticmethod
     def of(scene: SceneGraph, robots: Iterable[str] = ()) -> Vocabulary:
@@ -84,10 +86,11 @@ class Vocabulary:
     ) -> Vocabulary:
         """Return the household's names, and labels, names of rooms, and robots."""
         household = load_household()
-        words = Vocabulary(dict(_household_names()), tuple(robots))
+        found = tuple(sorted(set(rooms)))
+        words = Vocabulary(dict(_household_names()), tuple(robots), rooms=found)
         for label in labels:
             words._add(label, label=household.canonical(label) or label)
-        for name in rooms:
+        for name in found:
             # A room of the map goes before the kind of room that bears its name.
             known = words.names.get(plain_name(name), Name())
             words.names[plain_name(name)] = replace(known, room=name)

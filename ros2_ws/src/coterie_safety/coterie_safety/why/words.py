@@ -37,6 +37,7 @@ PHRASES: Mapping[str, str] = {
     "reveca.judge_scenario": "whether somebody else changed what it plans with",
     "reveca.rate_relevance": "what matters for the goal",
     "team.judge_request": "whether the request is clear",
+    "team.read_request": "what the request asks for",
 }
 _LINE = 240
 _DONE = {"stop": "stopped", "release": "released", "revocation": "revoked"}
