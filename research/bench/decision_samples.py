@@ -8,9 +8,9 @@ it was asked. Nothing is written by hand but a few sentences that a person says.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import copy
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -224,7 +224,7 @@ def _mele(seed: int) -> list[Sample]:
             f"I cannot remember: did we leave a {thing} in the {rooms[0]} or not?",
             f"Liegt im {rooms[-1]} noch ein {thing}?",
         ):
-            with contextlib.suppress(NotUnderstood):
+            with suppress(NotUnderstood):
                 await read_presence(words, Vocabulary.named(labels, rooms), deciders["ada"])
 
     return _caught(work)
@@ -386,7 +386,7 @@ def _team(seed: int) -> list[Sample]:
     """Requests that are clear and unclear, about a house that was explored in part."""
     from coterie_requests.ask_back import settle
     from coterie_requests.asking import WordsAnswer, WordsQuestion
-    from coterie_requests.understanding.problems import NotUnderstood
+    from coterie_requests.understanding import NotUnderstood
     from research.bench.askback.cases import cases
     from research.bench.askback.judges import Judges
     from research.bench.askback.situation import explored
@@ -399,8 +399,9 @@ def _team(seed: int) -> list[Sample]:
 
     async def work(catch: _Catch) -> None:
         for case in _spread(list(cases(situation, "development")), 8):
-            with contextlib.suppress(NotUnderstood):
-                await settle(judges.state(case), catch.decider("leader"), person)
+            leader = catch.decider("leader")
+            with suppress(NotUnderstood):
+                await settle(await judges.state(case, leader), leader, person)
 
     return _caught(work)
 

@@ -60,7 +60,8 @@ async def settle(
     """Read and judge a request; where it is not clear, ask one question and judge the answer.
 
     Args:
-        state: The request and what is known. Words that no one has read yet are read first.
+        state: The request and what is known. Words are read first, unless somebody has read them
+            already, or found that they leave something out.
         decider: Asks a model, or the rules.
         person: Function that asks the person; None: nobody is there.
         who: Name of the asker: a robot, or a node of the team.
@@ -130,7 +131,7 @@ async def _settled(
 
 async def _read(state: RequestState, decider: Decider) -> RequestState:
     """Return the state with the request, or with the reason why words leave something out."""
-    if state.request is not None:
+    if state.request is not None or state.problem is not None:
         return state
     try:
         read = await read_request(state.words, state.names, decider, state.command)

@@ -213,7 +213,7 @@ class Resolver:
 
     def _excluded(self, left_out: Phrase, phrase: Phrase) -> list[SceneObject]:
         """Return what is left out; "the cushion" of one kind of things leaves out only one."""
-        return self.things(left_out if left_out.label or left_out.noun else left_out.like(phrase))
+        return self.things(left_out.like(phrase) if left_out.anything else left_out)
 
     def _fitting(self, phrase: Phrase) -> list[SceneObject]:
         found = sorted(self._named(phrase), key=lambda thing: thing.id)

@@ -62,8 +62,6 @@ class Vocabulary:
 
     names: dict[str, Name] = field(default_factory=dict)
     robots: tuple[str, ...] = ()
-    persons: frozenset[str] = frozenset()
-    """Names of persons that the sentence at hand has, in lower case."""
     rooms: tuple[str, ...] = ()
     """Names of the rooms of the map."""
 
@@ -86,11 +84,11 @@ class Vocabulary:
     ) -> Vocabulary:
         """Return the household's names, and labels, names of rooms, and robots."""
         household = load_household()
-        found = tuple(sorted(set(rooms)))
-        words = Vocabulary(dict(_household_names()), tuple(robots), rooms=found)
+        rooms = tuple(sorted(set(rooms)))
+        words = Vocabulary(dict(_household_names()), tuple(robots), rooms)
         for label in labels:
             words._add(label, label=household.canonical(label) or label)
-        for name in found:
+        for name in rooms:
             # A room of the map goes before the kind of room that bears its name.
             known = words.names.get(plain_name(name), Name())
             words.names[plain_name(name)] = replace(known, room=name)
