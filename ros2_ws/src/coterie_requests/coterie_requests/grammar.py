@@ -142,7 +142,6 @@ def _words() -> _Words:
     adjectives = {
         *data["adjectives"].split(),
         *taste["adjectives"].split(),
-        *taste["irregular"].split(),
         *(word for one in qualities for word in one.words if " " not in word),
     }
 
