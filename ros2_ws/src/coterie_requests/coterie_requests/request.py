@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from coterie_core.household import plural
 from coterie_core.relations import RelationKind
 
 Command = Literal["bring", "take", "find", "look", "check", "go", "open", "close"]
@@ -32,9 +33,9 @@ room; what serves a use; whether they are where it is said; how large, or how fa
 larger or nearer; whether there is room for them."""
 Act = Command | QuestionKind
 COMMANDS: frozenset[str] = frozenset(Command.__args__)  # type: ignore[attr-defined]
-Relation = RelationKind | Literal["from", "with"]
-"""How a thing stands to another one. "from": it is taken from there. "with": the other is on or in
-it ("a desk with a lamp")."""
+Relation = RelationKind | Literal["to", "from", "with"]
+"""How a thing stands to another one. "to": it goes there, on or in it. "from": it is taken from
+there. "with": the other is on or in it ("a desk with a lamp")."""
 Choice = Literal[
     "nearest",
     "farthest",
@@ -123,8 +124,11 @@ class Thing(_Part):
         """Return the words for it, made of the fields: "all red mugs on the table"."""
         amount = {ALL: "all", 1: "the" if self.definite else ""}.get(self.amount, str(self.amount))
         rank = {0: "", -1: "last"}.get(self.rank, f"number {self.rank}")
-        parts = [amount, self.choice, rank, *self.attributes, self.color, self.name or "thing"]
-        parts += [f"from {thing.told()}" for thing in self.by]
+        noun = self.name or "thing"
+        parts = [amount, self.choice, rank, *self.attributes, self.color]
+        parts += [noun if self.amount == 1 else plural(noun)]
+        measured = "to" if self.choice == "nearest" else "from"
+        parts += [f"{measured} {thing.told()}" for thing in self.by]
         parts += [self.use] if self.use else []
         parts += [place.told() for place in self.places]
         parts += [f"or {thing.told()}" for thing in self.either]
