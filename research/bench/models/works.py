@@ -13,7 +13,9 @@ from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider
 from coterie_requests.common_sense import load_common_sense
 from coterie_requests.debate import LocalSpeaker, debate
 from coterie_requests.detector_vocabulary import DetectorVocabulary
-from coterie_requests.parsing import NotAQuestion, understand
+from coterie_requests.presence import read_presence
+from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.meaning import label_relevance
 from coterie_world.scene import SceneGraph, rooms_text
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -206,12 +208,12 @@ def _notes(run: ExplorerRun, item: LabelledQuestion) -> str:
 
 async def sentences(answering: Answering) -> list[Outcome]:
     """Questions in words: which thing, in which room?"""
-    decider = answering.decider("mele")
+    decider, names = answering.decider("mele"), Vocabulary.named(sets.LABELS, sets.ROOMS)
     right = []
     for text, thing, room in sets.SENTENCES[: answering.amount.items]:
         try:
-            asked = await understand(text, sets.ROOMS, sets.LABELS, decider=decider)
-        except NotAQuestion:
+            asked = await read_presence(text, names, decider)
+        except NotUnderstood:
             right.append(False)
         else:
             right.append((asked.object, asked.room) == (thing, room))

@@ -24,7 +24,6 @@ DECISIONS = (
     "mele.answer",
     "mele.choose_place",
     "mele.debate",
-    "mele.parse_question",
     "objects.choose",
     "objects.plan",
     "objects.refine",

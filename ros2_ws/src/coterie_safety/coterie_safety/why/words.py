@@ -21,7 +21,6 @@ PHRASES: Mapping[str, str] = {
     "mele.answer": "what to answer",
     "mele.choose_place": "where to go next",
     "mele.debate": "what to say in the debate",
-    "mele.parse_question": "what the question asks for",
     "objects.choose": "which of several lists of objects to take",
     "objects.plan": "which objects are meant",
     "objects.refine": "which objects are meant, after a review",
