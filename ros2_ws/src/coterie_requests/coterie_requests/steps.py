@@ -132,14 +132,16 @@ class StepReader:
 
     def _not_both(self, node: lark.Tree, things: Sequence[Thing], to: Place | None) -> None:
         """Ask whether things that are gathered "in the sink" are there, or are to go there."""
+        said = self._reader.said(node)
         for place in (place for thing in things for place in thing.places):
             name = self.names.lookup(place.thing.name)
-            if to is None and place.relation in ("in", "on", "near") and name and name.label:
-                said = place.told()
+            before, in_, there = said.partition(f" {place.relation} ")
+            if to is None and in_.strip() in ("in", "on") and name and name.label:
+                into = f"{in_.strip()}to {there}"
                 raise NotUnderstood(
-                    f"{shown(self._reader.said(node))!r}: are they {said}, or shall they go there?",
-                    "target", place.thing.name,
-                    question="Where shall they go? If they are there now, say 'from'",
+                    f"{shown(said)!r} may say where they are, or where they go", "ambiguous", said,
+                    suggestions=(f"{before} {into}", f"{before} from {there}"),
+                    question=f"{into.capitalize()}, or are they there now?",
                 )  # fmt: skip
 
     def _go(self, node: lark.Tree) -> None:
