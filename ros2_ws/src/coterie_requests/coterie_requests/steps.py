@@ -65,7 +65,8 @@ class StepReader:
         """Return the steps of the whole text.
 
         Raises:
-            NotUnderstood: Something was only told, and nothing asked for.
+            NotUnderstood: Something was only told, and nothing asked for; or a pronoun stands for
+                nothing.
         """
         if not self.steps and self._context:
             self.steps = [step for step in self._context if step.to is not None]
@@ -75,6 +76,10 @@ class StepReader:
                     f"that tells of {said} and asks for nothing", "empty",
                     question=f"What shall robots do with {said}?",
                 )  # fmt: skip
+        named = (thing for step in self.steps for thing in step.things)
+        for thing in (one for thing in named for one in thing.mentioned()):
+            if thing.name in (IT, ONE):
+                raise _pronoun(thing)  # "what is on top of it?"
         return tuple(self._spared(step) for step in self.steps)
 
     def _spared(self, step: Step) -> Step:
