@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 from typing import cast
@@ -361,3 +361,37 @@ def room_area(room: Room) -> float:
             for a, b in zip(points, [*points[1:], *points[:1]], strict=True)
         )
     )
+
+
+def stands(
+    thing: SceneObject, relation: Relation, others: Sequence[Sequence[SceneObject]]
+) -> tuple[float, str]:
+    """Return how surely a thing stands so to one of others (0..1), and to which ("" if to none).
+
+    What a map tells of supports and containers goes before what its boxes tell.
+
+    Args:
+        thing: The thing.
+        relation: Its relation to one of the others; "with": the other is on or in the thing.
+        others: Candidates of each thing that was named: alternatives, or the ends of "between".
+    """
+    if relation == "between":
+        ends = product(*others[:2]) if len(others) > 1 else combinations(others[0], 2)
+        held = [(between(thing.box, (a.box, b.box)), f"{a.id} and {b.id}") for a, b in ends]
+    else:
+        flat = {other.id: other for group in others for other in group if other.id != thing.id}
+        held = [(_holds(thing, relation, other), id) for id, other in flat.items()]
+    if relation == "far from":  # of all of them; where there is none, nothing is near
+        return min(held, default=(1.0, "any such thing"))
+    return max(((surely, id) for surely, id in held if surely > 0.0), default=(0.0, ""))
+
+
+def _holds(thing: SceneObject, relation: Relation, other: SceneObject) -> float:
+    if relation == "with":
+        return _holds(other, "from", thing)
+    if relation not in ("on", "in", "to", "from"):
+        return PAIRS[relation](thing.box, other.box)
+    if thing.support or thing.container:
+        return float(other.id in (thing.support, thing.container))
+    kinds: tuple[RelationKind, ...] = ("on", "in") if relation in ("to", "from") else (relation,)
+    return max(PAIRS[kind](thing.box, other.box) for kind in kinds)
