@@ -21,8 +21,6 @@ from coterie_world.scene import Room, SceneGraph, SceneObject
 from coterie_world.sightings import clearness, seen_in_passing
 from coterie_world.sizes import SIZE_ORDERS, SizeOrder
 
-NEAR_RADIUS_M = 1.0
-"""Largest distance of things "near" another one from it [m]."""
 _MAX_SHOWN = 12
 
 
@@ -265,33 +263,11 @@ class Resolver:
         if self.is_place(place):
             inside = {room.id for room in self.rooms(place)}
             return [thing for thing in things if thing.room in inside]
-        owners = {thing.id: thing for thing in self.things(place)}
-        if relation == "with":
-            bearing = {id for o in owners.values() for id in (o.support, o.container)}
-            return [thing for thing in things if thing.id in bearing]
-        if relation == "near":
-            return [
-                t
-                for t in things
-                if any(
-                    t.id != o.id and distance(t.box.center, o.box.center) <= NEAR_RADIUS_M
-                    for o in owners.values()
-                )
-            ]
+        ends = [place]
         if relation == "between":
-            kinds = [replace(place, alternatives=()), *place.alternatives]
-            ends = [[owner.box for owner in self.things(kind)] for kind in kinds]
-            pairs = combinations(ends[0], 2) if len(ends) == 1 else product(*ends[:2])
-            gaps = list(pairs)
-            return [t for t in things if any(between(t.box, gap) > 0.0 for gap in gaps)]
-        if relation not in ("in", "on", "from"):
-            holds = PAIRS[cast(RelationKind, relation)]
-            return [
-                t
-                for t in things
-                if any(t.id != o.id and holds(t.box, o.box) > 0.0 for o in owners.values())
-            ]
-        return [t for t in things if t.support in owners or t.container in owners]
+            ends = [replace(place, alternatives=()), *place.alternatives]
+        others = [self.things(end) for end in ends]
+        return [thing for thing in things if stands(thing, relation, others)[0] > 0.0]
 
     def _is_shut_in(self, thing: SceneObject) -> bool:
         """Whether a thing is in a container that opens and closes."""
@@ -389,9 +365,8 @@ def stands(
 def _holds(thing: SceneObject, relation: Relation, other: SceneObject) -> float:
     if relation == "with":
         return _holds(other, "from", thing)
-    if relation not in ("on", "in", "to", "from"):
-        return PAIRS[relation](thing.box, other.box)
-    if thing.support or thing.container:
-        return float(other.id in (thing.support, thing.container))
-    kinds: tuple[RelationKind, ...] = ("on", "in") if relation in ("to", "from") else (relation,)
-    return max(PAIRS[kind](thing.box, other.box) for kind in kinds)
+    told = {thing.support, thing.container} - {""}
+    if told and relation in ("on", "in", "to", "from"):
+        return float(other.id in told)
+    kinds = ["on", "in"] if relation in ("to", "from") else [relation]
+    return max(PAIRS[cast(RelationKind, kind)](thing.box, other.box) for kind in kinds)
