@@ -21,7 +21,6 @@ from coterie_world.meaning import (
 )
 from coterie_world.meaning.embedders import Rows, TextEmbedder
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, from_json, to_json
-from object_planner.request import parse
 from object_planner.workflows import Answer, Options, Roles, plan_objects
 
 GUESSED = {"wordllama": ("candelabra", "candle"), "minilm": ("subwoofer", "speaker")}
@@ -95,12 +94,6 @@ def test_what_the_tables_know_is_not_guessed(meanings: Meanings) -> None:
     plan = asked("something to sit on", meanings).plan
     assert plan.relevant_objects[0] == "sofa"
     assert "perhaps" not in plan.reason
-
-
-@pytest.mark.parametrize("words", ["my candelabra", "two candelabra", "both of our candelabra"])
-def test_an_unknown_thing_is_named_whatever_stands_before_it(words: str) -> None:
-    request = parse(f"find {words}")
-    assert request.head == "candelabra" or "candelabra" in request.unknown
 
 
 def test_an_endpoint_that_is_down_or_says_nonsense_is_told() -> None:
