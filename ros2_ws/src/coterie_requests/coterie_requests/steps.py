@@ -76,10 +76,10 @@ class StepReader:
                     f"that tells of {said} and asks for nothing", "empty",
                     question=f"What shall robots do with {said}?",
                 )  # fmt: skip
-        named = (thing for step in self.steps for thing in step.things)
-        for thing in (one for thing in named for one in thing.mentioned()):
-            if thing.name in (IT, ONE):
-                raise _pronoun(thing)  # "what is on top of it?"
+        things = (thing for step in self.steps for thing in step.things)
+        for one in (inner for thing in things for inner in thing.mentioned()):
+            if one.name in (IT, ONE):
+                raise _pronoun(one)  # "what is on top of it?"
         return tuple(self._spared(step) for step in self.steps)
 
     def _spared(self, step: Step) -> Step:
