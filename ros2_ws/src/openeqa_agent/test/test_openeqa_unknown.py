@@ -12,7 +12,6 @@ from coterie_core.geometry import Pose
 from coterie_core.observation import Observation, RoomView
 from coterie_llm import Decider, RulesModel
 from coterie_requests.detector_vocabulary import DetectorVocabulary
-from coterie_requests.understanding.word_order import misplaced_words
 from coterie_world.coverage import Coverage, PlacesSeen
 from openeqa_agent.agents import AgentOptions, OpenAgent
 from coterie_fixtures.open_questions import asked
@@ -154,7 +153,6 @@ async def test_an_answer_on_part_of_the_words_names_the_rest(flat):
                 named += "not understood" in f"{reply.text} {reply.refused}"
     assert len(sure["heaps"]) <= 0.2 * len(sets["heaps"]), sure["heaps"]
     assert named >= 0.6 * len(sets["heaps"])
-    assert not [text for text in sets["sentences"] if misplaced_words(text)]
     assert len(sure["sentences"]) >= 12
 
 

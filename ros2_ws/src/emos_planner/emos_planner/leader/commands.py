@@ -9,7 +9,7 @@ from typing import cast
 from coterie_core.household import load_household
 from coterie_requests.request import COMMANDS, Act, Place, Request, Step
 from coterie_requests.request import Command as CommandKind
-from coterie_requests.understanding.english import nearest
+from coterie_requests.understanding.text import nearest
 from coterie_requests.understanding.phrases import Phrase, phrase_of
 from coterie_requests.understanding.problems import NotUnderstood
 from coterie_requests.understanding.text import shown
@@ -76,7 +76,6 @@ def _with_progress(error: NotUnderstood, commands: Sequence[Command], words: str
         sentence=words,
         suggestions=problem.suggestions,
         question=problem.question,
-        language=problem.language,
     )
 
 
