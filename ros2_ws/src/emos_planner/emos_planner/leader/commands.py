@@ -9,7 +9,7 @@ from typing import cast
 from coterie_core.household import load_household
 from coterie_requests.request import COMMANDS, Act, Place, Request, Step
 from coterie_requests.request import Command as CommandKind
-from coterie_requests.understanding.english import nearest
+from coterie_requests.understanding import nearest
 from coterie_requests.understanding.phrases import Phrase, phrase_of
 from coterie_requests.understanding.problems import NotUnderstood
 from coterie_requests.understanding.text import shown
