@@ -7,7 +7,7 @@ from collections.abc import Callable
 import lark
 
 from coterie_requests.request import ALL, Act, Place, Step, Thing
-from coterie_requests.things import ThingReader, nested, tokens_of, trees, with_places
+from coterie_requests.things import ThingReader, Tree, nested, tokens_of, trees, with_places
 
 _NEARER = {"closer": "nearer", "nearer": "nearer", "farther": "farther", "further": "farther"}
 _STATES = {
@@ -17,7 +17,7 @@ _STATES = {
 }  # fmt: skip
 
 
-def question_step(node: lark.Tree, reader: ThingReader) -> Step:
+def question_step(node: Tree, reader: ThingReader) -> Step:
     """Return the step that a tree of a question asks for.
 
     Args:
@@ -25,7 +25,8 @@ def question_step(node: lark.Tree, reader: ThingReader) -> Step:
         reader: Reader of the part that it is of.
     """
     build = _BUILD.get(node.data)
-    step = build(node, reader) if build is not None else _asked(node.data, node, reader)
+    act: Act = node.data  # type: ignore[assignment]  # rules without a builder are named so
+    step = build(node, reader) if build is not None else _asked(act, node, reader)
     said = reader.said(node)
     if any("no" in thing.attributes for thing in step.things):  # "is there no mug"
         things = tuple(
@@ -36,49 +37,49 @@ def question_step(node: lark.Tree, reader: ThingReader) -> Step:
     return step.model_copy(update={"said": said})
 
 
-def _things(node: lark.Tree, reader: ThingReader) -> tuple[Thing, ...]:
+def _things(node: Tree, reader: ThingReader) -> tuple[Thing, ...]:
     listed = [thing for one in trees(node, "things") for thing in reader.things(one)]
     return tuple(listed or (reader.np(one) for one in trees(node, "np")))
 
 
-def _places(node: lark.Tree, reader: ThingReader) -> list[Place]:
+def _places(node: Tree, reader: ThingReader) -> list[Place]:
     places = [reader.place(one) for one in trees(node, "place", "upstairs")]
     return list(nested(places, reader.words))
 
 
-def _words(node: lark.Tree, reader: ThingReader, kind: str) -> list[str]:
+def _words(node: Tree, reader: ThingReader, kind: str) -> list[str]:
     own = [c for c in node.children if isinstance(c, lark.Token) and c.type == kind]
     return [reader.word(token).said for token in own]
 
 
-def _asked(act: Act, node: lark.Tree, reader: ThingReader) -> Step:
+def _asked(act: Act, node: Tree, reader: ThingReader) -> Step:
     return Step(act=act, things=with_places(_things(node, reader), _places(node, reader)))
 
 
-def _has(node: lark.Tree, reader: ThingReader) -> Step:
+def _has(node: Tree, reader: ThingReader) -> Step:
     owner = Place(relation="in", things=(reader.np(trees(node, "np")[0]),))
     listed = reader.things(trees(node, "things")[0])
     act: Act = "how_many" if node.data == "how_many" else "is_there"
     return Step(act=act, things=with_places(listed, [owner]))
 
 
-def _how_many(node: lark.Tree, reader: ThingReader) -> Step:
+def _how_many(node: Tree, reader: ThingReader) -> Step:
     return _has(node, reader) if trees(node, "np") else _asked("how_many", node, reader)
 
 
-def _what(node: lark.Tree, reader: ThingReader) -> Step:
+def _what(node: Tree, reader: ThingReader) -> Step:
     if trees(node, "np"):
         return _asked("what", node, reader)
     return Step(act="what", things=with_places((_kind(node, reader),), _places(node, reader)))
 
 
-def _kind(node: lark.Tree, reader: ThingReader) -> Thing:
+def _kind(node: Tree, reader: ThingReader) -> Thing:
     """Return the kind that is asked for: "which books"; any thing where none is named."""
     bare = trees(node, "bare")
     return reader.noun_phrase(bare[0]) if bare else Thing(amount=ALL)
 
 
-def _what_nearest(node: lark.Tree, reader: ThingReader) -> Step:
+def _what_nearest(node: Tree, reader: ThingReader) -> Step:
     choice = _words(node, reader, "NEAREST")[0]
     by = tuple(reader.flat(one) for one in trees(node, "flat"))
     far = choice.startswith(("far", "fur"))
@@ -86,23 +87,23 @@ def _what_nearest(node: lark.Tree, reader: ThingReader) -> Step:
     return Step(act="what", things=(_kind(node, reader).model_copy(update=more),))
 
 
-def _is_color(node: lark.Tree, reader: ThingReader) -> Step:
+def _is_color(node: Tree, reader: ThingReader) -> Step:
     colors = _words(node, reader, "COLOR")
     choices = tuple(colors) if len(colors) > 1 else ()
     return Step(act="color", things=_things(node, reader), attribute=colors[0], choices=choices)
 
 
-def _attribute(node: lark.Tree, reader: ThingReader) -> Step:
+def _attribute(node: Tree, reader: ThingReader) -> Step:
     name = _words(node, reader, "ATTRIBUTE")[0]
     name = "type" if name in ("kind", "sort") else name
     return Step(act="attribute", things=_things(node, reader), attribute=name)
 
 
-def _made_of(node: lark.Tree, reader: ThingReader) -> Step:
+def _made_of(node: Tree, reader: ThingReader) -> Step:
     return Step(act="attribute", things=_things(node, reader), attribute="material")
 
 
-def _state(node: lark.Tree, reader: ThingReader) -> Step:
+def _state(node: Tree, reader: ThingReader) -> Step:
     said = _words(node, reader, "STATE")
     choices = tuple(said) if len(said) > 1 else ()
     tokens = [reader.word(t).said for t in tokens_of(node)]
@@ -112,13 +113,13 @@ def _state(node: lark.Tree, reader: ThingReader) -> Step:
                 negated=negated)  # fmt: skip
 
 
-def _used(node: lark.Tree, reader: ThingReader) -> Step:
+def _used(node: Tree, reader: ThingReader) -> Step:
     use = reader.use(trees(node, "use")[0])
     place = "place" if node.data == "used_where" else ""
     return Step(act="used_for", things=(Thing(use=use, amount=ALL),), attribute=place)
 
 
-def _relation(node: lark.Tree, reader: ThingReader) -> Step:
+def _relation(node: Tree, reader: ThingReader) -> Step:
     thing = reader.np(trees(node, "np")[0])
     offered = " or " in f" {reader.said(node)} "
     places = [reader.place(one) for one in trees(node, "place", "upstairs")]
@@ -134,17 +135,17 @@ def _relation(node: lark.Tree, reader: ThingReader) -> Step:
     return Step(act="relation", things=asked[0], negated=negated)
 
 
-def _far(node: lark.Tree, reader: ThingReader) -> Step:
+def _far(node: Tree, reader: ThingReader) -> Step:
     ends = (*_things(node, reader), *(reader.flat(one) for one in trees(node, "flat")))
     return Step(act="size", things=ends, attribute="far")
 
 
-def _how_large(node: lark.Tree, reader: ThingReader) -> Step:
+def _how_large(node: Tree, reader: ThingReader) -> Step:
     measure = _words(node, reader, "MEASURE")[0]
     return Step(act="size", things=_things(node, reader), attribute=measure)
 
 
-def _which_is(node: lark.Tree, reader: ThingReader) -> Step:
+def _which_is(node: Tree, reader: ThingReader) -> Step:
     """Which of several is larger, or nearer to a thing; that thing comes last."""
     offered = [reader.np(one) for one in trees(node, "np")]
     anchors = [reader.flat(one) for one in trees(node, "flat")]
@@ -154,19 +155,19 @@ def _which_is(node: lark.Tree, reader: ThingReader) -> Step:
                 choices=tuple(thing.told() for thing in offered))  # fmt: skip
 
 
-def _is_than(node: lark.Tree, reader: ThingReader) -> Step:
+def _is_than(node: Tree, reader: ThingReader) -> Step:
     compared = _words(node, reader, "COMPARED") + _words(node, reader, "CLOSER")
     attribute = _NEARER.get(compared[0], compared[0].replace("bigger", "larger"))
     flats = [reader.flat(one) for one in trees(node, "flat")]
     return Step(act="size", things=(*_things(node, reader), *flats), attribute=attribute)
 
 
-def _space(node: lark.Tree, reader: ThingReader) -> Step:
+def _space(node: Tree, reader: ThingReader) -> Step:
     targets = [reader.target(one) for one in trees(node, "target")] + _places(node, reader)
     return Step(act="space", things=_things(node, reader), to=targets[0] if targets else None)
 
 
-_BUILD: dict[str, Callable[[lark.Tree, ThingReader], Step]] = {
+_BUILD: dict[str, Callable[[Tree, ThingReader], Step]] = {
     "has": _has, "how_many": _how_many, "count": lambda n, r: _asked("how_many", n, r),
     "what": _what, "what_nearest": _what_nearest, "is_color": _is_color, "attribute": _attribute,
     "made_of": _made_of, "state": _state, "used_for": _used, "used_where": _used,

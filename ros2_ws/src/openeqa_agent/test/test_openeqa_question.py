@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openeqa_agent.purposes import grades_for
-from openeqa_agent.question import parse_open
+from coterie_fixtures.open_questions import asked
 from openeqa_agent.understood import Category
 
 REAL = Path(__file__).resolve().parents[5] / "shared/data/open_eqa/open-eqa-v0.json"
@@ -43,40 +43,40 @@ REAL = Path(__file__).resolve().parents[5] / "shared/data/open_eqa/open-eqa-v0.j
     ],
 )
 def test_kinds(text, kind, name):
-    question = parse_open(text)
+    question = asked(text)
     assert question.kind == kind
     assert not name or question.target.name == name
 
 
 def test_a_description_is_taken_apart():
-    target = parse_open("What is the large red object on the desk in the office?").target
+    target = asked("What is the large red object on the desk in the office?").target
     assert target.generic and target.color == "red" and target.traits == ("large",)
     assert target.room == "office" and target.relation == "on"
     assert [anchor.name for anchor in target.anchors] == ["desk"]
-    ends = parse_open("What is between the sofa and the TV?").target
+    ends = asked("What is between the sofa and the TV?").target
     assert ends.relation == "between" and [a.name for a in ends.anchors] == ["sofa", "television"]
 
 
 def test_choices_and_comparisons():
-    choice = parse_open("Is the rug in the hallway grey or blue?")
+    choice = asked("Is the rug in the hallway grey or blue?")
     assert choice.kind == "color" and choice.choices == ("grey", "blue") and not choice.polar
-    which = parse_open("What is closer to the stool in the kitchen: the oven or the door?")
+    which = asked("What is closer to the stool in the kitchen: the oven or the door?")
     assert which.attribute == "nearer" and len(which.choices) == 2
     assert which.others[-1].name == "stool"
-    big = parse_open("What is the largest object on the dresser?").target
+    big = asked("What is the largest object on the dresser?").target
     assert big.generic and big.relation == "on" and big.anchors[0].name == "dresser"
-    near = parse_open("Which chair is closest to the window?")
+    near = asked("Which chair is closest to the window?")
     assert near.target.name == "chair" and near.others[0].name == "window"
-    more = parse_open("Is the desk taller than the bed?")
+    more = asked("Is the desk taller than the bed?")
     assert more.attribute == "taller" and more.polar and more.others[0].name == "bed"
 
 
 def test_what_was_said_before_counts():
-    lost = parse_open("I am looking for my umbrella. Where should I look?")
+    lost = asked("I am looking for my umbrella. Where should I look?")
     assert (lost.kind, lost.target.name) == ("where", "umbrella")
-    thing = parse_open("There is something green under the bed, what is it?")
+    thing = asked("There is something green under the bed, what is it?")
     assert (thing.kind, thing.target.color, thing.relation) == ("what", "green", "under")
-    need = parse_open("I have to wash my clothes. What should I use?")
+    need = asked("I have to wash my clothes. What should I use?")
     grades = grades_for(need)
     assert need.kind == "used_for" and max(grades, key=grades.__getitem__) == "washing machine"
 
@@ -84,7 +84,7 @@ def test_what_was_said_before_counts():
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=120) | st.text("whereisthaoncor ?,.'", max_size=80))
 def test_any_text_is_a_question_of_some_kind(text):
-    question = parse_open(text)
+    question = asked(text)
     assert question.text == text and question.category in get_args(Category)
 
 
@@ -98,7 +98,7 @@ def test_categories_of_real_questions():
         if int(hashlib.sha256(q["question_id"].encode()).hexdigest(), 16) % 2 == 1
     ]
     right = [
-        parse_open(q["question"]).category == q["category"].replace(" ", "_") for q in held_out
+        asked(q["question"]).category == q["category"].replace(" ", "_") for q in held_out
     ]
     most = max(Counter(q["category"] for q in held_out).values()) / len(held_out)
     assert sum(right) / len(right) > 0.70 > 4 * most

@@ -15,7 +15,7 @@ from coterie_requests.detector_vocabulary import DetectorVocabulary
 from coterie_requests.understanding.word_order import misplaced_words
 from coterie_world.coverage import Coverage, PlacesSeen
 from openeqa_agent.agents import AgentOptions, OpenAgent
-from openeqa_agent.question import parse_open
+from coterie_fixtures.open_questions import asked
 
 RULES = Decider(RulesModel())
 DATA = Path(__file__).parent / "data"
@@ -103,7 +103,7 @@ async def test_the_paper_s_agents_are_forced_to_guess(flat):
 async def test_things_that_are_asked_about_are_no_use(text, guesses, flat):
     """What some words of a question go with is no answer to whether a thing is so."""
     reply = await OpenAgent(RULES, options=AgentOptions(guesses=guesses)).answer(text, flat)
-    assert parse_open(text).kind != "used_for"
+    assert asked(text).kind != "used_for"
     assert reply.guessed and not reply.objects, reply
 
 
@@ -199,7 +199,7 @@ async def test_long_texts_are_refused_and_cost_little(flat):
     ):
         reply = await agent.answer(part * 400, flat)
         assert reply.refused and "characters" in reply.refused and len(reply.refused) < 200
-        parse_open(part * 400)
+        asked(part * 400)
 
 
 @pytest.mark.parametrize(
