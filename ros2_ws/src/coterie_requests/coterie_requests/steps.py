@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import lark
 
-from coterie_requests.questions import question_step
+from coterie_requests.questions import question_steps
 from coterie_requests.request import Act, Place, Step, Thing
 from coterie_requests.things import IT, ONE, ThingReader, Word, like, nested, trees, with_places
 from coterie_requests.understanding.phrases import PERSONS
@@ -41,9 +41,9 @@ class StepReader:
         if tree.data == "found":
             self._add("find", self._things(tree))
         elif tree.data == "question":
-            step = question_step(tree.children[-1], self._reader)
-            things, _ = self._resolved(step.things, None, step.act)
-            self.steps.append(step.model_copy(update={"things": things}))
+            for step in question_steps(tree, self._reader):
+                things, _ = self._resolved(step.things, None, step.act)
+                self.steps.append(step.model_copy(update={"things": things}))
         else:
             for clause in tree.children if tree.data == "clauses" else [tree]:
                 self._clause(clause)

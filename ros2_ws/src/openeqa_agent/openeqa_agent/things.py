@@ -181,7 +181,9 @@ class MapIndex:
         called = phrase or name
         if " " not in called:
             return likely
-        named = {i: p for i, p in likely.items() if called_share(self._beliefs[i], called) >= LIKELY}
+        named = {
+            i: p for i, p in likely.items() if called_share(self._beliefs[i], called) >= LIKELY
+        }
         return named or likely
 
     def reports(self, name: str) -> bool:

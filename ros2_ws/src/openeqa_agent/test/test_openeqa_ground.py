@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie_core.geometry import Box
+from coterie_fixtures.open_questions import asked
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from openeqa_agent.common_sense import guess
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.map_text import map_text
 from openeqa_agent.presence import likeliest_count
-from coterie_fixtures.open_questions import asked
 from openeqa_agent.things import MapIndex
 
 
