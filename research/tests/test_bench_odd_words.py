@@ -12,7 +12,9 @@ from coterie_core.geometry import Box
 from coterie_llm import Decider, RulesModel
 from coterie_requests.ask_back import RequestState, settle
 from coterie_requests.detector_vocabulary import DetectorVocabulary, household_vocabulary
+from coterie_requests.grammar import read
 from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.coverage import Coverage
 from coterie_world.scene import LabelBelief, Place, Receptacle, Room, SceneGraph, SceneObject
 from emos_planner.leader.asking_back import task_state
@@ -90,12 +92,12 @@ HOME = _home()
 
 def told_of_task(words: str) -> str:
     """Return all that a person reads of a task before robots begin."""
-    state = task_state(words, HOME, ("ann",), rooms_given=True)
-    settled = asyncio.run(settle(state, RULES))
-    if not settled.go_on:
-        return settled.judgement.line
     try:
-        return "; ".join(understand(words, HOME, ("ann",)).graph.notes)
+        state = asyncio.run(task_state(words, HOME, ("ann",), RULES, rooms_given=True))
+        settled = asyncio.run(settle(state, RULES))
+        if not settled.go_on or settled.request is None:
+            return settled.judgement.line
+        return "; ".join(understand(settled.request, HOME, ("ann",)).graph.notes)
     except NotUnderstood as error:
         return str(error)
 
@@ -133,5 +135,6 @@ def test_odd_word_is_named(told_of, sentence: str, word: str) -> None:
     ["Bring the 2nd mug to the bedroom", "Bring 2 mugs to the bedroom", "Bring mug-2 to the table"],
 )
 def test_number_is_understood(words: str) -> None:
-    understanding = understand(words, HOME, ("ann",))
+    request = read(words, Vocabulary.of(HOME, ("ann",)), "do")
+    understanding = understand(request, HOME, ("ann",))
     assert not any("cannot tell" in note for note in understanding.graph.notes)

@@ -20,7 +20,7 @@ STUDIES = ("bench", "play", "annotate", "whatif", "prompt")
 PANELS = {
     "Try": ("demo", "lab"),
     "Run": ("up", "down", "stop", "release", "console", "view"),
-    "Ask and do": ("ask", "find", "do", "handover", "permits"),
+    "Ask and do": ("ask", "find", "do", "read", "handover", "permits"),
     "Real robots": ("robot", "team"),
     "Understand": ("why", "log", "record", "replay", "map", "resume"),
     "Build": ("model", "house", "mcp", "doctor", "test", "setup"),

@@ -10,6 +10,7 @@ from coterie_requests.request import ALL, Act, Place, Step, Thing
 from coterie_requests.things import (
     RELATIONS,
     ThingReader,
+    Tree,
     nested,
     tokens_of,
     trees,
@@ -25,14 +26,14 @@ _STATES = {
 }  # fmt: skip
 
 
-def question_steps(node: lark.Tree, reader: ThingReader) -> list[Step]:
+def question_steps(node: Tree, reader: ThingReader) -> list[Step]:
     """Return the steps that a tree of the grammar's rule `question` asks for.
 
     Args:
         node: The tree.
         reader: Reader of the part that it is of.
     """
-    asked = [one for one in node.children if isinstance(one, lark.Tree)]
+    asked = trees(node)
     before = ("but", "place", "upstairs", "person")
     steps = [_step(one, reader) for one in asked if one.data not in before]
     return [
@@ -45,9 +46,10 @@ def _within(step: Step, places: Sequence[Place]) -> Step:
     return step.model_copy(update={"things": with_places(step.things, places)})
 
 
-def _step(node: lark.Tree, reader: ThingReader) -> Step:
+def _step(node: Tree, reader: ThingReader) -> Step:
     build = _BUILD.get(node.data)
-    step = build(node, reader) if build is not None else _asked(node.data, node, reader)
+    act: Act = node.data  # type: ignore[assignment]  # rules without a builder are named so
+    step = build(node, reader) if build is not None else _asked(act, node, reader)
     said = reader.said(node)
     if any("no" in thing.attributes for thing in step.things):  # "is there no mug"
         things = tuple(
@@ -59,33 +61,33 @@ def _step(node: lark.Tree, reader: ThingReader) -> Step:
     return step.model_copy(update={"said": said})
 
 
-def _without(step: Step, excluded: Sequence[lark.Tree], reader: ThingReader) -> Step:
+def _without(step: Step, excluded: Sequence[Tree], reader: ThingReader) -> Step:
     """Leave out what a question names as not meant, before or after what it asks."""
     out = tuple(reader.np(one) for but in excluded for one in trees(but, "np"))
     things = tuple(t.model_copy(update={"without": (*t.without, *out)}) for t in step.things)
     return step.model_copy(update={"things": things})
 
 
-def _things(node: lark.Tree, reader: ThingReader) -> tuple[Thing, ...]:
+def _things(node: Tree, reader: ThingReader) -> tuple[Thing, ...]:
     listed = [thing for one in trees(node, "things") for thing in reader.things(one)]
     return tuple(listed or (reader.np(one) for one in trees(node, "np")))
 
 
-def _places(node: lark.Tree, reader: ThingReader) -> list[Place]:
+def _places(node: Tree, reader: ThingReader) -> list[Place]:
     places = [reader.place(one) for one in trees(node, "place", "upstairs")]
     return list(nested(places, reader.words))
 
 
-def _words(node: lark.Tree, reader: ThingReader, kind: str) -> list[str]:
+def _words(node: Tree, reader: ThingReader, kind: str) -> list[str]:
     own = [c for c in node.children if isinstance(c, lark.Token) and c.type == kind]
     return [reader.word(token).said for token in own]
 
 
-def _asked(act: Act, node: lark.Tree, reader: ThingReader) -> Step:
+def _asked(act: Act, node: Tree, reader: ThingReader) -> Step:
     return Step(act=act, things=with_places(_things(node, reader), _places(node, reader)))
 
 
-def _is_there(node: lark.Tree, reader: ThingReader) -> Step:
+def _is_there(node: Tree, reader: ThingReader) -> Step:
     places = _places(node, reader)
     if trees(node, "nothing"):
         things = with_places((Thing(amount=ALL),), places)
@@ -103,7 +105,7 @@ def _is_there(node: lark.Tree, reader: ThingReader) -> Step:
     return Step(act="is_there", things=things)
 
 
-def _has(node: lark.Tree, reader: ThingReader) -> Step:
+def _has(node: Tree, reader: ThingReader) -> Step:
     """Whether a room or furniture has things, or how many; the house is no place to look in."""
     owners = [reader.np(one) for one in trees(node, "np")]
     on_it = [c for one in trees(node, "on_it") for c in trees(one, *RELATIONS)]
@@ -113,19 +115,19 @@ def _has(node: lark.Tree, reader: ThingReader) -> Step:
     return Step(act=act, things=with_places(_things_of(node, reader), places))
 
 
-def _things_of(node: lark.Tree, reader: ThingReader) -> tuple[Thing, ...]:
+def _things_of(node: Tree, reader: ThingReader) -> tuple[Thing, ...]:
     if trees(node, "rooms"):
         return (Thing(name="room", amount=ALL),)
     return reader.things(trees(node, "things")[0])
 
 
-def _how_many(node: lark.Tree, reader: ThingReader) -> Step:
+def _how_many(node: Tree, reader: ThingReader) -> Step:
     step = _has(node, reader)
     things = with_places(step.things, _places(node, reader))
     return step.model_copy(update={"things": things})
 
 
-def _more_of(node: lark.Tree, reader: ThingReader) -> Step:
+def _more_of(node: Tree, reader: ThingReader) -> Step:
     """Of which of two kinds of things there are more."""
     kinds = [reader.noun_phrase(one) for one in trees(node, "bare")]
     things = with_places(kinds, _places(node, reader))
@@ -133,24 +135,24 @@ def _more_of(node: lark.Tree, reader: ThingReader) -> Step:
     return Step(act="how_many", options=options, choices=tuple(one.said for one in kinds))
 
 
-def _what(node: lark.Tree, reader: ThingReader) -> Step:
+def _what(node: Tree, reader: ThingReader) -> Step:
     if trees(node, "np"):
         return _asked("what", node, reader)
     return Step(act="what", things=with_places((_kind(node, reader),), _places(node, reader)))
 
 
-def _which_room(node: lark.Tree, reader: ThingReader) -> Step:
+def _which_room(node: Tree, reader: ThingReader) -> Step:
     room = _words(node, reader, "ROOM_OR_FLOOR")[0] == "room"
     return Step(act="which_room", things=_things(node, reader), attribute="" if room else "floor")
 
 
-def _kind(node: lark.Tree, reader: ThingReader) -> Thing:
+def _kind(node: Tree, reader: ThingReader) -> Thing:
     """Return the kind that is asked for: "which books"; any thing where none is named."""
     bare = trees(node, "bare")
     return reader.noun_phrase(bare[0]) if bare else Thing(amount=ALL)
 
 
-def _what_nearest(node: lark.Tree, reader: ThingReader) -> Step:
+def _what_nearest(node: Tree, reader: ThingReader) -> Step:
     choice = _words(node, reader, "NEAREST")[0]
     by = tuple(reader.flat(one) for one in trees(node, "flat"))
     far = choice.startswith(("far", "fur"))
@@ -158,23 +160,23 @@ def _what_nearest(node: lark.Tree, reader: ThingReader) -> Step:
     return Step(act="what", things=(_kind(node, reader).model_copy(update=more),))
 
 
-def _is_color(node: lark.Tree, reader: ThingReader) -> Step:
+def _is_color(node: Tree, reader: ThingReader) -> Step:
     colors = _words(node, reader, "COLOR")
     choices = tuple(colors) if len(colors) > 1 else ()
     return Step(act="color", things=_things(node, reader), attribute=colors[0], choices=choices)
 
 
-def _attribute(node: lark.Tree, reader: ThingReader) -> Step:
+def _attribute(node: Tree, reader: ThingReader) -> Step:
     name = _words(node, reader, "ATTRIBUTE")[0]
     name = "type" if name in ("kind", "sort") else name
     return Step(act="attribute", things=_things(node, reader), attribute=name)
 
 
-def _made_of(node: lark.Tree, reader: ThingReader) -> Step:
+def _made_of(node: Tree, reader: ThingReader) -> Step:
     return Step(act="attribute", things=_things(node, reader), attribute="material")
 
 
-def _state(node: lark.Tree, reader: ThingReader) -> Step:
+def _state(node: Tree, reader: ThingReader) -> Step:
     said = _words(node, reader, "STATE")
     choices = tuple(said) if len(said) > 1 else ()
     tokens = [reader.word(t).said for t in tokens_of(node)]
@@ -184,13 +186,13 @@ def _state(node: lark.Tree, reader: ThingReader) -> Step:
                 negated=negated)  # fmt: skip
 
 
-def _used(node: lark.Tree, reader: ThingReader) -> Step:
+def _used(node: Tree, reader: ThingReader) -> Step:
     use = reader.use(trees(node, "use")[0])
     place = "place" if node.data == "used_where" else ""
     return Step(act="used_for", things=(Thing(use=use, amount=ALL),), attribute=place)
 
 
-def _relation(node: lark.Tree, reader: ThingReader) -> Step:
+def _relation(node: Tree, reader: ThingReader) -> Step:
     things = _things(node, reader)
     offered = " or " in f" {reader.said(node)} "
     places = [reader.place(one) for one in trees(node, "place", "upstairs")]
@@ -207,33 +209,33 @@ def _relation(node: lark.Tree, reader: ThingReader) -> Step:
     return Step(act="relation" if known else "is_there", things=asked[0], negated=negated)
 
 
-def _far(node: lark.Tree, reader: ThingReader) -> Step:
+def _far(node: Tree, reader: ThingReader) -> Step:
     ends = (*_things(node, reader), *(reader.flat(one) for one in trees(node, "flat")))
     return Step(act="size", things=ends, attribute="far")
 
 
-def _how_large(node: lark.Tree, reader: ThingReader) -> Step:
+def _how_large(node: Tree, reader: ThingReader) -> Step:
     measure = _words(node, reader, "MEASURE")[0]
     return Step(act="size", things=_things(node, reader), attribute=measure)
 
 
-def _which_is(node: lark.Tree, reader: ThingReader) -> Step:
+def _which_is(node: Tree, reader: ThingReader) -> Step:
     """Which of several is larger, or nearer to a thing; that thing comes last."""
     return _offered(tuple(reader.np(one) for one in trees(node, "np")), node, reader)
 
 
-def _offered(offered: tuple[Thing, ...], node: lark.Tree, reader: ThingReader) -> Step:
+def _offered(offered: tuple[Thing, ...], node: Tree, reader: ThingReader) -> Step:
     anchors = [reader.flat(one) for one in trees(node, "flat")]
     return Step(act="size", things=(*offered, *anchors), attribute=_compared(node, reader),
                 choices=tuple(thing.told() for thing in offered))  # fmt: skip
 
 
-def _compared(node: lark.Tree, reader: ThingReader) -> str:
+def _compared(node: Tree, reader: ThingReader) -> str:
     said = (_words(node, reader, "COMPARED") + _words(node, reader, "CLOSER"))[0]
     return _NEARER.get(said, said.replace("bigger", "larger"))
 
 
-def _which_of(node: lark.Tree, reader: ThingReader) -> Step:
+def _which_of(node: Tree, reader: ThingReader) -> Step:
     """Which of the things before the word that compares is more so."""
     thing = reader.np(trees(node, "np")[0])
     if not thing.either:
@@ -242,25 +244,25 @@ def _which_of(node: lark.Tree, reader: ThingReader) -> Step:
     return _offered((thing.model_copy(update={"either": ()}), *thing.either), node, reader)
 
 
-def _closer_to_which(node: lark.Tree, reader: ThingReader) -> Step:
+def _closer_to_which(node: Tree, reader: ThingReader) -> Step:
     """To which of several things one is nearer."""
     offered = tuple(reader.flat(one) for one in trees(node, "flat"))
     step = _offered(offered, node, reader)
     return step.model_copy(update={"things": (*offered, reader.np(trees(node, "np")[0]))})
 
 
-def _is_than(node: lark.Tree, reader: ThingReader) -> Step:
+def _is_than(node: Tree, reader: ThingReader) -> Step:
     flats = [reader.flat(one) for one in trees(node, "flat")]
     things = (*_things(node, reader), *flats)
     return Step(act="size", things=things, attribute=_compared(node, reader))
 
 
-def _space(node: lark.Tree, reader: ThingReader) -> Step:
+def _space(node: Tree, reader: ThingReader) -> Step:
     targets = [reader.target(one) for one in trees(node, "target")] + _places(node, reader)
     return Step(act="space", things=_things(node, reader), to=targets[0] if targets else None)
 
 
-_BUILD: dict[str, Callable[[lark.Tree, ThingReader], Step]] = {
+_BUILD: dict[str, Callable[[Tree, ThingReader], Step]] = {
     "is_there": _is_there, "has": _has, "how_many": _how_many, "more_of": _more_of,
     "which_room": _which_room, "which_of": _which_of, "closer_to_which": _closer_to_which,
  "count": lambda n, r: _asked("how_many", n, r),

@@ -158,7 +158,7 @@ def test_instructions_in_labels_stay_labels(home):
 
 ODD = st.text(max_size=30) | st.sampled_from(["chair", "sofa", "a b", "#1", "", "💡", "TABLE_3"])
 QUESTIONS = [
-    "Where is the chair?", "How many sofas are there?", "What is on the table?", "Is the door open?",
+    "Where is the chair?", "How many sofas are there?", "What is on the table?", "Is the oven on?",
     "What is the biggest thing?", "What is left of the sofa?", "Is there room on the table?",
     "Where can I sit?", "What color is the sofa?", "What is between the chair and the sofa?",
 ]  # fmt: skip

@@ -131,6 +131,46 @@ def find(
     raise typer.Exit(found)
 
 
+@app.command()
+def read(
+    words: Annotated[
+        str, typer.Argument(help='What a person says, such as "Bring two mugs to the kitchen".')
+    ],
+    door: Annotated[
+        str, typer.Option("--for", help="Command that the words are for: do, ask or find.")
+    ] = "do",
+    file: Annotated[
+        Path | None,
+        typer.Option("--map", help="Path of a map file whose rooms and things they may name."),
+    ] = None,
+    robot: Annotated[
+        list[str] | None,
+        typer.Option(help="Name of a robot that may be spoken to; may be given again."),
+    ] = None,
+    model: ModelForFiles = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what words are read as; no robot hears them.
+
+    Exit code 5: they are not understood; what is asked back is printed.
+    """
+    from coterie_bringup.errors import CommandError
+    from coterie_cli.read import read as run
+
+    if door not in ("do", "ask", "find"):
+        raise CommandError(f"--for: {door!r}; one of do, ask, find")
+    raise typer.Exit(
+        run(
+            words,
+            door=door,  # type: ignore[arg-type]
+            file=file,
+            robots=tuple(robot or ()),
+            model=model,
+            as_json=as_json,
+        )
+    )
+
+
 @app.command("do")
 def do_task(
     task: Annotated[

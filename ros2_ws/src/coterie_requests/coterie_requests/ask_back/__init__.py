@@ -1,5 +1,6 @@
 """Asking back: is a request clear, and if not, what one question makes it so?"""
 
+from coterie_requests.ask_back.answers import meaning as meaning
 from coterie_requests.ask_back.clarification import Person as Person
 from coterie_requests.ask_back.clarification import Settled as Settled
 from coterie_requests.ask_back.clarification import settle as settle
@@ -7,5 +8,4 @@ from coterie_requests.ask_back.clarification import without as without
 from coterie_requests.ask_back.judgement import Judgement as Judgement
 from coterie_requests.ask_back.judgement import RequestKind as RequestKind
 from coterie_requests.ask_back.judgement import judged_answers as judged_answers
-from coterie_requests.ask_back.reading import Mention as Mention
 from coterie_requests.ask_back.state import RequestState as RequestState

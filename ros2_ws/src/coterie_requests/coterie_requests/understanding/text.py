@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 
 MAX_SENTENCE_CHARS = 1000
 """Characters of a sentence that the rules read."""
 _SHOWN_CHARS = 80
+_MAX_WORD_CHARS = 30
+"""Letters of a word that suggestions are looked up for."""
+_NEAR = 0.75
+"""Least likeness (`difflib`, 0..1) of words of which one may be the other misspelled."""
 _QUOTES = str.maketrans({
     "\u2018": "'", "\u2019": "'", "\u201b": "'", "\u2032": "'", "\u00b4": "'", "`": "'",
     "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u00ab": '"', "\u00bb": '"',
@@ -107,6 +112,13 @@ def code_in(text: str, known: Collection[str] = ()) -> list[str]:
         if _CODE.search(name):
             text = text.replace(name, " ")
     return [piece for piece in text.split() if _CODE.search(piece)]
+
+
+def nearest(word: str, words: Iterable[str], limit: int = 3) -> tuple[str, ...]:
+    """Return the words that are spelled most like one, nearest first; none where none is near."""
+    known = {other.lower(): other for other in words}
+    said = word.lower()[:_MAX_WORD_CHARS]
+    return tuple(known[low] for low in get_close_matches(said, known, limit, _NEAR))
 
 
 def shown(text: str, limit: int = _SHOWN_CHARS) -> str:
