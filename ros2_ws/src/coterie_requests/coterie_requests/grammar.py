@@ -20,7 +20,6 @@ from coterie_requests.request import Place, Request, Thing
 from coterie_requests.steps import StepReader
 from coterie_requests.taste import is_taste
 from coterie_requests.things import ThingReader, Tree, Word, trees
-from coterie_requests.understanding.languages import foreign_words, language_told
 from coterie_requests.understanding.phrases import PERSONS
 from coterie_requests.understanding.problems import NotUnderstood, ProblemKind
 from coterie_requests.understanding.quantities import NUMBERS, ordinal_of
@@ -297,12 +296,6 @@ def _parsed(
 
 def _not_read(words: Sequence[Word], sentence: str, door: Door, names: Vocabulary) -> NotUnderstood:
     """Say which word is not known, or where what was read ends."""
-    foreign = foreign_words(sentence, names.names)
-    if foreign is not None:
-        return NotUnderstood(
-            language_told(foreign), "language", foreign.words[0], sentence=sentence,
-            language=foreign.language,
-        )  # fmt: skip
     known = _grammar()[1]
     unknown = [w for w in words if not w.tags and w.said not in known and w.said != ","]
     strange = unknown[0] if unknown else None

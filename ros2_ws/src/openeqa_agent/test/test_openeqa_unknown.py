@@ -99,8 +99,8 @@ async def test_what_is_no_question_is_named_as_not_understood(method, guesses, f
         ("Is the <em>kettle</em> grey?", "<em>kettle</em>"),
         ("What is {room.name}?", "{room.name}?"),
         ("?!? ... !", "?!? ... !"),
-        ("Hvor mange stole er der i stuen?", "Danish"),
-        ("Où sont les chaussures ?", "French"),
+        ("Hvor mange stole er der i stuen?", "not understand"),
+        ("Où sont les chaussures ?", "not understand"),
         ("", "asks for nothing"),
     ):
         reply = await agent.answer(text, flat)
@@ -123,21 +123,9 @@ async def test_words_in_no_order_are_not_read_and_questions_are(flat):
     sets = yaml.safe_load((DATA / "heaps.yaml").read_text("utf-8"))
     read = {name: [] for name in sets}
     for name, texts in sets.items():
-<<<<<<< HEAD
-        for text in texts:
-            reply = await agent.answer(text, flat)
-            if not (reply.guessed or reply.text.startswith("cannot tell") or not reply.text):
-                sure[name].append(text)
-            elif name == "heaps":
-                named += "not understood" in f"{reply.text} {reply.refused}"
-    assert len(sure["heaps"]) <= 0.2 * len(sets["heaps"]), sure["heaps"]
-    assert named >= 0.6 * len(sets["heaps"])
-    assert len(sure["sentences"]) >= 12
-=======
         read[name] = [text for text in texts if (await OpenAgent(RULES).read(text, flat)).steps]
     assert len(read["heaps"]) <= 0.2 * len(sets["heaps"]), read["heaps"]
     assert len(read["sentences"]) >= 0.6 * len(sets["sentences"]), read["sentences"]
->>>>>>> b70573af54d12ecdead926b1cecc0fe0a8fb3cc0
 
 
 async def test_words_that_are_left_out_are_named_and_nobody_goes_for_them(flat):
