@@ -362,7 +362,8 @@ def _where_to(said: str) -> NotUnderstood:
 
 
 def _pronoun(thing: Thing) -> NotUnderstood:
+    said = thing.said or "them"
     return NotUnderstood(
-        f"nothing was said before that {thing.said!r} could stand for", "pronoun", thing.said,
-        question=f"What is {thing.said!r}?",
+        f"nothing was said before that {said!r} could stand for", "pronoun", said,
+        question=f"What is {said!r}?",
     )  # fmt: skip
