@@ -14,7 +14,6 @@ from coterie_requests.understanding.vocabulary import Vocabulary
 from emos_planner.leader.asking_back import task_state
 from emos_planner.leader.understand import understand
 from object_planner.asking_back import find_settled
-from object_planner.request import parse
 from object_planner.workflows import Options, Roles, plan_objects
 from openeqa_agent.agents import OpenAgent
 from openeqa_agent.asking_back import answers_all_the_same
@@ -100,7 +99,7 @@ class Judges:
             found = asyncio.run(finding)
             ids = found.plan.relevant_objects
             sure = known.objects[ids[0]].confidence if ids else 0.0
-            return not ids or not parse(case.words).clear, sure
+            return not ids, sure
         try:
             names = Vocabulary.of(known, ROBOTS)
             read = asyncio.run(read_request(case.words, names, self.decider, "do"))

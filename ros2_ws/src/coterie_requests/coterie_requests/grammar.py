@@ -18,6 +18,7 @@ from coterie_core.household import singulars
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import Place, Request, Thing
 from coterie_requests.steps import StepReader
+from coterie_requests.taste import is_taste
 from coterie_requests.things import ThingReader, Tree, Word, trees
 from coterie_requests.understanding.phrases import PERSONS
 from coterie_requests.understanding.problems import NotUnderstood, ProblemKind
@@ -138,11 +139,9 @@ class _Words:
 def _words() -> _Words:
     folder = resources.files("coterie_requests").joinpath("data")
     data = yaml.safe_load(folder.joinpath("request_words.yaml").read_text("utf-8"))
-    taste = yaml.safe_load(folder.joinpath("taste.yaml").read_text("utf-8"))
     qualities = load_lexicon().qualities.values()
     adjectives = {
         *data["adjectives"].split(),
-        *taste["adjectives"].split(),
         *(word for one in qualities for word in one.words if " " not in word),
     }
 
@@ -259,7 +258,7 @@ def _tags(word: str) -> str:
     tags = "C" if basic_color(word) else ""
     tags += "N" if word in NUMBERS or (word.isdecimal() and len(word) < 4) else ""
     tags += "O" if ordinal_of(word) else ""
-    tags += "A" if word in _words().adjectives else ""
+    tags += "A" if word in _words().adjectives or is_taste(word) else ""
     return tags + ("P" if word in PERSONS else "")
 
 

@@ -254,7 +254,7 @@ class Grounder:
         return Findings(list(candidates.values()), note, remarks)
 
     def _why_not(self, place: Place) -> str:
-        if not self._rooms(place.things) and not any(self._anchor(t).ids for t in place.things):
+        if self._rooms(place.things) is None and not any(self._anchor(t).ids for t in place.things):
             told = " and no ".join(one.told().removeprefix("the ") for one in place.things)
             return f"the map has no {told}, so that it does not tell what is {place.relation} it"
         return f"nothing that fits is {place.told()}"
@@ -285,7 +285,7 @@ class Grounder:
     def _borne(self, thing: Thing) -> bool:
         """Whether a thing is said to be on or in another one."""
         on = (p for p in thing.places if p.relation in ("on", "in") and not p.negated)
-        return any(not self._rooms(place.things) for place in on)
+        return any(self._rooms(place.things) is None for place in on)
 
     def _is_one(self, id_: str, other: Thing) -> bool:
         """Whether an object is, or does, what a request rules out."""
@@ -355,20 +355,21 @@ class Grounder:
             strength, _ = self._holds(id_, place.model_copy(update={"negated": False}))
             return (0.0 if strength >= HOLDS else 1.0), "no such thing"
         thing = self.scene.objects[id_]
-        if rooms := self._rooms(place.things):
-            return float(thing.room in rooms), rooms.get(thing.room, "")
+        if (rooms := self._rooms(place.things)) is not None:
+            return float(not rooms or thing.room in rooms), rooms.get(thing.room, "the house")
         near = [self._anchor(other).near(thing.box, id_) for other in place.things]
         return stands(thing, place.relation, [[self.scene.objects[o] for o in ids] for ids in near])
 
-    def _rooms(self, things: Iterable[Thing]) -> Mapping[str, str]:
-        """Return the rooms that things stand for (id -> name); none where they are things.
+    def _rooms(self, things: Iterable[Thing]) -> Mapping[str, str] | None:
+        """Return the rooms (id -> name) that things stand for; None: they stand for things.
 
         Raises:
             NotUnderstood: The map has no such room.
         """
         phrases = [phrase_of(thing, self.names) for thing in things]
         places = [phrase for phrase in phrases if self._resolver.is_place(phrase)]
-        return {room.id: room.name for phrase in places for room in self._resolver.rooms(phrase)}
+        rooms = (room for phrase in places for room in self._resolver.rooms(phrase))
+        return {room.id: room.name for room in rooms} if places else None
 
     # -- inside --------------------------------------------------------------------------------
 
@@ -404,10 +405,11 @@ class Grounder:
         return frozenset((*forms, *_id_names(thing.id)))
 
     def _distribution(self, thing: SceneObject) -> dict[str, float]:
-        weights: Counter[str] = Counter()
+        weights: dict[str, float] = {}
         for label, p in thing.label.distribution().items():
             if label.strip().lower() not in ("", "unknown"):
-                weights[load_lexicon().canonical(label)] += p  # type: ignore[assignment]
+                name = load_lexicon().canonical(label)
+                weights[name] = weights.get(name, 0.0) + p
         ranked = dict(sorted(weights.items(), key=lambda kv: (-kv[1], kv[0])))
         if self.mode == "certainty" and ranked:
             return {next(iter(ranked)): 1.0}

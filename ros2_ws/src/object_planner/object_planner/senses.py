@@ -1,4 +1,4 @@
-"""What the words of a thing mean by the tables: names, uses, qualities, orders, and what does not."""
+"""What the words of a thing mean by the tables: names, uses, qualities, orders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from coterie_core.household import singulars
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import Thing
 from coterie_requests.understanding.quantities import SUPERLATIVES
-from coterie_requests.understanding.turned import negations
 from coterie_requests.understanding.vocabulary import plain_name
 from coterie_world.sizes import SIZE_ORDERS
 
@@ -57,7 +56,7 @@ def meaning(thing: Thing, labels: frozenset[str], ids: dict[str, str]) -> Meanin
     also = [Sense("quality", one) for one in (() if uses else lexicon.qualities_in(thing.use))]
     if thing.use and not (uses or also or view):
         rest.append(thing.use)
-    order = thing.choice if thing.choice in (*SIZE_ORDERS, "nearest", "farthest") else ""
+    order: str = thing.choice if thing.choice in (*SIZE_ORDERS, "nearest", "farthest") else ""
     rest += [thing.choice] if thing.choice and not order else []
     if thing.color and not basic_color(thing.color):
         rest.append(thing.color)
@@ -99,14 +98,15 @@ def _named(
 
 def _uses(words: str) -> tuple[tuple[Sense, ...], bool]:
     """Return the uses that words ask for, and whether they ask for the widest view."""
-    table = load_lexicon().uses
-    if any(one.startswith("from ") for one in negations(words)):
-        return (), False  # "to keep a door from closing": no table tells what prevents something
-    cued = load_lexicon().uses_in(f"something {words}") if words else []
-    real = [pair for pair in cued if not table[pair[1]].modifies]
-    strong = [pair for pair in real if not table[pair[1]].weak] or real
+    lexicon, text = load_lexicon(), f"something {words}"
+    cued = lexicon.uses_in(text) if words else []
+    # "To keep a door from closing" asks for nothing that closes.
+    wanted = [(weight, name) for weight, name in cued
+              if any(f"from {part}" not in text for part in lexicon.cued(name, text))]  # fmt: skip
+    real = [pair for pair in wanted if not lexicon.uses[pair[1]].modifies]
+    strong = [pair for pair in real if not lexicon.uses[pair[1]].weak] or real
     uses = tuple(Sense("use", name) for weight, name in strong if weight == strong[0][0])
-    return uses, any(table[name].modifies == "overview" for _, name in cued)
+    return uses, any(lexicon.uses[name].modifies == "overview" for _, name in cued)
 
 
 def _size_order(word: str) -> str:

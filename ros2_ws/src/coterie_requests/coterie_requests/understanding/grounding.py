@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 from typing import cast
@@ -21,8 +21,6 @@ from coterie_world.scene import Room, SceneGraph, SceneObject
 from coterie_world.sightings import clearness, seen_in_passing
 from coterie_world.sizes import SIZE_ORDERS, SizeOrder
 
-NEAR_RADIUS_M = 1.0
-"""Largest distance of things "near" another one from it [m]."""
 _MAX_SHOWN = 12
 
 
@@ -265,33 +263,11 @@ class Resolver:
         if self.is_place(place):
             inside = {room.id for room in self.rooms(place)}
             return [thing for thing in things if thing.room in inside]
-        owners = {thing.id: thing for thing in self.things(place)}
-        if relation == "with":
-            bearing = {id for o in owners.values() for id in (o.support, o.container)}
-            return [thing for thing in things if thing.id in bearing]
-        if relation == "near":
-            return [
-                t
-                for t in things
-                if any(
-                    t.id != o.id and distance(t.box.center, o.box.center) <= NEAR_RADIUS_M
-                    for o in owners.values()
-                )
-            ]
+        ends = [place]
         if relation == "between":
-            kinds = [replace(place, alternatives=()), *place.alternatives]
-            ends = [[owner.box for owner in self.things(kind)] for kind in kinds]
-            pairs = combinations(ends[0], 2) if len(ends) == 1 else product(*ends[:2])
-            gaps = list(pairs)
-            return [t for t in things if any(between(t.box, gap) > 0.0 for gap in gaps)]
-        if relation not in ("in", "on", "from"):
-            holds = PAIRS[cast(RelationKind, relation)]
-            return [
-                t
-                for t in things
-                if any(t.id != o.id and holds(t.box, o.box) > 0.0 for o in owners.values())
-            ]
-        return [t for t in things if t.support in owners or t.container in owners]
+            ends = [replace(place, alternatives=()), *place.alternatives]
+        others = [self.things(end) for end in ends]
+        return [thing for thing in things if stands(thing, relation, others)[0] > 0.0]
 
     def _is_shut_in(self, thing: SceneObject) -> bool:
         """Whether a thing is in a container that opens and closes."""
@@ -361,3 +337,36 @@ def room_area(room: Room) -> float:
             for a, b in zip(points, [*points[1:], *points[:1]], strict=True)
         )
     )
+
+
+def stands(
+    thing: SceneObject, relation: Relation, others: Sequence[Sequence[SceneObject]]
+) -> tuple[float, str]:
+    """Return how surely a thing stands so to one of others (0..1), and to which ("" if to none).
+
+    What a map tells of supports and containers goes before what its boxes tell.
+
+    Args:
+        thing: The thing.
+        relation: Its relation to one of the others; "with": the other is on or in the thing.
+        others: Candidates of each thing that was named: alternatives, or the ends of "between".
+    """
+    if relation == "between":
+        ends = product(*others[:2]) if len(others) > 1 else combinations(others[0], 2)
+        held = [(between(thing.box, (a.box, b.box)), f"{a.id} and {b.id}") for a, b in ends]
+    else:
+        flat = {other.id: other for group in others for other in group if other.id != thing.id}
+        held = [(_holds(thing, relation, other), id) for id, other in flat.items()]
+    if relation == "far from":  # of all of them; where there is none, nothing is near
+        return min(held, default=(1.0, "any such thing"))
+    return max(((surely, id) for surely, id in held if surely > 0.0), default=(0.0, ""))
+
+
+def _holds(thing: SceneObject, relation: Relation, other: SceneObject) -> float:
+    if relation == "with":
+        return _holds(other, "from", thing)
+    told = {thing.support, thing.container} - {""}
+    if told and relation in ("on", "in", "to", "from"):
+        return float(other.id in told)
+    kinds = ["on", "in"] if relation in ("to", "from") else [relation]
+    return max(PAIRS[cast(RelationKind, kind)](thing.box, other.box) for kind in kinds)
