@@ -365,3 +365,11 @@ def test_a_request_that_was_not_begun_tells_what_was_asked_back(folder: Path) ->
     assert kinds == ["task", "decision", "decision", "judged"]  # read, judged
     assert told.steps[-1].text.endswith("it was not begun")
     assert settled.judgement.kind.replace("_", " ") in told.steps[-1].text
+
+
+def test_what_was_read_of_a_task_is_told(folder: Path) -> None:
+    belong(task="task-9")
+    note("task", "leader", {"words": "Find the keys, please"})
+    note("read", "leader", {"words": "I read: find, the keys"})
+    told = explain("keys", folder)
+    assert [step.text for step in told.steps][1] == "leader: I read: find, the keys"
