@@ -353,7 +353,7 @@ def test_a_request_that_was_not_begun_tells_what_was_asked_back(folder: Path) ->
     scene.add_floor(Floor("f0", 0, 0.0))
     scene.add_room(Room("r0", "pantry", "pantry", "f0"))
     scene.add_place(Place("p0", (0.0, 0.0, 0.0), "r0"))
-    words = "Bring the prettiest jug to the pantry"
+    words = "Bring the pretty jug to the pantry"
     belong(task="task-8")
     note("task", "leader", {"words": words})
     state = RequestState(words, "do", scene)
@@ -362,6 +362,14 @@ def test_a_request_that_was_not_begun_tells_what_was_asked_back(folder: Path) ->
     assert not settled.go_on
     told = explain("jug", folder)
     kinds = [step.kind for step in told.steps]
-    assert kinds == ["task", "decision", "judged"]
+    assert kinds == ["task", "decision", "decision", "judged"]  # read, judged
     assert told.steps[-1].text.endswith("it was not begun")
     assert settled.judgement.kind.replace("_", " ") in told.steps[-1].text
+
+
+def test_what_was_read_of_a_task_is_told(folder: Path) -> None:
+    belong(task="task-9")
+    note("task", "leader", {"words": "Find the keys, please"})
+    note("read", "leader", {"words": "I read: find, the keys"})
+    told = explain("keys", folder)
+    assert [step.text for step in told.steps][1] == "leader: I read: find, the keys"
