@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from openeqa_agent.question import parse_open
+
 from coterie_core.colors import basic_color
 from coterie_core.household import load_household, singulars
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.understanding import written_out
 from coterie_requests.understanding.quantities import COUNTS
-from openeqa_agent.question import parse_open
 from openeqa_agent.understood import STATES
 
 _STOP = frozenset(

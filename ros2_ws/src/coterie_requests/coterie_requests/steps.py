@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import lark
 
-from coterie_requests.questions import question_step
+from coterie_requests.questions import question_steps
 from coterie_requests.request import Act, Place, Step, Thing
 from coterie_requests.things import (
     IT,
@@ -52,9 +52,9 @@ class StepReader:
         if tree.data == "found":
             self._add("find", self._things(tree))
         elif tree.data == "question":
-            step = question_step(trees(tree)[-1], self._reader)
-            things, _ = self._resolved(step.things, None, step.act)
-            self.steps.append(step.model_copy(update={"things": things}))
+            for step in question_steps(tree, self._reader):
+                things, _ = self._resolved(step.things, None, step.act)
+                self.steps.append(step.model_copy(update={"things": things}))
         else:
             for clause in trees(tree) if tree.data == "clauses" else [tree]:
                 self._clause(clause)

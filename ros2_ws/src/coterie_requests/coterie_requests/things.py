@@ -15,12 +15,13 @@ Tree = lark.Tree[lark.Token]
 """A tree of the grammar."""
 IT, ONE = "it", "one"
 """Names of things that stand for what was said before; no finished Request has them."""
-_RELATIONS: dict[str, Relation] = {
+RELATIONS: dict[str, Relation] = {
     "on": "on", "in_": "in", "near": "near", "under": "under", "above": "above",
     "in_front_of": "in front of", "behind": "behind", "left_of": "left of",
     "right_of": "right of", "far_from": "far from", "from_": "from", "between": "between",
     "to": "to", "into": "in", "onto": "on",
 }  # fmt: skip
+"""Relations by the grammar's rules for their words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +243,8 @@ class ThingReader:
         if node.data == "upstairs":
             word = self.word(tokens_of(node)[0])
             return Place(relation="in", things=(Thing(name=word.name, said=word.said),))
-        relation = next(_RELATIONS[c.data] for c in node.children
-                        if isinstance(c, lark.Tree) and c.data in _RELATIONS)  # fmt: skip
+        relation = next(RELATIONS[c.data] for c in node.children
+                        if isinstance(c, lark.Tree) and c.data in RELATIONS)  # fmt: skip
         things = tuple(self.flat(c) for c in trees(node, "flat"))
         return Place(relation=relation, things=things, negated=negated or bool(trees(node, "no")))
 
