@@ -19,7 +19,8 @@ from coterie_cli.cli import app
 from coterie_cli.console.explaining import Explaining
 from coterie_console.team.page import Refused
 from coterie_llm import Decider, RulesModel
-from coterie_requests.parsing import ParseQuestion, ParseState
+from coterie_requests.read_request import ReadRequest, ReadState
+from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_safety.why import (
     ENVIRONMENT,
     JournalSettings,
@@ -47,7 +48,9 @@ def a_run(state: Path, name: str, words: str) -> Path:
     folder = state / "runs" / f"20270101-000000-{name}-77"
     open_journal(JournalSettings(str(folder / "why")), "x")
     note("question", "aggregator", {"words": words}, question="q1")
-    Decider(RulesModel(), who="ant").decide_by_rule(ParseQuestion(), ParseState(words))
+    Decider(RulesModel(), who="ant").decide_by_rule(
+        ReadRequest(), ReadState(words, Vocabulary.named(), "ask")
+    )
     note("answer", "the team", {"words": "yes"}, question="q1")
     close_journal()
     return folder
