@@ -18,7 +18,8 @@ from coterie_core.household import singulars
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import Place, Request, Thing
 from coterie_requests.steps import StepReader
-from coterie_requests.things import ThingReader, Tree, Word, trees
+from coterie_requests.things import TURNS, ThingReader, Tree, Word, trees
+from coterie_requests.understanding.english import is_english
 from coterie_requests.understanding.phrases import PERSONS
 from coterie_requests.understanding.problems import NotUnderstood, ProblemKind
 from coterie_requests.understanding.quantities import NUMBERS, ordinal_of
@@ -67,8 +68,14 @@ def read(words: str, names: Vocabulary, door: Door = "do") -> Request:
     text = _checked(words, names)
     steps = StepReader(names, door)
     for then, part in _parts(text, names):
-        tree = _parsed(f"start_{door}", part, words, door, names)
-        steps.read(trees(tree)[0], part, then)
+        try:
+            tree = _parsed(f"start_{door}", part, words, door, names)
+        except NotUnderstood:
+            if door != "find" or not _is_plight(part):
+                raise
+            steps.serve(" ".join(word.said for word in part))
+        else:
+            steps.read(trees(tree)[0], part, then)
     made = steps.finished()
     if not made:
         raise NotUnderstood(
@@ -132,6 +139,7 @@ class _Words:
     conditions: tuple[tuple[str, ...], ...]
     asks: frozenset[str]
     reasons: tuple[tuple[str, ...], ...]
+    plights: frozenset[str]
 
 
 @cache
@@ -153,7 +161,7 @@ def _words() -> _Words:
     return _Words(
         phrases("courtesy"), phrases("then"), frozenset(data["first"].split()),
         frozenset(adjectives), phrases("conditions"), frozenset(data["asks"].split()),
-        phrases("reasons"),
+        phrases("reasons"), frozenset(data["plights"].split()),
     )  # fmt: skip
 
 
@@ -192,6 +200,14 @@ def _no_condition(tokens: Sequence[str], sentence: str) -> None:
                 sentence=sentence,
                 question="Shall they do it now?",
             )
+
+
+def _is_plight(words: Sequence[Word]) -> bool:
+    """Whether words tell a plight, or a purpose, that things are known to serve."""
+    said = " ".join(word.said for word in words)
+    rest = load_lexicon().uncued(said).replace(",", " ").split()
+    strange = TURNS & {*rest} or not all(map(is_english, rest))
+    return words[0].said in _words().plights and not strange and bool(load_lexicon().uses_in(said))
 
 
 def _up_to(tokens: list[str], phrases: Sequence[tuple[str, ...]]) -> list[str]:

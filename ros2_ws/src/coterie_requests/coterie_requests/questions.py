@@ -7,7 +7,7 @@ from collections.abc import Callable
 import lark
 
 from coterie_requests.request import ALL, Act, Place, Step, Thing
-from coterie_requests.things import ThingReader, Tree, nested, tokens_of, trees, with_places
+from coterie_requests.things import POSTS, ThingReader, Tree, nested, tokens_of, trees, with_places
 
 _NEARER = {"closer": "nearer", "nearer": "nearer", "farther": "farther", "further": "farther"}
 _STATES = {
@@ -116,7 +116,8 @@ def _state(node: Tree, reader: ThingReader) -> Step:
 def _used(node: Tree, reader: ThingReader) -> Step:
     use = reader.use(trees(node, "use")[0])
     place = "place" if node.data == "used_where" else ""
-    return Step(act="used_for", things=(Thing(use=use, amount=ALL),), attribute=place)
+    thing = reader.posted(Thing(use=use, amount=ALL), trees(node, *POSTS, "but"))
+    return Step(act="used_for", things=(thing,), attribute=place)
 
 
 def _relation(node: Tree, reader: ThingReader) -> Step:
