@@ -18,8 +18,8 @@ from coterie_core.household import singulars
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import Place, Request, Thing
 from coterie_requests.steps import StepReader
-from coterie_requests.things import TURNS, ThingReader, Tree, Word, trees
-from coterie_requests.understanding.english import is_english
+from coterie_requests.taste import is_taste
+from coterie_requests.things import ThingReader, Tree, Word, no_use, trees
 from coterie_requests.understanding.phrases import PERSONS
 from coterie_requests.understanding.problems import NotUnderstood, ProblemKind
 from coterie_requests.understanding.quantities import NUMBERS, ordinal_of
@@ -146,11 +146,9 @@ class _Words:
 def _words() -> _Words:
     folder = resources.files("coterie_requests").joinpath("data")
     data = yaml.safe_load(folder.joinpath("request_words.yaml").read_text("utf-8"))
-    taste = yaml.safe_load(folder.joinpath("taste.yaml").read_text("utf-8"))
     qualities = load_lexicon().qualities.values()
     adjectives = {
         *data["adjectives"].split(),
-        *taste["adjectives"].split(),
         *(word for one in qualities for word in one.words if " " not in word),
     }
 
@@ -205,9 +203,8 @@ def _no_condition(tokens: Sequence[str], sentence: str) -> None:
 def _is_plight(words: Sequence[Word]) -> bool:
     """Whether words tell a plight, or a purpose, that things are known to serve."""
     said = " ".join(word.said for word in words)
-    rest = load_lexicon().uncued(said).replace(",", " ").split()
-    strange = TURNS & {*rest} or not all(map(is_english, rest))
-    return words[0].said in _words().plights and not strange and bool(load_lexicon().uses_in(said))
+    known = words[0].said in _words().plights and load_lexicon().uses_in(said)
+    return bool(known) and not no_use(said)
 
 
 def _up_to(tokens: list[str], phrases: Sequence[tuple[str, ...]]) -> list[str]:
@@ -275,7 +272,7 @@ def _tags(word: str) -> str:
     tags = "C" if basic_color(word) else ""
     tags += "N" if word in NUMBERS or (word.isdecimal() and len(word) < 4) else ""
     tags += "O" if ordinal_of(word) else ""
-    tags += "A" if word in _words().adjectives else ""
+    tags += "A" if word in _words().adjectives or is_taste(word) else ""
     return tags + ("P" if word in PERSONS else "")
 
 

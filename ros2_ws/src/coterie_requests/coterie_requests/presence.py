@@ -9,9 +9,9 @@ from coterie_core.questions import Question
 from coterie_llm import Decider
 from coterie_requests.read_request import read_request
 from coterie_requests.request import ALL, Place, Request, Step, Thing
-from coterie_requests.understanding.text import nearest
 from coterie_requests.understanding.phrases import phrase_of
 from coterie_requests.understanding.problems import NotUnderstood
+from coterie_requests.understanding.text import nearest
 from coterie_requests.understanding.vocabulary import Vocabulary, plain_name
 from coterie_safety.why.context import about
 
@@ -38,8 +38,9 @@ def presence_of(request: Request, names: Vocabulary, id: str = "") -> Question |
     more = all_of_them or _says_more(thing) or phrase.compound or phrase.ignored
     if room is None or more or phrase.anything or phrase.robot or phrase.person:
         return None
-    label = plain_name(thing.name) if phrase.members or not phrase.label else phrase.label
-    return Question(id, label, room, request.words)
+    said, label = plain_name(thing.name), phrase.label
+    kind_of = phrase.members or not label or said.endswith(f" {label}")  # a "table lamp", a "toy"
+    return Question(id, said if kind_of else label, room, request.words)
 
 
 def _says_more(thing: Thing) -> bool:

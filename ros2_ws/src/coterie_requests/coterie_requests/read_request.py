@@ -6,6 +6,7 @@ fills no form, and the grammar stays the only place where words become a `Reques
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -94,12 +95,21 @@ class ReadRequest(Decision[ReadState, ReadReply]):
         return None if fits else self.rule(state)
 
     def check(self, state: ReadState, reply: ReadReply) -> None:
-        """What is clear is said in sentences that the grammar reads."""
+        """What is clear is said in sentences that the grammar reads, and nothing is left out.
+
+        Where the grammar reads an order itself, the sentences name all that it found in it.
+        """
+        if reply.kind == "unclear":
+            return
         try:
-            if reply.kind == "clear":
-                _request(state, reply)
+            said = _named(_request(state, reply), state.names)
         except NotUnderstood as error:
             raise CheckFailed(_refusal(error.problem)) from None
+        with contextlib.suppress(NotUnderstood):
+            plain = read(state.words, state.names, state.door)
+            left_out = sorted(_named(plain, state.names) - said)
+            if left_out and not plain.is_question:
+                raise CheckFailed(f"say: {', '.join(left_out)} is left out; keep it")
 
     def rule(self, state: ReadState) -> ReadReply:
         """Say the words themselves where the grammar reads them."""
@@ -145,6 +155,17 @@ def _request(state: ReadState, reply: ReadReply) -> Request:
     """
     said = " ".join(s if s.rstrip()[-1:] in ".?!" else f"{s}." for s in reply.say)
     return read(said, state.names, state.door).model_copy(update={"words": state.words})
+
+
+def _named(request: Request, names: Vocabulary) -> set[str]:
+    """Return the robots, the household's names and the colors that a request speaks of."""
+    steps = [one for step in request.steps for one in (step, *step.options)]
+    found = {step.robot for step in steps}
+    for thing in (t for s in steps for t in (*s.things, *(s.to.things if s.to else ()))):
+        for one in thing.mentioned():
+            name = names.lookup(one.name)
+            found |= {(name.label or name.room or name.floor) if name else one.name, one.color}
+    return found - {""}
 
 
 def _refusal(problem: Problem) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import lark
 
-from coterie_requests.questions import question_step
+from coterie_requests.questions import question_steps
 from coterie_requests.request import ALL, Act, Place, Step, Thing
 from coterie_requests.things import (
     IT,
@@ -52,9 +52,9 @@ class StepReader:
         if tree.data == "found":
             self._add("find", self._things(tree))
         elif tree.data == "question":
-            step = question_step(trees(tree)[-1], self._reader)
-            things, _ = self._resolved(step.things, None, step.act)
-            self.steps.append(step.model_copy(update={"things": things}))
+            for step in question_steps(tree, self._reader):
+                things, _ = self._resolved(step.things, None, step.act)
+                self.steps.append(step.model_copy(update={"things": things}))
         else:
             for clause in trees(tree) if tree.data == "clauses" else [tree]:
                 self._clause(clause)
@@ -69,7 +69,8 @@ class StepReader:
         """Return the steps of the whole text.
 
         Raises:
-            NotUnderstood: Something was only told, and nothing asked for.
+            NotUnderstood: Something was only told, and nothing asked for; or a pronoun stands for
+                nothing.
         """
         if not self.steps and self._context:
             self.steps = [step for step in self._context if step.to is not None]
@@ -79,6 +80,10 @@ class StepReader:
                     f"that tells of {said} and asks for nothing", "empty",
                     question=f"What shall robots do with {said}?",
                 )  # fmt: skip
+        things = (thing for step in self.steps for thing in step.things)
+        for one in (inner for thing in things for inner in thing.mentioned()):
+            if one.name in (IT, ONE):
+                raise _pronoun(one)  # "what is on top of it?"
         return tuple(self._spared(step) for step in self.steps)
 
     def _spared(self, step: Step) -> Step:
@@ -169,18 +174,21 @@ class StepReader:
 
     def _not_both(self, node: Tree, things: Sequence[Thing], to: Place | None) -> None:
         """Ask whether things that are gathered "in the sink" are there, or are to go there."""
+        said = self._reader.said(node)
         places = [place for thing in things for place in thing.places]
         source = any(place.relation == "from" for place in places)
         places += [inner for place in places for inner in place.thing.places]
-        for place in places:
+        for place in places if to is None else ():
             name = self.names.lookup(place.thing.name)
             furniture = source or (name is not None and bool(name.label))
-            if to is None and place.relation in ("in", "on", "near") and furniture:
-                said = place.told()
+            if place.relation in ("in", "on", "near") and furniture:
+                into = {"in": "into", "on": "onto"}.get(place.relation, "to")
+                before, _, there = said.partition(f" {place.relation} ")
+                two = (f"{before} {into} {there}", f"{before} from {there}")
                 raise NotUnderstood(
-                    f"{shown(self._reader.said(node))!r}: are they {said}, or shall they go there?",
-                    "target", place.thing.name,
-                    question="Where shall they go? If they are there now, say 'from'",
+                    f"{shown(said)!r} may say where they are, or where they go", "ambiguous", said,
+                    suggestions=two if there else (),
+                    question=f"{into.title()} {place.thing.told()}, or are they there now?",
                 )  # fmt: skip
 
     def _go(self, node: Tree) -> None:

@@ -14,17 +14,20 @@ from coterie_requests.understanding.quantities import NUMBERS, SUPERLATIVES, ord
 
 Tree = lark.Tree[lark.Token]
 """A tree of the grammar."""
-TURNS = frozenset("not no never without neither nor nothing except but than unless".split())
-"""Words that turn a meaning round: none is a word of a use."""
-_BY = frozenset("near next behind beside between opposite".split())
+_NO_USE = frozenset(
+    "not no never without neither nor nothing except but than unless near next behind beside "
+    "between opposite".split()
+)
+"""Words of exclusions and of places: where these were not read, they are no words of a use."""
 IT, ONE = "it", "one"
 """Names of things that stand for what was said before; no finished Request has them."""
-_RELATIONS: dict[str, Relation] = {
+RELATIONS: dict[str, Relation] = {
     "on": "on", "in_": "in", "near": "near", "under": "under", "above": "above",
     "in_front_of": "in front of", "behind": "behind", "left_of": "left of",
     "right_of": "right of", "far_from": "far from", "from_": "from", "between": "between",
     "to": "to", "into": "in", "onto": "on",
 }  # fmt: skip
+"""Relations by the grammar's rules for their words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,13 @@ def trees(node: Tree, *names: str) -> list[Tree]:
     """Return the children of a tree that are trees, of some rules or of any."""
     own = [child for child in node.children if isinstance(child, lark.Tree)]
     return [child for child in own if child.data in names] if names else own
+
+
+def no_use(said: str) -> str:
+    """Return the words of a use from where it is none: an exclusion, a place, an odd word."""
+    rest = load_lexicon().uncued(said).split()
+    odd = (k for k, word in enumerate(rest) if word in _NO_USE or any(map(str.isdigit, word)))
+    return " ".join(rest[next(odd, len(rest)) :])
 
 
 class ThingReader:
@@ -208,10 +218,7 @@ class ThingReader:
         """Return the words of a use, with "to" or "for" before them: "somewhere to eat"."""
         first = self._index(tokens_of(node)[0])
         before = [word.said for word in self.words[max(0, first - 2) : first]]
-        rest = load_lexicon().uncued(self.said(node))
-        turned = next((k for k, word in enumerate(rest.split()) if word in TURNS | _BY), None)
-        if turned is not None:  # what was no place and no exclusion is no use either
-            strange = " ".join(rest.split()[turned:])
+        if strange := no_use(self.said(node)):
             raise NotUnderstood(f"I did not understand {strange!r}", "word", strange.split()[-1])
         place = "somewhere " if {"somewhere", "anywhere", "place", "where"} & {*before} else ""
         last = before[-1] if before else ""
@@ -258,8 +265,8 @@ class ThingReader:
         if node.data == "upstairs":
             word = self.word(tokens_of(node)[0])
             return Place(relation="in", things=(Thing(name=word.name, said=word.said),))
-        relation = next(_RELATIONS[c.data] for c in node.children
-                        if isinstance(c, lark.Tree) and c.data in _RELATIONS)  # fmt: skip
+        relation = next(RELATIONS[c.data] for c in node.children
+                        if isinstance(c, lark.Tree) and c.data in RELATIONS)  # fmt: skip
         things = tuple(self.flat(c) for c in trees(node, "flat"))
         return Place(relation=relation, things=things, negated=negated or bool(trees(node, "no")))
 

@@ -62,7 +62,7 @@ def said(wish) -> tuple[str, ...]:
 
     where = " ".join(f"{m.relation} {name(m.phrase)}" for m in wish.object.places)
     number = {"one": "", "all": "all ", "some": f"{wish.object.count} "}[wish.object.number]
-    parts = (wish.kind, f"{number}{name(wish.object)}".strip(), where, name(wish.target))
+    parts = (wish.kind, f"{number}{name(wish.object)}", where, name(wish.target))
     return tuple(part for part in parts if part)
 
 
@@ -103,7 +103,7 @@ SENTENCES = {
     ],
     "open the fridge; bring everything on the table to the kitchen": [
         ("open", "refrigerator"),
-        ("bring", "all", "on table", "kitchen"),
+        ("bring", "all everything", "on table", "kitchen"),
     ],
     "bring mug-2 to counter-1": [("bring", "mug-2", "counter-1")],
     "visit the living room": [("go", "living room")],

@@ -18,7 +18,6 @@ from coterie_core.wording import enumerated
 from coterie_llm import Decided, Decider, Usage
 from coterie_requests.request import Request
 from coterie_requests.understanding import NotUnderstood
-from coterie_requests.understanding.english import is_english
 from coterie_requests.understanding.text import shown
 from coterie_world.meaning import EmbedderError, Meanings, Near, likeness_by_label
 from coterie_world.scene import SceneGraph
@@ -69,16 +68,10 @@ def by_meaning(state: PlanState, meanings: Meanings) -> Plan | None:
 
 
 def _unknown_thing(state: PlanState) -> str:
-    """Return the words that nothing is known of; empty where there are none, or they are none."""
+    """Return the words that nothing is known of; "" where there are none."""
     if isinstance(state.request, NotUnderstood):
-        word = state.request.problem.word
-    else:
-        word = (
-            ""
-            if state.findings.understood
-            else next((t.name for t in state.request.steps[0].things), "")
-        )
-    return word if word and all(is_english(part) for part in word.split()) else ""
+        return state.request.problem.word
+    return "" if state.findings.understood else state.request.steps[0].things[0].name
 
 
 def _with_label(state: PlanState, word: str, near: Near) -> Plan | None:

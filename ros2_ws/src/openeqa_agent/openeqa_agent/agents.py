@@ -16,7 +16,7 @@ from PIL import Image as Pictures
 from coterie_llm import Decided, Decider, Image, estimate_tokens
 from coterie_requests.detector_vocabulary import DetectorVocabulary
 from coterie_requests.read_request import read_request
-from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding import NotUnderstood, Problem
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.meaning import Meanings, likeness_by_label
 from coterie_world.recording import RecordedFrame, Recording, RecordingError, sample_evenly
@@ -189,13 +189,13 @@ class OpenAgent:
         """
         if len(text) > MAX_QUESTION_CHARS:
             why = f"{len(text)} characters; at most {MAX_QUESTION_CHARS} are read: ask in short"
-            return OpenQuestion(text, problem=f"the question has {why}")
+            return OpenQuestion(text, problem=Problem("too_long", f"the question has {why}"))
         index = self._indexed(scene, None) if scene is not None else None
         names = household_names() if index is None else index.vocabulary
         try:
             return question_of(await read_request(text, names, self.decider, "ask"))
         except NotUnderstood as error:
-            return OpenQuestion(text, problem=error.problem.line)
+            return OpenQuestion(text, problem=error.problem)
 
     async def answer(
         self,
@@ -215,8 +215,8 @@ class OpenAgent:
         index = self._indexed(scene, seen) if self.method != "blind" else None
         always = self.options.guesses == "always"
         question = await self.read(asked, scene) if isinstance(asked, str) else asked
-        if self.decider.rule_only and not question.steps:
-            why = question.problem
+        if self.decider.rule_only and question.problem is not None:
+            why = question.problem.line
             return OpenReply(explanation=why, refused=why, still=why, method=self.method)
         if self.method == "blind":
             return await self._blind(question)

@@ -12,7 +12,8 @@ from coterie_requests.request import Step, Thing
 from openeqa_agent import phrases
 from openeqa_agent.labels import meant
 from openeqa_agent.things import SIZED, STATED, MapIndex, ordering
-from openeqa_agent.understood import STATES, OpenQuestion, mentioned
+from openeqa_agent.understood import STATES, OpenQuestion, mentioned, serves
+from openeqa_agent.uses import grades_for
 
 DoubtKind = Literal["word", "not reported", "anchor"]
 _PEOPLE = frozenset({"people", "person", "somebody", "someone", "man", "woman", "child", "guest"})
@@ -47,6 +48,8 @@ def doubt_of(
 
 
 def _of_step(step: Step, index: MapIndex, vocabulary: DetectorVocabulary) -> Doubt | None:
+    if serves(step) and not grades_for(step.things[0].use):
+        return Doubt("word", f"what serves {step.things[0].use!r} is not known here")
     heads = (*step.things, *(one for thing in step.things for one in thing.either))
     for thing in heads:
         doubt = _of_thing(thing, step, index, vocabulary)

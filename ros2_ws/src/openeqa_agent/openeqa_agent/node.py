@@ -17,6 +17,7 @@ from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import SemanticMap, TeamMessage
 from coterie_requests.ask_back import Judgement, Person, RequestState, Settled, settle, without
+from coterie_requests.ask_back.rule import LEFT_OUT
 from coterie_requests.detector_vocabulary import DetectorVocabulary
 from coterie_requests.request import Thing
 from coterie_ros import conversions
@@ -52,7 +53,7 @@ from openeqa_agent.labels import meant, room_said
 from openeqa_agent.looking import Hop, Walk, go_and_look
 from openeqa_agent.settings import OpenQuestionsSettings
 from openeqa_agent.things import MapIndex
-from openeqa_agent.understood import OpenQuestion
+from openeqa_agent.understood import OpenQuestion, question_of
 
 PARAMETERS = (
     *specs_of(OpenQuestionsSettings),
@@ -312,14 +313,15 @@ class OpenNode(AgentNode):
         note("question", "open_questions", {"words": text})
         goal.feedback(AskTeam.Feedback(stage=AskTeam.Feedback.THINKING))
         question = await self.agent.read(text, self._scene)
-        if self.agent.decider.rule_only and question.problem:
-            return AskTeam.Result(message=question.problem)
+        problem = question.problem
+        if self.agent.decider.rule_only and problem and problem.kind not in LEFT_OUT:
+            return AskTeam.Result(message=problem.line)
         settled = await self._settled(question, self._person)
         if settled is not None and not settled.go_on:
             if settled.judgement.kind != "not_seen_yet":
                 return self._not_clear(request.question.id, settled.judgement)
-        elif settled is not None and settled.words != text:
-            question = await self.agent.read(settled.words, self._scene)
+        elif settled is not None and settled.request is not None:
+            question = question_of(settled.request)
         left_out = settled.left_out if settled is not None else ()
         reply = await self._reply(question, left_out)
         if reply.refused:
@@ -389,6 +391,8 @@ class OpenNode(AgentNode):
         scene = self._scene
         if not self.parameters["ask_back"] or scene is None or self.recording is not None:
             return None
+        if question.problem is not None and question.problem.kind not in LEFT_OUT:
+            return None  # the words go to the model as they are
         coverage = Coverage(scene, self._seen, given=True)
         state = RequestState(
             question.text,
@@ -396,6 +400,8 @@ class OpenNode(AgentNode):
             scene,
             coverage,
             self.agent.vocabulary,
+            request=question.request,
+            problem=question.problem,
             rooms_given=self.parameters["rooms_given"],
         )
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from coterie_core.colors import basic_color, stated_color
 from coterie_core.household import load_household, plural
+from coterie_core.wording import article
 from coterie_requests.request import Step, Thing
 from coterie_world.coverage import MIN_LIKELIHOOD, SEEN_WELL_RECALL, likely_in, recall
 from coterie_world.scene import Room
@@ -32,6 +33,9 @@ def answer_is_there(index: MapIndex, step: Step) -> OpenReply | None:
         reply = _any_of([_is_there(index, one) for one in alternatives(thing)])
         if reply is None or not reply.text:
             return reply
+        if thing.either and reply.text == "yes" and reply.objects:
+            seen = index.label(index.scene.objects[reply.objects[0]])
+            reply = replace(reply, text=f"yes, {article(seen)}")
         replies.append(reply)
     if len(replies) == 1:
         return replies[0]
@@ -125,7 +129,10 @@ def answer_how_many(index: MapIndex, step: Step) -> OpenReply | None:
     told = [reply for reply in replies if reply is not None and reply.text]
     if len(told) < len(replies) or len(replies) == 1:
         return next((r for r in replies if r is None or not r.text), replies[0])
-    parts = [f"{r.text} {plural(t.name)}" for t, r in zip(step.things, told, strict=True)]
+    parts = [
+        f"{r.text} {t.name if r.text == '1' else plural(t.name)}"
+        for t, r in zip(step.things, told, strict=True)
+    ]
     return OpenReply(
         ", ".join(parts),
         min(reply.confidence for reply in told),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import cast
 
 from coterie_core.colors import basic_color
 from coterie_core.geometry import Box, Vec2, distance, iou
@@ -181,7 +182,9 @@ class MapIndex:
         called = phrase or name
         if " " not in called:
             return likely
-        named = {i: p for i, p in likely.items() if called_share(self._beliefs[i], called) >= LIKELY}
+        named = {
+            i: p for i, p in likely.items() if called_share(self._beliefs[i], called) >= LIKELY
+        }
         return named or likely
 
     def reports(self, name: str) -> bool:
@@ -520,7 +523,7 @@ class MapIndex:
         """How surely an object stands to another one like this (0..1), "from" and "with" too."""
         if relation == "with":
             return max(self.relates(anchor, "on", one.thing), self.relates(anchor, "in", one.thing))
-        kind: RelationKind = "on" if relation in ("from", "to") else relation
+        kind = cast(RelationKind, {"from": "on", "to": "on"}.get(relation, relation))
         # A chair's back over a table is not on it; a coffee table on a rug is.
         if (
             kind in ("on", "in")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coterie_requests.request import Request, Step, Thing
+from coterie_requests.understanding import Problem
 
 Category = Literal[
     "object_recognition",  # what is there
@@ -61,13 +62,18 @@ class OpenQuestion:
 
     Attributes:
         text: As asked.
-        steps: What is asked, in the order in which it was said; empty: the words were not read.
-        problem: Why they were not, for people.
+        request: What was read; None: the words were not.
+        problem: Why they were not.
     """
 
     text: str
-    steps: tuple[Step, ...] = ()
-    problem: str = ""
+    request: Request | None = None
+    problem: Problem | None = None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What is asked, in the order in which it was said; empty: the words were not read."""
+        return self.request.steps if self.request is not None else ()
 
     @property
     def things(self) -> tuple[Thing, ...]:
@@ -94,11 +100,10 @@ class OpenQuestion:
 def question_of(request: Request) -> OpenQuestion:
     """Return a request as a question; one that robots are to carry out is not read as one."""
     if request.is_question:
-        return OpenQuestion(request.words, request.steps)
+        return OpenQuestion(request.words, request)
     told = next(step.told() for step in request.steps if step.is_command)
-    return OpenQuestion(
-        request.words, problem=f"this asks robots to do something ({told}): give it as a task"
-    )
+    why = f"this asks robots to do something ({told}): give it as a task"
+    return OpenQuestion(request.words, problem=Problem("verb", why))
 
 
 def mentioned(step: Step) -> tuple[Thing, ...]:

@@ -9,12 +9,12 @@ import pytest
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Observation, PlaceView, RoomView
 from coterie_core.skills import NavigateTo, Outcome, SkillResult
+from coterie_fixtures.open_questions import asked
 from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
 from openeqa_agent.explore import Explorer, ExplorerOptions
 from openeqa_agent.looking import Walk, go_and_look
 from openeqa_agent.places import Wanted
 from openeqa_agent.understood import OpenQuestion
-from coterie_fixtures.open_questions import asked
 
 HALL = RoomView("hall", "hallway", "hallway")
 KITCHEN = RoomView("kitchen", "kitchen", "kitchen")
@@ -142,7 +142,8 @@ def test_a_place_that_cannot_be_reached_is_left_alone():
 
 @pytest.mark.parametrize("kind", ["frontier", "question"])
 @pytest.mark.parametrize(
-    "question", ["", "Where is the piano?", "Is there something to sit on?", "How many chairs are there?"]
+    "question",
+    ["", "Where is the piano?", "Is there something to sit on?", "How many chairs are there?"],
 )
 def test_every_exploration_ends(kind, question):
     """In houses drawn at random, also where it never looks around, or never arrives."""

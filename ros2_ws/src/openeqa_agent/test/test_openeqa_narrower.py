@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from coterie_core.geometry import Box
+from coterie_fixtures.open_questions import asked
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.narrower import narrower
 from openeqa_agent.places import Wanted
-from coterie_fixtures.open_questions import asked
 from openeqa_agent.things import MapIndex
 
 _THINGS = (

@@ -134,7 +134,7 @@ def find(
 @app.command()
 def read(
     words: Annotated[
-        str, typer.Argument(help='What a person says, such as "Bring two mugs to the kitchen".')
+        str, typer.Argument(help='Words of a person, such as "Bring two mugs to the kitchen".')
     ],
     door: Annotated[
         str, typer.Option("--for", help="Command that the words are for: do, ask or find.")

@@ -13,11 +13,12 @@ from coterie_requests.ask_back.judgement import Judgement
 from coterie_requests.ask_back.reading import PLACE_ASKED, things_of
 from coterie_requests.ask_back.state import RequestState
 from coterie_requests.asking import told_choice
-from coterie_requests.grammar import read, read_thing
-from coterie_requests.request import ALL, Request, Thing
-from coterie_requests.understanding.phrases import phrase_of
+from coterie_requests.grammar import read, read_place, read_thing
+from coterie_requests.request import ALL, Request, Step, Thing
+from coterie_requests.understanding.phrases import PERSONS, phrase_of
 from coterie_requests.understanding.problems import NotUnderstood
 from coterie_requests.understanding.text import plain_text, words_of
+from coterie_requests.understanding.vocabulary import Vocabulary, plain_name
 from coterie_world.scene import SceneGraph
 
 _YES = frozenset(words_of("yes yeah yep sure ok okay please"))
@@ -55,8 +56,8 @@ def with_answer(state: RequestState, before: Judgement) -> Settling:
         request = state.request if first in _YES else None
     elif state.request is None:
         request = _completed(state, told_choice(said, state.choices))
-    elif before.slot == "into":
-        request = _brought_or_there(state, before, said)
+    elif before.slot == "target":
+        request = _with_place(state.request, said, state.names)
     elif state.candidates:
         chosen = _chosen(state, before, said, first)
         request = with_ids(state.request, before.said, chosen, state.scene)
@@ -85,7 +86,7 @@ def meaning(request: Request, said: str, id_: str, scene: SceneGraph) -> Request
     kept = any(step.act in PLACE_ASKED for step in request.steps)
 
     def meant(old: Thing) -> Thing:
-        return Thing(name=name, said=name, definite=True, places=old.places if kept else ())
+        return Thing(name=plain_name(name), said=name, places=old.places if kept else ())
 
     return instead(request, said, meant).model_copy(
         update={"words": request.words.replace(said, name, 1) if said else request.words}
@@ -115,7 +116,7 @@ def instead(request: Request, said: str, new: Callable[[Thing], Thing]) -> Reque
             return part.model_copy(update={name: changed(value) for name, value in part})
         return part
 
-    return request if old is None else changed(request)  # type: ignore[no-any-return]
+    return request if old is None else changed(request)
 
 
 def _of_words(request: Request, said: str) -> Thing | None:
@@ -168,19 +169,23 @@ def _read_answer(state: RequestState, before: Judgement, said: str) -> Thing | N
     return None
 
 
-def _brought_or_there(state: RequestState, before: Judgement, said: str) -> Request | None:
-    """Return the request with the place as where things go, or as it is: they are there now."""
-    assert state.request is not None
-    into = told_choice(said, state.choices).startswith(state.choices[0].split()[0])
-    steps = []
-    for step in state.request.steps:
-        thing = step.things[0] if step.things else None
-        if into and thing is not None and before.said in (thing.said, thing.told()):
-            *others, place = thing.places
-            moved = thing.model_copy(update={"places": tuple(others)})
-            step = step.model_copy(update={"act": "bring", "things": (moved,), "to": place})
-        steps.append(step)
-    return state.request.model_copy(update={"steps": tuple(steps)})
+def _with_place(request: Request, said: str, names: Vocabulary) -> Request | None:
+    """Return the request with where things go; None: the answer is no place."""
+    for text in (said, f"to {said}", f"to the {said}"):
+        try:
+            place = read_place(text, names)
+        except NotUnderstood:
+            continue
+        steps = (
+            step.model_copy(update={"to": place}) if _lacks_place(step) else step
+            for step in request.steps
+        )
+        return request.model_copy(update={"steps": tuple(steps)})
+    return None
+
+
+def _lacks_place(step: Step) -> bool:
+    return step.act == "bring" and (step.to is None or step.to.thing.name in PERSONS)
 
 
 def _completed(state: RequestState, said: str) -> Request | None:
@@ -197,14 +202,12 @@ def _completions(state: RequestState, said: str) -> Iterator[str]:
     """Yield the words with an answer for what is unclear, or where it may be missing."""
     assert state.problem is not None
     words = " ".join(state.words.split()).rstrip(" .!?")
-    named, kind = (said, f"the {said}"), state.problem.kind
+    named, kind = (f"the {said}", said), state.problem.kind
     unclear = state.problem.word
-    if kind in ("pronoun", "person") and unclear and unclear in words:
+    if unclear and unclear in words and kind != "target":
         yield from (words.replace(unclear, one, 1) for one in named)
     if kind in ("object", "empty", "pronoun"):
         parts = words.split()
         for k in range(1, len(parts) + 1):
             yield from (" ".join((*parts[:k], one, *parts[k:])) for one in named)
-    if kind in ("target", "person"):
-        yield from (f"{words} {one}" for one in (said, *(f"to {name}" for name in named)))
     yield said

@@ -143,7 +143,7 @@ async def _read(state: RequestState, decider: Decider) -> RequestState:
 
 
 async def _judge(state: RequestState, decider: Decider) -> Judgement:
-    if state.request is None:  # who read it has told what is left out
+    if state.problem is not None:  # who read it has told what is left out
         return judged(state)
     decided = await decider.decide(JudgeRequest(), state)
     model = decided.decided_by == "model"

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Literal
 
-import yaml
-
-from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import Place, Request, Step, Thing
+from coterie_requests.taste import is_taste
 from coterie_requests.understanding.phrases import Phrase, phrase_of
-from coterie_requests.understanding.text import words_of
 from coterie_requests.understanding.vocabulary import Vocabulary
 
 _LOOKED_FOR = ("find", "look", "check")
@@ -95,15 +90,6 @@ def _within(thing: Thing) -> Iterator[Thing]:
         yield one
 
 
-# -- taste ---------------------------------------------------------------------------------------
-
-
-@cache
-def _taste() -> dict[str, frozenset[str]]:
-    text = resources.files("coterie_requests").joinpath("data/taste.yaml").read_text("utf-8")
-    return {name: frozenset(words_of(words)) for name, words in yaml.safe_load(text).items()}
-
-
 def words_of_taste(request: Request) -> list[tuple[str, Thing | None]]:
     """Return adjectives that only an opinion tells, each with the thing it is said of."""
     found: list[tuple[str, Thing | None]] = []
@@ -114,28 +100,3 @@ def words_of_taste(request: Request) -> list[tuple[str, Thing | None]]:
     for thing in things_of(request):
         found += [(word, thing) for word in thing.attributes if is_taste(word, thing.use)]
     return found
-
-
-def is_taste(word: str, use: str = "") -> bool:
-    """Whether an adjective, or its comparative or superlative, tells a taste.
-
-    Args:
-        word: The adjective.
-        use: What the thing serves: "the best knife to cut bread" asks for no opinion.
-    """
-    low = word.lower().split()[-1] if word.strip() else ""
-    base = _base(low)
-    known = {part for name in load_lexicon().qualities_in(low) for part in name.split()}
-    return bool(base) and not (base in known or low in known or (use and base in _taste()["use"]))
-
-
-def _base(word: str) -> str:
-    """Return the adjective of taste that a word is a form of; "" if it is none."""
-    if word in _taste()["adjectives"] or word.endswith("-looking"):
-        return word
-    for ending in ("est", "er"):
-        stem = word.removesuffix(ending)
-        for form in (stem, f"{stem}e", f"{stem[:-1]}y", stem[:-1]) if stem != word else ():
-            if form in _taste()["adjectives"]:
-                return form
-    return ""

@@ -54,7 +54,7 @@ def judged(state: RequestState) -> Judgement:
     told = mentions(state.request, state.names, task=state.command == "do")
     found = _of_taste(state)
     for mention in told if found is None else ():
-        for judge in (_missing_room, _into, _missing_thing, _too_many):
+        for judge in (_missing_room, _missing_thing, _too_many):
             found = found or judge(state, mention)
     return found or Judgement()
 
@@ -115,30 +115,6 @@ def _no_such_room(state: RequestState, phrase: Phrase, text: str) -> Judgement:
         "Which room do you mean?" if state.command == "do" else "",
         evidence=(f"the map has {len(names)} rooms: {enumerated(sorted(names), 12)}",),
         slot="room",
-        said=phrase.said,
-    )
-
-
-def _into(state: RequestState, mention: Mention) -> Judgement | None:
-    """A place that may be where things are, or where they go: "collect the plates in the sink"."""
-    thing, phrase = mention.thing, mention.phrase
-    moved = mention.role == "thing" and mention.step.act in ("bring", "take")
-    inside = [place for place in thing.places if place.relation in ("in", "on")]
-    if not moved or mention.step.to or len(inside) != 1 or state.resolver.things(phrase):
-        return None
-    others = state.resolver.things(replace(phrase, places=()))
-    if not others:
-        return None
-    at = " or ".join(one.said or one.told() for one in inside[0].things)
-    many = phrase.number != "one"
-    there = "they are there now" if many else "it is there now"
-    return Judgement(
-        "ambiguous",
-        f"nobody saw {'any' if many else 'one'} {inside[0].relation} {at}"
-        f"{_elsewhere(state, others)}",
-        f"{inside[0].relation.title()}to {at}, or {'are they' if many else 'is it'} there now?",
-        (f"{inside[0].relation}to {at}", there),
-        slot="into",
         said=phrase.said,
     )
 

@@ -32,7 +32,8 @@ class RequestState:
         rooms_given: Whether the map had all rooms from the start, so that one that it has not is
             not there.
         coverage_level: Share of denials that shall be right; see `coterie_core.conformal`.
-        problem: Reason why the words were not read, which an answer may settle.
+        problem: Reason why the words were not read, or leave nothing to do, which an answer may
+            settle.
         question: Question that was asked back before.
         choices: Choices that were offered with it.
         candidates: Ids that the choices stand for.

@@ -11,7 +11,6 @@ from coterie_core.colors import basic_color
 from coterie_core.household import load_household, normalized, singulars
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import ALL, Place, Relation, Thing
-from coterie_requests.understanding.english import is_english, is_name
 from coterie_requests.understanding.text import words_of
 from coterie_requests.understanding.vocabulary import Vocabulary, plain_name
 
@@ -189,8 +188,7 @@ def _named(noun: str, thing: Thing, names: Vocabulary) -> Phrase:
     head = names.ending(words, 0, len(words))
     if head is None or noun in PERSONS:
         label = next(iter(singulars(noun)), noun)
-        named = is_name(words[-1]) and (thing.name[0].isupper() or not is_english(words[-1]))
-        person = words[-1] in PERSONS or named
+        person = words[-1] in PERSONS
         return Phrase("", noun=noun, label=normalized(label), known=False, person=person)
     name, first = head
     own = " ".join(words[first:])

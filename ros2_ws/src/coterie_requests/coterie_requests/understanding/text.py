@@ -40,15 +40,6 @@ _CONTRACTIONS = tuple(
 """Contractions; the apostrophe may be missing where no other word comes of it (not "its")."""
 _CODE = re.compile(r"[{}\[\]<>=\\|^~]|&&|::|\w\((?!(?:s|es|ies)\))")
 """Signs that no sentence has, and a call; "mug(s)" is none."""
-_WORD = re.compile(r"\b[^\W\d_]+(?:['-][^\W\d_]+)*\b", re.UNICODE)
-_WITH_DIGITS = re.compile(r"[^\s,;?!()\"]*\d(?:[^\s,;?!()\"]|,(?=\d))*")
-_NUMBER = r"\d+(?:[.,:/]\d+)*"
-_UNIT = (
-    r"st|nd|rd|th|am|pm|a\.m|p\.m|h|hrs?|mins?|secs?|s|x|[mcdk]?m|inch(?:es)?|in|ft|yds?|[mk]?g|"
-    r"lbs?|oz|[mcd]?l|k?w|m?v|m?ah|[kmgt]b|[kmg]?hz|[kpd]|°?[cf]|[°%€$£\"']|''"
-)
-_MEASURE = re.compile(rf"[#~+<>$€£-]?{_NUMBER}(?:(?:-|x|×){_NUMBER})*(?:{_UNIT})?", re.IGNORECASE)
-"""Numbers as people write them: 2, 2nd, 3pm, 15:30, 50cm, 30x40cm, $5, 24/7."""
 
 
 def plain_text(text: str) -> str:
@@ -76,29 +67,6 @@ def written_out(text: str) -> str:
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a table that is written as one text."""
     return tuple(text.split())
-
-
-def words_in(text: str) -> list[tuple[str, int]]:
-    """Return the words of a text as they stand, each with its position [characters].
-
-    What has digits or underscores in it ("mug_2") is left out; see `with_digits`.
-    """
-    return [(found.group(), found.start()) for found in _WORD.finditer(text)]
-
-
-def with_digits(text: str) -> list[tuple[str, int]]:
-    """Return what has digits in a text ("mug_2", "3pm", "wh-1000xm4"), each with its position."""
-    found = []
-    for match in _WITH_DIGITS.finditer(text):
-        token = match.group().rstrip(".:'")
-        bare = token.lstrip(".:'")
-        found.append((bare, match.start() + len(token) - len(bare)))
-    return found
-
-
-def is_measure(token: str) -> bool:
-    """Whether a token with digits is a number as people write it, with its unit or without."""
-    return _MEASURE.fullmatch(token) is not None
 
 
 def code_in(text: str, known: Collection[str] = ()) -> list[str]:

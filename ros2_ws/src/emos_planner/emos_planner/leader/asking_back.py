@@ -45,7 +45,7 @@ async def task_state(
         request = await read_request(words, names, decider, "do")
         commands_of(request, names)
     except NotUnderstood as error:
-        request, problem = None, error.problem  # an answer may complete the words
+        problem = error.problem  # an answer may complete it
         if problem.kind not in LEFT_OUT:
             raise
     return RequestState(
