@@ -15,9 +15,9 @@ from coterie_requests.understanding.quantities import NUMBERS, SUPERLATIVES, ord
 Tree = lark.Tree[lark.Token]
 """A tree of the grammar."""
 _NO_USE = frozenset(
-    "not no never without neither nor nothing except but than unless near next behind beside "
-    "between opposite".split()
-)
+    ("not", "no", "never", "without", "neither", "nor", "nothing", "except", "but", "than",
+     "unless", "near", "next", "behind", "beside", "between", "opposite")
+)  # fmt: skip
 """Words of exclusions and of places: where these were not read, they are no words of a use."""
 IT, ONE = "it", "one"
 """Names of things that stand for what was said before; no finished Request has them."""
@@ -250,7 +250,7 @@ class ThingReader:
                     more["choice"] = "farthest" if far else "nearest"
             elif post.data in ("serves", "offers"):
                 more["use"] = self.use(trees(post, "use")[0])
-            elif post.data == "serves_not":
+            elif post.data in ("serves_not", "less"):
                 without.append(Thing(use=self.use(trees(post, "use", "doing")[0])))
             else:
                 out = [self.np(c) for c in trees(post, "np")]
@@ -328,6 +328,8 @@ def _number(said: str) -> int:
     return int(said) if said.isdecimal() else NUMBERS.get(said, 0) or ordinal_of(said)
 
 
-POSTS = ("post", "post_not", "serves_not", "offers", "with_no", "with", "nearest_to", "ranked_from", "of_room", "serves")
+POSTS = ("post", "post_not", "serves", "serves_not", "offers", "less", "with", "with_no", "nearest_to",
+         "ranked_from", "of_room")  # fmt: skip
+"""Rules of what follows a noun."""
 _AMOUNTS = ("all", "definite", "both", "one", "none", "another", "number", "two", "six", "dozen",
             "some", "vague", "rest")  # fmt: skip

@@ -238,7 +238,8 @@ class Grounder:
         remarks = tuple(f"left out, as nothing is known of it: {word!r}" for word in unknown)
         refused = known.refused
         if not refused and unknown and not (known.wants or known.also or thing.places):
-            refused = f"not understood: {', '.join(map(repr, unknown))}; it would mean any thing else"
+            words = ", ".join(map(repr, unknown))
+            refused = f"not understood: {words}; without it the request would mean any thing"
         if refused:
             return Findings([], refused, (), understood=False)
         scored = {id_: self._score(id_, thing, known) for id_ in self.scene.objects}

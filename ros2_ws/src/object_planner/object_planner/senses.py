@@ -102,8 +102,11 @@ def _uses(words: str) -> tuple[tuple[Sense, ...], bool]:
     lexicon = load_lexicon()
     cued = lexicon.uses_in(words) if words else []
     # "To keep a door from closing" asks for nothing that closes.
-    wanted = [(weight, name) for weight, name in cued
-              if any(f"from {part}" not in words for part in lexicon.cued(name, words))]  # fmt: skip
+    wanted = [
+        pair
+        for pair in cued
+        if any(f"from {part}" not in words for part in lexicon.cued(pair[1], words))
+    ]
     real = [pair for pair in wanted if not lexicon.uses[pair[1]].modifies]
     strong = [pair for pair in real if not lexicon.uses[pair[1]].weak] or real
     uses = tuple(Sense("use", name) for weight, name in strong if weight == strong[0][0])
