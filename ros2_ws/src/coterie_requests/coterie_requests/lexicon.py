@@ -232,6 +232,13 @@ class Lexicon(BaseModel):
         found = (cue_pattern(cue).search(text) for cue in self.uses[use].cues)
         return [match[0] for match in found if match]
 
+    def uncued(self, text: str) -> str:
+        """Return a text without the parts that ask for uses."""
+        for use in self.uses:
+            for part in self.cued(use, text):
+                text = text.replace(part, " ")
+        return text
+
     def beyond_in(self, text: str) -> str:
         """Return the first thing named in a text that no home holds ("" if there is none)."""
         found = (word for word in self.beyond if re.search(rf"\b{_plural(word)}\b", text))
