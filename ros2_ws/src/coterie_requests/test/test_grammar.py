@@ -16,24 +16,24 @@ NAMES = Vocabulary.of(small_house(), ("rover", "walker", "drone"))
 READ: dict[Door, dict[str, str]] = {
     "do": {
         "Please bring the mugs and the plates to the kitchen counter.":
-            "bring, all mugs and all plates, to: to the kitchen counter",
+            "bring, all mugs and all plates, to the kitchen counter",
         "Open the dishwasher, put the bowls inside and close it again":
             "open, the dishwasher; then bring, all bowls, to: in the dishwasher; then close, the "
             "dishwasher",
         "We're out of cups in the kitchen: get two": "bring, 2 cups, to: in the kitchen",
         "There are no plates on the table. Bring four.": "bring, 4 plates, to: on the table",
         "Bring all mugs except the red one to the kitchen":
-            "bring, all mugs except the red mug, to: to the kitchen",
+            "bring, all mugs except the red mug, to the kitchen",
         "Put anything but the laptop from the desk into the box":
             "bring, all things from the desk except the laptop, to: in the box",
         "Put one plate on the table and the rest in the cabinet":
             "bring, plate, to: on the table; bring, all rest plates, to: in the cabinet",
         "Leave one plate on the kitchen table and take the other one to the dining room":
-            "bring, the other plate, to: to the dining room",
+            "bring, the other plate, to the dining room",
         "Bring the mug to the kitchen and the book to the office":
-            "bring, the mug, to: to the kitchen; bring, the book, to: to the office",
+            "bring, the mug, to the kitchen; bring, the book, to the office",
         "bring the mug and the one on the desk to the table":
-            "bring, the mug and the mug on the desk, to: to the table",
+            "bring, the mug and the mug on the desk, to the table",
         "walker, fetch me a book from upstairs and lay it onto the sofa in the living room":
             "walker: bring, book from upstairs, to: on the sofa in the living room",
         "Let rover close the fridge and walker open the door":
@@ -61,7 +61,7 @@ READ: dict[Door, dict[str, str]] = {
         "What stands closest to the piano?": "what, nearest thing to the piano",
         "Is the desk taller than the bed?": "size, taller, the desk and the bed",
         "What is the large red object on the desk in the office?":
-            "what, the large red object on the desk in the office",
+            "what, the large red thing on the desk in the office",
         "Is the rug in the hallway grey or blue?":
             "color, grey, the rug in the hallway, of grey or blue",
         "Where can I sit?": "used for, place, all things to sit",
@@ -79,7 +79,7 @@ READ: dict[Door, dict[str, str]] = {
 }  # fmt: skip
 REFUSED = {
     "Bring the heavier of the two bags to the garage": "spelling",
-    "Collect the dirty plates in the kitchen sink": "target",
+    "Collect the dirty plates in the kitchen sink": "ambiguous",
     "Take the trash out": "target",
     "Do not go upstairs": "negation",
     "If it rains, close the windows": "condition",

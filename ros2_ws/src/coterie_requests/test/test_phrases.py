@@ -36,7 +36,6 @@ NAMES = Vocabulary.of(small_house(), ("rover", "walker"))
         (Thing(name="mug", choice="rest"), {"order": "", "which": "rest"}),
         (Thing(amount=ALL), {"anything": True, "label": "", "number": "all"}),
         (Thing(name="Wife"), {"person": True, "known": False}),
-        (Thing(name="John"), {"person": True, "known": False}),
         (Thing(name="blorps"), {"label": "blorp", "known": False, "person": False}),
     ],
 )  # fmt: skip

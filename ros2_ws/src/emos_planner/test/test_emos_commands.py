@@ -88,7 +88,7 @@ def test_steps_become_commands(steps, expected) -> None:
         ([bring(MUG, to=TO_ME)], "person", "where you are"),
         ([bring(MUG, to=TO_ME), Step(act="find", things=(KEYS,))], "person", "where you are"),
         ([bring(MUG, KEYS, to=TO_ME), bring(MUG)], "person", "where you are"),
-        ([bring(MUG, to=at("Anna"))], "person", "'Anna' is"),
+        ([bring(MUG, to=at("grandma"))], "person", "'grandma' is"),
         ([bring(MUG, to=at("bed", "under"))], "target", "not 'under'"),
         ([bring(MUG, to=Place(things=TABLE.things, negated=True))], "target", "say where to"),
         ([bring(MUG, to=at("table", amount=ALL))], "target", "several places"),
