@@ -62,9 +62,7 @@ def slow_over(characters: int) -> Any:
     return answer
 
 
-async def decided(
-    endpoint: Endpoint, count: int, timeout_s: float = 1.0
-) -> list[Decided[Which]]:
+async def decided(endpoint: Endpoint, count: int, timeout_s: float = 1.0) -> list[Decided[Which]]:
     profile = ModelProfile(
         kind="openai", base_url=endpoint.url, model="m", max_retries=0, cache=0, timeout_s=timeout_s
     )
