@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 ROS = (pytest.mark.ros, pytest.mark.slow)
 SCRIPTS = [
-    pytest.param("ask_a_team", r"yes, \d+% sure", marks=ROS),
+    pytest.param("ask_a_team", r"yes, \d+% sure(?s:.*)Why: the question", marks=ROS),
     pytest.param("give_a_task", "done: Brought", marks=ROS),
     pytest.param("my_aggregator", "as any_yes decides", marks=ROS),
     pytest.param("my_rule", r"because seen \d+ times(?s:.*)as any_yes decides", marks=ROS),

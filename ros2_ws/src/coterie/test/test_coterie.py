@@ -44,7 +44,7 @@ def test_importing_it_imports_little():
 
 def test_its_names_are_few_and_there():
     pytest.importorskip("rclpy")
-    assert len(coterie.__all__) <= 10
+    assert len(coterie.__all__) <= 11
     assert all(getattr(coterie, name).__doc__ for name in coterie.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Tema'"):
         coterie.Tema  # noqa: B018
@@ -104,6 +104,31 @@ def test_a_team_that_is_not_there_is_told(tmp_path: Path, monkeypatch):
     with pytest.raises(TeamError, match=r"wrong\.yaml:2"):
         Team.start(file)
     assert not [thread for thread in threading.enumerate() if thread.name == "team"]
+
+
+async def test_why_tells_what_the_command_line_tells(tmp_path: Path):
+    pytest.importorskip("rclpy")
+    from coterie import AsyncTeam, Explanation
+    from coterie_bringup.rundir import RunState
+    from coterie_safety.why import JournalSettings, close_journal, note, open_journal
+
+    state = RunState("home", 1, 2, str(tmp_path), 3.0, log=str(tmp_path / "log"))
+    open_journal(JournalSettings(str(tmp_path / "why")), "x")
+    note("question", "aggregator", {"words": "is there a rug?"}, question="q1")
+    note("answer", "the team", {"words": "yes"}, question="q1")
+    close_journal()
+    told = await AsyncTeam(state).why("rug")
+    assert isinstance(told, Explanation) and [step.kind for step in told.steps] == [
+        "question",
+        "answer",
+    ]
+    assert str(told).splitlines()[0] == f"Why: {told.title}" and "the team answered: yes" in str(
+        told
+    )
+    with pytest.raises(TeamError, match=r"nothing that is kept holds 'piano'"):
+        await AsyncTeam(state).why("piano")
+    with pytest.raises(TeamError, match="where the team runs"):
+        await AsyncTeam(RunState("home", 1, 2, "", 3.0)).why()
 
 
 def test_ctrl_c_takes_back_what_is_waited_for(monkeypatch):

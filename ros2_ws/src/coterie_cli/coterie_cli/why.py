@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,11 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import choose_run
 from coterie_llm import inline_data
 from coterie_llm.fence import clean_text
-from coterie_safety.why import Explanation, Step, explain, read_story
-from coterie_safety.why.explanation import NothingKept
+from coterie_safety.why import Explanation, Step, read_story
+from coterie_safety.why.explanation import SHORT_ID
 from coterie_safety.why.otlp import Exporter, NoTelemetry
 from coterie_safety.why.spans import spans_of
 
-_SHORT_ID = 10
 _FOLLOW_S = 2.0
 """How often a run that goes on is looked at [s]."""
 
@@ -40,11 +38,7 @@ def why(what: str, team: str, folder: Path | None, prompt: bool, as_json: bool) 
     Raises:
         CommandError: Nothing that is kept fits.
     """
-    run = choose_run(team, folder)
-    try:
-        told = explain(what, run.decisions, run.log)
-    except NothingKept as nothing:
-        raise CommandError(f"{run.team}: {nothing}") from None
+    told = choose_run(team, folder).explain(what)
     if as_json:
         data = told.as_data()
         if prompt:
@@ -111,7 +105,7 @@ def show(told: Explanation, *, prompt: bool = False, console: Console | None = N
 def _row(step: Step) -> Table:
     """Return a step as a row whose long lines stay in their column."""
     row = Table.grid(padding=(0, 1))
-    for width in (1, 10, _SHORT_ID):
+    for width in (1, 10, SHORT_ID):
         row.add_column(width=width)
     row.add_column(ratio=1)
     text = Text(step.text, "bold" if step.asked_for else "")
@@ -119,15 +113,8 @@ def _row(step: Step) -> Table:
         if detail:
             text.append(f"\n  {detail}", "dim")
     mark = ">" if step.asked_for else ""
-    row.add_row(mark, _clock(step.at), Text(step.id[:_SHORT_ID], "cyan"), text)
+    row.add_row(mark, step.clock, Text(step.short_id, "cyan"), text)
     return row
-
-
-def _clock(at: str) -> str:
-    try:
-        return datetime.fromisoformat(at).astimezone().strftime("%H:%M:%S.%f")[:10]
-    except ValueError:
-        return " " * 10
 
 
 def _show_prompt(console: Console, body: Mapping[str, Any]) -> None:

@@ -23,8 +23,8 @@ def why(
         list[str] | None,
         typer.Argument(
             metavar="WHAT",
-            help="Beginning of an id, name of a robot, or words of a task, a question or a "
-            "sub-task; a robot and words: why it did or did not do that. Default: what the team "
+            help="Beginning of an id, name of a robot, or words of a task, a question, a sub-task "
+            "or a thing; a robot and words: why it did or did not do that. Default: what the team "
             "was asked last.",
         ),
     ] = None,
