@@ -12,6 +12,7 @@ pytest.importorskip("coterie_msgs")
 
 from std_msgs.msg import Header
 
+from coterie.floor_plan import legs
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.team_client import FoundObjects, TeamAnswer
@@ -20,7 +21,6 @@ from coterie_cli.demo.command import DemoOptions, demo_team
 from coterie_cli.demo.map_watch import MapWatch, Shown
 from coterie_cli.demo.questions import Asked, questions_of_house, told_by
 from coterie_cli.demo.record import DemoRecord, MethodScore, Track
-from coterie_cli.figures.floor_plan import legs
 from coterie_cli.figures.team_map import cloud_points, draw
 from coterie_core.questions import Answer, Evidence, FinalAnswer, OpenAnswer
 from coterie_requests.parsing import question_kind

@@ -179,7 +179,7 @@ def _leave(
 
         draw(shown, record.ways, telling.marked(record), out / "map.png")
     else:
-        from coterie_cli.figures.floor_plan import Plan, draw_plans
+        from coterie.floor_plan import Plan, draw_plans
 
         plan = Plan(scene, ways=record.ways, stops=True, items=False)
         draw_plans(plan).savefig(out / "map.png", dpi=130)
