@@ -200,7 +200,7 @@ class AskView:
 
 def progress_text(progress: AskTeam.Feedback) -> str:
     """Return how far a question is, in words; nothing where the message does not say."""
-    if progress.stage == progress.HEARING:
+    if progress.stage == progress.HEARING and progress.robots:
         return f"{len(progress.robots)} of {progress.expected} robots have answered"
     if progress.stage == progress.THINKING:
         return "looking for the answer in the map"

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from coterie_bringup.errors import NO_WORKSPACE, CommandError
 from coterie_cli.commands import commands
 from coterie_cli.groups import demos, machine, maps, models, permits, requests, robots, teams, why
-from coterie_cli.research import add_study, studies_are_here
+from coterie_cli.research import add_study
 
 STUDIES = ("bench", "play", "annotate", "whatif", "prompt")
 PANELS = {
@@ -24,7 +24,7 @@ PANELS = {
     "Real robots": ("robot", "team"),
     "Understand": ("why", "log", "record", "replay", "map", "resume"),
     "Build": ("model", "house", "mcp", "doctor", "test", "setup"),
-    "Studies": STUDIES,
+    "Studies, in a clone after ./coterie setup --with research": STUDIES,
 }
 """The commands as the help groups them."""
 GONE = {
@@ -38,7 +38,7 @@ GONE = {
 
 
 class Commands(TyperGroup):
-    """The commands in the order of `PANELS`; studies are listed where they can run."""
+    """The commands in the order of `PANELS`."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -49,8 +49,7 @@ class Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names for the help."""
-        shown = [name for name in chain.from_iterable(PANELS.values()) if name in self.commands]
-        return shown if studies_are_here() else [name for name in shown if name not in STUDIES]
+        return [name for name in chain.from_iterable(PANELS.values()) if name in self.commands]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is meant.

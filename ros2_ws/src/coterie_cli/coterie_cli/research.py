@@ -87,14 +87,7 @@ def run_study(name: str, arguments: Sequence[str]) -> int:
     return int(importlib.import_module(_ENTRY).main([*name.split(), *arguments]))
 
 
-def studies_are_here() -> bool:
-    """Tell whether studies can run here: there is research/, and what it needs is installed."""
-    with contextlib.suppress(CommandError):
-        return not absent_studies(studies_root())
-    return False
-
-
-def studies_root(name: str = "research") -> Path:
+def studies_root(name: str) -> Path:
     """Return the root of the clone that holds `research/`.
 
     Raises:
