@@ -168,6 +168,9 @@ def _household_names() -> dict[str, Name]:
             words._add(name, room=name if name in household.kindred_rooms else kind)
     for name in ("trash", "garbage", "rubbish", "waste"):
         words._add(name, label=household.canonical("trash can"))
+    for label, synonyms in lexicon.labels.items():
+        for name in (label, *synonyms):
+            words._add(name, label=household.canonical(label))
     for kind, found in lexicon.classes.items():
         members = tuple(dict.fromkeys(household.canonical(label) for label in found.labels))
         for word in found.words:
