@@ -6,14 +6,16 @@ import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import choose_run
+from coterie_cli.options import AsJson, RanTeam
 from coterie_llm import inline_data
 from coterie_llm.fence import clean_text
 from coterie_safety.why import Explanation, Step, read_story
@@ -21,24 +23,49 @@ from coterie_safety.why.explanation import SHORT_ID
 from coterie_safety.why.otlp import Exporter, NoTelemetry
 from coterie_safety.why.spans import spans_of
 
+app = typer.Typer(add_completion=False)
+Folder = Annotated[
+    Path | None, typer.Option(file_okay=False, help="Folder of the run, instead of a team's name.")
+]
+
+
 _FOLLOW_S = 2.0
 """How often a run that goes on is looked at [s]."""
 
 
-def why(what: str, team: str, folder: Path | None, prompt: bool, as_json: bool) -> int:
-    """Print why something happened; return 0.
-
-    Args:
-        what: An id or its beginning, `last`, a robot's name, or words.
-        team: Name of the team; "": the last that ran.
-        folder: Folder of the run; None: of the team's last.
-        prompt: Whether to show what models were sent and replied.
-        as_json: Whether to print JSON.
-
-    Raises:
-        CommandError: Nothing that is kept fits.
-    """
-    told = choose_run(team, folder).explain(what)
+@app.command("why")
+def why(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="WHAT",
+            help="Beginning of an id, name of a robot, or words of a task, a question, a sub-task "
+            "or a thing; a robot and words: why it did or did not do that. Default: what the team "
+            "was asked last.",
+        ),
+    ] = None,
+    team: RanTeam = "",
+    folder: Folder = None,
+    prompt: Annotated[
+        bool, typer.Option("--prompt", help="Show what models were sent, and what they replied.")
+    ] = False,
+    as_json: AsJson = False,
+    otlp: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="Address of an OpenTelemetry collector that the whole run is sent to instead, "
+            "such as http://localhost:4318/v1/traces; with --prompt: prompts and replies, too.",
+        ),
+    ] = "",
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on sending with --otlp until Ctrl-C.")
+    ] = False,
+) -> int:
+    """Say why: the chain from words to motor of an answer, an action, an assignment, a refusal."""
+    if otlp:
+        return send(otlp, team, folder, content=prompt, follow=follow)
+    told = choose_run(team, folder).explain(" ".join(what or ()))
     if as_json:
         data = told.as_data()
         if prompt:

@@ -144,7 +144,7 @@ def test_unexpected_errors_are_one_line_unless_debug(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("wires crossed")
 
-    monkeypatch.setattr("coterie_cli.up.up", broken)
+    monkeypatch.setattr("coterie_cli.up.load_team", broken)
     code, _, err = run(capsys, "up", str(tmp_path))
     assert code == 1 and "RuntimeError: wires crossed" in err and "--debug" in err
     assert "Traceback" not in err

@@ -8,8 +8,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
-import yaml
-
+from coterie_core.yaml_marks import read_yaml
 from coterie_requests.ask_back.judgement import Command
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.understanding.phrases import Phrase, parse_phrase
@@ -30,7 +29,7 @@ class _Tables:
 @cache
 def _tables() -> _Tables:
     text = resources.files("coterie_requests").joinpath("data/taste.yaml").read_text("utf-8")
-    data = yaml.safe_load(text)
+    data = read_yaml(text)
     return _Tables(
         frozenset(words_of(data["adjectives"])),
         frozenset(words_of(data["irregular"])),

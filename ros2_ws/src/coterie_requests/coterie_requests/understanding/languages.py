@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
-import yaml
-
+from coterie_core.yaml_marks import read_yaml
 from coterie_requests.understanding.english import is_english, is_name
 from coterie_requests.understanding.text import words_in
 
@@ -55,7 +54,7 @@ class Foreign:
 @lru_cache(maxsize=1)
 def _languages() -> dict[str, frozenset[str]]:
     text = resources.files("coterie_requests").joinpath("data/languages.yaml").read_text("utf-8")
-    return {name: frozenset(words.split()) for name, words in yaml.safe_load(text).items()}
+    return {name: frozenset(words.split()) for name, words in read_yaml(text).items()}
 
 
 def foreign_words(text: str, known: Collection[str] = ()) -> Foreign | None:
