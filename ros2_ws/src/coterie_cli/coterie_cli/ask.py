@@ -136,7 +136,7 @@ async def _ask(
 ) -> tuple[TeamAnswer | OpenAnswer | str, SceneGraph | None, Judgement | None]:
     from rich.console import Console
 
-    from coterie_bringup.running_team import ended_by_signals
+    from coterie_bringup.signals import ended_by_signals
     from coterie_bringup.spinning import in_loop
     from coterie_bringup.team_client import operating
     from coterie_cli.person import PersonAtTerminal

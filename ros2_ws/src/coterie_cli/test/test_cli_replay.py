@@ -151,7 +151,7 @@ def test_a_run_is_recorded_read_and_played(ros, tmp_path, monkeypatch):
         # Somebody is there: what is played would mix with what they say.
         with pytest.raises(CommandError, match="somebody is in ROS domain"):
             replay(ReplayOptions(file, domain=free))
-        monkeypatch.setattr("coterie_cli.replay.domain_in_use", lambda number: False)
+        monkeypatch.setattr("coterie_cli.player.domain_in_use", lambda number: False)
         for topic in heard:
             kind = String if topic.endswith("words") else Image
             qos = from_text(topic, channels[topic].metadata[KEY])

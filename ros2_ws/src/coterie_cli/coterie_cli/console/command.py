@@ -15,7 +15,7 @@ import typer
 
 from coterie_bringup.kept_runs import run_of
 from coterie_bringup.rundir import RunState, key_file, team_here
-from coterie_bringup.running_team import ended_by_signals
+from coterie_bringup.signals import ended_by_signals
 from coterie_cli.options import Namespace, NoOpen, Port, TeamDomain
 from coterie_console.site import HOST
 

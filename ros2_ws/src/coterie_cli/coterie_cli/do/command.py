@@ -15,7 +15,8 @@ from rich.console import Console
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.rundir import RunState, choose_team, running_teams
-from coterie_bringup.running_team import TeamRun, ended_by_signals
+from coterie_bringup.running_team import TeamRun
+from coterie_bringup.signals import ended_by_signals
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.team_models import with_model
 from coterie_cli.commands import command

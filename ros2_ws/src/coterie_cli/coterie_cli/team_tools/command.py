@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.running_team import ended_by_signals
+from coterie_bringup.signals import ended_by_signals
 from coterie_cli.commands import command
 from coterie_cli.options import Namespace, TeamDomain
 
@@ -76,9 +76,8 @@ def mcp(options: McpOptions) -> int:
         try:
             async with ended_by_signals():
                 if options.http:
-                    await serve_http(
-                        server, options.host, options.port, key, options.allow_host or ()
-                    )
+                    names = tuple(options.allow_host or ())
+                    await serve_http(server, options.host, options.port, key, names)
                 else:
                     await server.run_stdio_async()
         finally:

@@ -9,11 +9,12 @@ from itertools import groupby
 from pathlib import Path
 
 from coterie_safety.ledger import Entry
-from coterie_safety.why.explanation import Explanation, NothingKept, Step
+from coterie_safety.why.explanation import Explanation, NothingKept
 from coterie_safety.why.finding import Target, find
 from coterie_safety.why.reading import Story, read_story
 from coterie_safety.why.record import Record
 from coterie_safety.why.steps import Steps
+from coterie_safety.why.things import known_things
 from coterie_safety.why.words import (
     entry_words,
     line,
@@ -43,11 +44,7 @@ def explain(
         OSError: A file cannot be read.
     """
     story = read_story(folder, log)
-    things: Sequence[Step] = ()
-    if memory is not None:
-        from coterie_safety.why.things import known_things  # nodes keep records without it
-
-        things = known_things(what, memory)
+    things = known_things(what, memory) if memory is not None else []
     try:
         told = explain_target(find(what, story), story)
     except NothingKept:
