@@ -69,6 +69,22 @@ def test_help_has_all_commands_in_groups_also_studies_that_are_not_set_up(
     assert " bench " in out and " doctor " in out
 
 
+def test_the_help_of_all_is_that_of_each_and_imports_none() -> None:
+    known = get_command(cli.app).commands  # type: ignore[attr-defined]
+    for name in known:
+        assert known.help(name).split() == known[name].help.replace("\\[", "[").split(), name
+    code = """
+import sys
+from coterie_cli import cli
+try:
+    cli.main(["--help"])
+except SystemExit:
+    print([name for name in ("coterie_cli.find", "numpy", "pydantic") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert " find " in done.stdout and done.stdout.rstrip().endswith("[]")
+
+
 @pytest.mark.parametrize("name", cli.GONE)
 def test_a_name_that_is_gone_names_what_to_use(
     capsys: pytest.CaptureFixture[str], name: str
