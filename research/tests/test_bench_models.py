@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openeqa_agent.question import parse_open
 from pydantic import BaseModel
 from rich.console import Console
 
@@ -24,7 +25,6 @@ from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS
 from openeqa_agent.captions import CaptionFrame, CaptionState
 from openeqa_agent.decisions import AnswerFromFrames, Asked
-from openeqa_agent.question import parse_open
 from research.bench.models.bench import SAVINGS, answerer, main, run_models
 from research.bench.models.tables import against_rules, by_bench, print_tables, summed
 from research.bench.models.works import FEW, Answering, Outcome, all_works

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from openeqa_agent.question import parse_open
 from sklearn.isotonic import IsotonicRegression
 
 from coterie_llm import Decider, RulesModel
 from openeqa_agent.agents import AgentOptions, OpenAgent
 from openeqa_agent.calibration import kind_of
-from openeqa_agent.question import parse_open
 from research.bench.openeqa.facts import Facts
 from research.bench.openeqa.marking import rule_mark
 from research.bench.openeqa.phrases import PHRASES, PhraseSet, load_phrases

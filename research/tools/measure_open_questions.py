@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from openeqa_agent.question import parse_open
 
 from coterie_llm import Decider, RulesModel
 from openeqa_agent.agents import AgentOptions, OpenAgent
-from openeqa_agent.question import parse_open
 from research.bench.openeqa.categories import category_named
 from research.bench.openeqa.marking import rule_mark
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from openeqa_agent.question import parse_open
+
 from coterie_core.colors import basic_color
 from coterie_core.household import load_household, singulars
 from coterie_requests.lexicon import load_lexicon
-from coterie_requests.understanding import is_name
-from coterie_requests.understanding.descriptions import clean
+from coterie_requests.understanding import written_out
 from coterie_requests.understanding.quantities import COUNTS
-from openeqa_agent.question import parse_open
 from openeqa_agent.understood import STATES
 
 _STOP = frozenset(
@@ -28,6 +28,13 @@ _STOP = frozenset(
         them slightly partially partly somewhat mostly little bit switched turned
         what where color colored colors made type kind next close near beside""",
     )
+)
+_MAX_CHARS = 400
+_SPELLINGS = (
+    (re.compile(r"\bin[- ]between\b"), "between"),
+    (re.compile(r"\bin ?front\b"), "in front"),
+    (re.compile(r"\bcolou?r(s|ed)?\b"), r"color\1"),
+    (re.compile(r"\bgr[ae]y\b"), "grey"),
 )
 _YES = re.compile(r"^(?:yes|yeah|yep|yup|sure|correct|true|definitely|indeed|of course)\b")
 _NO = re.compile(
@@ -170,7 +177,7 @@ def _words(question: str, right: _Said, said: _Said) -> int:
     """Mark by shared words; what the question names already proves nothing."""
     if right.words and right.words <= _PERSONS and not said.words & _PERSONS:
         # "Jessica" for "a woman" may be the same person: nobody can tell from the words.
-        return 3 if any(is_name(word) for word in said.words) else 1
+        return 3 if len(said.words) < 3 and not load_lexicon().mentions(said.plain) else 1
     told = _take_apart(question).words
     wanted = (right.words - told) or right.words
     given = (said.words - told) or said.words
@@ -236,7 +243,10 @@ _LIGHT = frozenset(
 
 @lru_cache(maxsize=8192)
 def _take_apart(text: str) -> _Said:
-    said = clean(text)
+    said = " ".join(written_out(text[:_MAX_CHARS]).split())
+    for pattern, full in _SPELLINGS:
+        said = pattern.sub(full, said)
+    said = re.sub(r"'s\b|(?<!\w)'|'(?!\w)", " ", said)
     said = re.sub(r"[^\w\s'-]", " ", said).replace("-", " ")
     said = re.sub(
         r"\b(?:all the way|right)(?= (?:next|by|in|behind|above|on|at|under|near|after|"

@@ -14,7 +14,7 @@ from cam_aggregator.registry import aggregator_names, make_aggregator
 from cam_aggregator.votes import ConfidenceWeightedVote, MajorityVote
 from coterie_core.answers import AnswerTable
 from coterie_core.questions import Answer, Evidence, LabelledQuestion, Question, is_guess
-from coterie_requests.parsing import unknown_room
+from coterie_requests.presence import unknown_room
 
 pytestmark = pytest.mark.quick
 

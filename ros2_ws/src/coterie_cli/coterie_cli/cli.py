@@ -32,6 +32,7 @@ PANELS = {
         "ask": "ask",
         "find": "find",
         "do": "do.command",
+        "read": "read",
         "handover": "hand_over",
         "permits": "permit_commands",
     },

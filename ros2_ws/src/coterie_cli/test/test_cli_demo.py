@@ -23,7 +23,9 @@ from coterie_cli.demo.questions import Asked, questions_of_house, told_by
 from coterie_cli.demo.record import DemoRecord, MethodScore, Track
 from coterie_cli.figures.team_map import cloud_points, draw
 from coterie_core.questions import Answer, Evidence, FinalAnswer, OpenAnswer
-from coterie_requests.parsing import question_kind
+from coterie_requests.grammar import read
+from coterie_requests.presence import presence_of
+from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_ros import conversions
 from coterie_world.scene import SceneGraph
 from habitat_bridge.factory import WorldSpec, make_world
@@ -60,9 +62,10 @@ def test_questions_have_their_truth_and_go_to_different_parts_of_the_team(house)
     asked = questions_of_house(house, 3)
     assert asked == questions_of_house(house, 3)
     assert [a.truth for a in asked[:2]] == ["yes", "no"]
-    rooms = [room.name for room in house.rooms.values()]
-    kinds = [question_kind(a.text, rooms) for a in asked if not a.find]
-    assert kinds[:2] == ["presence", "presence"] and set(kinds[2:]) == {"open"}
+    names = Vocabulary.of(house)
+    texts = [a.text for a in asked if not a.find]
+    explorers = [presence_of(read(text, names, "ask"), names) is not None for text in texts]
+    assert explorers == [True, True, *(False for _ in texts[2:])]
     assert asked[-1].find
     where = next(a for a in asked if a.text.startswith("Where is the "))
     label = where.text.removeprefix("Where is the ").removesuffix("?")

@@ -1,4 +1,4 @@
-"""The offline reader: one lark grammar reads commands, questions and descriptions into a Request."""
+"""The offline reader: one lark grammar for commands, questions and descriptions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from coterie_core.yaml_marks import read_yaml
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import Place, Request, Thing
 from coterie_requests.steps import StepReader
-from coterie_requests.things import ThingReader, Word
+from coterie_requests.taste import is_taste
+from coterie_requests.things import ThingReader, Tree, Word, trees
 from coterie_requests.understanding.phrases import PERSONS
 from coterie_requests.understanding.problems import NotUnderstood, ProblemKind
 from coterie_requests.understanding.quantities import NUMBERS, ordinal_of
@@ -67,7 +68,8 @@ def read(words: str, names: Vocabulary, door: Door = "do") -> Request:
     text = _checked(words, names)
     steps = StepReader(names, door)
     for then, part in _parts(text, names):
-        steps.read(_parsed(f"start_{door}", part, words, door, names).children[0], part, then)
+        tree = _parsed(f"start_{door}", part, words, door, names)
+        steps.read(trees(tree)[0], part, then)
     made = steps.finished()
     if not made:
         raise NotUnderstood(
@@ -137,12 +139,9 @@ class _Words:
 def _words() -> _Words:
     folder = resources.files("coterie_requests").joinpath("data")
     data = read_yaml(folder.joinpath("request_words.yaml").read_text("utf-8"))
-    taste = read_yaml(folder.joinpath("taste.yaml").read_text("utf-8"))
     qualities = load_lexicon().qualities.values()
     adjectives = {
         *data["adjectives"].split(),
-        *taste["adjectives"].split(),
-        *taste["irregular"].split(),
         *(word for one in qualities for word in one.words if " " not in word),
     }
 
@@ -189,6 +188,7 @@ def _no_condition(tokens: Sequence[str], sentence: str) -> None:
                 f"{shown(sentence.strip())!r} says when or on what condition; robots begin at once",
                 "condition",
                 " ".join(phrase),
+                sentence=sentence,
                 question="Shall they do it now?",
             )
 
@@ -258,7 +258,7 @@ def _tags(word: str) -> str:
     tags = "C" if basic_color(word) else ""
     tags += "N" if word in NUMBERS or (word.isdecimal() and len(word) < 4) else ""
     tags += "O" if ordinal_of(word) else ""
-    tags += "A" if word in _words().adjectives else ""
+    tags += "A" if word in _words().adjectives or is_taste(word) else ""
     return tags + ("P" if word in PERSONS else "")
 
 
@@ -283,7 +283,7 @@ def _parser(start: str) -> lark.Lark:
 
 def _parsed(
     start: str, words: Sequence[Word], sentence: str, door: Door, names: Vocabulary
-) -> lark.Tree:
+) -> Tree:
     text = " ".join(
         f"{word.said.replace(' ', '_')}{{{word.tags}{k if word.said != ',' else ''}}}"
         for k, word in enumerate(words)
@@ -294,18 +294,18 @@ def _parsed(
         raise _not_read(words, sentence, door, names) from None
 
 
-def _not_read(
-    words: Sequence[Word], sentence: str, door: Door, names: Vocabulary
-) -> NotUnderstood:
+def _not_read(words: Sequence[Word], sentence: str, door: Door, names: Vocabulary) -> NotUnderstood:
     """Say which word is not known, or where what was read ends."""
     known = _grammar()[1]
-    strange = next((w for w in words if not w.tags and w.said not in known and w.said != ","), None)
+    unknown = [w for w in words if not w.tags and w.said not in known and w.said != ","]
+    strange = unknown[0] if unknown else None
     like = f"say it like {EXAMPLES[door]}, or give me a model"
     if strange is None:
         return NotUnderstood(f"I did not understand {shown(sentence)!r}; {like}", "word")
     own = sorted(w for w in {*names.words(), *known} if abs(len(w) - len(strange.said)) <= 1)
     near = difflib.get_close_matches(strange.said, own, n=_MAX_SUGGESTED, cutoff=_LEAST_LIKENESS)
-    if near and strange.said not in near:
+    other_language = 2 * len(unknown) > len(words)
+    if near and strange.said not in near and not other_language:
         meant = " or ".join(repr(word) for word in near)
         return NotUnderstood(
             f"I did not understand {strange.said!r}", "spelling", strange.said, sentence=sentence,

@@ -173,6 +173,15 @@ class Lexicon(BaseModel):
         )
         return made
 
+    def named(self, noun: str, *, own: bool = False) -> str:
+        """Return the class or label that a noun in the singular means; "" if none is known.
+
+        Args:
+            noun: The noun, as `normalized` returns it.
+            own: Whether it is a label of the map, which is known anyway.
+        """
+        return _mentionable().get(noun, "") or (self.canonical(noun) if own else "")
+
     def mentions(self, text: str) -> list[tuple[int, int, str]]:
         """Return (start, end, label or class) of things named in a text, longest first in place.
 

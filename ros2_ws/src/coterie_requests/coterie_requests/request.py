@@ -178,7 +178,8 @@ class Step(_Part):
         parts += ["not"] if self.negated else []
         parts += [self.attribute] if self.attribute else []
         parts += [" and ".join(thing.told() for thing in self.things)] if self.things else []
-        parts += [f"to: {self.to.told()}"] if self.to else []
+        if self.to is not None:
+            parts.append(("" if self.to.relation == "to" else "to: ") + self.to.told())
         parts += [f"of {' or '.join(self.choices)}"] if self.choices else []
         parts += [" or ".join(f"({step.told()})" for step in self.options)] if self.options else []
         return ", ".join(parts)

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import lark
 
-from coterie_requests.questions import question_step
+from coterie_requests.questions import question_steps
 from coterie_requests.request import Act, Place, Step, Thing
-from coterie_requests.things import IT, ONE, ThingReader, Word, like, nested, trees, with_places
+from coterie_requests.things import (
+    IT,
+    ONE,
+    ThingReader,
+    Tree,
+    Word,
+    like,
+    nested,
+    trees,
+    with_places,
+)
 from coterie_requests.understanding.phrases import PERSONS
 from coterie_requests.understanding.problems import NotUnderstood
 from coterie_requests.understanding.text import shown
 from coterie_requests.understanding.vocabulary import Vocabulary
 
 _PLAIN: dict[str, Act] = {
-    "bring": "bring", "put": "bring", "more": "bring", "take": "take", "gather": "take",
-    "find": "find", "find_at": "find", "look": "look", "look_in": "look", "check": "check",
-    "check_at": "check", "go": "go", "open": "open", "close": "close",
+    "bring": "bring", "put": "bring", "more": "bring", "take": "take", "take_out": "take",
+    "gather": "take", "find": "find", "find_at": "find", "look": "look", "look_in": "look",
+    "check": "check", "check_at": "check", "go": "go", "open": "open", "close": "close",
 }  # fmt: skip
 _IN_ORDER = frozenset(("open", "close", "go", "take", "find"))
 """Acts that are done in the order in which they were said."""
@@ -31,21 +41,22 @@ class StepReader:
         self.door = door
         self.steps: list[Step] = []
         self._context: list[Step] = []
+        self._stays: list[Thing] = []
         self._robot = ""
         self._reader = ThingReader(())
 
-    def read(self, tree: lark.Tree, words: Sequence[Word], then: bool) -> None:
+    def read(self, tree: Tree, words: Sequence[Word], then: bool) -> None:
         """Add the steps of one part; `then`: they come after all before."""
         self._reader = ThingReader(words)
         begun = len(self.steps)
         if tree.data == "found":
             self._add("find", self._things(tree))
         elif tree.data == "question":
-            step = question_step(tree.children[-1], self._reader)
-            things, _ = self._resolved(step.things, None, step.act)
-            self.steps.append(step.model_copy(update={"things": things}))
+            for step in question_steps(tree, self._reader):
+                things, _ = self._resolved(step.things, None, step.act)
+                self.steps.append(step.model_copy(update={"things": things}))
         else:
-            for clause in tree.children if tree.data == "clauses" else [tree]:
+            for clause in trees(tree) if tree.data == "clauses" else [tree]:
                 self._clause(clause)
         if then and begun and len(self.steps) > begun:
             self.steps[begun] = self.steps[begun].model_copy(update={"then": True})
@@ -54,7 +65,8 @@ class StepReader:
         """Return the steps of the whole text.
 
         Raises:
-            NotUnderstood: Something was only told, and nothing asked for.
+            NotUnderstood: Something was only told, and nothing asked for; or a pronoun stands for
+                nothing.
         """
         if not self.steps and self._context:
             self.steps = [step for step in self._context if step.to is not None]
@@ -64,11 +76,25 @@ class StepReader:
                     f"that tells of {said} and asks for nothing", "empty",
                     question=f"What shall robots do with {said}?",
                 )  # fmt: skip
-        return tuple(self.steps)
+        things = (thing for step in self.steps for thing in step.things)
+        for one in (inner for thing in things for inner in thing.mentioned()):
+            if one.name in (IT, ONE):
+                raise _pronoun(one)  # "what is on top of it?"
+        return tuple(self._spared(step) for step in self.steps)
+
+    def _spared(self, step: Step) -> Step:
+        """Leave out of a step the things that are to stay where they are."""
+        things = tuple(
+            t.model_copy(
+                update={"without": (*t.without, *(s for s in self._stays if s.name == t.name))}
+            )
+            for t in step.things
+        )
+        return step.model_copy(update={"things": things}) if step.is_command else step
 
     # -- clauses ----------------------------------------------------------------------------------
 
-    def _clause(self, node: lark.Tree) -> None:
+    def _clause(self, node: Tree) -> None:
         if node.data in ("before", "after"):
             first, second = trees(node, "imperative")
             if node.data == "before":
@@ -93,14 +119,14 @@ class StepReader:
             for act in trees(node, *_PLAIN, "going", "stays"):
                 self._act(act)
 
-    def _robot_name(self, node: lark.Tree) -> str:
+    def _robot_name(self, node: Tree) -> str:
         token = next((c for c in node.children if isinstance(c, lark.Token)), None)
         if token is None or token.type == "EVERYBODY":
             return "everybody"
         name = self.names.lookup(self._reader.word(token).name)
         return name.robot if name is not None else ""
 
-    def _act(self, node: lark.Tree) -> None:
+    def _act(self, node: Tree) -> None:
         if node.data in ("go", "going"):
             self._go(node)
             return
@@ -110,8 +136,10 @@ class StepReader:
         if node.data == "gather":
             self._not_both(node, things, to)
         if node.data == "stays":
-            self._context.append(Step(act="bring", things=things))
+            self._stay(things, self._reader.said(node))
             return
+        if node.data == "take_out":
+            raise _where_to(self._reader.said(node))
         if node.data == "put" and to is None:
             for some in _by_target(things):
                 self._add(act, *_taken_apart(some), self._reader.said(node))
@@ -130,28 +158,46 @@ class StepReader:
             to = Place(relation="to", things=(Thing(name="me", said="me"),))
         self._add(act, things, to, self._reader.said(node))
 
-    def _not_both(self, node: lark.Tree, things: Sequence[Thing], to: Place | None) -> None:
+    def _stay(self, things: tuple[Thing, ...], said: str) -> None:
+        """Put down what was taken ("and leave it on the table"), or let things stay."""
+        last = self.steps[-1] if self.steps else None
+        if things[0].name == IT and last is not None and last.act == "take" and things[0].places:
+            self._add("bring", *_taken_apart(things), said)
+            return
+        things, _ = self._resolved(things, None, "bring")
+        self._context.append(Step(act="bring", things=things))
+        self._stays += [thing for thing in things if thing.definite]
+
+    def _not_both(self, node: Tree, things: Sequence[Thing], to: Place | None) -> None:
         """Ask whether things that are gathered "in the sink" are there, or are to go there."""
-        for place in (place for thing in things for place in thing.places):
+        said = self._reader.said(node)
+        places = [place for thing in things for place in thing.places]
+        source = any(place.relation == "from" for place in places)
+        places += [inner for place in places for inner in place.thing.places]
+        for place in places if to is None else ():
             name = self.names.lookup(place.thing.name)
-            if to is None and place.relation in ("in", "on", "near") and name and name.label:
-                said = place.told()
+            furniture = source or (name is not None and bool(name.label))
+            if place.relation in ("in", "on", "near") and furniture:
+                into = {"in": "into", "on": "onto"}.get(place.relation, "to")
+                before, _, there = said.partition(f" {place.relation} ")
+                two = (f"{before} {into} {there}", f"{before} from {there}")
                 raise NotUnderstood(
-                    f"{shown(self._reader.said(node))!r}: are they {said}, or shall they go there?",
-                    "target", place.thing.name,
-                    question="Where shall they go? If they are there now, say 'from'",
+                    f"{shown(said)!r} may say where they are, or where they go", "ambiguous", said,
+                    suggestions=two if there else (),
+                    question=f"{into.title()} {place.thing.told()}, or are they there now?",
                 )  # fmt: skip
 
-    def _go(self, node: lark.Tree) -> None:
+    def _go(self, node: Tree) -> None:
         going = node if node.data == "going" else next(iter(trees(node, "going", "nowhere")), None)
         if going is None or going.data == "nowhere":
             raise NotUnderstood(
                 "robots do not know where you are", "person",
                 question="Which room shall they go to?",
             )  # fmt: skip
-        self._add("go", (self._np(going),), None, self._reader.said(node))
+        for np in trees(going, "np"):
+            self._add("go", (self._reader.np(np),), None, self._reader.said(node))
 
-    def _wish(self, node: lark.Tree) -> None:
+    def _wish(self, node: Tree) -> None:
         things, to = self._things(node), self._target(node)
         if to is None:
             things, to = _taken_apart(things)
@@ -162,10 +208,7 @@ class StepReader:
             none = "no" in here[0].attributes  # "there are no plates on the table": they go there
             self._context.append(step if none else Step(act="bring", things=here))
         elif to is None:
-            raise NotUnderstood(
-                f"{shown(self._reader.said(node))!r} does not say where to", "target",
-                question="Where shall it go?",
-            )  # fmt: skip
+            raise _where_to(self._reader.said(node))
         else:
             self._context.append(step)
             self.steps.append(step)
@@ -185,17 +228,14 @@ class StepReader:
 
     # -- what stands in trees ---------------------------------------------------------------------
 
-    def _things(self, node: lark.Tree) -> tuple[Thing, ...]:
+    def _things(self, node: Tree) -> tuple[Thing, ...]:
         return tuple(t for one in trees(node, "things") for t in self._reader.things(one))
 
-    def _np(self, node: lark.Tree) -> Thing:
-        return self._reader.np(trees(node, "np")[0])
-
-    def _places(self, node: lark.Tree) -> tuple[Place, ...]:
+    def _places(self, node: Tree) -> tuple[Place, ...]:
         places = [self._reader.place(one) for one in trees(node, "place", "upstairs")]
         return nested(places, self._reader.words)
 
-    def _target(self, node: lark.Tree) -> Place | None:
+    def _target(self, node: Tree) -> Place | None:
         found = trees(node, "target", "strong")
         to = self._reader.target(found[0]) if found else None
         if to is not None and to.thing.name in PERSONS and to.thing.places:
@@ -204,12 +244,21 @@ class StepReader:
 
     # -- steps ------------------------------------------------------------------------------------
 
-    def _add(self, act: Act, things: tuple[Thing, ...], to: Place | None = None, said: str = "") -> None:
+    def _add(
+        self, act: Act, things: tuple[Thing, ...], to: Place | None = None, said: str = ""
+    ) -> None:
         waits = any(t.name in (IT, ONE) for t in things)
         things, to = self._resolved(things, to, act)
         last = self.steps[-1] if self.steps else None
-        if act == "bring" and last is not None and waits and not last.then and (
-            last.act == "take" or (last.act == "bring" and (last.to is None or _to_person(last)))
+        if (
+            act == "bring"
+            and last is not None
+            and waits
+            and not last.then
+            and (
+                last.act == "take"
+                or (last.act == "bring" and (last.to is None or _to_person(last)))
+            )
         ):
             self.steps.pop()  # "pick up the socks and put them there" is one
             last = self.steps[-1] if self.steps else None
@@ -256,7 +305,7 @@ class StepReader:
             raise _pronoun(thing)
         return [like(thing, meant)]
 
-    def _last(self, fits, *, places: bool = False) -> Thing | None:
+    def _last(self, fits: Callable[[Thing], bool], *, places: bool = False) -> Thing | None:
         for step in reversed([*self._context, *self.steps]):
             mentioned = [*step.things, *(step.to.things if step.to and places else ())]
             for thing in reversed(mentioned) if places else mentioned:
@@ -266,17 +315,22 @@ class StepReader:
 
 
 def _taken_apart(things: tuple[Thing, ...]) -> tuple[tuple[Thing, ...], Place | None]:
-    """Return things and where they go, of "the mug on the desk on the shelf"."""
+    """Return things and where they go, of "the books from the shelf on the bed"."""
     last = things[-1]
-    places = [place for place in last.places if place.relation not in ("from", "with")]
-    if not places:
+    if not last.places:
         return things, None
-    target = places[-1]
-    without = [
-        thing.model_copy(update={"places": tuple(p for p in thing.places if p != target)})
-        for thing in things
-    ]
-    return tuple(without), target
+    target, kept = last.places[-1], last.places[:-1]
+    if target.relation == "from" and target.thing.places:
+        source = target.thing.model_copy(update={"places": target.thing.places[:-1]})
+        kept = (*kept, target.model_copy(update={"things": (source,)}))
+        target = target.thing.places[-1]
+    if target.relation in ("from", "with"):
+        return things, None
+    moved = (
+        t.model_copy(update={"places": kept if t.places == last.places else t.places})
+        for t in things
+    )
+    return tuple(moved), target
 
 
 def _by_target(things: tuple[Thing, ...]) -> list[tuple[Thing, ...]]:
@@ -292,6 +346,12 @@ def _by_target(things: tuple[Thing, ...]) -> list[tuple[Thing, ...]]:
 
 def _to_person(step: Step) -> bool:
     return step.to is not None and step.to.thing.name in PERSONS
+
+
+def _where_to(said: str) -> NotUnderstood:
+    return NotUnderstood(
+        f"{shown(said)!r} does not say where to", "target", question="Where shall it go?"
+    )
 
 
 def _pronoun(thing: Thing) -> NotUnderstood:

@@ -11,14 +11,17 @@ from coterie_requests.request import ALL, Place, Relation, Thing
 from coterie_requests.understanding.problems import NotUnderstood
 from coterie_requests.understanding.quantities import NUMBERS, SUPERLATIVES, ordinal_of
 
+Tree = lark.Tree[lark.Token]
+"""A tree of the grammar."""
 IT, ONE = "it", "one"
 """Names of things that stand for what was said before; no finished Request has them."""
-_RELATIONS: dict[str, Relation] = {
+RELATIONS: dict[str, Relation] = {
     "on": "on", "in_": "in", "near": "near", "under": "under", "above": "above",
     "in_front_of": "in front of", "behind": "behind", "left_of": "left of",
     "right_of": "right of", "far_from": "far from", "from_": "from", "between": "between",
     "to": "to", "into": "in", "onto": "on",
 }  # fmt: skip
+"""Relations by the grammar's rules for their words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +34,10 @@ class Word:
     plural: bool = False
 
 
-def trees(node: lark.Tree, *names: str) -> list[lark.Tree]:
-    """Return the children of a tree that are trees of some rules."""
-    return [c for c in node.children if isinstance(c, lark.Tree) and c.data in names]
+def trees(node: Tree, *names: str) -> list[Tree]:
+    """Return the children of a tree that are trees, of some rules or of any."""
+    own = [child for child in node.children if isinstance(child, lark.Tree)]
+    return [child for child in own if child.data in names] if names else own
 
 
 class ThingReader:
@@ -50,14 +54,14 @@ class ThingReader:
     def _index(token: lark.Token) -> int:
         return int("".join(c for c in token[token.rindex("{") :] if c.isdigit()))
 
-    def said(self, node: lark.Tree) -> str:
+    def said(self, node: Tree) -> str:
         """Return the words from the first to the last one of a tree."""
         at = [self._index(token) for token in tokens_of(node)]
         return " ".join(word.said for word in self.words[min(at) : max(at) + 1]) if at else ""
 
     # -- things -----------------------------------------------------------------------------------
 
-    def things(self, node: lark.Tree) -> tuple[Thing, ...]:
+    def things(self, node: Tree) -> tuple[Thing, ...]:
         """Return the things of a list; a place said of the last counts for those before it."""
         found: list[Thing] = []
         for child in trees(node, "np"):
@@ -69,6 +73,7 @@ class ThingReader:
                 found[-1] = last.model_copy(update={"places": (*last.places[:-1], both)})
             else:
                 found.append(thing)
+        own = found[-1].name in (IT, ONE)  # "the mug and the one on the desk": only that one is
         for k in range(len(found) - 2, -1, -1):
             if found[k].name == ONE and found[k + 1].name:
                 found[k] = like(found[k], found[k + 1])  # "the red and the blue mug"
@@ -76,7 +81,7 @@ class ThingReader:
             if found[k].name == ONE and found[k - 1].name:
                 found[k] = like(found[k], found[k - 1])  # "the red mug and the other one"
         last = found[-1]
-        if last.places and last.name != IT and not any(thing.places for thing in found[:-1]):
+        if last.places and not own and not any(thing.places for thing in found[:-1]):
             found = [t.model_copy(update={"places": last.places}) for t in found[:-1]] + [last]
         return tuple(found)
 
@@ -84,7 +89,7 @@ class ThingReader:
         word = next((w for w in self.words if w.name == thing.name), None)
         return word is not None and "T" not in word.tags and bool(set("RF") & set(word.tags))
 
-    def np(self, node: lark.Tree) -> Thing:
+    def np(self, node: Tree) -> Thing:
         """Return what a noun phrase, its alternatives and its exclusions describe."""
         found = [self.one(c) for c in trees(node, "one_np", "only_amount", "pronoun", "something")]
         for k in range(len(found) - 2, -1, -1):
@@ -94,10 +99,15 @@ class ThingReader:
         for but in trees(node, "but"):
             out = [self.np(one) for one in trees(but, "np")]
             out = [like(one, thing) if one.name in (IT, ONE) else one for one in out]
+            source = [p for p in out[-1].places if p.relation == "from"]
+            if source and not thing.places:  # "all but the laptop from the desk"
+                rest = tuple(p for p in out[-1].places if p not in source)
+                out[-1] = out[-1].model_copy(update={"places": rest})
+                thing = thing.model_copy(update={"places": tuple(source)})
             thing = thing.model_copy(update={"without": (*thing.without, *out)})
         return thing.model_copy(update={"said": self.said(node) or thing.said})
 
-    def one(self, node: lark.Tree) -> Thing:
+    def one(self, node: Tree) -> Thing:
         """Return what one noun phrase describes."""
         if node.data == "pronoun":
             word = self.word(tokens_of(node)[0])
@@ -107,7 +117,7 @@ class ThingReader:
         thing = self._something(node) if node.data == "something" else self.noun_phrase(node)
         return self._posted(thing, trees(node, *_POSTS))
 
-    def _something(self, node: lark.Tree) -> Thing:
+    def _something(self, node: Tree) -> Thing:
         token = next(c for c in node.children if isinstance(c, lark.Token))
         fields = self._modified(node.children[1:])
         amount = ALL if self.word(token).said.startswith(("every", "any")) else 1
@@ -115,7 +125,7 @@ class ThingReader:
             fields["choice"] = "rest" if amount == ALL else "another"
         return Thing(amount=amount, said=self.said(node), **fields)
 
-    def noun_phrase(self, node: lark.Tree) -> Thing:
+    def noun_phrase(self, node: Tree) -> Thing:
         """Return what amount, adjectives and noun describe."""
         counted = next(iter(trees(node, *_AMOUNTS)), None)
         nouns, mods = trees(node, "noun", "generic"), trees(node, "mods", "elided")
@@ -124,13 +134,14 @@ class ThingReader:
         if nouns:
             name, plural, more = self._noun(nouns[0])
             fields["name"] = name
-            fields["attributes"] = (*fields.get("attributes", ()), *more)
+            attributes = fields.get("attributes", ())
+            fields["attributes"] = (*attributes, *more) if isinstance(attributes, tuple) else more
         else:
             fields["name"] = ONE
         fields.update(self._amount(counted, plural, fields))
         return Thing(said=self.said(node), **fields)
 
-    def _noun(self, node: lark.Tree) -> tuple[str, bool, tuple[str, ...]]:
+    def _noun(self, node: Tree) -> tuple[str, bool, tuple[str, ...]]:
         """Return the name, whether it is a plural, and what it is "of"."""
         token = next(c for c in node.children if isinstance(c, lark.Token))
         word = self.word(token)
@@ -160,7 +171,7 @@ class ThingReader:
         return fields
 
     def _amount(
-        self, node: lark.Tree | None, plural: bool, fields: dict[str, object]
+        self, node: Tree | None, plural: bool, fields: dict[str, object]
     ) -> dict[str, object]:
         """Return the amount, and what else the words before a noun say."""
         kind = node.data if node is not None else ""
@@ -168,7 +179,7 @@ class ThingReader:
         numbers = [n for n in numbers if n]
         singled = bool(fields.get("rank")) or str(fields.get("choice", "")) not in ("", "other")
         all_or_one = ALL if plural and not singled else 1
-        if kind == "vague":
+        if node is not None and kind == "vague":
             raise NotUnderstood(
                 f"{self.said(node) or 'that'!r} leaves open how many", "ambiguous",
                 question="How many? A number, or all",
@@ -190,7 +201,7 @@ class ThingReader:
         }
         return table.get(kind, {"amount": all_or_one})
 
-    def use(self, node: lark.Tree) -> str:
+    def use(self, node: Tree) -> str:
         """Return the words of a use, with "to" or "for" before them."""
         first = self._index(tokens_of(node)[0])
         before = self.words[first - 1].said if first else ""
@@ -198,7 +209,7 @@ class ThingReader:
 
     # -- places -----------------------------------------------------------------------------------
 
-    def _posted(self, thing: Thing, posts: Sequence[lark.Tree]) -> Thing:
+    def _posted(self, thing: Thing, posts: Sequence[Tree]) -> Thing:
         """Add what follows a noun: places, uses, what it is nearest to."""
         places: list[Place] = []
         more: dict[str, object] = {}
@@ -219,7 +230,10 @@ class ThingReader:
             elif post.data == "serves":
                 more["use"] = self.use(post)
             else:
-                more["without"] = tuple(self.np(c) for c in trees(post, "np"))
+                more["without"] = tuple(
+                    like(out, thing) if out.name == ONE else out
+                    for out in (self.np(c) for c in trees(post, "np"))
+                )
                 places += [self.place(c, negated=True) for c in trees(post, "place")]
         return thing.model_copy(update={**more, "places": nested(places, self.words)})
 
@@ -229,12 +243,12 @@ class ThingReader:
         if node.data == "upstairs":
             word = self.word(tokens_of(node)[0])
             return Place(relation="in", things=(Thing(name=word.name, said=word.said),))
-        relation = next(_RELATIONS[c.data] for c in node.children
-                        if isinstance(c, lark.Tree) and c.data in _RELATIONS)  # fmt: skip
+        relation = next(RELATIONS[c.data] for c in node.children
+                        if isinstance(c, lark.Tree) and c.data in RELATIONS)  # fmt: skip
         things = tuple(self.flat(c) for c in trees(node, "flat"))
         return Place(relation=relation, things=things, negated=negated or bool(trees(node, "no")))
 
-    def target(self, node: lark.Tree) -> Place:
+    def target(self, node: Tree) -> Place:
         """Return where things go."""
         if trees(node, "inside"):
             return Place(relation="in", things=(Thing(name=IT, said=self.said(node) or "there"),))
@@ -242,7 +256,7 @@ class ThingReader:
         posts = [self.place(p.children[-1]) for p in trees(node, "post")]
         return nested((place, *posts), self.words)[0]
 
-    def flat(self, node: lark.Tree) -> Thing:
+    def flat(self, node: Tree) -> Thing:
         """Return what a noun phrase without places describes."""
         tokens = [c for c in node.children if isinstance(c, lark.Token)]
         if tokens and tokens[0].type == "PRONOUN":
@@ -263,7 +277,9 @@ def nested(places: Sequence[Place], words: Sequence[Word]) -> tuple[Place, ...]:
             continue
         thing, after = place.things[-1], kept[1]
         room_within = set("RF") & set(tags.get(after.thing.name, ""))
-        if set("TP") & set(tags.get(thing.name, "T")) or ("F" in tags.get(after.thing.name, "") and room_within):
+        if set("TP") & set(tags.get(thing.name, "T")) or (
+            "F" in tags.get(after.thing.name, "") and room_within
+        ):
             own = thing.model_copy(update={"places": (after, *thing.places)})
             kept[:2] = [place.model_copy(update={"things": (*place.things[:-1], own)})]
     return tuple(kept)
@@ -282,9 +298,9 @@ def with_places(things: Iterable[Thing], places: Sequence[Place]) -> tuple[Thing
     return tuple(t.model_copy(update={"places": (*t.places, *places)}) for t in things)
 
 
-def tokens_of(node: lark.Tree) -> list[lark.Token]:
+def tokens_of(node: Tree) -> list[lark.Token]:
     """Return the words of a tree that are kept, in order."""
-    return [t for t in node.scan_values(lambda value: isinstance(value, lark.Token))]
+    return list(node.scan_values(lambda value: isinstance(value, lark.Token)))
 
 
 def _number(said: str) -> int:

@@ -189,7 +189,7 @@ class _Chain(Steps):
         before: dict[str, str] = {}
         for record in of_task:
             said = record.kind == "turn" and record.body.get("turn")
-            if said in ("reject", "silent", "problem") or record.kind == "judged":
+            if said in ("reject", "silent", "problem") or record.kind in ("judged", "read"):
                 evidence = record.body.get("evidence")
                 self.add(record, map(line, evidence) if isinstance(evidence, list) else ())
             if record.kind == "assignment":
