@@ -328,8 +328,8 @@ def _number(said: str) -> int:
     return int(said) if said.isdecimal() else NUMBERS.get(said, 0) or ordinal_of(said)
 
 
-POSTS = ("post", "post_not", "serves", "serves_not", "offers", "less", "with", "with_no", "nearest_to",
-         "ranked_from", "of_room")  # fmt: skip
+POSTS = ("post", "post_not", "serves", "serves_not", "offers", "less", "with", "with_no",
+         "nearest_to", "ranked_from", "of_room")  # fmt: skip
 """Rules of what follows a noun."""
 _AMOUNTS = ("all", "definite", "both", "one", "none", "another", "number", "two", "six", "dozen",
             "some", "vague", "rest")  # fmt: skip
