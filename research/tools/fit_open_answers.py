@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from openeqa_agent.question import parse_open
 from sklearn.isotonic import IsotonicRegression
 
 from coterie_llm import Decider, RulesModel
@@ -55,10 +54,11 @@ async def answers(
             agent = OpenAgent(Decider(RulesModel()), "ours", options)
             for name in sets:
                 for one in ask_house(facts, seed, questions, load_phrases(name)):
-                    reply = await agent.answer(one.question, tour.map, tour)
+                    asked = await agent.read(one.question, tour.map)
+                    reply = await agent.answer(asked, tour.map, tour)
                     mark = rule_mark(one.question, one.answer, one.extra, reply.text)
                     if not reply.abstains:
-                        kind = kind_of(reply, parse_open(one.question))
+                        kind = kind_of(reply, asked)
                         found.append((kind, reply.confidence, mark >= RIGHT))
         finally:
             home.close()

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from openeqa_agent.question import parse_open
 
 from coterie_llm import Decider, RulesModel
 from openeqa_agent.agents import AgentOptions, OpenAgent
@@ -83,16 +82,18 @@ def interval(values: list[Any], statistic: Any, seed: int, rounds: int = 1000) -
     return f"{statistic(values):.3g} ({low:.3g} to {high:.3g})"
 
 
-async def blind_marks(entries: list[dict[str, Any]]) -> list[float]:
-    """Return C per question [%] of the blind rule."""
+async def blind_marks(entries: list[dict[str, Any]]) -> tuple[list[float], list[float]]:
+    """Return whether the category was told, and C of the blind rule, per question [%]."""
     agent = OpenAgent(Decider(RulesModel()), "blind", AgentOptions(guesses="always"))
-    found = []
+    told, found = [], []
     for entry in entries:
-        reply = await agent.answer(entry["question"])
+        asked = await agent.read(entry["question"])
+        told.append(100.0 * (asked.category == category_named(entry["category"])))
+        reply = await agent.answer(asked)
         extra = entry.get("extra_answers") or ()
         mark = rule_mark(entry["question"], entry["answer"], extra, reply.text)
         found.append(25.0 * (mark - 1))
-    return found
+    return told, found
 
 
 def main() -> None:
@@ -106,12 +107,8 @@ def main() -> None:
         ("looked at", [e for e in data if not held_out(e)]),
         ("held out", [e for e in data if held_out(e)]),
     ):
-        told = [
-            100.0 * (parse_open(e["question"]).category == category_named(e["category"]))
-            for e in part
-        ]
         pairs = judged(part, options.seed)
-        marks = asyncio.run(blind_marks(part))
+        told, marks = asyncio.run(blind_marks(part))
         print(f"{name}: {len(part)} questions")
         print(f"  category told from the words [%]: {interval(told, np.mean, options.seed)}")
         print(f"  blind rule, C [%]: {interval(marks, np.mean, options.seed)}")

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from openeqa_agent.question import parse_open
-
 from coterie_core.colors import basic_color
 from coterie_core.household import load_household, singulars
 from coterie_requests.lexicon import load_lexicon
@@ -36,6 +34,7 @@ _SPELLINGS = (
     (re.compile(r"\bcolou?r(s|ed)?\b"), r"color\1"),
     (re.compile(r"\bgr[ae]y\b"), "grey"),
 )
+_POLAR = re.compile(r"(?:is|are|was|were|do|does|did|has|have|can|could|will|would|should)\b")
 _YES = re.compile(r"^(?:yes|yeah|yep|yup|sure|correct|true|definitely|indeed|of course)\b")
 _NO = re.compile(
     r"^(?:no(?! one)|nope|not|none|nothing|false|never|neither|negative|nah)\b"
@@ -112,14 +111,14 @@ def _mark(question: str, right: _Said, said: _Said) -> int:
         return 1
     if right.plain == said.plain:
         return 5
-    asked = parse_open(question)
-    if right.yes is not None and (asked.polar or not right.words):
+    asked = written_out(question)
+    if right.yes is not None and (_POLAR.match(asked) or not right.words):
         return _polar(question, right, said)
-    if asked.kind == "how_many" or (right.numbers and not right.words):
+    if asked.startswith("how many") or (right.numbers and not right.words):
         return _number(right, said)
-    if right.colors and (asked.kind == "color" or not (right.words - right.colors)):
+    if right.colors and ("color" in asked or not (right.words - right.colors)):
         return _color(right, said)
-    if right.states and (asked.kind == "state" or not (right.words - right.states)):
+    if right.states and (_states(asked) or not (right.words - right.states)):
         return _state(right, said)
     return _words(question, right, said)
 
@@ -128,10 +127,10 @@ def _polar(question: str, right: _Said, said: _Said) -> int:
     meant = said.yes
     if meant is None:
         # "Is the door open?" - "closed" says no without the word.
-        asked = parse_open(question)
-        if asked.attribute and asked.attribute in said.states:
+        asked = _states(written_out(question))
+        if asked & said.states:
             meant = True
-        elif any(frozenset((asked.attribute, s)) in _OPPOSITES for s in said.states):
+        elif any(frozenset((a, s)) in _OPPOSITES for a in asked for s in said.states):
             meant = False
         elif right.words and len(right.words & said.words) / len(right.words) >= 0.5:
             return 4
@@ -241,6 +240,12 @@ _LIGHT = frozenset(
 )  # fmt: skip
 
 
+def _states(text: str) -> frozenset[str]:
+    return frozenset(
+        state for word, state in STATES.items() if re.search(rf"\b{re.escape(word)}\b", text)
+    )
+
+
 @lru_cache(maxsize=8192)
 def _take_apart(text: str) -> _Said:
     said = " ".join(written_out(text[:_MAX_CHARS]).split())
@@ -265,9 +270,7 @@ def _take_apart(text: str) -> _Said:
     )
     tokens = rest.split()
     colors = frozenset(color for word in tokens if (color := basic_color(word)))
-    states = frozenset(
-        state for word, state in STATES.items() if re.search(rf"\b{re.escape(word)}\b", rest)
-    )
+    states = _states(rest)
     words = {_word(token) for token in _named(rest).split()} - _STOP - {""}
     words = {word for word in words if word not in _NUMBERS}
     if words and re.search(r"\bon (?:the|an?|my|your|top|it|its|one)\b", rest):

@@ -11,10 +11,10 @@ from importlib import resources
 from typing import Literal
 
 import lark
-import yaml
 
 from coterie_core.colors import basic_color
 from coterie_core.household import singulars
+from coterie_core.yaml_marks import OWN, read_yaml
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import Place, Request, Thing
 from coterie_requests.steps import StepReader
@@ -145,7 +145,7 @@ class _Words:
 @cache
 def _words() -> _Words:
     folder = resources.files("coterie_requests").joinpath("data")
-    data = yaml.safe_load(folder.joinpath("request_words.yaml").read_text("utf-8"))
+    data = read_yaml(folder.joinpath("request_words.yaml").read_text("utf-8"), OWN)
     qualities = load_lexicon().qualities.values()
     adjectives = {
         *data["adjectives"].split(),

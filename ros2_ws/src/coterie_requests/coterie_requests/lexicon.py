@@ -10,10 +10,10 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from coterie_core.household import load_household, normalized, singulars
+from coterie_core.yaml_marks import OWN, read_yaml
 
 Grades = dict[str, float]
 Modifier = Literal["overview", "none"]
@@ -268,7 +268,7 @@ def load_lexicon() -> Lexicon:
         pydantic.ValidationError: The data file is broken.
     """
     text = resources.files("coterie_requests").joinpath("data/objects.yaml").read_text("utf-8")
-    return Lexicon.model_validate(yaml.safe_load(text))
+    return Lexicon.model_validate(read_yaml(text, OWN))
 
 
 @dataclass(frozen=True, slots=True)
