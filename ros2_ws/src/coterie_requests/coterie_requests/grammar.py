@@ -67,7 +67,7 @@ def read(words: str, names: Vocabulary, door: Door = "do") -> Request:
     """
     text = _checked(words, names)
     steps = StepReader(names, door)
-    for then, part in _parts(text, names):
+    for then, part in _parts(text, names, door):
         try:
             tree = _parsed(f"start_{door}", part, words, door, names)
         except NotUnderstood:
@@ -163,7 +163,7 @@ def _words() -> _Words:
     )  # fmt: skip
 
 
-def _parts(text: str, names: Vocabulary) -> Iterable[tuple[bool, list[Word]]]:
+def _parts(text: str, names: Vocabulary, door: Door) -> Iterable[tuple[bool, list[Word]]]:
     """Yield the parts of a text that are read one after the other; True: after what came before."""
     then = False
     for sentence in _SENTENCES.split(text):
@@ -171,7 +171,8 @@ def _parts(text: str, names: Vocabulary) -> Iterable[tuple[bool, list[Word]]]:
         if not tokens:
             continue
         tokens = _without(_up_to(tokens, _words().reasons), _words().courtesy)
-        _no_condition(tokens, sentence)
+        if door != "find":
+            _no_condition(tokens, sentence)
         part: list[str] = []
         while tokens:
             found = next((p for p in _words().then if tuple(tokens[: len(p)]) == p), None)
