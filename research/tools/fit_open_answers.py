@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from openeqa_agent.question import parse_open
 from sklearn.isotonic import IsotonicRegression
 
 from coterie_llm import Decider, RulesModel
@@ -58,7 +57,7 @@ async def answers(
                     reply = await agent.answer(one.question, tour.map, tour)
                     mark = rule_mark(one.question, one.answer, one.extra, reply.text)
                     if not reply.abstains:
-                        kind = kind_of(reply, parse_open(one.question))
+                        kind = kind_of(reply, await agent.read(one.question, tour.map))
                         found.append((kind, reply.confidence, mark >= RIGHT))
         finally:
             home.close()

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from openeqa_agent.question import parse_open
-
 from coterie_core.colors import basic_color
 from coterie_core.household import load_household, singulars
 from coterie_requests.lexicon import load_lexicon
@@ -42,6 +40,10 @@ _NO = re.compile(
     r"|\b(?:is|are|does|do|did|was|were|can|could|has|have|will|would) not\b"
     r"|\bthere (?:is|are) no\b|\bunlikely\b"
 )
+_POLAR = re.compile(
+    r"^(?:is|are|was|were|do|does|did|can|could|has|have|will|would|should)\b(?!.* or )"
+)
+"""Beginnings of questions of yes or no."""
 _OPPOSITES = tuple(
     frozenset(pair)
     for pair in (
@@ -112,14 +114,15 @@ def _mark(question: str, right: _Said, said: _Said) -> int:
         return 1
     if right.plain == said.plain:
         return 5
-    asked = parse_open(question)
-    if right.yes is not None and (asked.polar or not right.words):
+    asked = _take_apart(question).plain
+    polar = _POLAR.search(asked) is not None
+    if right.yes is not None and (polar or not right.words):
         return _polar(question, right, said)
-    if asked.kind == "how_many" or (right.numbers and not right.words):
+    if "how many" in asked or (right.numbers and not right.words):
         return _number(right, said)
-    if right.colors and (asked.kind == "color" or not (right.words - right.colors)):
+    if right.colors and ("color" in asked or not (right.words - right.colors)):
         return _color(right, said)
-    if right.states and (asked.kind == "state" or not (right.words - right.states)):
+    if right.states and (polar or not (right.words - right.states)):
         return _state(right, said)
     return _words(question, right, said)
 
@@ -128,10 +131,10 @@ def _polar(question: str, right: _Said, said: _Said) -> int:
     meant = said.yes
     if meant is None:
         # "Is the door open?" - "closed" says no without the word.
-        asked = parse_open(question)
-        if asked.attribute and asked.attribute in said.states:
+        asked = _take_apart(question).states
+        if asked & said.states:
             meant = True
-        elif any(frozenset((asked.attribute, s)) in _OPPOSITES for s in said.states):
+        elif any(frozenset((a, b)) in _OPPOSITES for a in asked for b in said.states):
             meant = False
         elif right.words and len(right.words & said.words) / len(right.words) >= 0.5:
             return 4

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import lark
 
 from coterie_requests.questions import question_steps
-from coterie_requests.request import Act, Place, Step, Thing
+from coterie_requests.request import ALL, Act, Place, Step, Thing
 from coterie_requests.things import (
     IT,
     ONE,
@@ -61,6 +61,10 @@ class StepReader:
         if then and begun and len(self.steps) > begun:
             self.steps[begun] = self.steps[begun].model_copy(update={"then": True})
 
+    def serve(self, use: str) -> None:
+        """Add that what serves a use is asked for."""
+        self._add("find", (Thing(use=use, said=use, amount=ALL),), said=use)
+
     def finished(self) -> tuple[Step, ...]:
         """Return the steps of the whole text.
 
@@ -104,6 +108,11 @@ class StepReader:
             self._clause(second)
             if len(self.steps) > begun:
                 self.steps[begun] = self.steps[begun].model_copy(update={"then": True})
+        elif node.data == "halt":
+            raise NotUnderstood(
+                "nothing was stopped: a task stops no robots; use ./coterie stop or the stop "
+                "button", "verb", "stop",
+            )  # fmt: skip
         elif node.data == "forbidden":
             raise NotUnderstood(
                 f"{shown(self._reader.said(node))!r} is not to be done: robots do only what they "
@@ -202,6 +211,9 @@ class StepReader:
         if to is None:
             things, to = _taken_apart(things)
         things, to = self._resolved(things, to, "bring")
+        if self.door == "find":  # what is needed is looked for, wherever it is
+            self._add("find", self._things(node))
+            return
         step = Step(act="bring", things=things, to=to, said=self._reader.said(node))
         if node.data in ("there_is", "stands"):
             here = with_places(self._things(node), self._places(node))
@@ -239,7 +251,9 @@ class StepReader:
         found = trees(node, "target", "strong")
         to = self._reader.target(found[0]) if found else None
         if to is not None and to.thing.name in PERSONS and to.thing.places:
-            return to.thing.places[0]  # "to my wife in the bedroom"
+            room = self.names.lookup(to.thing.places[0].thing.name)
+            if room is not None and room.room and not room.label:
+                return to.thing.places[0]  # "to my wife in the bedroom"
         return to
 
     # -- steps ------------------------------------------------------------------------------------
@@ -249,17 +263,13 @@ class StepReader:
     ) -> None:
         waits = any(t.name in (IT, ONE) for t in things)
         things, to = self._resolved(things, to, act)
+        if any("no" in thing.attributes for thing in things):
+            raise NotUnderstood(
+                f"{shown(said)!r} asks for none of something: there is nothing to do", "nothing",
+                question="Say it with 'except'",
+            )  # fmt: skip
         last = self.steps[-1] if self.steps else None
-        if (
-            act == "bring"
-            and last is not None
-            and waits
-            and not last.then
-            and (
-                last.act == "take"
-                or (last.act == "bring" and (last.to is None or _to_person(last)))
-            )
-        ):
+        if act == "bring" and waits and last is not None and _is_begun(last):
             self.steps.pop()  # "pick up the socks and put them there" is one
             last = self.steps[-1] if self.steps else None
         if self._context and act == "bring" and waits:
@@ -301,7 +311,7 @@ class StepReader:
             if step.things:
                 return [like(thing, one) for one in step.things]
         meant = self._last(lambda one: True)
-        if meant is None:
+        if meant is None or act in ("open", "close"):
             raise _pronoun(thing)
         return [like(thing, meant)]
 
@@ -344,8 +354,12 @@ def _by_target(things: tuple[Thing, ...]) -> list[tuple[Thing, ...]]:
     return [tuple(part) for part in parts]
 
 
-def _to_person(step: Step) -> bool:
-    return step.to is not None and step.to.thing.name in PERSONS
+def _is_begun(step: Step) -> bool:
+    """Whether a step takes something, and where it goes is still to be said."""
+    to_person = step.to is not None and step.to.thing.name in PERSONS
+    return not step.then and (
+        step.act == "take" or (step.act == "bring" and (step.to is None or to_person))
+    )
 
 
 def _where_to(said: str) -> NotUnderstood:
@@ -355,7 +369,8 @@ def _where_to(said: str) -> NotUnderstood:
 
 
 def _pronoun(thing: Thing) -> NotUnderstood:
+    said = thing.said or "them"
     return NotUnderstood(
-        f"nothing was said before that {thing.said!r} could stand for", "pronoun", thing.said,
-        question=f"What is {thing.said!r}?",
+        f"nothing was said before that {said!r} could stand for", "pronoun", said,
+        question=f"What is {said!r}?",
     )  # fmt: skip
