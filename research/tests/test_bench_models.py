@@ -41,10 +41,10 @@ def test_stand_ins_do_the_same_works_and_are_told_apart(tmp_path: Path) -> None:
         assert cells["oracle"][0] >= cells["rules"][0] > cells["random"][0] - 0.3, part
         assert cells["oracle"][0] > cells["random"][0], part
     counts = summed(records)
-    asked = counts["oracle", "mele.parse_question"]
+    asked = counts["oracle", "team.read_request"]
     assert asked["calls"] == asked["at_once"] == asked["by_model"] > 0 == asked["overruled"]
     assert asked["prompt_tokens"] > 100 * asked["calls"]
-    assert counts["rules", "mele.parse_question"]["calls"] == 0
+    assert counts["rules", "team.read_request"]["calls"] == 0
     assert {record["mode"] for record in records} == {"rule", "model"}
 
 

@@ -21,7 +21,7 @@ FIFTY = """\
 name: fifty
 world: {kind: embedded, seed: 3, floors: 2, rooms: 22}
 robots: [{name: "scout_{n}", count: 50, embodiment: air}]
-exploration: {steps: 4}
+exploration: {steps: 1}
 aggregator: {method: majority_vote, deadline: 240.0}
 """
 RATE = 10.0

@@ -80,9 +80,10 @@ class Judges:
         if case.command == "find":
             return (await find_settled(state, Roles(self.decider), options=Options())).judgement
         index = MapIndex(self.situation.known, self.situation.seen)
+        asked = await self._agent.read(case.words, self.situation.known)
 
         def cleared(told: Judgement) -> bool:
-            return case.command == "ask" and answers_all_the_same(case.words, index, told)
+            return case.command == "ask" and answers_all_the_same(asked, index, told)
 
         return (await settle(state, self.decider, cleared=cleared)).judgement
 

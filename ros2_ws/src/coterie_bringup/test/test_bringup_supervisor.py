@@ -216,13 +216,14 @@ def test_names_must_differ(tmp_path: Path) -> None:
 TEAM = """
 import asyncio, pathlib, sys
 from coterie_bringup.child_process import Program
+from coterie_bringup.restarts import Patience
 from coterie_bringup.supervisor import Supervisor
 deaf = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); "
 deaf += "signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
 fair = "import time; print('up', flush=True); time.sleep(600)"
 programs = [Program(n, (sys.executable, "-c", c)) for n, c in [("a", fair), ("b", deaf)]]
 supervisor = Supervisor(
-    programs, pathlib.Path(sys.argv[1]),
+    programs, pathlib.Path(sys.argv[1]), patience=Patience(interrupt=0.3, terminate=0.3),
     on_line=lambda name, line: print(supervisor.pid(name), flush=True),
 )
 sys.exit(asyncio.run(supervisor.run()))
@@ -291,7 +292,11 @@ async def test_who_ends_last_is_told_when_all_others_are_gone(tmp_path: Path, hu
     heard = Heard()
     slow = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('up'); "
     slow += "time.sleep(600)"
-    supervisor = heard.supervisor([last_program(tmp_path / "x"), python("a", slow)], tmp_path)
+    supervisor = heard.supervisor(
+        [last_program(tmp_path / "x"), python("a", slow)],
+        tmp_path,
+        patience=dataclasses.replace(QUICK, interrupt=0.3),
+    )
     async with supervisor.running():
         await until(lambda: {("a", "up"), ("dog", "up")} <= set(heard.lines))
         if hurry:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.quick
 
 
 def test_what_is_read_is_said_again(capsys: pytest.CaptureFixture[str]) -> None:
-    assert read("rover, bring all mugs to the kitchen", robots=("rover",)) == 0
+    assert read("rover, bring all mugs to the kitchen", robot=["rover"]) == 0
     assert capsys.readouterr().out == (
         "I read: rover: bring, all mugs, to the kitchen\nread by: grammar\n"
     )

@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from coterie_core.plain_data import schema_problems
-from coterie_core.yaml_marks import read_yaml
+from coterie_core.yaml_marks import OWN, read_yaml
 
 Range = Annotated[tuple[float, float], Field(description="least and most")]
 Rgb = tuple[int, int, int]
@@ -301,17 +301,19 @@ def load_household() -> Household:
         HouseholdError: The data file does not hold what it must.
     """
     text = resources.files("coterie_core").joinpath("data/household.yaml").read_text("utf-8")
-    return parse_household(text, "coterie_core/data/household.yaml")
+    return parse_household(text, "coterie_core/data/household.yaml", OWN)
 
 
-def parse_household(text: str, source: str = "household data") -> Household:
-    """Read household data from YAML.
+def parse_household(
+    text: str, source: str = "household data", loader: type[Any] = yaml.SafeLoader
+) -> Household:
+    """Read household data from YAML, by the loader of `read_yaml` that is given.
 
     Raises:
         HouseholdError: Not YAML, or an entry is wrong; names the entry.
     """
     try:
-        data = read_yaml(text)
+        data = read_yaml(text, loader)
     except yaml.YAMLError as error:
         raise HouseholdError(f"{source}: not YAML: {error}") from None
     if not isinstance(data, dict):

@@ -62,9 +62,9 @@ def slow_over(characters: int) -> Any:
     return answer
 
 
-async def decided(endpoint: Endpoint, count: int) -> list[Decided[Which]]:
+async def decided(endpoint: Endpoint, count: int, timeout_s: float = 1.0) -> list[Decided[Which]]:
     profile = ModelProfile(
-        kind="openai", base_url=endpoint.url, model="m", max_retries=0, cache=0, timeout_s=1.0
+        kind="openai", base_url=endpoint.url, model="m", max_retries=0, cache=0, timeout_s=timeout_s
     )
     decider = build_decider(profile, timeout_s=60.0)
     made = [await decider.decide(WhichThing(), THINGS) for _ in range(count)]
@@ -96,7 +96,7 @@ async def test_prompts_grow_again_once_replies_come_in_time() -> None:
 
 async def test_where_no_prompt_is_short_enough_the_rule_goes_on_and_says_why() -> None:
     with Endpoint(slow_over(0)) as endpoint:
-        made = await decided(endpoint, 17)
+        made = await decided(endpoint, 17, timeout_s=0.5)  # nobody is answered
     assert {one.decided_by for one in made} == {"rule"}
     asked = ["ModelTimeout" in one.reason for one in made]
     # Whole, 1/2, 1/4, 1/8; four by the rule alone, one is tried, then eight.

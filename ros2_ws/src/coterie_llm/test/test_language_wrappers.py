@@ -531,11 +531,11 @@ async def test_a_dead_endpoint_opens_the_circuit_and_the_budget_knows() -> None:
 async def test_a_slow_endpoint_is_not_taken_to_be_down() -> None:
     """It hangs over every question, but tells at once which models it has."""
     with Endpoint() as endpoint:
-        endpoint.fail(*[Hang()] * 5)
+        endpoint.fail(*[Hang()] * 3)
         breaker = CircuitBreaker(
             OpenAIModel("m", base_url=endpoint.url, timeout_s=1.0), threshold=2
         )
-        assert [await fails(breaker) for _ in range(5)] == ["ModelTimeout"] * 5
+        assert [await fails(breaker) for _ in range(3)] == ["ModelTimeout"] * 3
         assert await fails(breaker) == "", "the next is answered"
 
 

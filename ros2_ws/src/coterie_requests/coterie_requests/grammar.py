@@ -11,15 +11,15 @@ from importlib import resources
 from typing import Literal
 
 import lark
-import yaml
 
 from coterie_core.colors import basic_color
 from coterie_core.household import singulars
+from coterie_core.yaml_marks import OWN, read_yaml
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import Place, Request, Thing
 from coterie_requests.steps import StepReader
 from coterie_requests.taste import is_taste
-from coterie_requests.things import ThingReader, Tree, Word, trees
+from coterie_requests.things import ThingReader, Tree, Word, no_use, trees
 from coterie_requests.understanding.phrases import PERSONS
 from coterie_requests.understanding.problems import NotUnderstood, ProblemKind
 from coterie_requests.understanding.quantities import NUMBERS, ordinal_of
@@ -67,9 +67,15 @@ def read(words: str, names: Vocabulary, door: Door = "do") -> Request:
     """
     text = _checked(words, names)
     steps = StepReader(names, door)
-    for then, part in _parts(text, names):
-        tree = _parsed(f"start_{door}", part, words, door, names)
-        steps.read(trees(tree)[0], part, then)
+    for then, part in _parts(text, names, door):
+        try:
+            tree = _parsed(f"start_{door}", part, words, door, names)
+        except NotUnderstood:
+            if door != "find" or not _is_plight(part):
+                raise
+            steps.serve(" ".join(word.said for word in part))
+        else:
+            steps.read(trees(tree)[0], part, then)
     made = steps.finished()
     if not made:
         raise NotUnderstood(
@@ -133,12 +139,13 @@ class _Words:
     conditions: tuple[tuple[str, ...], ...]
     asks: frozenset[str]
     reasons: tuple[tuple[str, ...], ...]
+    plights: frozenset[str]
 
 
 @cache
 def _words() -> _Words:
     folder = resources.files("coterie_requests").joinpath("data")
-    data = yaml.safe_load(folder.joinpath("request_words.yaml").read_text("utf-8"))
+    data = read_yaml(folder.joinpath("request_words.yaml").read_text("utf-8"), OWN)
     qualities = load_lexicon().qualities.values()
     adjectives = {
         *data["adjectives"].split(),
@@ -152,11 +159,11 @@ def _words() -> _Words:
     return _Words(
         phrases("courtesy"), phrases("then"), frozenset(data["first"].split()),
         frozenset(adjectives), phrases("conditions"), frozenset(data["asks"].split()),
-        phrases("reasons"),
+        phrases("reasons"), frozenset(data["plights"].split()),
     )  # fmt: skip
 
 
-def _parts(text: str, names: Vocabulary) -> Iterable[tuple[bool, list[Word]]]:
+def _parts(text: str, names: Vocabulary, door: Door) -> Iterable[tuple[bool, list[Word]]]:
     """Yield the parts of a text that are read one after the other; True: after what came before."""
     then = False
     for sentence in _SENTENCES.split(text):
@@ -164,7 +171,8 @@ def _parts(text: str, names: Vocabulary) -> Iterable[tuple[bool, list[Word]]]:
         if not tokens:
             continue
         tokens = _without(_up_to(tokens, _words().reasons), _words().courtesy)
-        _no_condition(tokens, sentence)
+        if door != "find":
+            _no_condition(tokens, sentence)
         part: list[str] = []
         while tokens:
             found = next((p for p in _words().then if tuple(tokens[: len(p)]) == p), None)
@@ -191,6 +199,13 @@ def _no_condition(tokens: Sequence[str], sentence: str) -> None:
                 sentence=sentence,
                 question="Shall they do it now?",
             )
+
+
+def _is_plight(words: Sequence[Word]) -> bool:
+    """Whether words tell a plight, or a purpose, that things are known to serve."""
+    said = " ".join(word.said for word in words)
+    known = words[0].said in _words().plights and load_lexicon().uses_in(said)
+    return bool(known) and not no_use(said)
 
 
 def _up_to(tokens: list[str], phrases: Sequence[tuple[str, ...]]) -> list[str]:

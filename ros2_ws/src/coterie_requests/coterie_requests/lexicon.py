@@ -10,10 +10,10 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from coterie_core.household import load_household, normalized, singulars
+from coterie_core.yaml_marks import OWN, read_yaml
 
 Grades = dict[str, float]
 Modifier = Literal["overview", "none"]
@@ -232,6 +232,13 @@ class Lexicon(BaseModel):
         found = (cue_pattern(cue).search(text) for cue in self.uses[use].cues)
         return [match[0] for match in found if match]
 
+    def uncued(self, text: str) -> str:
+        """Return a text without the parts that ask for uses."""
+        for use in self.uses:
+            for part in self.cued(use, text):
+                text = text.replace(part, " ")
+        return text
+
     def beyond_in(self, text: str) -> str:
         """Return the first thing named in a text that no home holds ("" if there is none)."""
         found = (word for word in self.beyond if re.search(rf"\b{_plural(word)}\b", text))
@@ -261,7 +268,7 @@ def load_lexicon() -> Lexicon:
         pydantic.ValidationError: The data file is broken.
     """
     text = resources.files("coterie_requests").joinpath("data/objects.yaml").read_text("utf-8")
-    return Lexicon.model_validate(yaml.safe_load(text))
+    return Lexicon.model_validate(read_yaml(text, OWN))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import lark
 
 from coterie_requests.request import ALL, Act, Place, Step, Thing
 from coterie_requests.things import (
+    POSTS,
     RELATIONS,
     ThingReader,
     Tree,
@@ -189,7 +190,8 @@ def _state(node: Tree, reader: ThingReader) -> Step:
 def _used(node: Tree, reader: ThingReader) -> Step:
     use = reader.use(trees(node, "use")[0])
     place = "place" if node.data == "used_where" else ""
-    return Step(act="used_for", things=(Thing(use=use, amount=ALL),), attribute=place)
+    thing = reader.posted(Thing(use=use, amount=ALL), trees(node, *POSTS, "but"))
+    return Step(act="used_for", things=(thing,), attribute=place)
 
 
 def _relation(node: Tree, reader: ThingReader) -> Step:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import lark
 
 from coterie_requests.questions import question_steps
-from coterie_requests.request import Act, Place, Step, Thing
+from coterie_requests.request import ALL, Act, Place, Step, Thing
 from coterie_requests.things import (
     IT,
     ONE,
@@ -60,6 +60,10 @@ class StepReader:
                 self._clause(clause)
         if then and begun and len(self.steps) > begun:
             self.steps[begun] = self.steps[begun].model_copy(update={"then": True})
+
+    def serve(self, use: str) -> None:
+        """Add that what serves a use is asked for."""
+        self._add("find", (Thing(use=use, said=use, amount=ALL),), said=use)
 
     def finished(self) -> tuple[Step, ...]:
         """Return the steps of the whole text.
@@ -207,6 +211,9 @@ class StepReader:
         if to is None:
             things, to = _taken_apart(things)
         things, to = self._resolved(things, to, "bring")
+        if self.door == "find":  # what is needed is looked for, wherever it is
+            self._add("find", self._things(node))
+            return
         step = Step(act="bring", things=things, to=to, said=self._reader.said(node))
         if node.data in ("there_is", "stands"):
             here = with_places(self._things(node), self._places(node))

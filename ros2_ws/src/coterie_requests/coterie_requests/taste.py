@@ -5,15 +5,14 @@ from __future__ import annotations
 from functools import cache
 from importlib import resources
 
-import yaml
-
+from coterie_core.yaml_marks import OWN, read_yaml
 from coterie_requests.lexicon import load_lexicon
 
 
 @cache
 def _taste() -> dict[str, frozenset[str]]:
     text = resources.files("coterie_requests").joinpath("data/taste.yaml").read_text("utf-8")
-    return {name: frozenset(words.split()) for name, words in yaml.safe_load(text).items()}
+    return {name: frozenset(words.split()) for name, words in read_yaml(text, OWN).items()}
 
 
 def is_taste(word: str, use: str = "") -> bool:

@@ -7,12 +7,18 @@ from dataclasses import dataclass
 
 import lark
 
+from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import ALL, Place, Relation, Thing
 from coterie_requests.understanding.problems import NotUnderstood
 from coterie_requests.understanding.quantities import NUMBERS, SUPERLATIVES, ordinal_of
 
 Tree = lark.Tree[lark.Token]
 """A tree of the grammar."""
+_NO_USE = frozenset(
+    ("not", "no", "never", "without", "neither", "nor", "nothing", "except", "but", "than",
+     "unless", "near", "next", "behind", "beside", "between", "opposite")
+)  # fmt: skip
+"""Words of exclusions and of places: where these were not read, they are no words of a use."""
 IT, ONE = "it", "one"
 """Names of things that stand for what was said before; no finished Request has them."""
 RELATIONS: dict[str, Relation] = {
@@ -38,6 +44,13 @@ def trees(node: Tree, *names: str) -> list[Tree]:
     """Return the children of a tree that are trees, of some rules or of any."""
     own = [child for child in node.children if isinstance(child, lark.Tree)]
     return [child for child in own if child.data in names] if names else own
+
+
+def no_use(said: str) -> str:
+    """Return the words of a use from where it is none: an exclusion, a place, an odd word."""
+    rest = load_lexicon().uncued(said).split()
+    odd = (k for k, word in enumerate(rest) if word in _NO_USE or any(map(str.isdigit, word)))
+    return " ".join(rest[next(odd, len(rest)) :])
 
 
 class ThingReader:
@@ -113,9 +126,9 @@ class ThingReader:
             word = self.word(tokens_of(node)[0])
             plural = word.said in ("them", "they", "those", "these")
             thing = Thing(name=IT, said=word.said, amount=ALL if plural else 1, definite=True)
-            return self._posted(thing, trees(node, *_POSTS))
+            return self.posted(thing, trees(node, *POSTS))
         thing = self._something(node) if node.data == "something" else self.noun_phrase(node)
-        return self._posted(thing, trees(node, *_POSTS))
+        return self.posted(thing, trees(node, *POSTS))
 
     def _something(self, node: Tree) -> Thing:
         token = next(c for c in node.children if isinstance(c, lark.Token))
@@ -202,16 +215,22 @@ class ThingReader:
         return table.get(kind, {"amount": all_or_one})
 
     def use(self, node: Tree) -> str:
-        """Return the words of a use, with "to" or "for" before them."""
+        """Return the words of a use, with "to" or "for" before them: "somewhere to eat"."""
         first = self._index(tokens_of(node)[0])
-        before = self.words[first - 1].said if first else ""
-        return f"{'for' if before == 'for' else 'to'} {self.said(node)}"
+        before = [word.said for word in self.words[max(0, first - 2) : first]]
+        if strange := no_use(self.said(node)):
+            raise NotUnderstood(f"I did not understand {strange!r}", "word", strange.split()[-1])
+        place = "somewhere " if {"somewhere", "anywhere", "place", "where"} & {*before} else ""
+        last = before[-1] if before else ""
+        said = {"for": "for ", "that": "that ", "which": "that ", "not": "", "without": ""}
+        return f"{place}{said.get(last, 'to ')}{self.said(node)}"
 
     # -- places -----------------------------------------------------------------------------------
 
-    def _posted(self, thing: Thing, posts: Sequence[Tree]) -> Thing:
+    def posted(self, thing: Thing, posts: Sequence[Tree]) -> Thing:
         """Add what follows a noun: places, uses, what it is nearest to."""
         places: list[Place] = []
+        without = [*thing.without]
         more: dict[str, object] = {}
         for post in posts:
             if post.data == "post":
@@ -219,23 +238,26 @@ class ThingReader:
             elif post.data == "of_room":
                 room = self.word(tokens_of(post)[-1])
                 places.append(Place(things=(Thing(name=room.name, said=room.said),)))
-            elif post.data == "with":
+            elif post.data in ("with", "with_no"):
                 things = tuple(self.flat(c) for c in trees(post, "flat"))
-                places.append(Place(relation="with", things=things))
+                negated = post.data == "with_no"
+                places.append(Place(relation="with", things=things, negated=negated))
             elif post.data in ("nearest_to", "ranked_from"):
                 more["by"] = tuple(self.flat(c) for c in trees(post, "flat"))
-                tokens = [t for t in tokens_of(post) if t.type == "NEAREST"]
+                tokens = [t for t in tokens_of(post) if t.type in ("NEAREST", "FAR")]
                 if tokens:
-                    more["choice"] = SUPERLATIVES[self.word(tokens[0]).said]
-            elif post.data == "serves":
-                more["use"] = self.use(post)
+                    far = self.word(tokens[0]).said.startswith(("far", "fur"))
+                    more["choice"] = "farthest" if far else "nearest"
+            elif post.data in ("serves", "offers"):
+                more["use"] = self.use(trees(post, "use")[0])
+            elif post.data in ("serves_not", "less"):
+                without.append(Thing(use=self.use(trees(post, "use", "doing")[0])))
             else:
-                more["without"] = tuple(
-                    like(out, thing) if out.name == ONE else out
-                    for out in (self.np(c) for c in trees(post, "np"))
-                )
+                out = [self.np(c) for c in trees(post, "np")]
+                without += [like(one, thing) if one.name == ONE else one for one in out]
                 places += [self.place(c, negated=True) for c in trees(post, "place")]
-        return thing.model_copy(update={**more, "places": nested(places, self.words)})
+        more |= {"without": tuple(without), "places": nested(places, self.words)}
+        return thing.model_copy(update=more)
 
     def place(self, node: object, *, negated: bool = False) -> Place:
         """Return where something is."""
@@ -258,9 +280,8 @@ class ThingReader:
 
     def flat(self, node: Tree) -> Thing:
         """Return what a noun phrase without places describes."""
-        tokens = [c for c in node.children if isinstance(c, lark.Token)]
-        if tokens and tokens[0].type == "PRONOUN":
-            return Thing(name=IT, said=self.word(tokens[0]).said, definite=True)
+        if trees(node, "it"):
+            return Thing(name=IT, said=self.said(node), definite=True)
         return self.noun_phrase(node)
 
 
@@ -307,6 +328,8 @@ def _number(said: str) -> int:
     return int(said) if said.isdecimal() else NUMBERS.get(said, 0) or ordinal_of(said)
 
 
-_POSTS = ("post", "post_not", "with", "nearest_to", "ranked_from", "of_room", "serves")
+POSTS = ("post", "post_not", "serves", "serves_not", "offers", "less", "with", "with_no",
+         "nearest_to", "ranked_from", "of_room")  # fmt: skip
+"""Rules of what follows a noun."""
 _AMOUNTS = ("all", "definite", "both", "one", "none", "another", "number", "two", "six", "dozen",
             "some", "vague", "rest")  # fmt: skip

@@ -9,6 +9,7 @@ import pytest
 from coterie_core.geometry import Box
 from coterie_fixtures.two_floor_home import small_house
 from coterie_requests.request import ALL, Place, Thing
+from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.grounding import Resolver
 from coterie_requests.understanding.phrases import phrase_of
 from coterie_requests.understanding.vocabulary import Vocabulary
@@ -108,6 +109,8 @@ DESK = (Thing(name="desk"),)
         (Thing(name="mug", amount=ALL, places=(on("table", negated=True),)), {"mug-2"}),
         (Thing(name="mug", amount=ALL, places=(on("table", "desk"),)),
          {"mug-1", "mug-2", "mug-3", "mug-4"}),
+        (Thing(name="mug", places=(Place(relation="far from", things=(Thing(name="bedroom"),)),)),
+         {"mug-1", "mug-3", "mug-4"}),
         (Thing(name="key", either=(Thing(name="book"),)), {"books-1", "keys-1"}),
         (Thing(amount=ALL, places=(on("table"),), without=(Thing(name="mug", color="red"),)),
          {"mug-1", "mug-3"}),
@@ -119,6 +122,13 @@ def test_words_choose_among_things(thing, meant) -> None:
     scene = mugs_of_many_sizes()
     found = Resolver(scene).things(phrase_of(thing, Vocabulary.of(scene)))
     assert {one.id for one in found} == meant
+
+
+def test_what_is_behind_a_room_nobody_can_tell() -> None:
+    scene = small_house()
+    hall = Place(relation="behind", things=(Thing(name="kitchen"),))
+    with pytest.raises(NotUnderstood, match="'kitchen', which is a room"):
+        Resolver(scene).things(phrase_of(Thing(name="mug", places=(hall,)), Vocabulary.of(scene)))
 
 
 @pytest.mark.parametrize(

@@ -272,6 +272,8 @@ def test_things_nobody_knows_are_searched_by_their_name(house) -> None:
     meant = understand_request(gizmo, house)
     assert {one.object.label for one in meant.sub_tasks} == {"gizmo"}
     assert any("nobody knows" in note for note in meant.graph.notes)
+    meant = understand("find the mug nearest to the piano", house)
+    assert any("nobody has seen 'the piano'" in note for note in meant.graph.notes)
     meant = understand("find the old mug", house)
     assert meant.graph.notes[0] == "I read: find, the old mug"
     assert any("cannot tell 'old'" in note for note in meant.graph.notes)

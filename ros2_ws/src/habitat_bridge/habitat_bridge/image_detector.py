@@ -194,18 +194,16 @@ def detector_of(world: Simulator) -> ImageDetector | None:
 def _windows(
     semantic: npt.NDArray[np.int32],
 ) -> list[tuple[int, tuple[int, int, int, int], slice, slice]]:
-    """Every instance number but 0 with its bounding box (u, v, width, height) and slices."""
+    """Every instance number from 1 on with its bounding box (u, v, width, height) and slices."""
     from scipy.ndimage import find_objects
 
-    values, dense = np.unique(semantic, return_inverse=True)
-    boxes = find_objects(dense.reshape(semantic.shape) + 1)
     found = []
-    for value, box in zip(values.tolist(), boxes, strict=True):
-        if value == 0 or box is None:
+    for value, box in enumerate(find_objects(semantic), 1):
+        if box is None:
             continue
         rows, cols = box
         window = (cols.start, rows.start, cols.stop - cols.start, rows.stop - rows.start)
-        found.append((int(value), window, rows, cols))
+        found.append((value, window, rows, cols))
     return found
 
 

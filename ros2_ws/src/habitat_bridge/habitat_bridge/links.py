@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import numpy as np
 from scipy.spatial.transform import Rotation
 
 from coterie_core.geometry import Quaternion, Vec3
@@ -37,7 +38,7 @@ def posed_links(tree: Tree, values: Mapping[str, float]) -> list[Link]:
     def local(joint: Joint) -> Matrix:
         return joint.origin @ tree.moved(joint, values) if joint.axial else joint.origin
 
-    found: list[Link] = []
+    found: list[tuple[str, str, Matrix]] = []
     seen = {base_of(tree)}
     todo = [base_of(tree)]
     while todo:
@@ -49,10 +50,17 @@ def posed_links(tree: Tree, values: Mapping[str, float]) -> list[Link]:
             if name not in seen:
                 seen.add(name)
                 todo.append(name)
-                x, y, z = pose[:3, 3].tolist()
-                a, b, c, d = Rotation.from_matrix(pose[:3, :3]).as_quat().tolist()
-                found.append((here, name, (x, y, z), (a, b, c, d)))
-    return found
+                found.append((here, name, pose))
+    if not found:
+        return []
+    poses = np.stack([pose for _, _, pose in found])
+    turns = Rotation.from_matrix(poses[:, :3, :3]).as_quat().tolist()  # one by one it takes long
+    return [
+        (parent, child, (x, y, z), (a, b, c, d))
+        for (parent, child, _), (x, y, z), (a, b, c, d) in zip(
+            found, poses[:, :3, 3].tolist(), turns, strict=True
+        )
+    ]
 
 
 def known_links(robot: str, urdf: str, problem: Callable[[str], object]) -> list[Link]:

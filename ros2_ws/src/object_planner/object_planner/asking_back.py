@@ -37,9 +37,11 @@ async def find_settled(
     options = options or Options()
     try:
         settled = await settle(state, roles.planner, person, who="object_planner")
-    except NotUnderstood:  # a model plans by the words alone, and the rules say what is not read
+    except NotUnderstood as error:  # a model plans by the words alone, the rules by meaning
         answer = await plan_objects(state.scene, state.words, roles, method, options)
-        return FoundFor(answer.plan.relevant_objects, answer.plan.reason, Judgement(), answer)
+        ids, problem = answer.plan.relevant_objects, error.problem
+        told = Judgement() if ids else Judgement("underspecified", problem.text, problem.question)
+        return FoundFor(ids, answer.plan.reason, told, answer)
     told, request = settled.judgement, settled.request
     lacking = told.kind == "underspecified" or told.slot == "room"
     if request is None or (lacking and not settled.go_on):

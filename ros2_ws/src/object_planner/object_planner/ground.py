@@ -20,7 +20,7 @@ from coterie_requests.understanding.vocabulary import Vocabulary, plain_name
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.scene.lookups import Nearby
 from coterie_world.sizes import SIZE_ORDERS, plausible_size
-from object_planner.senses import Meaning, Sense, meaning
+from object_planner.senses import Meaning, Sense, denied_uses, meaning
 from object_planner.settings import Mode
 
 ENOUGH = 0.35
@@ -233,10 +233,15 @@ class Grounder:
     def _one(self, thing: Thing) -> Findings:
         """Return what fits a thing by itself: its words, and each of its places."""
         known = self.meaning(thing)
-        unknown = known.left_out + ((thing.color,) if thing.color and not self._colored else ())
+        unknown = [*known.left_out, *((thing.color,) if thing.color and not self._colored else ())]
+        unknown += [word for other in thing.without for word in self.meaning(other).left_out]
         remarks = tuple(f"left out, as nothing is known of it: {word!r}" for word in unknown)
-        if known.refused:
-            return Findings([], known.refused, (), understood=False)
+        refused = known.refused
+        if not refused and unknown and not (known.wants or known.also or thing.places):
+            words = ", ".join(map(repr, unknown))
+            refused = f"not understood: {words}; without it the request would mean any thing"
+        if refused:
+            return Findings([], refused, (), understood=False)
         scored = {id_: self._score(id_, thing, known) for id_ in self.scene.objects}
         candidates = {id_: Found(id_, s, [why]) for id_, (s, why) in scored.items() if s > 0.0}
         note = "" if candidates else "nothing in the map fits the request" + self._numbered()
@@ -290,19 +295,22 @@ class Grounder:
     def _is_one(self, id_: str, other: Thing) -> bool:
         """Whether an object is, or does, what a request rules out."""
         known = self.meaning(other)
-        if other.color and not self._colored:
+        if known.left_out or (other.color and not self._colored) or denied_uses(other):
             return False
         if other.color or other.places or other.choice or other.either:
             return id_ in self._fits(other).ids
-        for sense in known.wants or known.also:
+
+        def does(sense: Sense) -> bool:
             table = self._table(sense)
             mass = sum(
                 p * (1.0 if _ends(label, sense) else table.get(label, 0.0))
                 for label, p in self._labels[id_].items()
             )
-            if mass >= RULED_OUT and self._is_called(id_, sense):
-                return True
-        return False
+            return mass >= RULED_OUT and self._is_called(id_, sense)
+
+        if not known.wants:
+            return any(map(does, known.also))
+        return any(map(does, known.wants)) and all(map(does, known.also))
 
     # -- one object ----------------------------------------------------------------------------
 
@@ -445,11 +453,9 @@ class Grounder:
     def _namesakes(self, found: list[Found], thing: Thing) -> list[Found]:
         """Of things in an order, those that bear the very name: a nightstand is a table at need."""
         found = [one for one in found if self._plausible(one.id) >= PLAUSIBLE] or found
-        names = [want.name for want in self.meaning(thing).wants if want.kind == "thing"]
-        bearing = (
-            one for one in found if any(s.endswith(n) for s in self._said[one.id] for n in names)
-        )
-        return list(bearing) or found
+        noun = plain_name(thing.name)
+        bearing = [one for one in found if any(s.endswith(noun) for s in self._said[one.id])]
+        return bearing or found
 
 
 def _id_names(id_: str) -> tuple[str, ...]:

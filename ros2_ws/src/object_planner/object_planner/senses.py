@@ -53,6 +53,7 @@ def meaning(thing: Thing, labels: frozenset[str], ids: dict[str, str]) -> Meanin
     lexicon = load_lexicon()
     name, rest = _named(thing, labels, ids)
     uses, view = _uses(thing.use)
+    uses += tuple(Sense("use", one) for other in thing.without for one in denied_uses(other))
     also = [Sense("quality", one) for one in (() if uses else lexicon.qualities_in(thing.use))]
     if thing.use and not (uses or also or view):
         rest.append(thing.use)
@@ -98,15 +99,24 @@ def _named(
 
 def _uses(words: str) -> tuple[tuple[Sense, ...], bool]:
     """Return the uses that words ask for, and whether they ask for the widest view."""
-    lexicon, text = load_lexicon(), f"something {words}"
-    cued = lexicon.uses_in(text) if words else []
+    lexicon = load_lexicon()
+    cued = lexicon.uses_in(words) if words else []
     # "To keep a door from closing" asks for nothing that closes.
-    wanted = [(weight, name) for weight, name in cued
-              if any(f"from {part}" not in text for part in lexicon.cued(name, text))]  # fmt: skip
+    wanted = [
+        pair
+        for pair in cued
+        if any(f"from {part}" not in words for part in lexicon.cued(pair[1], words))
+    ]
     real = [pair for pair in wanted if not lexicon.uses[pair[1]].modifies]
     strong = [pair for pair in real if not lexicon.uses[pair[1]].weak] or real
     uses = tuple(Sense("use", name) for weight, name in strong if weight == strong[0][0])
     return uses, any(lexicon.uses[name].modifies == "overview" for _, name in cued)
+
+
+def denied_uses(thing: Thing) -> tuple[str, ...]:
+    """Return the uses that are asked for by denying a thing: "not at room temperature"."""
+    table = load_lexicon().uses
+    return tuple(n for n, use in table.items() if any(c in thing.use for c in use.negated_cues))
 
 
 def _size_order(word: str) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
-import yaml
 from pydantic import BaseModel, ConfigDict
 
+from coterie_core.yaml_marks import OWN, read_yaml
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.understood import OpenQuestion, serves
 
@@ -43,7 +43,7 @@ def load_curves() -> Mapping[str, Curve]:
         pydantic.ValidationError: The data file is broken.
     """
     text = resources.files("openeqa_agent").joinpath("data/calibration.yaml").read_text("utf-8")
-    return {str(k): Curve.model_validate(v) for k, v in yaml.safe_load(text)["curves"].items()}
+    return {str(k): Curve.model_validate(v) for k, v in read_yaml(text, OWN)["curves"].items()}
 
 
 def kind_of(reply: OpenReply, question: OpenQuestion) -> str:

@@ -7,12 +7,11 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-import yaml
-
 from coterie_core.colors import basic_color, color_name
 from coterie_core.household import Category as HouseholdCategory
 from coterie_core.household import load_household
 from coterie_core.wording import article
+from coterie_core.yaml_marks import OWN, read_yaml
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import Step, Thing
 from openeqa_agent.answers import OpenReply
@@ -26,7 +25,7 @@ _COMMON = ("table", "counter", "desk", "shelf", "sofa", "bed")
 @cache
 def _tables() -> dict[str, dict[str, Any]]:
     text = resources.files("openeqa_agent").joinpath("data/common_sense.yaml").read_text("utf-8")
-    tables = yaml.safe_load(text)
+    tables = read_yaml(text, OWN)
     return {str(name): dict(table) for name, table in tables.items()}
 
 

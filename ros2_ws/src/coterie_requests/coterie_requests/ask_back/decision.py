@@ -65,7 +65,7 @@ class JudgeRequest(Decision[RequestState, RequestReply]):
     reply_type: ClassVar[type[BaseModel]] = RequestReply
 
     def prompt(self, state: RequestState) -> Sequence[Message]:
-        """Show the request, the map, and what of it was looked at."""
+        """Show the map, what of it was looked at, and last the request: servers keep what stays."""
         rooms = neutral_order(state.rooms, lambda room: room.id)
         looked = [
             f"{room.id}: {room.name}, looked at to {100 * state.looked.share(room.id):.0f} %"
@@ -95,7 +95,6 @@ class JudgeRequest(Decision[RequestState, RequestReply]):
                 "for nothing. Else `clear`. The request may be in any language."
             ),
             Message.user(
-                f"{as_data('request', state.words)}\nIt is {_ABOUT[state.command]}.\n"
                 f"{as_data('rooms (id: name)', looked)}\n"
                 f"{as_data('objects', [_told(state, t) for t in things], limit=_OBJECTS_CHARS)}\n"
                 + (
@@ -103,6 +102,7 @@ class JudgeRequest(Decision[RequestState, RequestReply]):
                     if labels is not None
                     else "What the detector can report is not known."
                 )
+                + f"\n{as_data('request', state.words)}\nIt is {_ABOUT[state.command]}."
                 + asked
             ),
         )

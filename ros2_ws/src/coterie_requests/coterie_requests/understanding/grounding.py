@@ -22,6 +22,8 @@ from coterie_world.sightings import clearness, seen_in_passing
 from coterie_world.sizes import SIZE_ORDERS, SizeOrder
 
 _MAX_SHOWN = 12
+_IN_ROOMS = {"in": True, "on": True, "from": True, "to": True, "near": True, "far from": False}
+"""Relations of things to rooms, and whether the things are in these."""
 
 
 class Resolver:
@@ -150,9 +152,9 @@ class Resolver:
         rooms: list[Room] | None = None
         for modifier in phrase.places:
             inner = modifier.phrase
-            if modifier.relation in ("with", "far from"):
+            if modifier.relation == "with":
                 continue
-            if modifier.negated:
+            if modifier.negated or modifier.relation == "far from":
                 out = {r.id for r in self.rooms(inner)} if self.is_place(inner) else set()
                 inside = [room for room in self.scene.rooms.values() if room.id not in out]
             elif self.is_place(inner):
@@ -262,7 +264,14 @@ class Resolver:
     ) -> list[SceneObject]:
         if self.is_place(place):
             inside = {room.id for room in self.rooms(place)}
-            return [thing for thing in things if thing.room in inside]
+            if relation not in _IN_ROOMS:
+                raise NotUnderstood(
+                    f"robots cannot tell what is {relation} {place.said!r}, which is a room",
+                    "place",
+                    place.said,
+                    question="Where is it? Say in which room, or at which piece of furniture",
+                )
+            return [thing for thing in things if (thing.room in inside) is _IN_ROOMS[relation]]
         ends = [place]
         if relation == "between":
             ends = [replace(place, alternatives=()), *place.alternatives]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from geometry_msgs.msg import Quaternion, Transform, TransformStamped, Vector3
+from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 
 from coterie_core.embodiment import Camera
@@ -16,7 +16,13 @@ from coterie_core.geometry import (
 from coterie_core.geometry import (
     Quaternion as QuaternionTuple,
 )
-from coterie_ros.conversions.basics import header, pose_from_msg, pose_to_msg, time_from_msg
+from coterie_ros.conversions.basics import (
+    header,
+    pose_from_msg,
+    pose_to_msg,
+    time_from_msg,
+    time_to_msg,
+)
 from coterie_ros.conversions.checks import FAR, Checks
 from tf2_msgs.msg import TFMessage
 
@@ -144,12 +150,10 @@ def rigid_to_msg(
     parent: str, child: str, position: Vec3, rotation: QuaternionTuple, time: float
 ) -> TransformStamped:
     """Return where frame `child` is in frame `parent` at `time` [s]: position [m], quaternion."""
-    x, y, z, w = rotation
-    return TransformStamped(
-        header=header(time, parent),
-        child_frame_id=child,
-        transform=Transform(
-            translation=Vector3(x=float(position[0]), y=float(position[1]), z=float(position[2])),
-            rotation=Quaternion(x=x, y=y, z=z, w=w),
-        ),
-    )
+    # Filled in, for a constructor makes what it is given once more, and there are thousands.
+    message = TransformStamped(child_frame_id=child)
+    message.header.frame_id, message.header.stamp = parent, time_to_msg(time)
+    at, turned = message.transform.translation, message.transform.rotation
+    at.x, at.y, at.z = (float(value) for value in position)
+    turned.x, turned.y, turned.z, turned.w = rotation
+    return message

@@ -107,25 +107,25 @@ class _Basins:
         rows, columns = self.mask.shape
         flat = np.flatnonzero(self.mask.ravel())
         order = flat[np.argsort(-self.width.ravel()[flat], kind="stable")]
-        labels = np.zeros((rows + 2) * (columns + 2), dtype=np.int32)
+        labels = [0] * ((rows + 2) * (columns + 2))  # lists: cells are looked at one by one
         stride = columns + 2
         steps = (-stride - 1, -stride, -stride + 1, -1, 1, stride - 1, stride, stride + 1)
-        heights = np.pad(self.width, 1).ravel()
+        heights = np.pad(self.width, 1).ravel().tolist()
         for cell in order.tolist():
             at = (cell // columns + 1) * stride + cell % columns + 1
             # Uphill neighbours: the cell belongs to where the way to the middle of a room leads.
             uphill = [at + s for s in steps if labels[at + s]]
             if not uphill:
                 self.parent.append(len(self.parent))
-                self.peak.append(float(heights[at]))
+                self.peak.append(heights[at])
                 self.cells.append(1)
                 labels[at] = len(self.parent) - 1
                 continue
-            around = {self.root(int(labels[k])) for k in uphill}
+            around = {self.root(k) for k in {labels[k] for k in uphill}}
+            target = next(iter(around))
             if len(around) > 1:
-                self._meet(sorted(around, key=lambda k: -self.peak[k]), float(heights[at]))
-            steepest = max(uphill, key=lambda k: heights[k])
-            target = self.root(int(labels[steepest]))
+                self._meet(sorted(around, key=lambda k: -self.peak[k]), heights[at])
+                target = self.root(labels[max(uphill, key=heights.__getitem__)])
             labels[at] = target
             self.cells[target] += 1
         self._absorb_small()

@@ -83,7 +83,7 @@ def understand(
     graph.note(f"I read: {request.told()}")
     for want in wants:
         _check_target(want, scene)
-        _note_ignored(want, graph)
+        _note_ignored(want, graph, Resolver(scene))
     understanding = Understanding(request.words, wants, graph, scene)
     understanding.grow()
     for want in wants:
@@ -125,7 +125,7 @@ def _check_target(want: Want, scene: SceneGraph) -> None:
         )
 
 
-def _note_ignored(want: Want, graph: TaskGraph) -> None:
+def _note_ignored(want: Want, graph: TaskGraph, resolver: Resolver) -> None:
     said: list[Phrase] = [p for p in (want.phrase, want.target) if p is not None]
     for phrase in [inner for whole in said for inner in whole.mentioned()]:
         if phrase.ignored:
@@ -137,6 +137,8 @@ def _note_ignored(want: Want, graph: TaskGraph) -> None:
             graph.note(f"{phrase.said!r}: any {phrase.noun} counts that nothing else is done with")
         if phrase.order in ("nearest", "farthest") and not phrase.by:
             graph.note(f"{phrase.said!r}: robots take the one that is quickest to get")
+        if phrase.by and not any(resolver.things(one) for one in phrase.by):
+            graph.note(f"nobody has seen {phrase.by[0].said!r}: any {phrase.noun} counts")
 
 
 def _note_choice(want: Want, graph: TaskGraph, resolver: Resolver) -> None:
