@@ -6,22 +6,18 @@ from pathlib import Path
 from coterie import SemanticMap
 
 house = SemanticMap.read(Path(__file__).with_name("house_map.json"))
+print(house)
 
 # %% its objects as a table
 print(f"{'label':20} {'room':15} center [m]")
 for thing in house.objects:
     print(f"{thing.label:20} {thing.room:15} {thing.center}")
-print([thing.label for thing in house.find("something to sit on", limit=3)])
+
+# %% what a request calls for
+for thing in house.find("something to sit on", limit=3):
+    print(thing)
 
 # %% rooms and objects as a picture
-import matplotlib.pyplot as plt  # noqa: E402
-
-figure, axes = plt.subplots(figsize=(8, 6), layout="constrained")
-for room in house.rooms:
-    axes.fill(*zip(*room.outline, strict=True), alpha=0.2)
-    axes.annotate(room.name, room.outline[0])
-for thing in house.objects:
-    axes.plot(*thing.center[:2], "k.")
-    axes.annotate(thing.label, thing.center[:2], fontsize=6)
-axes.set_aspect("equal")
-figure.savefig("house_map.png", dpi=150)
+picture = Path("house_map.png").resolve()
+house.draw().savefig(picture, dpi=150)
+print(f"the picture: {picture}")

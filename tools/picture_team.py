@@ -27,11 +27,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
+from coterie.floor_plan import Plan, draw_floor
 from coterie_bringup.bodies import described_robot
 from coterie_bringup.node_parameters import bridge_parameters
 from coterie_bringup.resources import team_file
 from coterie_bringup.team import Team, load_team
-from coterie_cli.figures.floor_plan import Plan, draw_floor
 from coterie_core.colors import robot_colors
 from coterie_world.scene import SceneGraph
 from coterie_world.team_map import TeamMap

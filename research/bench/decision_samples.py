@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -172,7 +173,9 @@ def _mele(seed: int) -> list[Sample]:
     from coterie_fixtures.explorations import run_exploration
     from coterie_requests.common_sense import load_common_sense
     from coterie_requests.debate import LocalSpeaker, debate
-    from coterie_requests.parsing import understand
+    from coterie_requests.presence import read_presence
+    from coterie_requests.understanding import NotUnderstood
+    from coterie_requests.understanding.vocabulary import Vocabulary
     from coterie_world.scene import rooms_text
     from habitat_bridge.factory import WorldSpec, make_world
     from habitat_bridge.robots import EMBODIMENTS
@@ -221,7 +224,8 @@ def _mele(seed: int) -> list[Sample]:
             f"I cannot remember: did we leave a {thing} in the {rooms[0]} or not?",
             f"Liegt im {rooms[-1]} noch ein {thing}?",
         ):
-            await understand(words, rooms, sorted(labels), decider=deciders["ada"])
+            with suppress(NotUnderstood):
+                await read_presence(words, Vocabulary.named(labels, rooms), deciders["ada"])
 
     return _caught(work)
 
@@ -382,6 +386,7 @@ def _team(seed: int) -> list[Sample]:
     """Requests that are clear and unclear, about a house that was explored in part."""
     from coterie_requests.ask_back import settle
     from coterie_requests.asking import WordsAnswer, WordsQuestion
+    from coterie_requests.understanding import NotUnderstood
     from research.bench.askback.cases import cases
     from research.bench.askback.judges import Judges
     from research.bench.askback.situation import explored
@@ -394,7 +399,9 @@ def _team(seed: int) -> list[Sample]:
 
     async def work(catch: _Catch) -> None:
         for case in _spread(list(cases(situation, "development")), 8):
-            await settle(judges.state(case), catch.decider("leader"), person)
+            leader = catch.decider("leader")
+            with suppress(NotUnderstood):
+                await settle(await judges.state(case, leader), leader, person)
 
     return _caught(work)
 

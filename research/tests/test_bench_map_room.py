@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from coterie_world.recording import RecordingError
-from object_planner.ground import Grounder
-from object_planner.request import parse
+from object_planner.plan import PlanState
 from research.bench.mapping.room import RoomErrors, map_room, measured
 
 
@@ -40,9 +39,9 @@ def test_objects_of_a_real_room():
     mugs = [row.right for row in rows if row.label == "mug" and row.right]
     assert len(mugs) == 2 and all(max(mug.box.size) < 0.32 for mug in mugs)
     assert sum(row.label == "television" and row.right is not None for row in rows) == 2
-    drink = Grounder(scene).find(parse("something to drink from"))
+    drink = PlanState(scene, "something to drink from").findings
     assert scene.objects[drink.ids[0]].label.top == "mug"
-    seat = Grounder(scene).find(parse("where can I sit"))
+    seat = PlanState(scene, "where can I sit").findings
     assert scene.objects[seat.ids[0]].label.top == "chair"
 
 

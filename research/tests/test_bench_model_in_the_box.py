@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from coterie_llm import Decided, ModelProfile, build_decider
-from coterie_requests.parsing import ParsedQuestion
 from mele_explorer.answer_presence import PresenceReply
 from mele_explorer.choose_place import PlaceChoice
 from object_planner.plan import Plan
@@ -30,7 +29,6 @@ from reveca_agent.validation import ScenarioChoice
 CASSETTE = Path(__file__).parent / "data" / "model_in_the_box.jsonl"
 SEED = 4
 FORMS = (
-    ParsedQuestion,
     PlaceChoice,
     PresenceReply,
     Ratings,
@@ -43,7 +41,6 @@ FORMS = (
 )
 """Forms of the replies to `NAMES`."""
 NAMES = (
-    "mele.parse_question",
     "mele.choose_place",
     "mele.answer",
     "reveca.rate_relevance",

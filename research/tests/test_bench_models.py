@@ -24,7 +24,7 @@ from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS
 from openeqa_agent.captions import CaptionFrame, CaptionState
 from openeqa_agent.decisions import AnswerFromFrames, Asked
-from openeqa_agent.question import parse_open
+from openeqa_agent.understood import OpenQuestion
 from research.bench.models.bench import SAVINGS, answerer, main, run_models
 from research.bench.models.tables import against_rules, by_bench, print_tables, summed
 from research.bench.models.works import FEW, Answering, Outcome, all_works
@@ -41,10 +41,10 @@ def test_stand_ins_do_the_same_works_and_are_told_apart(tmp_path: Path) -> None:
         assert cells["oracle"][0] >= cells["rules"][0] > cells["random"][0] - 0.3, part
         assert cells["oracle"][0] > cells["random"][0], part
     counts = summed(records)
-    asked = counts["oracle", "mele.parse_question"]
+    asked = counts["oracle", "team.read_request"]
     assert asked["calls"] == asked["at_once"] == asked["by_model"] > 0 == asked["overruled"]
     assert asked["prompt_tokens"] > 100 * asked["calls"]
-    assert counts["rules", "mele.parse_question"]["calls"] == 0
+    assert counts["rules", "team.read_request"]["calls"] == 0
     assert {record["mode"] for record in records} == {"rule", "model"}
 
 
@@ -55,7 +55,7 @@ def picture() -> Image:
 async def photos(answering: Answering) -> list[Outcome]:
     """A question about a photo, and a description of it."""
     decider = answering.decider("r1")
-    asked = Asked(parse_open("Is the door open?"), images=(picture(),), frames=("f1",))
+    asked = Asked(OpenQuestion("Is the door open?"), images=(picture(),), frames=("f1",))
     made = [
         await decider.decide(AnswerFromFrames(), asked),
         await decider.decide(CaptionFrame(), CaptionState(picture(), "2 chairs.", "kitchen")),

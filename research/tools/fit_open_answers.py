@@ -22,7 +22,6 @@ from sklearn.isotonic import IsotonicRegression
 from coterie_llm import Decider, RulesModel
 from openeqa_agent.agents import AgentOptions, OpenAgent
 from openeqa_agent.calibration import kind_of
-from openeqa_agent.question import parse_open
 from research.bench.openeqa.facts import Facts
 from research.bench.openeqa.marking import rule_mark
 from research.bench.openeqa.phrases import PHRASES, PhraseSet, load_phrases
@@ -58,7 +57,7 @@ async def answers(
                     reply = await agent.answer(one.question, tour.map, tour)
                     mark = rule_mark(one.question, one.answer, one.extra, reply.text)
                     if not reply.abstains:
-                        kind = kind_of(reply, parse_open(one.question))
+                        kind = kind_of(reply, await agent.read(one.question, tour.map))
                         found.append((kind, reply.confidence, mark >= RIGHT))
         finally:
             home.close()

@@ -1,4 +1,4 @@
-"""Measures the rules on OpenEQA's own questions: categories, the blind rule, and the rule judge.
+"""Measures the rules on OpenEQA's own questions: reading, the blind rule, and the rule judge.
 
     python -m research.tools.measure_open_questions open-eqa-v0.json
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from coterie_llm import Decider, RulesModel
 from openeqa_agent.agents import AgentOptions, OpenAgent
-from openeqa_agent.question import parse_open
+from openeqa_agent.understood import OpenQuestion
 from research.bench.openeqa.categories import category_named
 from research.bench.openeqa.marking import rule_mark
 
@@ -83,6 +83,12 @@ def interval(values: list[Any], statistic: Any, seed: int, rounds: int = 1000) -
     return f"{statistic(values):.3g} ({low:.3g} to {high:.3g})"
 
 
+async def as_read(entries: list[dict[str, Any]]) -> list[tuple[OpenQuestion, dict[str, Any]]]:
+    """Return each question as the offline reader reads it."""
+    agent = OpenAgent(Decider(RulesModel()))
+    return [(await agent.read(entry["question"]), entry) for entry in entries]
+
+
 async def blind_marks(entries: list[dict[str, Any]]) -> list[float]:
     """Return C per question [%] of the blind rule."""
     agent = OpenAgent(Decider(RulesModel()), "blind", AgentOptions(guesses="always"))
@@ -106,14 +112,18 @@ def main() -> None:
         ("looked at", [e for e in data if not held_out(e)]),
         ("held out", [e for e in data if held_out(e)]),
     ):
+        read = asyncio.run(as_read(part))
+        share = [100.0 * bool(one.steps) for one, _ in read]
         told = [
-            100.0 * (parse_open(e["question"]).category == category_named(e["category"]))
-            for e in part
+            100.0 * (one.category == category_named(entry["category"]))
+            for one, entry in read
+            if one.steps
         ]
         pairs = judged(part, options.seed)
         marks = asyncio.run(blind_marks(part))
         print(f"{name}: {len(part)} questions")
-        print(f"  category told from the words [%]: {interval(told, np.mean, options.seed)}")
+        print(f"  read without a model [%]: {interval(share, np.mean, options.seed)}")
+        print(f"  category of those [%]: {interval(told, np.mean, options.seed)}")
         print(f"  blind rule, C [%]: {interval(marks, np.mean, options.seed)}")
         answers = sum(len(pair[0]) for pair in pairs)
         print(

@@ -21,7 +21,9 @@ from coterie_fixtures.explorations import (
     oracle_run,
     run_exploration,
 )
-from coterie_requests.parsing import ParseQuestion, ParseState
+from coterie_requests.grammar import read
+from coterie_requests.presence import presence_of
+from coterie_requests.understanding.vocabulary import Vocabulary
 from habitat_bridge.graph import WALKER, DetectorNoise, list_scans, load_graph_world
 from habitat_bridge.graph.model import GraphHouse, LoadReport, SeenObject, Viewpoint
 from habitat_bridge.graph.world import GraphWorld
@@ -170,7 +172,8 @@ def test_a_noisy_detector_leads_to_uncertain_answers() -> None:
 def test_the_questions_of_real_houses_are_understood_as_sentences() -> None:
     for scan in list_scans(DATA):
         bank = QuestionBank.from_graph(load_graph_world(DATA, scan).truth())
+        names = Vocabulary.named(bank.objects, bank.rooms)
         for item in bank:
-            state = ParseState(item.question.text, bank.rooms, bank.objects)
-            reply = ParseQuestion().rule(state)
-            assert (reply.object, reply.room) == (item.question.object, item.question.room)
+            asked = presence_of(read(item.question.text, names, "ask"), names)
+            assert asked is not None
+            assert (asked.object, asked.room) == (item.question.object, item.question.room)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -17,7 +16,8 @@ from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.two_floor_home import small_house, small_team
 from coterie_llm import Decider, ModelProfile, build_decider
 from coterie_requests.common_sense import HouseholdSense
-from coterie_requests.understanding import NotUnderstood
+from coterie_requests.request import Request, Step
+from coterie_requests.request import Thing as Noun
 from coterie_world.meaning import EmbedderOptions, Meanings, label_relevance, load_embedder
 from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject, rooms_text
 from emos_planner.leader.leader import Leader
@@ -105,8 +105,9 @@ def split_task(meanings: Meanings | None) -> Prompts:
     async def work(mind: Decider) -> None:
         team = small_team()
         leader = Leader(mind, scene, team, channel=LocalChannel({}), meanings=meanings)
-        with contextlib.suppress(NotUnderstood):  # the rule does not; the model was asked before
-            await leader.discuss("t", f"clean the {WORDS}", dict.fromkeys(team, (3.0, 3.0, 0.0)))
+        words, starts = f"find the {WORDS}", dict.fromkeys(team, (3.0, 3.0, 0.0))
+        step = Step(act="find", things=(Noun(name=WORDS),))
+        await leader.discuss("t", words, starts, request=Request(words=words, steps=(step,)))
 
     return prompts(work)[:1]
 

@@ -38,7 +38,7 @@ SCRIPT = (
     "from coterie_cli.demo.command import DemoOptions, demo\n"
     "team, out, domain = sys.argv[1:]\n"
     "options = DemoOptions(\n"
-    "    Path(team), world='habitat', out=Path(out), domain=int(domain), voting=True)\n"
+    "    team=Path(team), world='habitat', out=Path(out), domain=int(domain), voting=True)\n"
     "sys.exit(demo(options))\n"
 )
 

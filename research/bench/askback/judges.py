@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from coterie_llm import Decider, RulesModel
 from coterie_requests.ask_back import Judgement, RequestState, settle
 from coterie_requests.detector_vocabulary import DetectorVocabulary, household_vocabulary
+from coterie_requests.read_request import read_request
 from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding.vocabulary import Vocabulary
 from emos_planner.leader.asking_back import task_state
 from emos_planner.leader.understand import understand
 from object_planner.asking_back import find_settled
-from object_planner.request import parse
 from object_planner.workflows import Options, Roles, plan_objects
 from openeqa_agent.agents import OpenAgent
 from openeqa_agent.asking_back import answers_all_the_same
@@ -54,32 +55,37 @@ class Judges:
         self._vocabulary = DetectorVocabulary.of(household_vocabulary())
         self._agent = OpenAgent(self.decider, vocabulary=self._vocabulary)
 
-    def state(self, case: Case) -> RequestState:
-        """Return what a request is judged by."""
+    async def state(self, case: Case, decider: Decider | None = None) -> RequestState:
+        """Return what a request is judged by, read by a decider (None: the own one)."""
         known, coverage = self.situation.known, self.situation.coverage
         if case.command == "do":
-            return task_state(case.words, known, ROBOTS, coverage, rooms_given=True)
+            mind = decider or self.decider
+            return await task_state(case.words, known, ROBOTS, mind, coverage, rooms_given=True)
         return RequestState(
             case.words, case.command, known, coverage, self._vocabulary, rooms_given=True
         )
 
     def verdict(self, case: Case) -> Verdict:
         """Judge a request, and see what would be done without that."""
-        told = self._judged(case)
+        try:
+            told = asyncio.run(self._judged(case))
+        except NotUnderstood as error:  # it is refused, with what is not understood
+            problem = error.problem
+            told = Judgement("underspecified", problem.text, problem.question)
         before, confidence = self._before(case)
         return Verdict(told.kind, told.text, told.question, told.candidates, before, confidence)
 
-    def _judged(self, case: Case) -> Judgement:
-        state = self.state(case)
+    async def _judged(self, case: Case) -> Judgement:
+        state = await self.state(case)
         if case.command == "find":
-            finding = find_settled(state, Roles(self.decider), options=Options())
-            return asyncio.run(finding).judgement
+            return (await find_settled(state, Roles(self.decider), options=Options())).judgement
         index = MapIndex(self.situation.known, self.situation.seen)
+        asked = await self._agent.read(case.words, self.situation.known)
 
         def cleared(told: Judgement) -> bool:
-            return case.command == "ask" and answers_all_the_same(case.words, index, told)
+            return case.command == "ask" and answers_all_the_same(asked, index, told)
 
-        return asyncio.run(settle(state, self.decider, cleared=cleared)).judgement
+        return (await settle(state, self.decider, cleared=cleared)).judgement
 
     def _before(self, case: Case) -> tuple[bool, float]:
         """Return whether the team abstains by itself, and how sure its answer would be."""
@@ -94,9 +100,11 @@ class Judges:
             found = asyncio.run(finding)
             ids = found.plan.relevant_objects
             sure = known.objects[ids[0]].confidence if ids else 0.0
-            return not ids or not parse(case.words).clear, sure
+            return not ids, sure
         try:
-            meant = understand(case.words, known, ROBOTS)
+            names = Vocabulary.of(known, ROBOTS)
+            read = asyncio.run(read_request(case.words, names, self.decider, "do"))
+            meant = understand(read, known, ROBOTS)
         except NotUnderstood:
             return True, 0.0
         ids = [id_ for want in meant.wants for id_ in want.assigned if id_ in known.objects]

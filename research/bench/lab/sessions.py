@@ -13,7 +13,8 @@ from typing import Any
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_bringup.lab import lab_parameters
-from coterie_bringup.running_team import TeamRun, ended_by_signals, prepared
+from coterie_bringup.running_team import TeamRun, prepared
+from coterie_bringup.signals import ended_by_signals
 from coterie_bringup.spinning import in_loop, spinning
 from coterie_bringup.task_record import TaskRecord
 from coterie_bringup.task_watcher import watching

@@ -13,7 +13,9 @@ from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider
 from coterie_requests.common_sense import load_common_sense
 from coterie_requests.debate import LocalSpeaker, debate
 from coterie_requests.detector_vocabulary import DetectorVocabulary
-from coterie_requests.parsing import NotAQuestion, understand
+from coterie_requests.presence import read_presence
+from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.meaning import label_relevance
 from coterie_world.scene import SceneGraph, rooms_text
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -27,6 +29,8 @@ from research.bench.decision_samples import decision_samples
 from research.bench.emos.episodes import Episode, Family, make_episode
 from research.bench.emos.run import run_episode
 from research.bench.models import sets
+from research.bench.models.requests import reading
+from research.bench.models.requests import sentences as sentences_of
 from research.bench.openeqa.judge import judge
 from research.bench.openeqa.run import Asker, Setup, answer_house
 from research.bench.reveca.episodes import play_one
@@ -204,17 +208,34 @@ def _notes(run: ExplorerRun, item: LabelledQuestion) -> str:
 
 async def sentences(answering: Answering) -> list[Outcome]:
     """Questions in words: which thing, in which room?"""
-    decider = answering.decider("mele")
+    decider, names = answering.decider("mele"), Vocabulary.named(sets.LABELS, sets.ROOMS)
     right = []
     for text, thing, room in sets.SENTENCES[: answering.amount.items]:
         try:
-            asked = await understand(text, sets.ROOMS, sets.LABELS, decider=decider)
-        except NotAQuestion:
+            asked = await read_presence(text, names, decider)
+        except NotUnderstood:
             right.append(False)
         else:
             right.append((asked.object, asked.room) == (thing, room))
     await decider.aclose()
     return [Outcome("mele", "sentences", share(right), len(right))]
+
+
+def requests(tuned: bool) -> Work:
+    """Return the work in which requests in five languages are read."""
+
+    async def work(answering: Answering) -> list[Outcome]:
+        decider = answering.decider("team")
+        said = list(sentences_of(tuned).items())[: answering.amount.items]
+        read = [await reading(words, meanings, decider) for words, meanings in said]
+        await decider.aclose()
+        part = "tuned requests" if tuned else "requests"
+        return [
+            Outcome("read", f"{part}: {key}", share([one[key] for one in read]), len(read))
+            for key in read[0]
+        ]
+
+    return work
 
 
 def reveca(method: str, seed: int) -> Work:
@@ -327,6 +348,7 @@ def all_works(amount: Amount | None = None, houses: Sequence[int] = ()) -> dict[
     """
     most = (amount or Amount()).houses
     works: dict[str, Work] = {"mele sentences": sentences}
+    works |= {"read requests": requests(False), "read tuned requests": requests(True)}
     works |= {f"explore {seed}": explore(seed) for seed in houses}
     works |= {f"mele {seed}": mele(seed) for seed in houses or sets.MELE_HOUSES[:most]}
     for method in ("reveca", "coela"):

@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from coterie_core.yaml_marks import FileProblem, load_marked, read_text
+from coterie_requests.grammar import read
+from coterie_requests.lexicon import load_lexicon
+from coterie_requests.request import Thing
+from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.scene import SceneError, SceneGraph
 from coterie_world.scene.voxeland import load_voxeland
-from object_planner.request import parse
 
 QueryType = Literal["descriptive", "affordance", "negation"]
 QUERY_TYPES: tuple[QueryType, ...] = ("descriptive", "affordance", "negation")
@@ -109,10 +113,15 @@ def _queries(file: Path) -> list[Query]:
 
 def query_type(words: str) -> QueryType:
     """Return the kind of a request: rules something out, asks for a use, or describes a thing."""
-    request = parse(words)
-    if request.excludes or " not " in f" {words.lower()} ":
+    things: tuple[Thing, ...] = ()
+    try:
+        things = read(words, Vocabulary.of(SceneGraph()), "find").steps[0].things
+    except NotUnderstood:  # "I am tired" asks for a use, whatever the grammar reads
+        things = (Thing(use=words),) if load_lexicon().uses_in(words.lower()) else ()
+    negated = any(thing.without or any(p.negated for p in thing.places) for thing in things)
+    if negated or " not " in f" {words.lower()} ":
         return "negation"
-    return "affordance" if any(want.kind == "use" for want in request.wants) else "descriptive"
+    return "affordance" if any(thing.use for thing in things) else "descriptive"
 
 
 def _truth(file: Path, scene: SceneGraph, data: ObjectData) -> dict[str, list[str]] | None:

@@ -10,10 +10,8 @@ from functools import lru_cache
 from coterie_core.colors import basic_color
 from coterie_core.household import load_household, singulars
 from coterie_requests.lexicon import load_lexicon
-from coterie_requests.understanding import is_name
-from coterie_requests.understanding.descriptions import clean
+from coterie_requests.understanding import written_out
 from coterie_requests.understanding.quantities import COUNTS
-from openeqa_agent.question import parse_open
 from openeqa_agent.understood import STATES
 
 _STOP = frozenset(
@@ -29,12 +27,23 @@ _STOP = frozenset(
         what where color colored colors made type kind next close near beside""",
     )
 )
+_MAX_CHARS = 400
+_SPELLINGS = (
+    (re.compile(r"\bin[- ]between\b"), "between"),
+    (re.compile(r"\bin ?front\b"), "in front"),
+    (re.compile(r"\bcolou?r(s|ed)?\b"), r"color\1"),
+    (re.compile(r"\bgr[ae]y\b"), "grey"),
+)
 _YES = re.compile(r"^(?:yes|yeah|yep|yup|sure|correct|true|definitely|indeed|of course)\b")
 _NO = re.compile(
     r"^(?:no(?! one)|nope|not|none|nothing|false|never|neither|negative|nah)\b"
     r"|\b(?:is|are|does|do|did|was|were|can|could|has|have|will|would) not\b"
     r"|\bthere (?:is|are) no\b|\bunlikely\b"
 )
+_POLAR = re.compile(
+    r"^(?:is|are|was|were|do|does|did|can|could|has|have|will|would|should)\b(?!.* or )"
+)
+"""Beginnings of questions of yes or no."""
 _OPPOSITES = tuple(
     frozenset(pair)
     for pair in (
@@ -105,14 +114,15 @@ def _mark(question: str, right: _Said, said: _Said) -> int:
         return 1
     if right.plain == said.plain:
         return 5
-    asked = parse_open(question)
-    if right.yes is not None and (asked.polar or not right.words):
+    asked = _take_apart(question).plain
+    polar = _POLAR.search(asked) is not None
+    if right.yes is not None and (polar or not right.words):
         return _polar(question, right, said)
-    if asked.kind == "how_many" or (right.numbers and not right.words):
+    if "how many" in asked or (right.numbers and not right.words):
         return _number(right, said)
-    if right.colors and (asked.kind == "color" or not (right.words - right.colors)):
+    if right.colors and ("color" in asked or not (right.words - right.colors)):
         return _color(right, said)
-    if right.states and (asked.kind == "state" or not (right.words - right.states)):
+    if right.states and (polar or not (right.words - right.states)):
         return _state(right, said)
     return _words(question, right, said)
 
@@ -121,10 +131,10 @@ def _polar(question: str, right: _Said, said: _Said) -> int:
     meant = said.yes
     if meant is None:
         # "Is the door open?" - "closed" says no without the word.
-        asked = parse_open(question)
-        if asked.attribute and asked.attribute in said.states:
+        asked = _take_apart(question).states
+        if asked & said.states:
             meant = True
-        elif any(frozenset((asked.attribute, s)) in _OPPOSITES for s in said.states):
+        elif any(frozenset((a, b)) in _OPPOSITES for a in asked for b in said.states):
             meant = False
         elif right.words and len(right.words & said.words) / len(right.words) >= 0.5:
             return 4
@@ -170,7 +180,7 @@ def _words(question: str, right: _Said, said: _Said) -> int:
     """Mark by shared words; what the question names already proves nothing."""
     if right.words and right.words <= _PERSONS and not said.words & _PERSONS:
         # "Jessica" for "a woman" may be the same person: nobody can tell from the words.
-        return 3 if any(is_name(word) for word in said.words) else 1
+        return 3 if len(said.words) < 3 and not load_lexicon().mentions(said.plain) else 1
     told = _take_apart(question).words
     wanted = (right.words - told) or right.words
     given = (said.words - told) or said.words
@@ -236,7 +246,10 @@ _LIGHT = frozenset(
 
 @lru_cache(maxsize=8192)
 def _take_apart(text: str) -> _Said:
-    said = clean(text)
+    said = " ".join(written_out(text[:_MAX_CHARS]).split())
+    for pattern, full in _SPELLINGS:
+        said = pattern.sub(full, said)
+    said = re.sub(r"'s\b|(?<!\w)'|'(?!\w)", " ", said)
     said = re.sub(r"[^\w\s'-]", " ", said).replace("-", " ")
     said = re.sub(
         r"\b(?:all the way|right)(?= (?:next|by|in|behind|above|on|at|under|near|after|"

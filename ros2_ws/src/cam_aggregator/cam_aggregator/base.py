@@ -13,7 +13,7 @@ import numpy as np
 from coterie_core.answers import EVIDENCE_KINDS, AnswerTable, BoolArray, FloatArray
 from coterie_core.confidence import ConfidenceModel, load_confidence
 from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question, Vote, is_guess
-from coterie_requests.parsing import said_once
+from coterie_requests.presence import said_once
 
 GUESSED = "a guess, for no robot has observed it"
 """Begins the explanation of an answer that rests on what is usual alone."""

@@ -29,7 +29,10 @@ from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_requests.ask_back import judged_answers
 from coterie_requests.debate import ROUNDS, Speaker, Utterance, debate
-from coterie_requests.parsing import NotAQuestion, question_kind, understand
+from coterie_requests.presence import presence_of, read_presence
+from coterie_requests.read_request import read_request
+from coterie_requests.understanding.problems import NotUnderstood
+from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
@@ -105,8 +108,6 @@ WORKERS = 8
 """How many questions are worked on at a time (a debate waits for robots most of the time)."""
 LOST = 4.0
 """How long who answers an open question may be gone [s]."""
-NOT_TRULY_OPEN = ("is", "are", "was", "were", "do", "does", "did", "have", "has", "can", "could")
-"""First words of questions that explorers try to answer where nobody answers open ones."""
 MOST_ROOMS = 1000
 """How many names of rooms to remember."""
 
@@ -184,7 +185,7 @@ class AggregatorNode(AgentNode):
         question, deadline = asked
         try:
             question = await self._understood(question)
-        except NotAQuestion as error:
+        except NotUnderstood as error:
             self.problem(f"question {question.id}: {error}")
             return
         if self.collector.ask(question, deadline):
@@ -199,9 +200,10 @@ class AggregatorNode(AgentNode):
         """Return the question with object and room, taken from its sentence where they lack."""
         if question.object:
             return question
-        return await understand(
-            question.text, sorted(self._rooms), decider=self.decider, id=question.id
-        )
+        return await read_presence(question.text, self._names(), self.decider, id=question.id)
+
+    def _names(self) -> Vocabulary:
+        return Vocabulary.named(rooms=sorted(self._rooms), robots=self.robots)
 
     def _on_answer(self, robot: str, answer: Answer) -> None:
         if answer.robot != robot:
@@ -328,14 +330,20 @@ class AggregatorNode(AgentNode):
     async def _answered(self, goal: GoalContext) -> AskTeam.Result:
         message = goal.request.question
         message.id = message.id or f"ask-{uuid.uuid4().hex[:12]}"
-        if not message.object and message.text.strip():
-            answered = await self._ask_open(goal)
-            if answered is not None:
-                return answered
         try:
-            question = await self._understood(conversions.question_from_msg(message, "ask"))
+            question = conversions.question_from_msg(message, "ask")
         except ValueError as error:
             return AskTeam.Result(success=False, message=str(error))
+        if not question.object:
+            try:
+                names = self._names()
+                request = await read_request(question.text, names, self.decider, "ask")
+                presence, problem = presence_of(request, names, question.id), ""
+            except NotUnderstood as error:
+                presence, problem = None, error.problem.line
+            if presence is None:
+                return await self._ask_open(goal, problem)
+            question = presence
         message.object, message.room = question.object, question.room
         waiter: asyncio.Future[FinalAnswer] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(question.id, []).append(waiter)
@@ -370,18 +378,13 @@ class AggregatorNode(AgentNode):
             await asyncio.wait({waiter}, timeout=PROGRESS)
         return waiter.result()
 
-    async def _ask_open(self, goal: GoalContext) -> AskTeam.Result | None:
-        """Have the map asked ("on the table" is for it, too); None where explorers should try."""
+    async def _ask_open(self, goal: GoalContext, problem: str) -> AskTeam.Result:
+        """Have the map asked; who answers open questions knows more names than explorers told."""
         message = goal.request.question
-        kind = question_kind(message.text, self._rooms)
-        if kind == "presence":
-            return None
         if not await self._open.wait(0.0):
-            first = message.text.lower().split()[0]
-            if kind == "either" or first in NOT_TRULY_OPEN:
-                return None
             return AskTeam.Result(
-                message="this is an open question, and nobody in this team answers those: add "
+                message=problem
+                or "this is an open question, and nobody in this team answers those: add "
                 "`open_questions: {}` (and `mapper: {}`) to the team file, or ask whether there is "
                 "something: Is there a mug in the kitchen?"
             )

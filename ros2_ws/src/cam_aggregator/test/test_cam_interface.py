@@ -14,7 +14,7 @@ from cam_aggregator.registry import aggregator_names, make_aggregator
 from cam_aggregator.votes import ConfidenceWeightedVote, MajorityVote
 from coterie_core.answers import AnswerTable
 from coterie_core.questions import Answer, Evidence, LabelledQuestion, Question, is_guess
-from coterie_requests.parsing import unknown_room
+from coterie_requests.presence import unknown_room
 
 pytestmark = pytest.mark.quick
 
@@ -325,6 +325,9 @@ def test_what_is_usual_alone_is_called_a_guess_and_one_look_makes_it_none():
         assert final.yes is True and final.explanation.startswith("a guess")
         looked = [*guesses, been("c", True, 0.9, "seen")]
         assert "guess" not in make_aggregator(name).decide(ASKED, looked, TEAM).explanation
+    seen = [been("a", True, 0.999, "seen", prior=0.999)]  # what is usual is as sure as the look
+    final = make_aggregator("confidence_vote").decide(ASKED, seen, TEAM)
+    assert final.votes[0].weight == 0.0 and not is_guess(final, seen)
     half = [been("a", True, 0.6, "not_there")]  # most of the room is still to be seen
     assert is_guess(MajorityVote().decide(ASKED, half, TEAM), half)
     empty = [been("a", False, 0.9, "not_there")]

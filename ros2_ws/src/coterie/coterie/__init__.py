@@ -1,4 +1,4 @@
-"""A team of robots in Python: start or join one, ask it, give it tasks, read its map."""
+"""A team of robots in Python: start or join one, ask it and why, give it tasks, read its map."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from coterie.async_team import AsyncTeam
     from coterie.semantic_map import SemanticMap
     from coterie.team import Team
+    from coterie_safety.why import Explanation
 else:  # some of it needs ROS, and takes its time
     __getattr__, __dir__ = on_demand(__name__)
 
@@ -18,6 +19,7 @@ __all__ = [
     "Answer",
     "AsyncTeam",
     "Event",
+    "Explanation",
     "FoundObject",
     "Progress",
     "Room",

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from coterie.node import TeamNode
     from coterie.semantic_map import SemanticMap
     from coterie_bringup.running_team import TeamRun
+    from coterie_safety.why import Explanation
 
 T = TypeVar("T")
 
@@ -308,6 +309,24 @@ class AsyncTeam:
         if scene is None:
             raise TeamError("the team publishes no map; give its team file `mapper: {}`")
         return SemanticMap.of(scene)
+
+    async def why(self, what: str = "") -> Explanation:
+        """Return why the team answered or did something, as `./coterie why` tells it.
+
+        Args:
+            what: An id or its beginning, a robot's name, or words of a question, a task or a thing;
+                "": what the team was asked last.
+
+        Raises:
+            TeamError: Nothing that is kept fits, or it is kept on another machine.
+        """
+        from coterie_bringup.kept_runs import run_of
+
+        run = run_of(self._state)
+        if run is None:
+            raise TeamError("decisions are kept where the team runs, and that is not here")
+        with _told():
+            return await asyncio.to_thread(run.explain, what)
 
     async def stop(self, reason: str = "", *robots: str) -> dict[str, str]:
         """Stop robots at once; nothing of them moves until they are released.

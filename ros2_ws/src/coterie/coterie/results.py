@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 if TYPE_CHECKING:
     from coterie_bringup.task_record import TaskRecord
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from coterie_core.questions import OpenAnswer
     from coterie_requests.ask_back import Judgement
     from coterie_world.scene import SceneGraph
+
+Lengths = TypeVar("Lengths", "Vec2", "Vec3")
 
 
 class TeamError(Exception):
@@ -27,8 +29,8 @@ class FoundObject:
         id: Its id in the map.
         label: What it is most likely; "": the map that tells has not come.
         room: Name of its room; "": unknown.
-        center: Its middle (x, y, z) in the map frame [m]; None: unknown.
-        size: Its edge lengths [m]; None: unknown.
+        center: Its middle (x, y, z) in the map frame [m], to a millimeter; None: unknown.
+        size: Its edge lengths [m], to a millimeter; None: unknown.
         labels: label -> probability, most likely first.
     """
 
@@ -39,6 +41,10 @@ class FoundObject:
     size: Vec3 | None = None
     labels: dict[str, float] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        at = f" at ({', '.join(f'{v:.2f}' for v in self.center)}) m" if self.center else ""
+        return f"{self.label or self.id}{f' in {self.room}' if self.room else ''}{at}"
+
 
 @dataclass(frozen=True, slots=True)
 class Room:
@@ -48,7 +54,7 @@ class Room:
         id: Its id in the map.
         name: Its name, unique in the house.
         type: Its kind, such as "kitchen".
-        outline: Corners (x, y) of its floor in the map frame [m]; empty: unknown.
+        outline: Corners (x, y) of its floor in the map frame [m], to a millimeter; empty: unknown.
     """
 
     id: str
@@ -160,10 +166,15 @@ def found_object(id_: str, scene: SceneGraph | None) -> FoundObject:
         id_,
         thing.label.top,
         room.name if room is not None else "",
-        thing.box.center,
-        thing.box.size,
+        to_millimeters(thing.box.center),
+        to_millimeters(thing.box.size),
         thing.label.distribution(),
     )
+
+
+def to_millimeters(lengths: Lengths) -> Lengths:
+    """Return lengths [m] without what is less than a millimeter: no map is that good."""
+    return cast("Lengths", tuple(round(one, 3) for one in lengths))
 
 
 def answer_of(

@@ -7,9 +7,13 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from coterie.results import FoundObject, Room, TeamError, found_object
+from coterie.results import FoundObject, Room, TeamError, found_object, to_millimeters
 from coterie_world.scene import SceneError, SceneGraph, save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,10 @@ class SemanticMap:
         """Return the map of a scene graph."""
         return cls(
             tuple(found_object(id_, scene) for id_ in scene.objects),
-            tuple(Room(r.id, r.name, r.type, tuple(r.polygon)) for r in scene.rooms.values()),
+            tuple(
+                Room(room.id, room.name, room.type, tuple(map(to_millimeters, room.polygon)))
+                for room in scene.rooms.values()
+            ),
             scene,
         )
 
@@ -54,6 +61,12 @@ class SemanticMap:
             return cls.of(load_map(Path(file)))
         except SceneError as error:
             raise TeamError(str(error)) from None
+
+    def draw(self) -> Figure:
+        """Return a plan of each floor with rooms and objects: `map.draw().savefig("map.png")`."""
+        from coterie.floor_plan import Plan, draw_plans
+
+        return draw_plans(Plan(self.scene, names=True))
 
     def save(self, file: str | Path) -> None:
         """Write the map as JSON, which `read` and `./coterie find --map` read."""

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from coterie.async_team import READY, AsyncTeam
 from coterie.results import Answer, Event, FoundObject, Progress, TaskResult
 from coterie.semantic_map import SemanticMap
+from coterie_safety.why import Explanation
 
 T = TypeVar("T")
 
@@ -118,6 +119,10 @@ class Team:
     def map(self) -> SemanticMap:
         """Return the team's map as it is now; see `AsyncTeam.map`."""
         return self._wait(self._team.map())
+
+    def why(self, what: str = "") -> Explanation:
+        """Return why the team answered or did something; see `AsyncTeam.why`."""
+        return self._wait(self._team.why(what))
 
     def stop(self, reason: str = "", *robots: str) -> dict[str, str]:
         """Stop robots at once; see `AsyncTeam.stop`."""

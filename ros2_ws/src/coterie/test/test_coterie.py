@@ -29,7 +29,7 @@ HEAVY = ("rclpy", "numpy", "pydantic", "coterie_bringup", "coterie_world", "asyn
 def scene() -> SceneGraph:
     """Return a kitchen with a chair and a mug."""
     graph = SceneGraph()
-    graph.rooms["k"] = Room("k", "kitchen", "kitchen", polygon=[(0, 0), (2, 0), (2, 2)])
+    graph.rooms["k"] = Room("k", "kitchen", "kitchen", polygon=[(0, 0), (6, 0), (6, 6)])
     for label, at in (("chair", (1.0, 0.5, 0.4)), ("mug", (1.5, 0.5, 0.8))):
         box = Box(at, (0.5, 0.5, 0.8))
         graph.objects[label] = SceneObject(label, LabelBelief.of(label), box, "k")
@@ -44,7 +44,7 @@ def test_importing_it_imports_little():
 
 def test_its_names_are_few_and_there():
     pytest.importorskip("rclpy")
-    assert len(coterie.__all__) <= 10
+    assert len(coterie.__all__) <= 11
     assert all(getattr(coterie, name).__doc__ for name in coterie.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Tema'"):
         coterie.Tema  # noqa: B018
@@ -69,7 +69,9 @@ def test_a_map_is_read_written_and_searched(scene, tmp_path: Path):
     read = SemanticMap.read(file)
     assert read == SemanticMap.of(scene)
     assert [thing.label for thing in read.find("something to sit on")] == ["chair"]
-    assert read.rooms[0].outline == ((0, 0), (2, 0), (2, 2))
+    assert read.rooms[0].outline == ((0, 0), (6, 0), (6, 6))
+    written = {text.get_text() for axes in read.draw().axes for text in axes.texts}
+    assert "kitchen" in written and "chair" in written
     (tmp_path / "broken.json").write_text("{")
     for name in ("broken.json", "nowhere.json"):
         with pytest.raises(TeamError, match=name):
@@ -87,6 +89,9 @@ def test_an_answer_names_its_objects_and_what_is_unclear(scene):
     assert (answer.text, answer.unclear) == ("on the table", "There are two. Which one?")
     assert [thing.room for thing in answer.objects] == ["kitchen", ""]
     assert found_object("mug", None).center is None
+    scene.objects["mug"].box = Box((1 / 3, 2.0, 1.0), (0.1, 0.1, 0.1))
+    assert found_object("mug", scene).center == (0.333, 2.0, 1.0)
+    assert str(found_object("mug", scene)) == "mug in kitchen at (0.33, 2.00, 1.00) m"
 
 
 def test_a_team_that_is_not_there_is_told(tmp_path: Path, monkeypatch):
@@ -104,6 +109,31 @@ def test_a_team_that_is_not_there_is_told(tmp_path: Path, monkeypatch):
     with pytest.raises(TeamError, match=r"wrong\.yaml:2"):
         Team.start(file)
     assert not [thread for thread in threading.enumerate() if thread.name == "team"]
+
+
+async def test_why_tells_what_the_command_line_tells(tmp_path: Path):
+    pytest.importorskip("rclpy")
+    from coterie import AsyncTeam, Explanation
+    from coterie_bringup.rundir import RunState
+    from coterie_safety.why import JournalSettings, close_journal, note, open_journal
+
+    state = RunState("home", 1, 2, str(tmp_path), 3.0, log=str(tmp_path / "log"))
+    open_journal(JournalSettings(str(tmp_path / "why")), "x")
+    note("question", "aggregator", {"words": "is there a rug?"}, question="q1")
+    note("answer", "the team", {"words": "yes"}, question="q1")
+    close_journal()
+    told = await AsyncTeam(state).why("rug")
+    assert isinstance(told, Explanation) and [step.kind for step in told.steps] == [
+        "question",
+        "answer",
+    ]
+    assert str(told).splitlines()[0] == f"Why: {told.title}" and "the team answered: yes" in str(
+        told
+    )
+    with pytest.raises(TeamError, match=r"nothing that is kept holds 'piano'"):
+        await AsyncTeam(state).why("piano")
+    with pytest.raises(TeamError, match="where the team runs"):
+        await AsyncTeam(RunState("home", 1, 2, "", 3.0)).why()
 
 
 def test_ctrl_c_takes_back_what_is_waited_for(monkeypatch):

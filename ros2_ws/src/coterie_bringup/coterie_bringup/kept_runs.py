@@ -8,6 +8,8 @@ from pathlib import Path
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, running_teams, state_root
+from coterie_safety.why import Explanation, explain
+from coterie_safety.why.explanation import NothingKept
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,27 @@ class KeptRun:
     def directory(self) -> Path:
         """The run's folder; of real robots, that of all teams."""
         return self.decisions.parent
+
+    @property
+    def memory(self) -> Path | None:
+        """Where the copies of the team's memory are; None: none are kept."""
+        own, root = self.directory / "team", state_root()
+        if any(own.glob("*.json")):
+            return own
+        runs = root.glob(f"runs/*-{self.team}-*/team") if self.directory == root / "why" else ()
+        there = filter(Path.is_dir, (root / "memory" / self.team / "team", *runs))
+        return max(there, key=lambda folder: folder.stat().st_mtime, default=None)
+
+    def explain(self, what: str) -> Explanation:
+        """Return why something happened in this run; see `coterie_safety.why.explain`.
+
+        Raises:
+            CommandError: Nothing that is kept fits.
+        """
+        try:
+            return explain(what, self.decisions, self.log, self.memory)
+        except NothingKept as nothing:
+            raise CommandError(f"{self.team}: {nothing}") from None
 
 
 def kept_runs() -> list[KeptRun]:

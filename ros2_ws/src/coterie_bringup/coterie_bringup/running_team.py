@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,22 +76,6 @@ class TeamRun:
             for line in self.supervisor.last_lines(name)[-5:]
         )
         raise CommandError(f"{names} could not be kept running:\n{lines}", exit_code=1)
-
-
-@contextlib.asynccontextmanager
-async def ended_by_signals() -> AsyncIterator[None]:
-    """Cancel what runs in this block on Ctrl-C and on being told to end."""
-    loop = asyncio.get_running_loop()
-    task = asyncio.current_task()
-    assert task is not None
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    for number in signals:
-        loop.add_signal_handler(number, task.cancel)
-    try:
-        yield
-    finally:
-        for number in signals:
-            loop.remove_signal_handler(number)
 
 
 def _check_alone(team: Team, domain: int) -> None:

@@ -9,7 +9,7 @@ from coterie_core.household import load_household
 from coterie_core.yaml_checks import shown, suggestion
 from coterie_core.yaml_marks import MarkedData, Problem
 from coterie_llm.profile import BUILT_IN
-from coterie_requests.parsing import unknown_room
+from coterie_requests.presence import unknown_room
 
 if TYPE_CHECKING:
     from robot_adapters.sensing.grid_space import GridData

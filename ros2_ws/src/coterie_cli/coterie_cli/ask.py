@@ -12,11 +12,14 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from coterie.results import found_object
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, team_here
+from coterie_cli.options import AsJson, Namespace, TeamDomain
 from coterie_core.questions import Answer, OpenAnswer, Question, percent
 
 if TYPE_CHECKING:
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from coterie_world.scene import SceneGraph
 
 
+app = typer.Typer(add_completion=False)
+
+
 _SEEN = 5
 """Most labels that a line of progress names."""
 GUESS = 3
@@ -39,22 +45,22 @@ NOT_CLEAR = 5
 """Exit code of a request that is not clear, where nobody said what was meant."""
 
 
+@app.command("ask")
 def ask(
-    question: str,
-    *,
-    domain: int | None,
-    timeout: float,
-    as_json: bool,
-    namespace: str | None = None,
+    question: Annotated[
+        str, typer.Argument(help='Question in words, such as "Is there a mug in the kitchen?".')
+    ],
+    domain: TeamDomain = None,
+    namespace: Namespace = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Time to wait for the team and its answer [s].")
+    ] = 300.0,
+    as_json: AsJson = False,
 ) -> int:
-    """Ask and print; return the exit code.
+    """Ask the running team; answers with confidence and each robot's evidence.
 
-    0: answered; GUESS (3): by a guess, which no robot has observed; UNKNOWN (4): it cannot tell;
-    NOT_CLEAR (5): it asked back, and nobody answered, or the question presumes what is not so;
-    130: interrupted, the question was taken back.
-
-    Raises:
-        CommandError: No team runs, several do, it does not respond, or it does not understand.
+    Exit code 0: answered; 3: guessed; 4: the team cannot tell (UNKNOWN); 5: it asked back what was
+    meant, and nobody answered, or the question presumes what is not so.
     """
     text = " ".join(question.split())
     if not text:
@@ -130,7 +136,7 @@ async def _ask(
 ) -> tuple[TeamAnswer | OpenAnswer | str, SceneGraph | None, Judgement | None]:
     from rich.console import Console
 
-    from coterie_bringup.running_team import ended_by_signals
+    from coterie_bringup.signals import ended_by_signals
     from coterie_bringup.spinning import in_loop
     from coterie_bringup.team_client import operating
     from coterie_cli.person import PersonAtTerminal
@@ -200,7 +206,7 @@ class AskView:
 
 def progress_text(progress: AskTeam.Feedback) -> str:
     """Return how far a question is, in words; nothing where the message does not say."""
-    if progress.stage == progress.HEARING:
+    if progress.stage == progress.HEARING and progress.robots:
         return f"{len(progress.robots)} of {progress.expected} robots have answered"
     if progress.stage == progress.THINKING:
         return "looking for the answer in the map"

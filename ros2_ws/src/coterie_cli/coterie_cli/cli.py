@@ -2,31 +2,62 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import io
 import os
 import sys
-from itertools import chain
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from rich.markup import escape
+from typer.core import TyperCommand, TyperGroup
 
 from coterie_bringup.errors import NO_WORKSPACE, CommandError
 from coterie_cli.commands import commands
-from coterie_cli.groups import demos, machine, maps, models, permits, requests, robots, teams, why
-from coterie_cli.research import add_study, studies_are_here
 
-STUDIES = ("bench", "play", "annotate", "whatif", "prompt")
 PANELS = {
-    "Try": ("demo", "lab"),
-    "Run": ("up", "down", "stop", "release", "console", "view"),
-    "Ask and do": ("ask", "find", "do", "handover", "permits"),
-    "Real robots": ("robot", "team"),
-    "Understand": ("why", "log", "record", "replay", "map", "resume"),
-    "Build": ("model", "house", "mcp", "doctor", "test", "setup"),
-    "Studies": STUDIES,
+    "Try": {"demo": "demo.command", "lab": "lab"},
+    "Run": {
+        "up": "up",
+        "down": "down",
+        "stop": "stop",
+        "release": "stop",
+        "console": "console.command",
+        "view": "view",
+    },
+    "Ask and do": {
+        "ask": "ask",
+        "find": "find",
+        "do": "do.command",
+        "read": "read",
+        "handover": "hand_over",
+        "permits": "permit_commands",
+    },
+    "Real robots": {"robot": "robot.command", "team": "team"},
+    "Understand": {
+        "why": "why",
+        "log": "log",
+        "record": "record",
+        "replay": "replay",
+        "map": "map",
+        "resume": "resume",
+    },
+    "Build": {
+        "model": "model",
+        "house": "house",
+        "mcp": "team_tools.command",
+        "doctor": "doctor",
+        "test": "testing",
+        "setup": "clone",
+    },
+    "Studies, in a clone after ./coterie setup --with research": dict.fromkeys(
+        ("bench", "play", "annotate", "whatif", "prompt"), "research"
+    ),
 }
-"""The commands as the help groups them."""
+"""The commands as the help groups them, each with the module whose `app` it is in."""
 GONE = {
     "tour": "use ./coterie demo, which explores, maps and asks",
     "cooperate": "use ./coterie do --together",
@@ -37,20 +68,56 @@ GONE = {
 """Names that commands had, and what to use instead."""
 
 
+class _OnDemand(Mapping[str, Any]):
+    """The commands by name; the module of one is imported when it is asked for."""
+
+    def __init__(self) -> None:
+        self.modules = {name: module for of in PANELS.values() for name, module in of.items()}
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            made = commands(importlib.import_module(f"coterie_cli.{self.modules[name]}").app)
+            self._made[name] = getattr(made, "commands", {}).get(name, made)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.modules)
+
+    def __len__(self) -> int:
+        return len(self.modules)
+
+    def help(self, name: str) -> str:
+        """Return what a command's function says of it, without importing its module."""
+        file = Path(__file__).parent / f"{self.modules[name].replace('.', '/')}.py"
+        marks = ("@app.callback(", f'@app.command("{name}"', f'@command(app, "{name}"')
+        for part in ast.parse(file.read_text("utf-8")).body:
+            if isinstance(part, ast.FunctionDef):
+                above = [f"@{ast.unparse(one)}".replace("'", '"') for one in part.decorator_list]
+                if any(one.startswith(marks) for one in above):
+                    return ast.get_docstring(part) or ""
+        return str(self[name].help)
+
+
 class Commands(TyperGroup):
-    """The commands in the order of `PANELS`; studies are listed where they can run."""
+    """The commands in the order of `PANELS`."""
+
+    commands: Any
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        for panel, names in PANELS.items():
-            for name in names:
-                if name in self.commands:
-                    self.commands[name].rich_help_panel = panel  # type: ignore[attr-defined]
+        self.commands = _OnDemand()
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names for the help."""
-        shown = [name for name in chain.from_iterable(PANELS.values()) if name in self.commands]
-        return shown if studies_are_here() else [name for name in shown if name not in STUDIES]
+        return list(self.commands)
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        """Return what the help shows of a command; None: there is none of that name."""
+        panel = next((panel for panel, names in PANELS.items() if name in names), None)
+        if panel is None:
+            return None
+        return TyperCommand(name, help=escape(self.commands.help(name)), rich_help_panel=panel)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is meant.
@@ -58,29 +125,31 @@ class Commands(TyperGroup):
         Raises:
             CommandError: The name is one of `GONE`.
         """
-        if args and args[0] in GONE and args[0] not in self.commands:
+        if args and args[0] in GONE:
             raise CommandError(f"there is no command {args[0]}: {GONE[args[0]]}")
+        if args and args[0] in self.commands.modules:
+            return args[0], self.commands[args[0]], args[1:]
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; what it returns is the exit code."""
+        if code := super().invoke(ctx):
+            raise typer.Exit(code)
 
 
 app = typer.Typer(
     cls=Commands,
     name="coterie",
-    help="A team of household robots explores a house, answers questions and decides together.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (demos, teams, requests, why, maps, machine):
-    app.add_typer(group.app)
-app.add_typer(teams.team_app, name="team")
-app.add_typer(models.model_app, name="model")
-app.add_typer(robots.robot_app, name="robot")
-app.add_typer(permits.permits_app, name="permits")
-app.add_typer(permits.log_app, name="log")
-for _name in STUDIES:
-    add_study(app, _name)
+
+
+@app.callback()
+def coterie() -> None:
+    """A team of household robots explores a house, answers questions and decides together."""
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -98,7 +167,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         os.environ["COTERIE_TRUST"] = "1"
     words = [w for w in words if w not in ("--debug", "--trust")]
     try:
-        commands(app)(args=words, prog_name="coterie")
+        typer.main.get_command(app)(args=words, prog_name="coterie")
     except KeyboardInterrupt:
         print("\ncoterie: interrupted", file=sys.stderr)
         raise SystemExit(130) from None

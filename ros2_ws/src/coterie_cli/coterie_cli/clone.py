@@ -7,6 +7,12 @@ import os
 import re
 from pathlib import Path
 
+import typer
+
+from coterie_bringup.errors import CommandError
+
+app = typer.Typer(add_completion=False)
+
 
 def repository() -> Path:
     """Return the repository's root: where ./coterie is, else above this file's source.
@@ -38,3 +44,17 @@ def absent_studies(root: Path) -> list[str]:
         except importlib.metadata.PackageNotFoundError:
             absent.append(match[0])
     return absent
+
+
+@app.command("setup")
+def setup() -> int:
+    """Set up what is missing (the script ./coterie does it before this program starts)."""
+    try:
+        repository()
+    except FileNotFoundError:
+        raise CommandError(
+            "there is no clone of Coterie here to set up; pip installs what the wheel is to do "
+            "beside: pip install 'coterie[mcp]'"
+        ) from None
+    print("Coterie is set up. `./coterie doctor` shows what is installed.")
+    return 0

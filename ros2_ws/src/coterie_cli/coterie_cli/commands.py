@@ -1,12 +1,44 @@
-"""Command lines: what their help shows, and how a bench's is run from `./coterie bench NAME`."""
+"""Command lines: one made of a dataclass, what their help shows, and how a bench's is run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, get_type_hints
 
 import typer
 from rich.markup import escape
+
+Options = TypeVar("Options")
+
+
+def command(
+    app: typer.Typer, name: str, options: Callable[..., Options]
+) -> Callable[[Callable[[Options], int]], Callable[[Options], int]]:
+    """Make a command of a function that takes a dataclass, whose fields are the command's options.
+
+    Args:
+        app: The command's app.
+        name: Name of the command.
+        options: The dataclass; its fields are annotated as arguments and options of Typer.
+    """
+    hints = get_type_hints(options, include_extras=True)
+    fields = inspect.signature(options).parameters.values()
+
+    def register(function: Callable[[Options], int]) -> Callable[[Options], int]:
+        @functools.wraps(function)
+        def run(**given: Any) -> int:
+            return function(options(**given))
+
+        run.__annotations__ = {field.name: hints[field.name] for field in fields}
+        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [field.replace(annotation=hints[field.name]) for field in fields]
+        )
+        app.command(name)(run)
+        return function
+
+    return register
 
 
 def commands(app: typer.Typer) -> Any:

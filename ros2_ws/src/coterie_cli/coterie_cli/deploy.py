@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
+import typer
 import yaml
 
 from coterie_bringup.errors import CommandError
@@ -15,6 +16,7 @@ from coterie_bringup.plan import plan
 from coterie_bringup.rundir import key_file
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.trust import VARIABLE, Act, acts, require_trust
+from coterie_cli.options import TeamFile
 from coterie_core.files import write_atomically
 from coterie_safety.permits import KeyProblem, load_key, make_key, public_half
 
@@ -76,19 +78,18 @@ WantedBy=multi-user.target
 # No PrivateDevices: a model may need a GPU. No MemoryDenyWriteExecute: numba and torch write code.
 
 
-def deploy(file: Path, out: Path | None, kind: Kind) -> None:
-    """Write what each host of a team needs to start with its computer, and say what to do with it.
-
-    Nothing is sent anywhere, and nothing is run. All names come from the checked team file.
-
-    Args:
-        file: Team file.
-        out: Folder for the hosts' folders; None: `out/deploy/TEAM`.
-        kind: Units of systemd, or compose files.
-
-    Raises:
-        CommandError: The team has no hosts; or the folder holds something else.
-    """
+def deploy(
+    file: TeamFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help="Folder for the hosts; default: out/deploy/TEAM."),
+    ] = None,
+    kind: Annotated[
+        Kind,
+        typer.Option(help="Kind of files: units of systemd, or compose files."),
+    ] = "systemd",
+) -> int:
+    """Write a folder for each host of a team, from which it starts with its computer."""
     team = load_team(file)
     if not team.hosts:
         raise CommandError(
@@ -129,6 +130,7 @@ def deploy(file: Path, out: Path | None, kind: Kind) -> None:
     quoted = "".join(f"export {name}='{value}'\n" for name, value in pairs)
     write_atomically(out / "operator.env", quoted)
     print(_steps(team, out, kind))
+    return 0
 
 
 def compose(team: Team, host: str) -> dict[str, object]:

@@ -15,9 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import typer
+
 from coterie_bringup import rundir
 from coterie_bringup.errors import PlanError
 from coterie_bringup.processes import find_executable
+
+app = typer.Typer(add_completion=False)
+
 
 LIBRARIES = (
     "numpy",
@@ -53,8 +58,9 @@ class Finding:
     state: Literal["good", "note", "bad"] = "good"
 
 
+@app.command("doctor")
 def doctor() -> int:
-    """Print all findings; return 1 where a team could not run."""
+    """Show what is installed and whether everything that a team needs is reachable."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -8,10 +8,16 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resuming import end, read_note, team_to_end
 from coterie_bringup.rundir import RunState, team_name
+
+app = typer.Typer(add_completion=False)
+
 
 LEADER_THERE = 10.0
 """How long a leader may take to be found [s]."""
@@ -19,20 +25,20 @@ ROOM = 1_000_000
 """With less than this left on the disk not everything can have been written [bytes]."""
 
 
-def down(name: str = "", timeout: float = 30.0) -> int:
-    """End a running team, and say how to go on with it; return the exit code.
+@app.command("down")
+def down(
+    team: Annotated[
+        str, typer.Argument(help="Name of the team, or its file; default: the only one.")
+    ] = "",
+    timeout: Annotated[
+        float, typer.Option(min=0.0, help="Longest time until it has ended [s].")
+    ] = 30.0,
+) -> int:
+    """End a running team, its task first; ./coterie up TEAM --resume goes on with it.
 
-    A task in work is cancelled first: robots stop where they are, and whoever gave the task is told
-    and can go on with it. The team's processes then end as by Ctrl-C.
-
-    Args:
-        name: Name of the team, or of its file; "": the only one that runs here.
-        timeout: How long it may take [s].
-
-    Raises:
-        CommandError: No such team runs here, or several.
+    Exit code 0: it has ended; 1: it has not within the time; 2: no such team runs here.
     """
-    state = team_to_end(team_name(name))
+    state = team_to_end(team_name(team))
     if asyncio.run(_cancelled(state)):
         print(f"team {state.team}: the task in work was cancelled")
     if not end(state, timeout):

@@ -8,8 +8,9 @@ import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 
@@ -17,6 +18,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, team_here
 from coterie_bringup.team_models import named_profile
 from coterie_cli.ask import NOT_CLEAR, judgement_data, objects_table
+from coterie_cli.options import AsJson, ModelForFiles, Namespace, TeamDomain
 from coterie_cli.person import PersonAtTerminal
 from coterie_core.own_classes import load_made
 from coterie_llm import (
@@ -42,36 +44,77 @@ from semantic_mapper.files import load_map
 if TYPE_CHECKING:
     from coterie_bringup.team_client import FoundObjects
 
+
+app = typer.Typer(add_completion=False)
+
+
 MAX_REQUEST_CHARS = 600
 """Longest request [characters]."""
 
 
+@app.command("find")
 def find(
-    words: str,
-    *,
-    file: Path,
-    mode: str = "uncertainty",
-    method: str = "grounded",
-    limit: int = 10,
-    model: str | None = None,
-    meaning: str = "none",
-    as_json: bool = False,
+    words: Annotated[
+        str,
+        typer.Argument(metavar="REQUEST", help='Request in words, such as "something to sit on".'),
+    ],
+    file: Annotated[
+        Path | None,
+        typer.Option("--map", help="Path of a map file; default: the running team's map."),
+    ] = None,
+    mode: Annotated[
+        str,
+        typer.Option(
+            help="Use of an object's labels: certainty (only the top one) or uncertainty (all)."
+        ),
+    ] = "uncertainty",
+    method: Annotated[str, typer.Option(help="Workflow that chooses the objects.")] = "grounded",
+    limit: Annotated[
+        int, typer.Option(min=1, max=50, help="Largest number of objects found.")
+    ] = 10,
+    model: ModelForFiles = None,
+    domain: TeamDomain = None,
+    namespace: Namespace = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Time to wait for the team [s].")] = 60.0,
+    embedder: Annotated[
+        str,
+        typer.Option(
+            help="Embedder that finds objects of a map file by their appearance, in the space of "
+            "the detector's embeddings: URL#NETWORK of an OpenAI-compatible endpoint, or "
+            "MODULE:FUNCTION."
+        ),
+    ] = "",
+    image: Annotated[
+        Path | None, typer.Option(help="Path of a picture of what is looked for, with --embedder.")
+    ] = None,
+    meaning: Annotated[
+        str,
+        typer.Option(
+            help="Embedder that guesses what words outside the tables mean: none, wordllama or "
+            "minilm."
+        ),
+    ] = "none",
+    as_json: AsJson = False,
 ) -> int:
-    """Print the objects of a map that fit a request; return 0, or 1 if none does.
+    """Find the objects of a semantic map that a request calls for; exit code 1 if none does.
 
-    Args:
-        words: The request.
-        file: The map: a scene graph, a Voxeland map or a spark-dsg file.
-        mode: certainty or uncertainty.
-        method: The workflow.
-        limit: Most objects.
-        model: Name of a model profile, or the path of one (YAML); none: the rules.
-        meaning: Embedder for words that no table lists.
-        as_json: Print JSON and nothing else.
-
-    Raises:
-        CommandError: The request, an option, the map or the profile cannot be used.
+    Mode, method, model and meaning are for a map file: a team has its own in its team file.
     """
+    if embedder or image is not None:
+        if file is None or not embedder:
+            raise CommandError("looks are searched for in a file: give --map and --embedder")
+        return find_alike(
+            words, file=file, embedder=embedder, image=image, limit=limit, as_json=as_json
+        )
+    if file is None:
+        return find_in_team(
+            words,
+            domain=domain,
+            limit=limit,
+            timeout=timeout,
+            as_json=as_json,
+            namespace=namespace,
+        )
     text = checked_request(words)
     choices = (
         ("--mode", mode, get_args(Mode)),

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import team_here
-from coterie_bringup.spinning import in_loop, spinning
-from coterie_cli.permits import who
+from coterie_cli.options import By, Namespace, TeamDomain
 from coterie_llm import inline_data
-from coterie_msgs.srv import HandOver
-from coterie_ros.agent_node import AgentNode
-from coterie_ros.clients import NoAnswer, ServiceClient
-from coterie_ros.parameters import Parameters
 from coterie_safety.stop import one_line
 from emos_planner.leader.hand_over_service import SERVICE
+
+if TYPE_CHECKING:
+    from coterie_ros.parameters import Parameters
+
+app = typer.Typer(add_completion=False)
+
 
 FOUND_WITHIN = 10.0
 """How long the leader may take to be found [s]."""
@@ -23,32 +27,31 @@ WITHIN = 60.0
 """How long the leader may take: it asks the robot, and may talk with the team just now [s]."""
 
 
-class _Node(AgentNode):
-    """The node of the command."""
-
-    SAYS_READY = False
-
-    def on_setup(self, parameters: Parameters) -> None:
-        """Make the client."""
-        self.client = ServiceClient(self, HandOver, SERVICE)
-
-
+@app.command("handover")
 def hand_over(
-    sub_task: str, robot: str, by: str, reason: str, domain: int | None, namespace: str | None
+    sub_task: Annotated[
+        str,
+        typer.Argument(help="Id of a sub-task; a wrong one lists those that are not done."),
+    ],
+    robot: Annotated[str, typer.Argument(help="Robot that is to do it.")],
+    reason: Annotated[str, typer.Option(help="Reason, for the log and for `why`.")] = "",
+    by: By = "",
+    domain: TeamDomain = None,
+    namespace: Namespace = None,
 ) -> int:
-    """Ask the leader of the running team; return 0 if the robot does it now, else 1.
+    """Have another robot do a sub-task of the task in work; exit code 0 only if it does now."""
+    from coterie_bringup.spinning import in_loop, spinning
+    from coterie_cli.permits import who
+    from coterie_msgs.srv import HandOver
+    from coterie_ros.agent_node import AgentNode
+    from coterie_ros.clients import NoAnswer, ServiceClient
 
-    Args:
-        sub_task: Its id, with or without the id of its task before a slash.
-        robot: Who is to do it.
-        by: Who says so; "": the login.
-        reason: Why.
-        domain: The team's ROS domain; None: the team that runs here.
-        namespace: The team's namespace.
+    class Node(AgentNode):
+        SAYS_READY = False
 
-    Raises:
-        CommandError: No team runs, or several; it has no leader, or that does not answer.
-    """
+        def on_setup(self, parameters: Parameters) -> None:
+            self.client = ServiceClient(self, HandOver, SERVICE)
+
     team = team_here(domain, namespace)
     task, _, id_ = sub_task.rpartition("/")
     request = HandOver.Request(
@@ -57,7 +60,7 @@ def hand_over(
 
     async def work() -> HandOver.Response:
         with spinning(
-            lambda context: _Node(
+            lambda context: Node(
                 f"handover_{os.getpid()}",
                 namespace=team.namespace or None,
                 context=context,

@@ -4,38 +4,40 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 
 from coterie_bringup.errors import CommandError
+from coterie_cli.options import OUT, Floors, Rooms
 from habitat_bridge.house.export import save_house
-from habitat_bridge.house.generator import generate_house as generate
+from habitat_bridge.house.generator import generate_house
+
+app = typer.Typer(add_completion=False)
 
 
-def generate_house(*, seed: int, floors: int | None, rooms: int | None, out: Path) -> None:
-    """Generate, export and describe a house.
-
-    Args:
-        seed: Which house.
-        floors: Storeys; None: by seed.
-        rooms: Rooms in all; None: by seed.
-        out: Folder for the files.
-
-    Raises:
-        CommandError: No house can be made with so many rooms.
-    """
+@app.command("house")
+def house(
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the generated house.")] = 0,
+    floors: Floors = None,
+    rooms: Rooms = None,
+    out: Annotated[Path | None, OUT] = None,
+) -> int:
+    """Generate a house: ground truth (JSON), GLB, Habitat scene and a floor plan."""
     console = Console(highlight=False)
     begin = time.monotonic()
     try:
-        house = generate(seed, floors=floors, rooms=rooms)
+        made = generate_house(seed, floors=floors, rooms=rooms)
     except ValueError as error:
         raise CommandError(str(error)) from None
     took = time.monotonic() - begin
-    files = save_house(house, out)
-    kinds = ", ".join(sorted({room.type for room in house.rooms}))
+    files = save_house(made, out or Path(f"out/house_{seed}"))
+    kinds = ", ".join(sorted({room.type for room in made.rooms}))
     console.print(
-        f"house {seed}: {len(house.floors)} floors, {len(house.rooms)} rooms ({kinds}), "
-        f"{len(house.objects)} things, made in {took:.1f} s"
+        f"house {seed}: {len(made.floors)} floors, {len(made.rooms)} rooms ({kinds}), "
+        f"{len(made.objects)} things, made in {took:.1f} s"
     )
     for file in files:
         console.print(f"  {file}", soft_wrap=True)
+    return 0

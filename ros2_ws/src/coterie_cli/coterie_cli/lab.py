@@ -3,54 +3,79 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_bringup.lab import lab_parameters
 from coterie_bringup.processes import dds_environment, discovery_environment
+from coterie_bringup.resources import team_file
 from coterie_bringup.robot_interfaces import ensure_interfaces
 from coterie_bringup.team import load_team
+from coterie_cli.options import TEAM, Domain, Floors, Rooms
+
+app = typer.Typer(add_completion=False)
+
 
 _NODES = 12  # of a team that a lab is usually looked at by
 
 
+@app.command("lab")
 def lab(
-    file: Path,
-    *,
-    seed: int = 0,
-    floors: int | None = None,
-    rooms: int | None = None,
-    house: Path | None = None,
-    noise: str = "normal",
-    habitat: bool = False,
-    faults: Sequence[str] = (),
-    fault_file: Path | None = None,
-    random_faults: int = 0,
-    pace: float = 1.0,
-    domain: int | None = None,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            **TEAM, help="Path of the team file whose robots the lab plays; default: lab."
+        ),
+    ] = Path("lab"),
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the house, the starts, the detector, the faults.")
+    ] = 0,
+    floors: Floors = 1,
+    rooms: Rooms = None,
+    house: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="Path of a saved house, instead of a seed."),
+    ] = None,
+    noise: Annotated[
+        str, typer.Option(help="Level of the detector's errors: none, low, normal or high.")
+    ] = "normal",
+    habitat: Annotated[
+        bool, typer.Option("--habitat", help="The house is rendered by habitat-sim.")
+    ] = False,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FAULT",
+            help="Fault to play, such as navigate_aborted:code=208; may be given again.",
+        ),
+    ] = None,
+    faults: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="Path of a YAML file with a list of faults."
+        ),
+    ] = None,
+    random_faults: Annotated[
+        int, typer.Option(min=0, max=1000, help="Number of faults drawn by the seed.")
+    ] = 0,
+    list_faults: Annotated[
+        bool, typer.Option("--list-faults", help="Prints every fault with what it does, and ends.")
+    ] = False,
+    pace: Annotated[
+        float,
+        typer.Option(min=0.1, max=100.0, help="Simulated seconds per second, in simulated time."),
+    ] = 1.0,
+    domain: Domain = None,
 ) -> int:
-    """Run a lab until Ctrl-C; return the exit code.
-
-    Args:
-        file: The team file whose robots the lab plays.
-        seed: Seed of the house, the starts, the detector and the faults.
-        floors: Storeys of the house; None: chosen by the seed.
-        rooms: Rooms of the house; None: chosen by the seed.
-        house: A saved house instead.
-        noise: Level of the detector's errors.
-        habitat: Whether the house is rendered by habitat-sim.
-        faults: What goes wrong, each as a text.
-        fault_file: A YAML file with a list of more faults.
-        random_faults: Number of faults drawn by the seed over the first five minutes.
-        pace: Simulated seconds per second, where the team's time is simulated.
-        domain: ROS domain; None: where `./coterie up` looks for the robots of that file.
-
-    Raises:
-        CommandError: A fault cannot be read, or real robots' interfaces are not built.
-    """
+    """Run a lab in a box: robots in a house that speak only what real robots speak."""
+    if list_faults:
+        _list_faults()
+        return 0
+    file = team_file("lab") if file == Path("lab") else file
     team = load_team(file)
     ensure_interfaces(team)
     from habitat_bridge.lab.faults import random_faults as drawn
@@ -58,7 +83,7 @@ def lab(
     from habitat_bridge.lab.node import LabNode
 
     try:
-        chosen = read_faults([*_listed(fault_file), *faults])
+        chosen = read_faults([*_listed(faults), *(fault or ())])
     except ValueError as error:
         raise CommandError(str(error)) from None
     if random_faults:
@@ -72,7 +97,7 @@ def lab(
     parameters = lab_parameters(
         team,
         world,
-        faults=[fault.model_dump(mode="json") for fault in chosen],
+        faults=[one.model_dump(mode="json") for one in chosen],
         seed=seed,
         pace=pace,
     )
@@ -89,8 +114,8 @@ def lab(
             f"--domain {number}",
             flush=True,
         )
-        for fault in chosen:
-            print(f"  fault: {fault.model_dump(exclude_defaults=True)}", flush=True)
+        for one in chosen:
+            print(f"  fault: {one.model_dump(exclude_defaults=True)}", flush=True)
         from coterie_ros.main import run_nodes
 
         return run_nodes(
@@ -123,7 +148,7 @@ def _listed(file: Path | None) -> list[Any]:
     return found
 
 
-def list_faults() -> None:
+def _list_faults() -> None:
     """Print every fault, with what it does."""
     from habitat_bridge.lab.faults import KINDS
 

@@ -7,17 +7,26 @@ import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import running_teams, state_root
+from coterie_cli.options import AsJson, RanTeam
 from coterie_core.yaml_checks import suggestion
 from coterie_llm import inline_data
 from coterie_safety.ledger import KINDS, Entry, LedgerFault, check, entries
 from coterie_safety.why.words import entry_words
+
+app = typer.Typer(add_completion=False)
+Folder = Annotated[
+    Path | None, typer.Option(file_okay=False, help="Folder of the log, instead of a team's name.")
+]
+
 
 _AGO = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -77,6 +86,24 @@ def moment(text: str) -> datetime:
         ) from None
 
 
+@app.callback(invoke_without_command=True)
+def log(
+    context: typer.Context,
+    robot: Annotated[str, typer.Option(help="Name of a robot; default: all.")] = "",
+    since: Annotated[
+        str, typer.Option(metavar="TIME", help="Moment of the first entry: 10m ago, 2026-05-01.")
+    ] = "",
+    kind: Annotated[str, typer.Option(help="Kind of entries, such as refusal; default: all.")] = "",
+    team: RanTeam = "",
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> int:
+    """Log of goals, permits and results, whose entries are chained by hash."""
+    if context.invoked_subcommand is not None:
+        return 0
+    return show(folder_of(team, folder), robot, since, kind, as_json)
+
+
 def show(folder: Path, robot: str, since: str, kind: str, as_json: bool) -> int:
     """Print entries of a log; return 0, or 1 where the log is not as it was written.
 
@@ -114,13 +141,16 @@ def show(folder: Path, robot: str, since: str, kind: str, as_json: bool) -> int:
     return 1 if fault else 0
 
 
-def verify(folder: Path, head: str) -> int:
-    """Say whether a log is as it was written; return 0 if so, else 1.
-
-    Args:
-        folder: The log.
-        head: Hash of an entry that has to be in it, as it was noted elsewhere; "": none.
-    """
+@app.command("verify")
+def verify(
+    team: RanTeam = "",
+    folder: Folder = None,
+    head: Annotated[
+        str, typer.Option(metavar="HASH", help="Hash of an entry that has to be in the log.")
+    ] = "",
+) -> int:
+    """Say whether any entry was altered, removed, moved or cut off."""
+    folder = folder_of(team, folder)
     told = check(folder)
     if told.fault:
         print(f"{folder}: {told.fault}")

@@ -6,14 +6,16 @@ import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from coterie_bringup.errors import CommandError
+from coterie_cli.commands import command
 from coterie_core.detections import load_detector
 from coterie_core.geometry import Vec3
 from coterie_world.meaning import EmbedderError, local_meanings
@@ -24,35 +26,89 @@ from semantic_mapper.builder import map_format
 from semantic_mapper.files import load_map, save_map
 from semantic_mapper.from_recording import MappingOptions, RecordingMap, build_map
 
+app = typer.Typer(add_completion=False)
+
+
 _MOST_PROBLEMS = 8
 _COLUMNS = ("thing", "", "where", "colours", "label sure", "looks")
 
 
 @dataclass(frozen=True, slots=True)
 class MapOptions:
-    """What is mapped.
+    """What is mapped."""
 
-    Attributes:
-        recording: A folder or a file.
-        out: The map; its ending tells the format.
-        picture: Where the picture goes; None: beside the map, as .png.
-        every: Every so many-th frame is used.
-        detector: "module:function" that makes a detector; "": that of the recording.
-        rooms: A map whose rooms and floors are known; None: those of the recording.
-        source: "scannet" or "hm3d": whose conventions hold in an exported folder; "": by its files.
-        topics: Of a bag.
-        meaning: Embedder that compares labels of detections by meaning.
-    """
+    recording: Annotated[
+        Path,
+        typer.Argument(
+            help="Path of a recording: an MCAP file, a rosbag2 folder, a folder of OpenEQA's or "
+            "ScanNet's."
+        ),
+    ]
+    out: Annotated[
+        Path,
+        typer.Option(help="Path of the map: .json, .voxeland.json, .dsg.json or .ply."),
+    ] = Path("out/map.json")
+    picture: Annotated[
+        Path | None, typer.Option(help="Path of the map's picture; default: beside the map.")
+    ] = None
+    every: Annotated[
+        int, typer.Option(min=1, help="Step between the frames used; 1: every frame.")
+    ] = 1
+    detector: Annotated[
+        str,
+        typer.Option(
+            help="MODULE:FUNCTION that makes a detector; default: the recording's detections."
+        ),
+    ] = ""
+    rooms: Annotated[
+        Path | None, typer.Option(help="Path of a map whose rooms and floors are taken as known.")
+    ] = None
+    source: Annotated[
+        str,
+        typer.Option(
+            help="Source of an exported folder: scannet or hm3d; default: told by its files."
+        ),
+    ] = ""
+    depth_topic: Annotated[
+        str, typer.Option(help="Topic of a bag's depth images; default: found by type.")
+    ] = ""
+    color_topic: Annotated[
+        str, typer.Option(help="Topic of a bag's color images; default: found by type.")
+    ] = ""
+    info_topic: Annotated[
+        str, typer.Option(help="Topic of the CameraInfo of a bag's depth; default: found by type.")
+    ] = ""
+    detections_topic: Annotated[
+        str, typer.Option(help="Topic of a bag's detections; default: found by type.")
+    ] = ""
+    map_frame: Annotated[
+        str, typer.Option(help="Coordinate frame of a bag's map; default: map, world or odom.")
+    ] = ""
+    meaning: Annotated[
+        str,
+        typer.Option(
+            help="Embedder that compares the detector's labels, and that is kept in the map: none, "
+            "wordllama or minilm."
+        ),
+    ] = "none"
 
-    recording: Path
-    out: Path
-    picture: Path | None = None
-    every: int = 1
-    detector: str = ""
-    rooms: Path | None = None
-    source: str = ""
-    topics: BagTopics | None = None
-    meaning: str = "none"
+    @property
+    def topics(self) -> BagTopics:
+        """Topics and map frame of a bag."""
+        return BagTopics(
+            self.depth_topic,
+            self.color_topic,
+            self.info_topic,
+            self.detections_topic,
+            self.map_frame,
+        )
+
+
+@command(app, "map", MapOptions)
+def map_command(options: MapOptions) -> int:
+    """Make a semantic map from a recording."""
+    map_recording(options)
+    return 0
 
 
 def map_recording(options: MapOptions) -> RecordingMap:
@@ -137,7 +193,7 @@ def _open(options: MapOptions) -> Recording:
         if options.source not in ("scannet", "hm3d"):
             raise CommandError(f"--source {options.source}: one of scannet, hm3d")
         return ScanRecording(path, options.source)  # type: ignore[arg-type]
-    if options.topics is not None and options.topics != BagTopics():
+    if options.topics != BagTopics():
         return BagRecording(path, options.topics)
     return open_recording(path)
 

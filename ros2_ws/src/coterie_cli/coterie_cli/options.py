@@ -49,14 +49,24 @@ Namespace = Annotated[
         help="ROS namespace of the team, where several teams run; / for a team without one."
     ),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option(file_okay=False, help="Folder for the results; default: out/<command>."),
-]
+OUT = typer.Option(
+    file_okay=False, show_default=False, help="Folder for the results; default: out/<command>."
+)
+Out = Annotated[Path, OUT]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON on stdout and nothing else.")
 ]
 
+Floors = Annotated[
+    int | None, typer.Option(min=1, max=3, help="Number of storeys; default: chosen by the seed.")
+]
+Rooms = Annotated[
+    int | None,
+    typer.Option(min=4, max=25, help="Number of rooms in all; default: chosen by the seed."),
+]
+By = Annotated[str, typer.Option(help="Name of who says so; default: your login and computer.")]
+Reason = Annotated[str, typer.Option(help="Reason, for the log and for who is refused.")]
+RanTeam = Annotated[str, typer.Option(help="Name of the team; default: the one that ran last.")]
 Port = Annotated[
     int | None,
     typer.Option(min=0, max=65535, help="Port of the page; default: the first free from 8080."),

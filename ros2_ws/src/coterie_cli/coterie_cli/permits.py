@@ -18,7 +18,7 @@ from rich.table import Table
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, key_file, team_here
-from coterie_bringup.running_team import ended_by_signals
+from coterie_bringup.signals import ended_by_signals
 from coterie_bringup.spinning import in_loop, spinning
 from coterie_cli.person import PersonAtTerminal
 from coterie_llm import inline_data

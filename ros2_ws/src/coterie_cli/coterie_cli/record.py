@@ -6,11 +6,16 @@ import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, get_args
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from coterie_bringup.errors import CommandError
+from coterie_bringup.rundir import team_here
+from coterie_cli.commands import command
+from coterie_cli.options import Floors, Rooms, TeamDomain
 from coterie_core.detections import RgbdFrame
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.skills import NavigateTo, Skill, SkillRefused
@@ -22,53 +27,89 @@ from habitat_bridge.factory import make_world
 from habitat_bridge.image_detector import ImageDetector, detector_of
 from habitat_bridge.simulator import FrameRequest, Simulator, Start
 
-CAMERA = "head"
+app = typer.Typer(add_completion=False)
+
+
+CAMERA, ROBOT = "head", "scout"
 _TICK = 0.1
 _LONGEST = 300.0  # of one way [s]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordOptions:
-    """What is recorded.
+    """What is recorded: a tour through a house, or a running team."""
 
-    Attributes:
-        seed: Of the house, the start and the detector's mistakes.
-        out: A new .mcap file.
-        world: embedded, or habitat.
-        floors: Storeys; None: by seed.
-        rooms: Rooms in all; None: by seed.
-        noise: How badly the detector errs: none, low, normal or high.
-        size: Columns and rows of the images [px].
-        headings: Directions looked at from every place.
-        on_the_way: A frame every so many metres between places; 0: none.
-        most: Most frames; 0: as many as the house takes.
-        detections: Whether a detector looks.
-        known_rooms: Whether rooms and floors go along.
-        robot: Name of the robot.
-    """
+    out: Annotated[
+        Path, typer.Option(help="Path of a new MCAP file; one without that ending gets it.")
+    ] = Path("out/recording.mcap")
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the generated house.")] = 0
+    world: Annotated[str, typer.Option(help="Kind of world: embedded or habitat.")] = "embedded"
+    floors: Floors = None
+    rooms: Rooms = None
+    noise: Annotated[
+        str, typer.Option(help="Noise of the detector: none, low, normal or high.")
+    ] = "normal"
+    width: Annotated[int, typer.Option(min=64, max=1920, help="Width of the images [px].")] = 640
+    headings: Annotated[
+        int, typer.Option(min=1, max=36, help="Number of directions looked in at every place.")
+    ] = 6
+    on_the_way: Annotated[
+        float,
+        typer.Option(
+            min=0.0, help="Distance between frames on the way [m]; 0: no frames on the way."
+        ),
+    ] = 1.0
+    most: Annotated[
+        int,
+        typer.Option(min=0, help="Largest number of frames; 0: as many as the whole house takes."),
+    ] = 0
+    detections: Annotated[bool, typer.Option(help="Record the detector's results, too.")] = True
+    known_rooms: Annotated[bool, typer.Option(help="Record the house's rooms and floors, too.")] = (
+        True
+    )
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Record the whole run of a running team instead, as MCAP."),
+    ] = False
+    robot: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Name of a robot whose topics a live recording takes, beside those of the team; "
+            "may be given again; default: all robots."
+        ),
+    ] = None
+    images: Annotated[
+        str,
+        typer.Option(
+            help="Images of a live recording: all, thumbnails (small ones, one a second) or none."
+        ),
+    ] = "all"
+    topic: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Regular expression of the topics that a live recording takes; may be given "
+            "again; default: all."
+        ),
+    ] = None
+    duration: Annotated[
+        float, typer.Option(min=0.0, help="Duration of a live recording [s]; 0: until Ctrl-C.")
+    ] = 0.0
+    domain: TeamDomain = None
 
-    seed: int
-    out: Path
-    world: str = "embedded"
-    floors: int | None = None
-    rooms: int | None = None
-    noise: str = "normal"
-    size: tuple[int, int] = (640, 480)
-    headings: int = 6
-    on_the_way: float = 1.0
-    most: int = 0
-    detections: bool = True
-    known_rooms: bool = True
-    robot: str = "scout"
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows of the images [px]."""
+        return self.width, self.width * 3 // 4
 
 
+@command(app, "record", RecordOptions)
 def record(options: RecordOptions) -> int:
-    """Record a tour through a house; return the number of frames.
-
-    Raises:
-        CommandError: The file exists, or cannot be written.
-        WorldError: There is no such world.
-    """
+    """Drive a robot through a generated house, or listen to a team; write down what happens."""
+    out = options.out
+    if out.suffix != ".mcap":
+        out = out.with_name(f"{out.name}.mcap")
+    if options.live:
+        return _record_team(options, out)
     console = Console(highlight=False)
     if options.world not in ("embedded", "habitat"):
         raise CommandError(f"--world {options.world}: no pixels; give embedded or habitat")
@@ -80,7 +121,7 @@ def record(options: RecordOptions) -> int:
         known = Regions(truth).graph() if options.known_rooms else None
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         with (
-            RecordingWriter(options.out, camera=CAMERA, scene=known) as writer,
+            RecordingWriter(out, camera=CAMERA, scene=known) as writer,
             Progress(*columns, TimeElapsedColumn(), console=console) as bars,
         ):
             tour = _Tour(world, options, truth)
@@ -97,14 +138,23 @@ def record(options: RecordOptions) -> int:
     finally:
         world.close()
     console.print(
-        f"{options.out}: {count} frames of house {options.seed}, {tour.visited} of "
+        f"{out}: {count} frames of house {options.seed}, {tour.visited} of "
         f"{len(tour.places)} places, {tour.walked:.0f} m; {tour.found} detections",
         soft_wrap=True,
     )
-    console.print(
-        f"  next: ./coterie map {options.out} --out map.json", soft_wrap=True, style="dim"
-    )
-    return count
+    console.print(f"  next: ./coterie map {out} --out map.json", soft_wrap=True, style="dim")
+    return 0
+
+
+def _record_team(options: RecordOptions, out: Path) -> int:
+    from coterie_cli.record_live import Images, LiveOptions, record_live
+
+    if options.images not in get_args(Images):
+        raise CommandError(f"--images {options.images}: one of {', '.join(get_args(Images))}")
+    robots, topics = tuple(options.robot or ()), tuple(options.topic or ())
+    live = LiveOptions(out, options.images, robots, topics, options.duration)  # type: ignore[arg-type]
+    record_live(live, team_here(options.domain))
+    return 0
 
 
 class _Tour:
@@ -130,14 +180,14 @@ class _Tour:
         )
         # On legs, so that stairs are no obstacle.
         body = Embodiment(
-            name=options.robot,
+            name=ROBOT,
             mobility="legs",
             step_height=0.2,
             radius=0.2,
             height=1.3,
             cameras=(camera,),
         )
-        world.add_robot(options.robot, body, Start())
+        world.add_robot(ROBOT, body, Start())
         self.places = truth.places
         self.tried = self.visited = self.found = 0
         self.walked = 0.0
@@ -149,7 +199,7 @@ class _Tour:
 
     def frames(self) -> Iterator[RecordedFrame]:
         """Yield the frames of the tour."""
-        options, robot = self._options, self._options.robot
+        options, robot = self._options, ROBOT
         left = dict(self.places)
         while left:
             here = self._world.state(robot).pose.position
@@ -166,7 +216,7 @@ class _Tour:
 
     def _drive(self, skill: Skill) -> Generator[RecordedFrame, None, bool]:
         """Go somewhere; yield frames on the way, return whether it got there."""
-        world, robot = self._world, self._options.robot
+        world, robot = self._world, ROBOT
         try:
             world.start_skill(robot, skill)
         except SkillRefused:
@@ -184,7 +234,7 @@ class _Tour:
         return False
 
     def _frame(self) -> RecordedFrame:
-        robot, camera = self._options.robot, self._camera
+        robot, camera = ROBOT, self._camera
         (frame,) = self._world.render([FrameRequest(robot, CAMERA)])
         assert frame.depth is not None and frame.color is not None
         found = None

@@ -27,7 +27,7 @@ from sensor_msgs.msg import CompressedImage, Image
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import run_of
-from coterie_bringup.rundir import RunState, team_here
+from coterie_bringup.rundir import RunState
 from coterie_ros.definitions import UnknownType, definition_of, message_class
 from coterie_ros.offered_qos import KEY, qos_of, to_text
 from coterie_ros.qos_events import PlainNode
@@ -235,16 +235,6 @@ def thumbnail(kind: str, data: bytes) -> bytes | None:
 
 def _plain(entry: Entry) -> dict[str, Any]:
     return {**asdict(entry), "body": json.loads(json.dumps(dict(entry.body), default=str))}
-
-
-def record_running(options: LiveOptions, *, domain: int | None) -> int:
-    """Record the team that runs; see `record_live`.
-
-    Raises:
-        CommandError: No team runs, or several and no domain chooses.
-    """
-    state = team_here(domain)
-    return record_live(options, state)
 
 
 def check_patterns(topics: Sequence[str]) -> None:

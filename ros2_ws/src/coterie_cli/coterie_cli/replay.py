@@ -1,294 +1,55 @@
-"""`./coterie replay`: a recorded run, published again on a ROS domain of its own."""
+"""`./coterie replay`: what of a recorded run is played, and how; `player` plays it."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import re
-import threading
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-import rclpy
-from rclpy.context import Context
-from rclpy.node import Node
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+import typer
 
-from coterie_bringup import rundir
-from coterie_bringup.errors import CommandError
-from coterie_cli.console.command import ConsoleOptions
-from coterie_cli.record_live import FACTS, LOG_TOPIC, check_patterns
-from coterie_ros.definitions import UnknownType, definition_of, message_class
-from coterie_ros.domains import domain_in_use
-from coterie_ros.offered_qos import KEY, from_text
-from coterie_ros.qos_events import PlainNode
-from coterie_safety.ledger import KINDS, Ledger
-from coterie_world.recording import RecordingError
-from coterie_world.recording.bag_files import Found, McapFile
+from coterie_cli.commands import command
+from coterie_cli.options import Domain, NoOpen, Port
 
-DELAY = 3.0
-"""How long listeners are given to find the topics before the first message [s]."""
-_NAME = re.compile(r"[A-Za-z]\w*")
+app = typer.Typer(add_completion=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayOptions:
-    """What is played, and how.
+    """What is played, and how."""
 
-    Attributes:
-        file: The recording.
-        rate: How many times as fast as it was.
-        delay: Time before the first message, in which listeners find the topics [s].
-        topics: Regular expressions, of which a topic has to fit one; none: all.
-        hold: Keep latched topics after the end, until Ctrl-C.
-        console: Show it in the console.
-        info: Only show what is in the file.
-        decisions: Have its first task decided once more, instead of playing it.
-        domain: ROS domain; None: one that nobody uses.
-        page: How the console is served.
-    """
-
-    file: Path
-    rate: float = 1.0
-    delay: float = DELAY
-    topics: tuple[str, ...] = ()
-    hold: bool = False
-    console: bool = False
-    info: bool = False
-    decisions: bool = False
-    domain: int | None = None
-    page: ConsoleOptions = field(default_factory=ConsoleOptions)
-
-
-@dataclass(slots=True)
-class Recorded:
-    """What is in a recording: topic -> its first message (without data) and how many there are."""
-
-    topics: dict[str, Found] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
-    first: int = 0
-    last: int = 0
-
-    @property
-    def seconds(self) -> float:
-        """How long it is [s]."""
-        return (self.last - self.first) / 1e9
+    file: Annotated[Path, typer.Argument(help="Path of an MCAP file of ./coterie record --live.")]
+    rate: Annotated[
+        float,
+        typer.Option(min=0.01, max=100.0, help="Ratio of speeds; 2: twice as fast as it was."),
+    ] = 1.0
+    delay: Annotated[
+        float,
+        typer.Option(
+            min=0.0, help="Time before the first message, in which listeners find the topics [s]."
+        ),
+    ] = 3.0
+    topic: Annotated[
+        list[str] | None,
+        typer.Option(help="Regular expression of the topics; may be given again; default: all."),
+    ] = None
+    hold: Annotated[
+        bool, typer.Option("--hold", help="Latched topics stay there after the end, until Ctrl-C.")
+    ] = False
+    console: Annotated[
+        bool, typer.Option("--console", help="It is shown in the console; implies --hold.")
+    ] = False
+    port: Port = None
+    no_open: NoOpen = False
+    info: Annotated[
+        bool, typer.Option("--info", help="Only a table of what is in the file is shown.")
+    ] = False
+    domain: Domain = None
 
 
-def contents(file: McapFile, topics: tuple[str, ...] = ()) -> Recorded:
-    """Return what is in a recording, as far as it can be read.
-
-    Args:
-        file: The recording.
-        topics: Regular expressions, of which a topic has to fit one; none: all.
-    """
-    patterns = [re.compile(pattern) for pattern in topics]
-    found = Recorded()
-    for message in file.scan(None):
-        if patterns and not any(pattern.search(message.topic) for pattern in patterns):
-            continue
-        if message.topic not in found.topics:
-            kept = (message.topic, message.type, message.where, b"", message.nanos)
-            found.topics[message.topic] = Found(*kept, message.encoding, message.metadata)
-        found.counts[message.topic] = found.counts.get(message.topic, 0) + 1
-        found.first = min(found.first or message.nanos, message.nanos)
-        found.last = max(found.last, message.nanos)
-    return found
-
-
+@command(app, "replay", ReplayOptions)
 def replay(options: ReplayOptions) -> int:
-    """Play a recording; return the exit code.
+    """Play a recorded run on a ROS domain of its own."""
+    from coterie_cli.player import play
 
-    Raises:
-        CommandError: It cannot be read, holds nothing that can be played, or somebody is in the
-            domain.
-    """
-    out = Console(highlight=False)
-    check_patterns(options.topics)
-    try:
-        file = McapFile(options.file)
-        recorded = contents(file, options.topics)
-    except RecordingError as error:
-        raise CommandError(str(error)) from None
-    if options.decisions:
-        from coterie_cli.replay_decisions import decide_again, show
-
-        told = decide_again(file)
-        out.print("\n".join(map(escape, show(told))))
-        return 1 if told.differences else 0
-    for problem in file.problems:
-        out.print(escape(problem), style="yellow")
-    if not recorded.counts:
-        raise CommandError(f"{options.file}: no messages in it, or of no such topic")
-    if options.info:
-        out.print(_table(recorded))
-        return 0
-    if options.domain is not None and domain_in_use(options.domain):
-        raise CommandError(
-            f"somebody is in ROS domain {options.domain}: what is played would mix with what they "
-            "say; leave --domain out, or give one that nobody uses"
-        )
-    with rundir.domain(options.domain, {}) as domain:
-        return _play(options, file, recorded, domain, out)
-
-
-def _table(recorded: Recorded) -> Table:
-    table = Table("topic", "type", "messages", "latched", box=None)
-    for topic, one in sorted(recorded.topics.items()):
-        latched = "transient_local" in one.metadata.get(KEY, "")
-        count = str(recorded.counts[topic])
-        table.add_row(escape(topic), escape(one.type), count, "yes" if latched else "")
-    return table
-
-
-def _play(
-    options: ReplayOptions, file: McapFile, recorded: Recorded, domain: int, out: Console
-) -> int:
-    state = _team(options.file, file, domain)
-    with contextlib.ExitStack() as stack:
-        player = stack.enter_context(Player.of(recorded, domain))
-        stack.enter_context(rundir.registered(state))
-        for topic, why in sorted(player.left_out.items()):
-            out.print(f"left out: {escape(topic)}: {escape(why)}", style="yellow")
-        if not player.topics:
-            raise CommandError(f"{options.file}: no topic in it can be played here")
-        if options.console:
-            from coterie_cli.console.command import serving
-
-            for line in stack.enter_context(serving(state, options.page, options.file.name)):
-                out.print(escape(line))
-        out.print(
-            f"{options.file}: {sum(recorded.counts.values())} messages of {recorded.seconds:.1f} s,"
-            f" ROS_DOMAIN_ID={domain}; Ctrl-C ends"
-        )
-        log = Ledger(Path(state.log))
-        try:
-            player.wait(options.delay)
-            for message in _in_time(file.scan(None), options, recorded, player.wait):
-                if message.topic == LOG_TOPIC and message.encoding == "json":
-                    _again(log, message.data)
-                else:
-                    player.publish(message)
-            out.print(f"played {player.count} messages")
-            if options.hold:
-                out.print("at its end; latched topics stay until Ctrl-C")
-                player.wait(float("inf"))
-        except KeyboardInterrupt:
-            out.print(f"ended after {player.count} messages")
-    return 0
-
-
-def _in_time(
-    messages: Iterator[Found],
-    options: ReplayOptions,
-    recorded: Recorded,
-    wait: Callable[[float], None],
-) -> Iterator[Found]:
-    """Yield the messages of chosen topics, each when it is due."""
-    begun = time.monotonic()
-    for message in messages:
-        if message.topic not in recorded.topics:
-            continue
-        due = begun + (message.nanos - recorded.first) / 1e9 / options.rate
-        if due > time.monotonic():
-            wait(due - time.monotonic())
-        yield message
-
-
-def _again(log: Ledger, data: bytes) -> None:
-    """Write an entry of the recorded log into that of the replay; its texts are data."""
-    with contextlib.suppress(ValueError, KeyError, TypeError, OSError):
-        entry = json.loads(data)
-        if entry["kind"] in KINDS:
-            log.write(entry["kind"], str(entry["robot"]), {**entry["body"], "at": entry["at"]})
-
-
-def _team(path: Path, file: McapFile, domain: int) -> rundir.RunState:
-    """Return the recorded team as a running one, so that other commands find it."""
-    facts = file.metadata.get(FACTS, {})
-    try:
-        robots = [name for name in json.loads(facts["robots"]) if _NAME.fullmatch(name)]
-    except (KeyError, ValueError, TypeError):
-        robots = []
-    namespace = facts.get("namespace", "")
-    if not all(_NAME.fullmatch(part) for part in namespace.split("/") if part):
-        namespace = ""
-    folder = rundir.new_run(f"replay-{path.stem}")
-    return rundir.own_state(
-        facts.get("team") or path.stem,
-        domain,
-        folder,
-        namespace=namespace,
-        robots=robots,
-        log=folder / "log",
-    )
-
-
-class Player:
-    """Publishes recorded messages as they are, with the QoS that they were recorded with.
-
-    Args:
-        node: Its publishers are made here.
-        recorded: What is in the recording.
-
-    Attributes:
-        topics: Those that are published.
-        left_out: Those that are not, and why.
-        count: How many messages were published.
-    """
-
-    def __init__(self, node: Node, recorded: Recorded) -> None:
-        self.left_out: dict[str, str] = {}
-        self.count = 0
-        self._ended = threading.Event()
-        self._publishers: dict[str, Any] = {}
-        for topic, one in sorted(recorded.topics.items()):
-            if one.encoding != "cdr":
-                continue
-            try:
-                qos = from_text(topic, one.metadata.get(KEY, ""))
-                kind = message_class(one.type)
-                definition_of(one.type)
-                self._publishers[topic] = node.create_publisher(kind, topic, qos)
-            except UnknownType as error:
-                self.left_out[topic] = str(error)
-            except Exception as error:  # a name that is none, and whatever rclpy says of it
-                self.left_out[topic] = str(error)[:200]
-
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """The topics that are published."""
-        return tuple(self._publishers)
-
-    @staticmethod
-    @contextlib.contextmanager
-    def of(recorded: Recorded, domain: int) -> Iterator[Player]:
-        """Make a player in a ROS domain while the block runs."""
-        context = Context()
-        rclpy.init(args=[], context=context, domain_id=domain)
-        node = PlainNode(
-            "coterie_replay", context=context, enable_rosout=False, start_parameter_services=False
-        )
-        try:
-            yield Player(node, recorded)
-        finally:
-            node.destroy_node()
-            context.try_shutdown()
-
-    def publish(self, message: Found) -> None:
-        """Publish a message, if its topic is published."""
-        publisher = self._publishers.get(message.topic)
-        if publisher is not None:
-            publisher.publish(bytes(message.data))
-            self.count += 1
-
-    def wait(self, seconds: float) -> None:
-        """Wait; Ctrl-C ends it."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0.0:
-            self._ended.wait(min(left, 0.5))
+    return play(options)

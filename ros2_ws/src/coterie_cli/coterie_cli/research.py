@@ -60,8 +60,8 @@ def add_study(app: typer.Typer, name: str) -> None:
     text = f"{STUDIES[name].help} See `--help`."
 
     @app.command(name.rpartition(" ")[2], context_settings=PASS_THROUGH, help=text)
-    def study(context: typer.Context) -> None:
-        raise typer.Exit(run_study(name, context.args))
+    def study(context: typer.Context) -> int:
+        return run_study(name, context.args)
 
 
 def run_study(name: str, arguments: Sequence[str]) -> int:
@@ -87,14 +87,7 @@ def run_study(name: str, arguments: Sequence[str]) -> int:
     return int(importlib.import_module(_ENTRY).main([*name.split(), *arguments]))
 
 
-def studies_are_here() -> bool:
-    """Tell whether studies can run here: there is research/, and what it needs is installed."""
-    with contextlib.suppress(CommandError):
-        return not absent_studies(studies_root())
-    return False
-
-
-def studies_root(name: str = "research") -> Path:
+def studies_root(name: str) -> Path:
     """Return the root of the clone that holds `research/`.
 
     Raises:
@@ -109,3 +102,9 @@ def studies_root(name: str = "research") -> Path:
             f"after {_SET_UP}"
         )
     return root
+
+
+app = typer.Typer(add_completion=False)
+for _name in STUDIES:
+    if " " not in _name:
+        add_study(app, _name)

@@ -11,12 +11,16 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.team_models import named_profile
+from coterie_cli.commands import command
+from coterie_cli.options import AsJson, ModelForFiles
 from coterie_cli.resume_tables import comparison, table_of
 from coterie_core.files import write_atomically
 from coterie_core.resume import Resume
@@ -28,40 +32,66 @@ from robot_resume.overrides import RobotOverrides, load_overrides, overrides_for
 from robot_resume.skeleton import plain_line, skeleton_text
 from robot_resume.verbalize import describe
 
+app = typer.Typer(add_completion=False)
+
+
 OVERRIDES = Path("config/robots")
 """Folder of the overrides that apply by the robot's name in its URDF."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ResumeOptions:
-    """What `./coterie resume` was asked for.
+    """What is read and written."""
 
-    Attributes:
-        as_json: Print the resume as JSON and nothing else; of several files an array.
-        name: Name of the robot, instead of the URDF's.
-        out: Folder for what is written; default: out/resume/<robot>, with `as_json` none.
-        overrides: File of overrides; "none": not even those that fit the robot's name.
-        samples: Postures sampled per arm.
-        seed: Of the sampling.
-        picture: Whether to draw.
-        model: Name of the model profile, or the path of one, that writes the summaries; none:
-            the rule.
-        packages: Folders of packages whose meshes the URDF names.
-        arguments: Arguments of xacro, each as NAME:=VALUE.
-        compare: Folder of resumes as Habitat-MAS states them, to compare with.
-    """
-
-    as_json: bool = False
-    name: str | None = None
-    out: Path | None = None
-    overrides: str | None = None
-    samples: int = SAMPLES
-    seed: int = 0
-    picture: bool = True
-    model: str | None = None
-    packages: tuple[Path, ...] = ()
-    arguments: tuple[str, ...] = ()
-    compare: Path | None = None
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="ROBOT.urdf...", help="Paths of the URDF or xacro files."),
+    ]
+    as_json: AsJson = False
+    name: Annotated[str | None, typer.Option(help="Name of the robot; default: the URDF's.")] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False,
+            help="Folder for the results; default: out/resume/ROBOT, with --json none.",
+        ),
+    ] = None
+    overrides: Annotated[
+        str | None,
+        typer.Option(
+            help="Path of a YAML file with what the URDF does not say, or none; default: "
+            "config/robots."
+        ),
+    ] = None
+    samples: Annotated[
+        int,
+        typer.Option(
+            min=1000, max=5_000_000, help="Number of postures sampled for each arm's workspace."
+        ),
+    ] = SAMPLES
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sampled postures.")] = 0
+    picture: Annotated[
+        bool, typer.Option(help="Draw pictures of the workspace and the fields of view.")
+    ] = True
+    model: ModelForFiles = None
+    packages: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--package", help="Folder of packages whose files the URDF names; may be given again."
+        ),
+    ] = None
+    arguments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--arg",
+            metavar="NAME:=VALUE",
+            help="Argument of a xacro file, such as arm:=true; may be given again.",
+        ),
+    ] = None
+    compare: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help="Folder of Habitat-MAS resumes to compare with."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -71,14 +101,10 @@ class _Made:
     seconds: float
 
 
-def resume(files: Sequence[Path], options: ResumeOptions) -> None:
-    """Print and write the resumes of robots.
-
-    Raises:
-        CommandError: A URDF cannot be used; names the file, the element and the remedy.
-        FileProblem: A file of overrides is wrong.
-        ProfileError: A model profile is wrong.
-    """
+@command(app, "resume", ResumeOptions)
+def resume(options: ResumeOptions) -> int:
+    """Read from a robot's URDF what its body can do: base, cameras, arms, workspace."""
+    files = options.files
     if options.name is not None and len(files) > 1:
         raise CommandError("--name is for one robot; give one file, or leave --name out")
     stated = _stated(options.compare) if options.compare is not None else []
@@ -103,6 +129,7 @@ def resume(files: Sequence[Path], options: ResumeOptions) -> None:
     if options.compare is not None and not options.as_json:
         _compare(console, [one.resume for one in made], stated, options.compare)
     sys.stdout.flush()
+    return 0
 
 
 def _one(file: Path, options: ResumeOptions, decider: Decider) -> _Made:
@@ -114,9 +141,9 @@ def _one(file: Path, options: ResumeOptions, decider: Decider) -> _Made:
         overrides = _overrides(file, options)
         analysis = analyse(
             file,
-            packages=options.packages,
+            packages=options.packages or (),
             overrides=overrides,
-            arguments=_arguments(options.arguments),
+            arguments=_arguments(options.arguments or ()),
         )
         found = resume_from(
             analysis,

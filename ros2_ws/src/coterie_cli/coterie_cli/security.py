@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.plan import plan
@@ -10,21 +13,35 @@ from coterie_bringup.security.enforcing import enclaves_of
 from coterie_bringup.security.keystore import deal, keystore_folder, make_keystore
 from coterie_bringup.security.rights import TEAM, person_enclave, rights, robot_enclave
 from coterie_bringup.team import Team, load_team
+from coterie_cli.options import TeamFile
 
 
-def security(file: Path, *, out: Path | None, update: bool, host: str = "") -> int:
-    """Make the keystore of the team of a file, or a host's share of it; return the exit code.
-
-    Args:
-        file: Team file.
-        out: Where the keystore goes; None: where the team looks for it.
-        update: Keep the keys of a keystore that is there, and write its permissions anew.
-        host: Host of the team whose share of the keystore is dealt to `out`; "": none.
-
-    Raises:
-        CommandError: There is a keystore already, or the folder cannot be used; there is no such
-            host, or the keystore has not what it needs.
-    """
+def security(
+    file: TeamFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False,
+            help="Folder for the keystore; default: where the team file says that it is.",
+        ),
+    ] = None,
+    update: Annotated[
+        bool,
+        typer.Option(
+            "--update",
+            help="Keys that are there stay; missing ones are made, certificates that end within 30 "
+            "days are renewed, and all permissions are written anew.",
+        ),
+    ] = False,
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Host of the team file: only what its processes need is copied from the keystore "
+            "to the folder of `--out`, for that computer."
+        ),
+    ] = "",
+) -> int:
+    """Make the keystore of a team: keys, and who may command and who may only listen."""
     team = load_team(file)
     if host:
         return _dealt(team, host, out)

@@ -12,9 +12,14 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+import typer
 
 from coterie_cli.clone import absent_studies, repository
+
+app = typer.Typer(add_completion=False)
+
 
 MEMORY = 1.25e9
 """What a test process and the nodes that it starts take on average [bytes]."""
@@ -34,13 +39,29 @@ class Part(NamedTuple):
     command: tuple[str, ...]
 
 
-def run_tests(words: Sequence[str], *, quick: bool) -> int:
-    """Run all tests, a quick selection, or pytest with `words`; return the exit code."""
+@app.command("test", context_settings={"ignore_unknown_options": True})
+def run_tests(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PYTEST",
+            help="Options, files and folders for pytest, which alone runs then; default: all.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Only lint and two minutes of tests, of every package."),
+    ] = False,
+) -> int:
+    """Run ruff, mypy, the ROS-free tests, the ROS tests and the studies' tests.
+
+    With options or paths, such as -m ros, -k stop or tests/docs, run pytest with just these.
+    """
     root = repository()
     if words and not quick:
         command = (_tool("pytest"), "-c", str(root / "pyproject.toml"), *words)
         return subprocess.run(command, env=_environment(), check=False).returncode
-    code = run(quick_parts(root, words) if quick else parts(root), root)
+    code = run(quick_parts(root, words or ()) if quick else parts(root), root)
     if not quick and (why := studies_missing(root)):
         print(f"The tests of the studies did not run: {why}.")
     return code

@@ -12,7 +12,9 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.hosts import chosen_host
@@ -23,10 +25,15 @@ from coterie_bringup.security.enforcing import warnings
 from coterie_bringup.supervisor import Event
 from coterie_bringup.team import load_team
 from coterie_bringup.team_models import with_model
+from coterie_cli.options import Domain, Model, TeamFile
 from coterie_safety.stop import latch_file
 
 if TYPE_CHECKING:
     from coterie_bringup.team_client import Operator
+
+
+app = typer.Typer(add_completion=False)
+
 
 _LOOK = 0.5
 _ATTEMPT = 3.0
@@ -139,35 +146,42 @@ class Printer:
             self._lines = False
 
 
+@app.command("up")
 def up(
-    file: Path,
-    *,
-    model: str | None = None,
-    domain: int | None = None,
-    host: str = "",
-    quiet: bool = False,
-    explore: bool = False,
-    console: bool = False,
-    resume: bool = False,
-    run_folder: Path | None = None,
+    file: TeamFile,
+    model: Model = None,
+    domain: Domain = None,
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Host of the team file that this computer is; all: everything runs here.",
+        ),
+    ] = "",
+    quiet: Annotated[
+        bool, typer.Option(help="Only the events of processes are shown, not their output.")
+    ] = False,
+    explore: Annotated[
+        bool,
+        typer.Option(
+            "--explore", help="The robots explore at once, within the limits of the team file."
+        ),
+    ] = False,
+    console: Annotated[
+        bool, typer.Option("--console", help="The team's page is opened in the browser.")
+    ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="The team goes on with what its last run keeps: maps, tasks, stops."
+        ),
+    ] = False,
+    run_folder: Annotated[
+        Path | None,
+        typer.Option("--run", help="Folder of the run to go on with; default: the team's last."),
+    ] = None,
 ) -> int:
-    """Run the team of a file until Ctrl-C; return the exit code.
-
-    Args:
-        file: Team file.
-        model: Name of the model profile that all think with; None: as the team file says.
-        domain: ROS domain; None: see `prepared`.
-        host: Host of the team file that this computer is; "all": everything runs here.
-        quiet: Show only what happens to processes, not what they write.
-        explore: Let the robots explore once the team is up, as the team file limits it.
-        console: Serve the team's page, and open it.
-        resume: Go on with an earlier run.
-        run_folder: Which; None: the team's last one.
-
-    Raises:
-        CommandError: Robots are to explore, and none of the team does; the host is none of the
-            team's; or there is no such run to go on with.
-    """
+    """Run a team until Ctrl-C, or until ./coterie down."""
     begin = time.monotonic()
     team = with_model(load_team(file), model)
     if explore and not team.explorers:

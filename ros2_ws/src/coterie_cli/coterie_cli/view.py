@@ -6,7 +6,9 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 
 from coterie_bringup import rundir
@@ -14,15 +16,23 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import running_teams
 from coterie_bringup.team import load_team
 from coterie_bringup.view import team_config, topics, write_config
+from coterie_cli.options import TeamFile
+
+app = typer.Typer(add_completion=False)
 
 
-def view(file: Path, *, out: Path | None) -> int:
-    """Write the configuration to `out`, or start RViz with it; return the exit code.
-
-    Raises:
-        FileProblem: The team file is wrong.
-        CommandError: The file cannot be written, or RViz is not installed.
-    """
+@app.command("view")
+def view(
+    file: TeamFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            help="Path that RViz's configuration is written to, instead of showing it.",
+        ),
+    ] = None,
+) -> int:
+    """Show a team in RViz, or write the configuration that does."""
     team = load_team(file)
     config = team_config(team)
     if out is not None:

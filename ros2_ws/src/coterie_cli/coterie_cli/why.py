@@ -5,46 +5,67 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import choose_run
+from coterie_cli.options import AsJson, RanTeam
 from coterie_llm import inline_data
 from coterie_llm.fence import clean_text
-from coterie_safety.why import Explanation, Step, explain, read_story
-from coterie_safety.why.explanation import NothingKept
+from coterie_safety.why import Explanation, Step, read_story
+from coterie_safety.why.explanation import SHORT_ID
 from coterie_safety.why.otlp import Exporter, NoTelemetry
 from coterie_safety.why.spans import spans_of
 
-_SHORT_ID = 10
+app = typer.Typer(add_completion=False)
+Folder = Annotated[
+    Path | None, typer.Option(file_okay=False, help="Folder of the run, instead of a team's name.")
+]
+
+
 _FOLLOW_S = 2.0
 """How often a run that goes on is looked at [s]."""
 
 
-def why(what: str, team: str, folder: Path | None, prompt: bool, as_json: bool) -> int:
-    """Print why something happened; return 0.
-
-    Args:
-        what: An id or its beginning, `last`, a robot's name, or words.
-        team: Name of the team; "": the last that ran.
-        folder: Folder of the run; None: of the team's last.
-        prompt: Whether to show what models were sent and replied.
-        as_json: Whether to print JSON.
-
-    Raises:
-        CommandError: Nothing that is kept fits.
-    """
-    run = choose_run(team, folder)
-    try:
-        told = explain(what, run.decisions, run.log)
-    except NothingKept as nothing:
-        raise CommandError(f"{run.team}: {nothing}") from None
+@app.command("why")
+def why(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="WHAT",
+            help="Beginning of an id, name of a robot, or words of a task, a question, a sub-task "
+            "or a thing; a robot and words: why it did or did not do that. Default: what the team "
+            "was asked last.",
+        ),
+    ] = None,
+    team: RanTeam = "",
+    folder: Folder = None,
+    prompt: Annotated[
+        bool, typer.Option("--prompt", help="Show what models were sent, and what they replied.")
+    ] = False,
+    as_json: AsJson = False,
+    otlp: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="Address of an OpenTelemetry collector that the whole run is sent to instead, "
+            "such as http://localhost:4318/v1/traces; with --prompt: prompts and replies, too.",
+        ),
+    ] = "",
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on sending with --otlp until Ctrl-C.")
+    ] = False,
+) -> int:
+    """Say why: the chain from words to motor of an answer, an action, an assignment, a refusal."""
+    if otlp:
+        return send(otlp, team, folder, content=prompt, follow=follow)
+    told = choose_run(team, folder).explain(" ".join(what or ()))
     if as_json:
         data = told.as_data()
         if prompt:
@@ -111,7 +132,7 @@ def show(told: Explanation, *, prompt: bool = False, console: Console | None = N
 def _row(step: Step) -> Table:
     """Return a step as a row whose long lines stay in their column."""
     row = Table.grid(padding=(0, 1))
-    for width in (1, 10, _SHORT_ID):
+    for width in (1, 10, SHORT_ID):
         row.add_column(width=width)
     row.add_column(ratio=1)
     text = Text(step.text, "bold" if step.asked_for else "")
@@ -119,15 +140,8 @@ def _row(step: Step) -> Table:
         if detail:
             text.append(f"\n  {detail}", "dim")
     mark = ">" if step.asked_for else ""
-    row.add_row(mark, _clock(step.at), Text(step.id[:_SHORT_ID], "cyan"), text)
+    row.add_row(mark, step.clock, Text(step.short_id, "cyan"), text)
     return row
-
-
-def _clock(at: str) -> str:
-    try:
-        return datetime.fromisoformat(at).astimezone().strftime("%H:%M:%S.%f")[:10]
-    except ValueError:
-        return " " * 10
 
 
 def _show_prompt(console: Console, body: Mapping[str, Any]) -> None:

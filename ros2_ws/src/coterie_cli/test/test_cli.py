@@ -16,7 +16,7 @@ import pytest
 from typer.main import get_command
 
 from coterie_bringup.errors import CommandError
-from coterie_cli import cli
+from coterie_cli import cli, research
 from coterie_cli.ask import as_data, evidence_text
 from coterie_cli.demo import command as demo
 from coterie_core.questions import Answer, Evidence
@@ -57,17 +57,32 @@ def test_a_bench_tells_units(capsys: pytest.CaptureFixture[str]) -> None:
     assert "may take [s]" in " ".join(run(capsys, "bench", "lab", "--help")[1].split())
 
 
-def test_help_has_the_commands_in_groups(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_help_has_all_commands_in_groups_also_studies_that_are_not_set_up(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr(research, "repository", lambda: tmp_path)
     assert {name for names in cli.PANELS.values() for name in names} == set(
         get_command(cli.app).commands  # type: ignore[attr-defined]
     )
     out = run(capsys, "--help")[1]
-    assert re.findall(r"╭─ ([A-Z][A-Za-z ]+?) ─", out) == ["Options", *cli.PANELS]
-    monkeypatch.setattr(cli, "studies_are_here", lambda: False)
-    out = run(capsys, "--help")[1]
-    assert "Studies" not in out and " bench " not in out and " doctor " in out
+    assert re.findall(r"╭─ ([A-Z].+?) ─", out) == ["Options", *cli.PANELS]
+    assert " bench " in out and " doctor " in out
+
+
+def test_the_help_of_all_is_that_of_each_and_imports_none() -> None:
+    known = get_command(cli.app).commands  # type: ignore[attr-defined]
+    for name in known:
+        assert known.help(name).split() == known[name].help.replace("\\[", "[").split(), name
+    code = """
+import sys
+from coterie_cli import cli
+try:
+    cli.main(["--help"])
+except SystemExit:
+    print([name for name in ("coterie_cli.find", "numpy", "pydantic") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert " find " in done.stdout and done.stdout.rstrip().endswith("[]")
 
 
 @pytest.mark.parametrize("name", cli.GONE)
@@ -145,7 +160,7 @@ def test_unexpected_errors_are_one_line_unless_debug(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("wires crossed")
 
-    monkeypatch.setattr("coterie_cli.up.up", broken)
+    monkeypatch.setattr("coterie_cli.up.load_team", broken)
     code, _, err = run(capsys, "up", str(tmp_path))
     assert code == 1 and "RuntimeError: wires crossed" in err and "--debug" in err
     assert "Traceback" not in err

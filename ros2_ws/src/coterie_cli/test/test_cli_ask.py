@@ -91,6 +91,7 @@ def test_progress_is_shown_and_ctrl_c_takes_the_question_back(ros):
 def test_every_stage_has_its_words() -> None:
     heard = AskTeam.Feedback(stage=AskTeam.Feedback.HEARING, robots=["a", "b"], expected=3)
     assert progress_text(heard) == "2 of 3 robots have answered"
+    assert progress_text(AskTeam.Feedback(stage=AskTeam.Feedback.HEARING, expected=3)) == ""
     assert "map" in progress_text(AskTeam.Feedback(stage=AskTeam.Feedback.THINKING))
     assert progress_text(AskTeam.Feedback()) == ""
     assert "lamps stand in studies" in progress_text(DRIVES)

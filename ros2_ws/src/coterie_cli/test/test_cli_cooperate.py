@@ -20,10 +20,9 @@ from coterie_bringup.resources import shipped_team
 from coterie_bringup.team import load_team, parse_team
 from coterie_cli import cli
 from coterie_cli.do import command as do_command
-from coterie_cli.do.command import do
+from coterie_cli.do.command import DoOptions, do
 from coterie_cli.do.goal_record import CooperationRecord, Said, Share
-from coterie_cli.do.options import DoOptions
-from coterie_cli.do.together import SharedGoal, shares_table
+from coterie_cli.do.together import GoalView, SharedGoal, shares_table
 from coterie_core.cooperation import Goal
 from coterie_core.yaml_marks import FileProblem
 
@@ -115,6 +114,29 @@ def test_mistakes_are_named_with_their_line(old: str, new: str, expected: str) -
 def test_a_form_like_the_right_one_is_shown() -> None:
     found = problems(TEAM.replace('"ON(plate, counter): 2"', '"put plates away"'))
     assert "expected a form like 'ON(plate, table): 2', got 'put plates away'" in found
+
+
+def test_without_a_terminal_each_new_plan_and_message_is_a_line() -> None:
+    share = Share("rover", plan="go [to] the kitchen", wanted=2)
+    record = CooperationRecord(
+        Goal.parse("tidy", ("ON(plate, counter): 2",)), shares={"rover": share}
+    )
+    shown = io.StringIO()
+    view = GoalView(Console(file=shown, width=40), record)
+    view.news()
+    record.said.append(Said(0.1, "slim", ("rover",), "a plate is on the table in the dining room"))
+    view.news()
+    share.steps = 3
+    view.news()
+    share.outcome, share.placed = "met", 2
+    view.news()
+    assert view.live is None
+    assert [line.split(" s  ", 1)[1] for line in shown.getvalue().splitlines()] == [
+        "rover: go [to] the kitchen; 0 of 2 in place",
+        "slim to rover: a plate is on the table in the dining room",
+        "rover: met; 2 of 2 in place",
+    ]
+    assert GoalView(Console(force_terminal=True), record).live is not None
 
 
 def test_a_goal_without_anybody_to_do_it() -> None:

@@ -12,6 +12,7 @@ pytest.importorskip("coterie_msgs")
 
 from std_msgs.msg import Header
 
+from coterie.floor_plan import legs
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.team_client import FoundObjects, TeamAnswer
@@ -20,10 +21,11 @@ from coterie_cli.demo.command import DemoOptions, demo_team
 from coterie_cli.demo.map_watch import MapWatch, Shown
 from coterie_cli.demo.questions import Asked, questions_of_house, told_by
 from coterie_cli.demo.record import DemoRecord, MethodScore, Track
-from coterie_cli.figures.floor_plan import legs
 from coterie_cli.figures.team_map import cloud_points, draw
 from coterie_core.questions import Answer, Evidence, FinalAnswer, OpenAnswer
-from coterie_requests.parsing import question_kind
+from coterie_requests.grammar import read
+from coterie_requests.presence import presence_of
+from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_ros import conversions
 from coterie_world.scene import SceneGraph
 from habitat_bridge.factory import WorldSpec, make_world
@@ -60,9 +62,10 @@ def test_questions_have_their_truth_and_go_to_different_parts_of_the_team(house)
     asked = questions_of_house(house, 3)
     assert asked == questions_of_house(house, 3)
     assert [a.truth for a in asked[:2]] == ["yes", "no"]
-    rooms = [room.name for room in house.rooms.values()]
-    kinds = [question_kind(a.text, rooms) for a in asked if not a.find]
-    assert kinds[:2] == ["presence", "presence"] and set(kinds[2:]) == {"open"}
+    names = Vocabulary.of(house)
+    texts = [a.text for a in asked if not a.find]
+    explorers = [presence_of(read(text, names, "ask"), names) is not None for text in texts]
+    assert explorers == [True, True, *(False for _ in texts[2:])]
     assert asked[-1].find
     where = next(a for a in asked if a.text.startswith("Where is the "))
     label = where.text.removeprefix("Where is the ").removesuffix("?")
@@ -167,17 +170,17 @@ def test_a_team_that_cannot_show_anything_is_told_what_it_lacks(tmp_path: Path) 
     file = tmp_path / "team.yaml"
     file.write_text("world: {kind: embedded}\nrobots: [{name: rover, role: cooperator}]\n")
     with pytest.raises(CommandError, match="role: explorer"):
-        demo_team(DemoOptions(file))
+        demo_team(DemoOptions(team=file))
     file.write_text("world: {kind: embedded}\nrobots: [{name: rover}]\nmapper: {}\n")
-    team = demo_team(DemoOptions(file, seed=5, steps=7))
+    team = demo_team(DemoOptions(team=file, seed=5, steps=7))
     assert (team.seed, team.world.seed, team.exploration.steps) == (5, 5, 7)
     # In a real house nobody knows what there is to be asked about.
     lab = shipped_team("lab")
     with pytest.raises(CommandError, match="--ask"):
-        demo_team(DemoOptions(team_file=lab))
-    assert demo_team(DemoOptions(team_file=lab, ask=("Is there a mug?",))).real
+        demo_team(DemoOptions(team=lab))
+    assert demo_team(DemoOptions(team=lab, ask=("Is there a mug?",))).real
     with pytest.raises(CommandError, match="--voting"):
-        demo_team(DemoOptions(team_file=lab, ask=("Is there a mug?",), voting=True))
+        demo_team(DemoOptions(team=lab, ask=("Is there a mug?",), voting=True))
 
 
 def test_without_a_map_only_presence_is_asked_for(house) -> None:

@@ -26,7 +26,7 @@ def test_the_leaders_refusal_is_told(ros, tmp_path, monkeypatch, capfd):
     codes: list[int] = []
     with registered(own_state("lab", ros.domain, directory, robots=["rover"])):
         thread = threading.Thread(
-            target=lambda: codes.append(hand_over("task-1/pick-2", "rover", "ann", "", None, None))
+            target=lambda: codes.append(hand_over("task-1/pick-2", "rover", by="ann"))
         )
         thread.start()
         ros.spin_until(lambda: not thread.is_alive(), what="the command")

@@ -74,17 +74,17 @@ def test_the_log_in_words(tmp_path, capsys):
 
 def test_the_first_wrong_entry_is_named_and_the_exit_code_tells(tmp_path, capsys):
     folder = written(tmp_path)
-    assert verify(folder, "") == 0
+    assert verify("", folder, "") == 0
     told = capsys.readouterr().out
     assert "5 entries, all as they were written" in told
     head = told.split()[-1]
     Ledger(folder).write("stop", "rover", {"by": "anna"})
-    assert verify(folder, head) == 0
-    assert verify(folder, "0" * 64) == 1
+    assert verify("", folder, head) == 0
+    assert verify("", folder, "0" * 64) == 1
     capsys.readouterr()
     file = file_of(folder, 1)
     file.write_bytes(file.read_bytes().replace(b"SUCCEEDED", b"CANCELLED"))
-    assert verify(folder, "") == 1
+    assert verify("", folder, "") == 1
     assert "000001.jsonl, line 3 (after entry 2): was altered" in capsys.readouterr().out
     assert show(folder, "", "", "", True) == 1
     assert "was altered" in " ".join(capsys.readouterr().err.split())

@@ -17,16 +17,16 @@ from semantic_mapper.files import load_map
 def recorded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("record")
     options = RecordOptions(
-        5,
         folder / "tour.mcap",
+        5,
         floors=1,
         rooms=4,
-        size=(160, 120),
+        width=160,
         most=36,
         headings=4,
         noise="low",
     )
-    assert record(options) == 36
+    assert record(options) == 0
     return folder
 
 
@@ -68,6 +68,6 @@ def test_mistakes_are_one_clear_line(recorded, tmp_path):
         with pytest.raises(CommandError, match=told):
             map_recording(options)
     with pytest.raises(CommandError, match="no pixels"):
-        record(RecordOptions(5, tmp_path / "new", world="graph"))
+        record(RecordOptions(tmp_path / "new", 5, world="graph"))
     with pytest.raises(CommandError, match="already"):
-        record(RecordOptions(5, recorded / "tour.mcap", rooms=4, floors=1))
+        record(RecordOptions(recorded / "tour.mcap", 5, rooms=4, floors=1))

@@ -26,6 +26,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import own_state, running_teams
 from coterie_bringup.team import load_team
 from coterie_bringup.view import team_config, topics
+from coterie_cli.player import Player, contents
 from coterie_cli.record_live import (
     DECISIONS_TOPIC,
     FACTS,
@@ -34,7 +35,7 @@ from coterie_cli.record_live import (
     RunRecorder,
     facts_of,
 )
-from coterie_cli.replay import Player, ReplayOptions, contents, replay
+from coterie_cli.replay import ReplayOptions, replay
 from coterie_core.tasks import RobotReport
 from coterie_fixtures.two_room_map import two_rooms
 from coterie_msgs.msg import RobotStatus, SemanticMap
@@ -150,7 +151,7 @@ def test_a_run_is_recorded_read_and_played(ros, tmp_path, monkeypatch):
         # Somebody is there: what is played would mix with what they say.
         with pytest.raises(CommandError, match="somebody is in ROS domain"):
             replay(ReplayOptions(file, domain=free))
-        monkeypatch.setattr("coterie_cli.replay.domain_in_use", lambda number: False)
+        monkeypatch.setattr("coterie_cli.player.domain_in_use", lambda number: False)
         for topic in heard:
             kind = String if topic.endswith("words") else Image
             qos = from_text(topic, channels[topic].metadata[KEY])
@@ -251,7 +252,7 @@ def test_definitions_are_those_of_recordings():
 
 
 def test_what_is_broken_is_left_out_and_told(ros):
-    from coterie_cli.replay import Recorded
+    from coterie_cli.player import Recorded
     from coterie_world.recording.bag_files import Found
 
     odd = {

@@ -321,7 +321,7 @@ def test_who_must_know_its_way_needs_a_planner(tmp_path, monkeypatch, section, f
 
     monkeypatch.setattr(checking, "_listen", listen)
     monkeypatch.setattr(checking, "ensure_interfaces", lambda team: None)
-    checking.check(tmp_path / "team.yaml", robots=(), duration=0.1, domain=7, as_json=True)
+    checking.check(tmp_path / "team.yaml", robot=None, duration=0.1, domain=7, as_json=True)
     planners = [one for one in looked[0].servers if one.name == "/ada/compute_path_to_pose"]
     assert [(one.needed, one.field) for one in planners] == ([(True, field)] if field else [])
     missing = {one.what: one for one in judge(looked[0], Facts()) if one.area == "server"}

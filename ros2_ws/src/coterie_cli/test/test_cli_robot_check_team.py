@@ -78,7 +78,7 @@ def listened(monkeypatch, tmp_path, text, *, domain=None):
     monkeypatch.setattr(checking, "ensure_interfaces", lambda team: None)
     (tmp_path / "team.yaml").write_text(text)
     checking.check(
-        tmp_path / "team.yaml", robots=(), duration=0.1, domain=domain, as_json=True
+        tmp_path / "team.yaml", robot=None, duration=0.1, domain=domain, as_json=True
     )  # fmt: skip
     return told[0]
 
@@ -226,5 +226,5 @@ def test_the_check_knows_all_robots_of_the_team(monkeypatch, tmp_path):
         TEAM + "  - name: eve\n    embodiment: slim\n    adapter: {navigation: {backend: none}}\n"
     )
     (tmp_path / "team.yaml").write_text(text)
-    checking.check(tmp_path / "team.yaml", robots=("ada",), duration=0.1, domain=7, as_json=True)
+    checking.check(tmp_path / "team.yaml", robot=["ada"], duration=0.1, domain=7, as_json=True)
     assert [(one.robot, one.team) for one in known] == [("ada", ("ada", "eve"))]

@@ -16,7 +16,8 @@ from coterie_cli.robot.new import new_package
 
 
 def test_the_package_is_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = new_package("spot_two", tmp_path / "ws" / "src")
+    assert new_package("spot_two", tmp_path / "ws" / "src") == 0
+    folder = tmp_path / "ws" / "src" / "spot_two"
     assert "spot_two/driver.py" in capsys.readouterr().out
     names = {str(f.relative_to(folder)) for f in folder.rglob("*") if f.is_file()}
     assert names >= {
@@ -63,7 +64,8 @@ def test_nothing_is_overwritten_and_no_package_doubled(
 @pytest.mark.ros
 def test_its_own_tests_pass(ros, tmp_path: Path) -> None:
     """They run from the workspace, as the guide says, before anything is built."""
-    folder = new_package("toy_base", tmp_path / "src")
+    assert new_package("toy_base", tmp_path / "src") == 0
+    folder = tmp_path / "src" / "toy_base"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder / "test")],
         cwd=tmp_path,
@@ -91,7 +93,8 @@ def test_an_adapter_with_backend_skills_drives_it(ros, tmp_path: Path) -> None:
     from coterie_ros import conversions
     from robot_adapters.node import AdapterNode
 
-    folder = new_package("toy_base", tmp_path)
+    assert new_package("toy_base", tmp_path) == 0
+    folder = tmp_path / "toy_base"
     search = os.pathsep.join([str(folder), *(p for p in sys.path if p)])
     ros.start_process(
         [sys.executable, "-c", "from toy_base.driver import main; main()", "--ros-args", "-r",

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from cam_aggregator.registry import aggregator_names
+from coterie.floor_plan import Plan, draw_plans, to_svg
 from coterie_bringup.errors import CommandError
 from coterie_bringup.team_sections import Method
 from coterie_cli.demo.referee import bank_of_file, bank_of_house, examination
 from coterie_cli.demo.voting import METHODS, evaluate
-from coterie_cli.figures.floor_plan import Plan, draw_plans, to_svg
 from coterie_core.answers import AnswerTable
 from coterie_core.colors import robot_colors
 from coterie_core.questions import Answer, Evidence, LabelledQuestion

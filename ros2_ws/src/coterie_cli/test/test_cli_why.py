@@ -18,8 +18,10 @@ from coterie_bringup.team import parse_team
 from coterie_cli.cli import app
 from coterie_cli.console.explaining import Explaining
 from coterie_console.team.page import Refused
+from coterie_core.geometry import Box
 from coterie_llm import Decider, RulesModel
-from coterie_requests.parsing import ParseQuestion, ParseState
+from coterie_requests.read_request import ReadRequest, ReadState
+from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_safety.why import (
     ENVIRONMENT,
     JournalSettings,
@@ -28,6 +30,8 @@ from coterie_safety.why import (
     note,
     open_journal,
 )
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
+from coterie_world.team_memory import TeamMemory, save_memory
 
 pytestmark = pytest.mark.quick
 
@@ -47,7 +51,9 @@ def a_run(state: Path, name: str, words: str) -> Path:
     folder = state / "runs" / f"20270101-000000-{name}-77"
     open_journal(JournalSettings(str(folder / "why")), "x")
     note("question", "aggregator", {"words": words}, question="q1")
-    Decider(RulesModel(), who="ant").decide_by_rule(ParseQuestion(), ParseState(words))
+    Decider(RulesModel(), who="ant").decide_by_rule(
+        ReadRequest(), ReadState(words, Vocabulary.named(), "ask")
+    )
     note("answer", "the team", {"words": "yes"}, question="q1")
     close_journal()
     return folder
@@ -73,6 +79,20 @@ def test_texts_from_outside_reach_the_terminal_as_data(state: Path) -> None:
         output = run(*words)
         assert not {"\x1b", "\x07", "\x9b"} & set(output)
     assert "[bold]now[/bold]" in run(), "not markup either"
+
+
+def test_a_thing_of_the_teams_memory_is_told_of(state: Path) -> None:
+    folder = a_run(state, "one", "is there a kettle?")
+    memory = TeamMemory("den")
+    kettle = SceneObject(
+        "kettle-1", LabelBelief.of("kettle"), Box((1.0, 2.0, 0.9), (0.2, 0.2, 0.2))
+    )
+    memory.adopt(SceneGraph(objects={"kettle-1": kettle}))
+    save_memory(memory, folder / "team" / "mapper.json")
+    assert "the team knows kettle-1 (kettle 100%) at (1.00, 2.00, 0.90) m" in " ".join(
+        run("kettle").split()
+    )
+    assert "what is known of kettle-1" in run("kettle-1")
 
 
 def test_json_and_prompts(state: Path) -> None:

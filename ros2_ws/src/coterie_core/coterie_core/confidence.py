@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from coterie_core.answers import EVIDENCE_KINDS, AnswerTable, BoolArray, FloatArray
 from coterie_core.plain_data import schema_problems
 from coterie_core.questions import EvidenceKind
-from coterie_core.yaml_marks import read_yaml
+from coterie_core.yaml_marks import OWN, read_yaml
 
 MIN_PROBABILITY = 1e-3
 """Probabilities are kept this far from 0 and 1: a robot that is sure may still be wrong."""
@@ -201,7 +201,7 @@ def parse_confidence(text: str) -> ConfidenceModel:
         ValueError: Not YAML, or an entry is wrong; names it.
     """
     try:
-        return ConfidenceModel.model_validate(read_yaml(text))
+        return ConfidenceModel.model_validate(read_yaml(text, OWN))
     except yaml.YAMLError as error:
         raise ValueError(f"confidence.yaml: not YAML: {error}") from None
     except ValidationError as error:

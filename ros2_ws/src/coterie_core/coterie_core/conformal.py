@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from coterie_core.answers import BoolArray, FloatArray
 from coterie_core.plain_data import schema_problems
+from coterie_core.yaml_marks import OWN, read_yaml
 
 LEVELS = (0.8, 0.9, 0.95)
 """Shares that thresholds are kept for."""
@@ -141,7 +142,7 @@ def load_conformal() -> Thresholds:
     """
     text = resources.files("coterie_core").joinpath("data/conformal.yaml").read_text("utf-8")
     try:
-        return Thresholds.model_validate(yaml.safe_load(text))
+        return Thresholds.model_validate(read_yaml(text, OWN))
     except yaml.YAMLError as error:
         raise ValueError(f"conformal.yaml: not YAML: {error}") from None
     except ValidationError as error:

@@ -106,7 +106,8 @@ def is_guess(final: FinalAnswer, answers: Iterable[Answer]) -> bool:
     if final.yes is None:
         return False
     grounds = ("seen", "moved") if final.yes else ("not_there", "moved")
-    unheard = {vote.robot for vote in final.votes if vote.weight == 0.0}
+    # What is usual may be as sure as a look: that adds nothing then, and is one all the same.
+    unheard = {vote.robot for vote in final.votes if vote.weight == 0.0 and vote.note}
     heard = [one for one in answers if one.robot not in unheard]
     return not any(one.yes == final.yes and one.evidence.kind in grounds for one in heard)
 

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
-import yaml
+from coterie_core.yaml_marks import read_yaml
 
 Kind = Literal["topic", "service", "action"]
 Sender = Literal["team", "robot", "operator"]
@@ -57,7 +57,7 @@ class Interface:
 def interfaces() -> tuple[Interface, ...]:
     """Return all topics, then all services and actions, in the order of the docs."""
     file = resources.files("coterie_core") / "data" / "ros_graph.yaml"
-    data = yaml.safe_load(file.read_text(encoding="utf-8"))
+    data = read_yaml(file.read_text(encoding="utf-8"))
     found = []
     for entry in data["topics"] + data["calls"]:
         found.append(

@@ -24,7 +24,6 @@ DECISIONS = (
     "mele.answer",
     "mele.choose_place",
     "mele.debate",
-    "mele.parse_question",
     "objects.choose",
     "objects.plan",
     "objects.refine",
@@ -41,6 +40,7 @@ DECISIONS = (
     "reveca.judge_scenario",
     "reveca.rate_relevance",
     "team.judge_request",
+    "team.read_request",
 )
 """Names of all decisions of the stack, so that settings that name one can be checked here."""
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from coterie_core.household import load_household, normalized, singulars
 from coterie_requests.lexicon import load_lexicon
-from coterie_requests.understanding import nearest, unknown_words
+from coterie_requests.understanding import nearest
 
 Reporting = Literal["reportable", "never_reported", "unknown_word"]
 
@@ -76,12 +76,6 @@ class DetectorVocabulary:
         text = " ".join(word[:_MAX_LABEL_CHARS].split())
         asked = _names(text)
         known = self.labels if self.labels is not None else frozenset(detected)
-        forms = {normalized(text), *singulars(normalized(text))}
-        own = _normal(known) | _normal(frozenset(detected))
-        strange = unknown_words(text, own, near=()) if own.isdisjoint(forms) else []
-        if strange:
-            word = " ".join(found.word for found in strange)
-            return WordCheck(word, "unknown_word", nearest_words(word, known))
         if asked & _all_names(known):
             return WordCheck(text, "reportable")
         if not is_known_word(text):
@@ -151,11 +145,6 @@ def _names_of(text: str) -> frozenset[str]:
         if not {name, *part.words}.isdisjoint(forms):
             names |= lexicon.members(name)
     return frozenset(names | {house.canonical(name) for name in tuple(names)})
-
-
-@lru_cache(maxsize=64)
-def _normal(labels: frozenset[str]) -> frozenset[str]:
-    return frozenset(normalized(label) for label in labels)
 
 
 @lru_cache(maxsize=64)

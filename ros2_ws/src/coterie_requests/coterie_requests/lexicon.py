@@ -173,6 +173,15 @@ class Lexicon(BaseModel):
         )
         return made
 
+    def named(self, noun: str, *, own: bool = False) -> str:
+        """Return the class or label that a noun in the singular means; "" if none is known.
+
+        Args:
+            noun: The noun, as `normalized` returns it.
+            own: Whether it is a label of the map, which is known anyway.
+        """
+        return _mentionable().get(noun, "") or (self.canonical(noun) if own else "")
+
     def mentions(self, text: str) -> list[tuple[int, int, str]]:
         """Return (start, end, label or class) of things named in a text, longest first in place.
 
@@ -222,6 +231,13 @@ class Lexicon(BaseModel):
         """Return the parts of a text that ask for a use."""
         found = (cue_pattern(cue).search(text) for cue in self.uses[use].cues)
         return [match[0] for match in found if match]
+
+    def uncued(self, text: str) -> str:
+        """Return a text without the parts that ask for uses."""
+        for use in self.uses:
+            for part in self.cued(use, text):
+                text = text.replace(part, " ")
+        return text
 
     def beyond_in(self, text: str) -> str:
         """Return the first thing named in a text that no home holds ("" if there is none)."""

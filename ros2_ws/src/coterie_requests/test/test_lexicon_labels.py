@@ -78,3 +78,15 @@ def test_any_number_of_odd_labels_is_taken():
     for k in range(10_010):
         assert lexicon.canonical(f"zz{k}q") == f"zz{k}q"
     assert len(lexicon._known) <= 10_000
+
+
+def test_tables_name_known_things_only():
+    lexicon = load_lexicon()
+    known = {*lexicon.labels, *lexicon.classes, *lexicon.spellings}
+    house = {lexicon.canonical(name) for name in known}
+    for table in (*lexicon.uses.values(), *lexicon.qualities.values()):
+        for thing, grade in table.things.items():
+            assert 0.0 < grade <= 1.0
+            assert thing in known or lexicon.canonical(thing) in house or (
+                load_household().category(thing) is not None
+            )  # fmt: skip

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from coterie_core.waiting import in_time
 from coterie_llm import Decider
 from coterie_msgs.srv import AskInWords
-from coterie_requests.ask_back import Person
 from coterie_requests.asking import NOBODY, Asking, WordsAnswer, WordsQuestion
 from coterie_ros.clients import NoAnswer, ServiceClient
 from coterie_ros.conversions.asking import (
@@ -22,6 +21,7 @@ from coterie_ros.conversions.checks import ConversionError
 from coterie_ros.parameters import ParameterSpec
 
 if TYPE_CHECKING:
+    from coterie_requests.ask_back import Person
     from coterie_ros.agent_node import AgentNode
 
 PERSON = "ask_person"

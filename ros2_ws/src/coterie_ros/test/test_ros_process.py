@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -20,6 +21,14 @@ from coterie_ros.qos import NAMES, profile
 
 pytestmark = pytest.mark.ros
 
+LIGHT = """
+    import sys
+    import coterie_ros.agent_node
+    from std_msgs.msg import String
+    String.__class__.__import_type_support__()
+    assert String.__class__._TYPE_SUPPORT is not None
+    print("lark" in sys.modules)
+"""
 PROGRAM = """
     import asyncio, sys, threading, time
     from coterie_ros.agent_node import AgentNode
@@ -90,6 +99,12 @@ def runs(pid):
     except (FileNotFoundError, ProcessLookupError):
         return False
     return stat.rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def test_messages_are_used_without_what_generates_them() -> None:
+    code = textwrap.dedent(LIGHT)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
+from coterie_core.geometry import Box, Pose
+from coterie_core.observation import Detection, Observation
 from coterie_fixtures.endpoint import Endpoint, Says
 from coterie_llm import (
     DECISIONS,
@@ -38,7 +40,8 @@ from coterie_safety.why import (
 from coterie_safety.why.chain import MAX_ACTIONS
 from coterie_safety.why.explanation import NothingKept
 from coterie_safety.why.words import PHRASES, phrase
-from coterie_world.scene import Floor, Place, Room, SceneGraph
+from coterie_world.scene import Floor, LabelBelief, Place, Room, SceneGraph, SceneObject
+from coterie_world.team_memory import TeamMemory, save_memory
 
 
 class Shelf(BaseModel):
@@ -348,12 +351,60 @@ def test_who_decided_is_told_by_the_name_of_what_the_user_wrote(body, told) -> N
     assert told in phrase({"name": "mele.answer", **body})
 
 
+def seen(folder: Path, robot: str, *labels: str, at: float = 1.0) -> None:
+    """Keep what a robot knows that saw things of a den at x [m]."""
+    memory = TeamMemory("den")
+    den = SceneGraph()
+    den.add_room(Room("r0", "den", "den", polygon=[(0, 0), (9, 0), (9, 9), (0, 9)]))
+    jar = SceneObject("jar-1", LabelBelief.of("jar"), Box((8.0, 8.0, 0.5), (0.1, 0.1, 0.2)), "r0")
+    den.add_object(jar)
+    memory.adopt(den)
+    found = [
+        Detection(label, 0.9, Box((at, 2.0 + 2.0 * n, 0.5), (0.3, 0.3, 0.3)))
+        for n, label in enumerate(labels)
+    ]
+    for step, x in enumerate((3.0, 5.0)):
+        pose = Pose((x, 2.0, 0.0))
+        memory.observe(Observation(robot, step, 10.0 * step, pose, "", None, tuple(found)))
+    save_memory(memory, folder / f"{robot}.explorer.json")
+
+
+def test_a_thing_is_told_of_with_where_it_is_how_sure_and_the_looks_at_it(folder: Path) -> None:
+    memory = folder.parent / "team"
+    seen(memory, "ant", "globe", "floor lamp", "lamp")
+    seen(memory, "bee", "globe", at=1.2)
+    told = explain("the globe in the den", folder, None, memory)
+    assert [step.who for step in told.steps] == ["ant", "bee"]
+    text, details = told.steps[0].text, told.steps[0].details
+    assert "(globe 100%) in the den at (1.00, 2.00, 0.50) m, 0.99 sure" in text
+    assert details[0] == "ant saw it from (5.00, 2.00) m, 0:00:00 before the team's latest look"
+    assert details[1].startswith("ant saw it from (3.00, 2.00) m, 0:00:10 before")
+    (jar,) = explain("jar", folder, None, memory).steps
+    assert jar.text.startswith("the team knows jar-1") and not jar.details
+    assert explain("jar-1", folder, None, memory).steps == (jar,)
+    assert "lamp-3" in explain("lamp", folder, None, memory).steps[0].text, "the word itself first"
+    note("question", "aggregator", {"words": "is there a globe?"}, question="q1")
+    told = explain("globe", folder, None, memory)
+    assert [step.kind for step in told.steps] == ["question", "thing", "thing"]
+    assert str(told).count("saw it from") == 4 and "not known: no answer is kept" in str(told)
+    for words in ("piano", "den", "the globe in the attic"):
+        with pytest.raises(NothingKept, match="or a thing"):
+            explain(words, folder, None, memory)
+
+
+def test_a_copy_that_cannot_be_read_hides_no_other(folder: Path) -> None:
+    note("turn", "ant", {"words": "x"})
+    seen(folder.parent / "team", "bee", "globe")
+    (folder.parent / "team" / "ant.json").write_text("{")
+    assert explain("globe", folder, None, folder.parent / "team").steps[0].who == "bee"
+
+
 def test_a_request_that_was_not_begun_tells_what_was_asked_back(folder: Path) -> None:
     scene = SceneGraph()
     scene.add_floor(Floor("f0", 0, 0.0))
     scene.add_room(Room("r0", "pantry", "pantry", "f0"))
     scene.add_place(Place("p0", (0.0, 0.0, 0.0), "r0"))
-    words = "Bring the prettiest jug to the pantry"
+    words = "Bring the pretty jug to the pantry"
     belong(task="task-8")
     note("task", "leader", {"words": words})
     state = RequestState(words, "do", scene)
@@ -362,6 +413,14 @@ def test_a_request_that_was_not_begun_tells_what_was_asked_back(folder: Path) ->
     assert not settled.go_on
     told = explain("jug", folder)
     kinds = [step.kind for step in told.steps]
-    assert kinds == ["task", "decision", "judged"]
+    assert kinds == ["task", "decision", "decision", "judged"]  # read, judged
     assert told.steps[-1].text.endswith("it was not begun")
     assert settled.judgement.kind.replace("_", " ") in told.steps[-1].text
+
+
+def test_what_was_read_of_a_task_is_told(folder: Path) -> None:
+    belong(task="task-9")
+    note("task", "leader", {"words": "Find the keys, please"})
+    note("read", "leader", {"words": "I read: find, the keys"})
+    told = explain("keys", folder)
+    assert [step.text for step in told.steps][1] == "leader: I read: find, the keys"

@@ -9,9 +9,8 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-import yaml
-
 from coterie_core.embedding import Embedding, Source, cosine, in_common
+from coterie_core.yaml_marks import OWN, read_yaml
 
 MIN_LIKENESS = 0.7
 """Less likeness says nothing of whether two objects are one: joining two costs an object, and a
@@ -64,5 +63,5 @@ def _one(pair: tuple[Embedding, Embedding], background: Background) -> float:
 def fitted() -> dict[str, dict[str, Any]]:
     """Return what was measured of embedders of words, by name; see data/meaning.yaml."""
     text = resources.files("coterie_world").joinpath("data/meaning.yaml").read_text("utf-8")
-    data: dict[str, dict[str, Any]] = yaml.safe_load(text)
+    data: dict[str, dict[str, Any]] = read_yaml(text, OWN)
     return data

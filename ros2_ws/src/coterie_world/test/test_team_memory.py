@@ -317,6 +317,17 @@ def test_a_look_from_elsewhere_or_one_that_is_sent_again_takes_nothing_away() ->
     assert memory.confidence(vase) > 0.6
 
 
+def test_the_latest_looks_that_showed_a_thing_are_kept_with_where_the_robot_stood() -> None:
+    memory = TeamMemory()
+    memory.adopt(house(thing("vase-1", "vase", 1.0)))
+    for step in range(1, 6):
+        memory.observe(look(step, float(step), 2.0 + 0.6 * (step % 2), ("vase", 1.0)))
+    memory.observe(look(6, 6.0, 2.0))
+    kept = memory.beliefs["vase-1"].looks
+    assert [(one.time, one.position[0]) for one in kept] == [(3.0, 2.6), (4.0, 2.0), (5.0, 2.6)]
+    assert not memory.beliefs["desk-study"].looks
+
+
 def test_a_doubted_phantom_goes_a_well_known_thing_does_not() -> None:
     memory = TeamMemory()
     memory.adopt(house(thing("clock-1", "clock", 3.0)))
@@ -395,6 +406,8 @@ def test_nothing_is_lost_in_a_file(tmp_path: Path) -> None:
     file = tmp_path / "new" / "memory.json"
     save_memory(memory, file, [moved])
     again, own = load_memory(file, "house 7")
+    (clock,) = (one.id for one in memory.graph.objects.values() if one.label.top == "clock")
+    assert again.beliefs[clock].looks == memory.beliefs[clock].looks == [(1.0, "ada", (2, 2, 0))]
     assert own == [moved]
     assert again.scene() == memory.scene()
     assert again.left("vase", "study") == memory.left("vase", "study") is not None

@@ -10,6 +10,8 @@ from coterie_core.tasks import Reflection, SubTask, Verdict
 from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_llm import ModelProfile, build_decider
+from coterie_requests.grammar import read
+from coterie_requests.understanding.vocabulary import Vocabulary
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.splitting import joined
@@ -45,7 +47,8 @@ async def discussed(respond, words=WORDS):
             decider, house, team, options=LeaderOptions(group_size=4), channel=Agreeing()
         )
         try:
-            return await leader.discuss("t", words, starts), asked
+            request = read(words, Vocabulary.of(house, tuple(starts)))
+            return await leader.discuss("t", words, starts, request=request), asked
         finally:
             await decider.aclose()
 
@@ -100,39 +103,6 @@ async def test_a_group_whose_model_fails_goes_on_with_the_solvers_plan() -> None
     assert agreed.decided_by == "model"
     assert all(one.robot for one in agreed.sub_tasks)
     assert [note for note in agreed.notes if note.startswith("group 2 (")]
-
-
-async def test_words_of_another_language_reach_all_groups_by_way_of_representatives() -> None:
-    first: list[set[str]] = []
-
-    def respond(text: str) -> object:
-        if "advice" in text and first:
-            return {"sub_tasks": advised(text)}
-        first.append(robots_in(text))
-        mugs = re.findall(r"\bmug-\d+\b", text)
-        counter = re.search(r"\bcounter-\d+\b", text).group(0)
-        items = []
-        for mug in dict.fromkeys(mugs):
-            who = {"object": mug, "robot": min(first[0] & {"r0", "r2"})}
-            items += [
-                {"id": f"see {mug}", "kind": "detect", **who},
-                {"id": f"take {mug}", "kind": "pick", "depends_on": [f"see {mug}"], **who},
-                {
-                    "id": f"put {mug}",
-                    "kind": "place",
-                    "receptacle": counter,
-                    "depends_on": [f"take {mug}"],
-                    "same_robot_as": f"take {mug}",
-                    **who,
-                },
-            ]
-        return {"reason": "all mugs", "order": WORDS, "sub_tasks": items}
-
-    agreed, asked = await discussed(respond, "Bringt alle Tassen auf die Küchentheke")
-    assert agreed.decided_by == "model"
-    assert len(robots_in(asked[0])) == 4, "representatives of both kinds of bodies"
-    assert {int(robot[1:]) % 2 for robot in robots_in(asked[0])} == {0, 1}
-    assert len({one.robot for one in agreed.sub_tasks}) > 4, "others than these work, too"
 
 
 def test_what_waits_for_another_group_still_does_and_a_circle_is_no_plan() -> None:

@@ -243,6 +243,7 @@ async def test_large_teams_discuss_in_groups_and_prompts_stay_bounded(tools) -> 
     sizes = [len(asked) for asked, _ in robots.asked]
     assert len(sizes) >= 3 and max(sizes) <= 4
     reports = [t for t in leader.transcript.turns if t.kind == "statement"]
+    assert reports.pop(0).text == "I read: bring, all mugs, to the kitchen counter"
     assert len(reports) >= 3 and "agreed on" in reports[0].text
 
 
@@ -483,6 +484,7 @@ async def test_a_leader_goes_on_from_its_file(tools, tmp_path) -> None:
     other.restore(load_state(tmp_path / "leader.json"))
     assert other.assignment == leader.assignment and other.task == "t"
     assert other.state() == leader.state()
+    assert other.state().request is not None and other.notes[0] == leader.notes[0]
     for one in other.assignment:
         say(other, one.robot, DONE, one.id)
     while other.must_replan:
@@ -531,7 +533,7 @@ def test_a_broken_state_file_is_refused_by_name(tmp_path, text) -> None:
 
 async def test_words_that_mean_nothing_are_refused(tools) -> None:
     leader, robots = make(tools)
-    with pytest.raises(NotUnderstood, match="nearest"):
+    with pytest.raises(NotUnderstood, match="clean"):
         await leader.discuss("t", "clean the kitchen", STARTS)
     assert not robots.asked and leader.assignment == ()
 
@@ -541,7 +543,8 @@ async def test_the_transcript_is_json_and_markdown(tools, tmp_path) -> None:
     await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
     leader.transcript.save(tmp_path)
     data = json.loads((tmp_path / "discussion.json").read_text())
-    assert data["turns"][0]["kind"] == "propose" and data["words"].startswith("bring")
+    assert data["words"].startswith("bring") and data["turns"][0]["text"].startswith("I read: ")
+    assert data["turns"][1]["kind"] == "propose"
     assert "**leader** to" in (tmp_path / "discussion.md").read_text()
 
 

@@ -17,8 +17,11 @@ from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_llm import ModelProfile, build_decider, messages_for
 from coterie_llm.decision import request_for, schema_for
 from coterie_llm.tokens import estimate_prompt
+from coterie_requests.grammar import read
+from coterie_requests.request import Place, Request, Step
+from coterie_requests.request import Thing as Noun
+from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.scene import LabelBelief, SceneObject
-from coterie_world.sightings import kind_of
 from coterie_world.team_map import TeamMap
 from emos_planner.allocation.solver import assign
 from emos_planner.geometry.results import Estimate
@@ -31,7 +34,7 @@ from emos_planner.leader.split_task import SplitTask
 from emos_planner.leader.splitting import split_state
 from emos_planner.leader.task import TaskInWork
 from emos_planner.leader.transcript import Transcript
-from emos_planner.leader.understand import understand
+from emos_planner.leader.understand import Understanding, understand
 from emos_planner.lookups import Lookups
 from emos_planner.map_view import SAID, map_view, ranks
 from emos_planner.robot.agent import RobotAgent
@@ -56,9 +59,14 @@ def seen(decision, state) -> str:
     return f"{messages}\n{json.dumps(schema_for(decision, state))}\n{specs}"
 
 
+def meant_by(words) -> Understanding:
+    names = Vocabulary.of(small_house(), tuple(STARTS))
+    return understand(read(words, names), small_house(), tuple(STARTS))
+
+
 def state_of_split(tools, words=ONE_MUG):
     house = small_house()
-    meant = understand(words, house, tuple(STARTS))
+    meant = meant_by(words)
     options = LeaderOptions()
     work = TaskInWork("t", words, meant, Progress("t", meant, house, options), Transcript("t", ""))
     share = assign(meant.sub_tasks, STARTS, tools)
@@ -109,7 +117,7 @@ def test_who_could_take_it_over_is_not_told(tools) -> None:
 
 
 def host_option(tools, robot="rover", *, sub_tasks=None):
-    mine = sub_tasks or with_robots(understand(ONE_MUG, small_house()).sub_tasks, robot)
+    mine = sub_tasks or with_robots(meant_by(ONE_MUG).sub_tasks, robot)
     at = STARTS[robot]
     return ShareState(
         robot,
@@ -162,7 +170,7 @@ def profile(endpoint, mode="model"):
     )
 
 
-async def discussed(tools, responder, words, *, house=None, asked=None):
+async def discussed(tools, responder, words, *, house=None, asked=None, request=None):
     """Let a leader and three robots, all with one model, discuss a task."""
     with Endpoint(responder) as endpoint:
         minds = {n: build_decider(profile(endpoint), who=n) for n in (*STARTS, "leader")}
@@ -178,7 +186,8 @@ async def discussed(tools, responder, words, *, house=None, asked=None):
             channel=LocalChannel(agents),
             toolbox_factory=lambda scene, resumes: tools.with_scene(scene, resumes),
         )
-        agreed = await leader.discuss("t", words, STARTS)
+        request = request or read(words, Vocabulary.of(scene, tuple(STARTS)))
+        agreed = await leader.discuss("t", words, STARTS, request=request)
         for mind in minds.values():
             await mind.aclose()
         if asked is not None:
@@ -262,41 +271,59 @@ def found_on_map(request, label) -> str:
 @pytest.mark.parametrize("words", GERMAN, ids=["German", "Chinese", "Italian"])
 async def test_a_task_in_another_language_is_split_by_what_the_map_shows(tools, words) -> None:
     thing, onto = GERMAN[words]
+    to = Place(relation="on", things=(Noun(name=onto),))
+    step = Step(act="bring", things=(Noun(name=thing),), to=to)
 
     def responder(request):
         if title(request) != "SplitReply":
             return verdicts(request)
         assert labelled(request, "task") == words
-        plan = plan_of("walker", found_on_map(request, thing), found_on_map(request, onto))
-        return {**plan, "order": f"put the {thing} on the {onto}"}
+        assert labelled(request, "task as it was read") == step.told()
+        return plan_of("walker", found_on_map(request, thing), found_on_map(request, onto))
 
-    agreed, leader = await discussed(tools, responder, words)
+    agreed, leader = await discussed(
+        tools, responder, words, request=Request(words=words, steps=(step,))
+    )
     assert [(o.kind, o.object.id, o.robot) for o in agreed.sub_tasks] == [
         ("pick", "keys-1", "walker"),
         ("place", "keys-1", "walker"),
     ]
-    assert agreed.decided_by == "model"
+    assert agreed.decided_by == "model" and agreed.notes[0] == f"I read: {step.told()}"
     (goal,) = leader.goals
     assert goal.receptacle is not None and goal.receptacle.id == f"{onto}-1"
 
 
-async def test_what_is_not_on_the_map_is_searched_and_then_fetched(tools) -> None:
-    """The order in plain English tells the leader what becomes of what is found."""
-
+async def test_a_model_chooses_where_any_thing_will_do(tools) -> None:
     def responder(request):
         if title(request) != "SplitReply":
             return verdicts(request)
-        rooms = ["kitchen", "living"]
-        search = {"id": "s", "kind": "search", "label": "spoon", "rooms": rooms, "robot": "rover"}
-        order = "bring a spoon from the kitchen to the table"
-        return {"reason": "a spoon", "order": order, "sub_tasks": [search]}
+        return plan_of("walker", "mug-1")
 
-    agreed, leader = await discussed(tools, responder, "Hol einen Löffel auf den Tisch")
-    assert [(o.kind, kind_of(o.object.label), o.robot) for o in agreed.sub_tasks] == [
-        ("search", kind_of("spoon"), "rover")
-    ]
-    assert leader.notes[-1].endswith("bring a spoon from the kitchen to the table")
-    assert 0.0 < agreed.sub_tasks[0].enough < 1.0
+    by_rule = meant_by("bring a mug to the kitchen counter")
+    assert list(by_rule.wants[0].assigned) == ["mug-2"]
+    agreed, leader = await discussed(tools, responder, "bring a mug to the kitchen counter")
+    assert agreed.decided_by == "model"
+    assert {one.object.id for one in agreed.sub_tasks} == {"mug-1"}
+    (want,) = leader.progress.meant.wants
+    assert list(want.assigned) == ["mug-1"] and want.goals["mug-1"].receptacle.id == "counter-1"
+
+
+async def test_what_a_models_plan_leaves_out_is_done_all_the_same(tools) -> None:
+    def responder(request):
+        if title(request) != "SplitReply":
+            return verdicts(request)
+        return plan_of("walker", "mug-2")
+
+    words = "bring mug-2 to the kitchen counter and find the keys"
+    agreed, _ = await discussed(tools, responder, words)
+    assert agreed.decided_by == "model"
+    assert {(o.kind, o.object.id) for o in agreed.sub_tasks} == {
+        ("pick", "mug-2"),
+        ("place", "mug-2"),
+        ("detect", "keys-1"),
+    }
+    assert all(one.robot for one in agreed.sub_tasks)
+    assert any("had left out: " in note and "keys-1" in note for note in agreed.notes)
 
 
 @pytest.mark.parametrize("mode", ["model", "advised"])
@@ -480,7 +507,7 @@ async def test_all_rooms_are_searched_that_a_claim_needs_whatever_a_model_leaves
 
     words = "bring all mugs to the kitchen counter"
     agreed, _ = await discussed(tools, responder, words)
-    asked = understand(words, small_house(), tuple(STARTS)).sub_tasks
+    asked = meant_by(words).sub_tasks
     wanted = {(one.id, one.rooms) for one in asked if one.kind == "search"}
     searches = [one for one in agreed.sub_tasks if one.kind == "search"]
     assert wanted and {(one.id, one.rooms) for one in searches} == wanted
@@ -507,7 +534,7 @@ async def test_a_model_can_hand_a_thing_over(tools) -> None:
         }
         return {"reason": "hand over", "sub_tasks": [*first, take | {"depends_on": ["put"]}, put]}
 
-    agreed, _ = await discussed(tools, responder, "put the books from the shelf on the bed")
+    agreed, _ = await discussed(tools, responder, "bring the books from the shelf to the bed")
     done = [(one.kind, one.robot) for one in agreed.sub_tasks if one.kind in ("pick", "place")]
     assert agreed.decided_by == "model", agreed.notes
     assert done == [

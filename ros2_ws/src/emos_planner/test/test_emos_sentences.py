@@ -15,15 +15,18 @@ from pathlib import Path
 import pytest
 
 from coterie_fixtures.two_floor_home import small_house
+from coterie_requests.grammar import read
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.phrases import Phrase
 from coterie_requests.understanding.vocabulary import Vocabulary
-from emos_planner.leader.commands import Command, parse_task
+from emos_planner.leader.commands import Command, commands_of
 
 DATA = Path(__file__).parent / "data"
 ROBOTS = ("rover", "walker", "drone")
-LEAST = {"sentences.txt": 0.9, "sentences_held_out.txt": 0.7}
-"""Shares that the rules reached when they were written, less what chance may take."""
+LEAST = {"sentences.txt": 0.8, "sentences_held_out.txt": 0.8}
+"""Shares that are to be read as meant."""
+REFUSALS = ("empty", "language", "word", "verb", "spelling")
+"""Kinds of refusals that say no more than that words are not understood."""
 
 
 def load(name: str) -> list[tuple[str, list[str]]]:
@@ -34,7 +37,9 @@ def load(name: str) -> list[tuple[str, list[str]]]:
 
 def name(phrase: Phrase) -> str:
     if phrase.use:
-        return f"<{phrase.use.split()[-1] if ' to ' in phrase.use else phrase.use}>"
+        return f"<{phrase.use.split()[1]}>"
+    if phrase.anything:
+        return "everything"
     return phrase.label or phrase.room or phrase.floor or phrase.noun
 
 
@@ -48,9 +53,10 @@ def short(phrase: Phrase) -> str:
         f"{number}{which}{ordinal}{phrase.order + ' ' if phrase.order else ''}{color}{name(phrase)}"
     )
     text += "".join(f"|{f'{p.color} ' if p.color else ''}{name(p)}" for p in phrase.alternatives)
-    if phrase.which != "other":
+    if not phrase.which:
         text += "".join(f" -{f'{p.color} ' if p.color else ''}{name(p)}" for p in phrase.excluded)
-    return text + "".join(f" @{m.relation} {name(m.phrase)}" for m in phrase.places)
+    places = ((m, "not " if m.negated else "") for m in phrase.places)
+    return text + "".join(f" @{no}{m.relation} {name(m.phrase)}" for m, no in places)
 
 
 def told(wishes: tuple[Command, ...]) -> str:
@@ -65,15 +71,23 @@ def told(wishes: tuple[Command, ...]) -> str:
 
 def reading(sentence: str, words: Vocabulary) -> str:
     try:
-        return told(parse_task(sentence, words))
+        return told(commands_of(read(sentence, words, "do"), words))
     except NotUnderstood as error:
         return f"? {error.problem.kind}"
 
 
 def loose(text: str) -> str:
     """A reading without what makes no difference to what is done."""
-    text = re.sub(r"<(\w+)>", r"\1", text.replace("->", ";"))
+    text = re.sub(r"<(\w+)>", r"\1", re.sub(r" *(?:->|;) *", "; ", text))
+    text = re.sub(r"\bhall\b", "hallway", text)
     return re.sub(r"\b(?:2nd|1st|3rd) (?=bedroom)|\bbedroom 2\b", "bedroom", text)
+
+
+def as_meant(found: str, meant: list[str]) -> bool:
+    """Whether a reading is one of those meant, or words are refused that are to be refused."""
+    if found.removeprefix("? ") in REFUSALS and any(one.startswith("? ") for one in meant):
+        return True
+    return loose(found) in [loose(one) for one in meant]
 
 
 @pytest.mark.parametrize("file", LEAST)
@@ -83,7 +97,7 @@ def test_household_sentences_are_understood_as_meant(file, capsys) -> None:
     wrong = []
     for sentence, meant in sentences:
         found = reading(sentence, words)
-        if loose(found) not in [loose(one) for one in meant]:
+        if not as_meant(found, meant):
             wrong.append(f"{sentence}\n    meant {' || '.join(meant)}\n    read  {found}")
     share = 1.0 - len(wrong) / len(sentences)
     with capsys.disabled():

@@ -13,7 +13,7 @@ from coterie_core.questions import Answer, Evidence, Question
 from coterie_llm import Decider, RulesModel
 from coterie_requests.common_sense import CommonSense
 from coterie_requests.detector_vocabulary import DetectorVocabulary
-from coterie_requests.parsing import unknown_room
+from coterie_requests.presence import unknown_room
 from coterie_safety.why import about
 from coterie_world.meaning import Meanings, likeness_by_label
 from coterie_world.scene import Room

@@ -17,7 +17,7 @@ from coterie_core.observation import Observation
 from coterie_core.questions import Answer, Question
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult, Wait
 from coterie_core.waiting import in_time
-from coterie_llm import Decider, due_in, inline_data
+from coterie_llm import Decider, RulesModel, due_in, inline_data
 from coterie_llm.due import time_to_think
 from coterie_msgs.action import Explore
 from coterie_msgs.action import NavigateTo as NavigateToAction
@@ -29,7 +29,9 @@ from coterie_msgs.srv import Ask, GetSemanticMap
 from coterie_requests.common_sense import load_common_sense
 from coterie_requests.debate import LocalSpeaker
 from coterie_requests.detector_vocabulary import DetectorVocabulary
-from coterie_requests.parsing import NotAQuestion, understand
+from coterie_requests.presence import read_presence
+from coterie_requests.understanding.problems import NotUnderstood
+from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
@@ -409,7 +411,7 @@ class ExplorerNode(AgentNode):
         question, deadline = asked
         try:
             answer = await self._answer(question, deadline)
-        except NotAQuestion as error:
+        except NotUnderstood as error:
             self.problem(f"question {question.id}: {error}")
             return
         self._given[question.id] = (question, answer)
@@ -445,9 +447,9 @@ class ExplorerNode(AgentNode):
         if question.object:
             return question
         rooms = (room.name for room in self.memory.graph.rooms.values())
-        return await understand(
-            question.text, rooms, self.memory.labels, decider=decider, id=question.id
-        )
+        names = Vocabulary.named(self.memory.labels, rooms)
+        decider = decider or Decider(RulesModel())
+        return await read_presence(question.text, names, decider, id=question.id)
 
     async def _on_ask(self, request: Ask.Request) -> Ask.Response:
         try:

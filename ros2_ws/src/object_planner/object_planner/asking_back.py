@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coterie_requests.ask_back import Judgement, Person, RequestState, settle, without
+from coterie_requests.understanding import NotUnderstood
+from object_planner.plan import Plan
 from object_planner.settings import Method
 from object_planner.workflows import Answer, Options, Roles, plan_objects
 
@@ -26,23 +28,30 @@ async def find_settled(
     options: Options | None = None,
     person: Person | None = None,
 ) -> FoundFor:
-    """Judge a request, ask back once, and find what it calls for.
+    """Read and judge a request, ask back once, and find what it calls for.
 
     Where nobody answers which of several is meant, all of them are found: a list guesses nothing.
     What is called not there, or not seen yet, is looked for all the same, since a workflow knows
     other names for it; the judgement stands where it finds none.
     """
-    settled = await settle(state, roles.planner, person, who="object_planner")
-    told = settled.judgement
+    options = options or Options()
+    try:
+        settled = await settle(state, roles.planner, person, who="object_planner")
+    except NotUnderstood as error:  # a model plans by the words alone, the rules by meaning
+        answer = await plan_objects(state.scene, state.words, roles, method, options)
+        ids, problem = answer.plan.relevant_objects, error.problem
+        told = Judgement() if ids else Judgement("underspecified", problem.text, problem.question)
+        return FoundFor(ids, answer.plan.reason, told, answer)
+    told, request = settled.judgement, settled.request
+    lacking = told.kind == "underspecified" or told.slot == "room"
+    if request is None or (lacking and not settled.go_on):
+        return FoundFor([], told.line, told, Answer(Plan(achievable=False)))
     scene = without(state.scene, settled.left_out)
-    answer = await plan_objects(scene, settled.words, roles, method, options or Options())
+    answer = await plan_objects(scene, request.words, roles, method, options, request)
     ids = answer.plan.relevant_objects
     if settled.go_on:
         return FoundFor(ids, answer.plan.reason, told, answer)
-    if told.kind in ("false_premise", "not_seen_yet") and told.slot != "room":
-        if ids:
-            return FoundFor(ids, answer.plan.reason, Judgement(), answer)
-        return FoundFor([], told.line, told, answer)
-    if told.kind == "underspecified" or told.slot == "room":
-        return FoundFor([], told.line, told, answer)
+    if told.kind in ("false_premise", "not_seen_yet"):
+        found = Judgement() if ids else told
+        return FoundFor(ids, answer.plan.reason if ids else told.line, found, answer)
     return FoundFor(ids, f"{told.line}; {answer.plan.reason}", told, answer)

@@ -22,14 +22,15 @@ from coterie_llm import (
     as_data,
     prompt_share,
 )
+from coterie_requests.grammar import read
+from coterie_requests.request import Request
+from coterie_requests.understanding import NotUnderstood
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.scene.lookups import map_tools
 from object_planner.examples import PLAN_EXAMPLES, Example
 from object_planner.ground import Findings, Grounder
 from object_planner.map_text import CHARACTERS_PER_TOKEN, MAP_TOKENS, ShownMap, map_entry, shown_map
-from object_planner.request import parse
 from object_planner.settings import Mode
-from object_planner.wish import Request
 
 MOST = 50
 """Most objects in an answer."""
@@ -75,6 +76,7 @@ class PlanState:
     """A request and the map it is about.
 
     Attributes:
+        read: The request as it was read; None: the grammar reads the words.
         seed: Of the order in which the map's objects are listed, which sways models: members of
             an ensemble get one each. None: the map's own order.
         tokens: The most that the map takes of a prompt.
@@ -85,6 +87,7 @@ class PlanState:
 
     scene: SceneGraph
     words: str
+    read: Request | None = None
     mode: Mode = "uncertainty"
     style: Style = "task"
     seed: int | None = None
@@ -95,7 +98,7 @@ class PlanState:
     def variant(self, **changes: Any) -> PlanState:
         """The same question put otherwise (style, seed); what was computed is kept."""
         other = dataclasses.replace(self, **changes)
-        kept = ("findings", "grounder", *(() if "seed" in changes else ("_texts",)))
+        kept = ("findings", "grounder", "request", *(() if "seed" in changes else ("_texts",)))
         other.__dict__.update({k: self.__dict__[k] for k in kept if k in self.__dict__})
         return other
 
@@ -109,7 +112,8 @@ class PlanState:
         tokens = max(50, round(self.tokens * prompt_share()))
         if tokens not in self._texts:
             small = len(self.scene.objects) * _LEAST_LINE < tokens * CHARACTERS_PER_TOKEN
-            relevant = () if small else self.grounder.relevant(self._request)
+            known = () if small or isinstance(self.request, NotUnderstood) else (self.request,)
+            relevant = [id_ for request in known for id_ in self.grounder.relevant(request)]
             self._texts[tokens] = shown_map(
                 self.scene, self.mode, tokens, relevant, self.seed, self.likeness, lean=is_lean()
             )
@@ -137,11 +141,17 @@ class PlanState:
     @cached_property
     def findings(self) -> Findings:
         """What the tools find."""
-        return self.grounder.find(self._request)
+        if isinstance(self.request, NotUnderstood):
+            return Findings(note=str(self.request), understood=False)
+        return self.grounder.find(self.request)
 
-    @property
-    def _request(self) -> Request:
-        return parse(self.words, self.grounder.known)
+    @cached_property
+    def request(self) -> Request | NotUnderstood:
+        """The request in its typed form, or why it has none."""
+        try:
+            return self.read or read(self.words, self.grounder.names, "find")
+        except NotUnderstood as error:
+            return error
 
 
 def is_lean() -> bool:

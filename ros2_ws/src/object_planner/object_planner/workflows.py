@@ -10,23 +10,21 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from coterie_core.wording import enumerated
 from coterie_llm import Decided, Decider, Usage
-from coterie_requests.understanding.english import is_english
+from coterie_requests.request import Request
+from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.text import shown
 from coterie_world.meaning import EmbedderError, Meanings, Near, likeness_by_label
 from coterie_world.scene import SceneGraph
-from object_planner.ground import Grounder
 from object_planner.map_text import MAP_TOKENS
 from object_planner.plan import MOST, Plan, PlanObjects, PlanState, by_tools, explained
-from object_planner.request import parse
 from object_planner.review import ChoiceState, ChoosePlan, Refine, Reflect, ReviewState, Round
 from object_planner.settings import Method, Mode
-from object_planner.wish import Request
 
 LIKELY, POSSIBLE = 0.3, 0.1
 """Least probability that a word means a label for its things to be shown, as a guess; and for the
@@ -50,8 +48,7 @@ def by_meaning(state: PlanState, meanings: Meanings) -> Plan | None:
     Returns:
         None where the request has no thing of unknown name.
     """
-    request = parse(state.words)
-    word = _unknown_thing(request)
+    word = _unknown_thing(state)
     if not word:
         return None
     labels = sorted({thing.label.top for thing in state.scene.objects.values() if thing.label.top})
@@ -70,19 +67,18 @@ def by_meaning(state: PlanState, meanings: Meanings) -> Plan | None:
     return _told(state, word, f"by meaning it may be, with little probability: {enumerated(told)}")
 
 
-def _unknown_thing(request: Request) -> str:
-    """Return the thing's name that no table lists; empty where there is none, or it is no word."""
-    if request.refusal:
-        return ""
-    word = request.head or ("" if request.wants else " ".join(request.unknown[:2]))
-    return word if word and all(is_english(part) for part in word.split()) else ""
+def _unknown_thing(state: PlanState) -> str:
+    """Return the words that nothing is known of; "" where there are none."""
+    if isinstance(state.request, NotUnderstood):
+        return state.request.problem.word
+    return "" if state.findings.understood else state.request.steps[0].things[0].name
 
 
 def _with_label(state: PlanState, word: str, near: Near) -> Plan | None:
     words = re.sub(rf"\b{re.escape(word)}\b", near.label, state.words, flags=re.IGNORECASE)
     if words == state.words:
         return None
-    findings = state.grounder.find(parse(words, (near.label,)))
+    findings = PlanState(state.scene, words, mode=state.mode).findings
     if not findings.found:
         return None
     ids = findings.ids[:MOST]
@@ -174,6 +170,7 @@ async def plan_objects(
     roles: Roles,
     method: Method = "grounded",
     options: Options = Options(),
+    read: Request | None = None,
 ) -> Answer:
     """Answer a request by one of the workflows.
 
@@ -183,8 +180,9 @@ async def plan_objects(
         roles: Who is asked.
         method: The workflow.
         options: Rounds, members, mode.
+        read: The request as it was read; None: the grammar reads it, where the tools need it.
     """
-    run = _Run(scene, words, roles, options)
+    run = _Run(scene, words, roles, options, read)
     if not roles.planner.rule_only:
         labels = (thing.label.top for thing in scene.objects.values())
         run.compare(await likeness_by_label(options.meanings, words, labels, scene))
@@ -201,10 +199,17 @@ async def plan_objects(
 class _Run:
     """One request on its way through a workflow: asks, counts, notes."""
 
-    def __init__(self, scene: SceneGraph, words: str, roles: Roles, options: Options) -> None:
-        self.scene, self.words, self.roles, self.options = scene, words, roles, options
+    def __init__(
+        self,
+        scene: SceneGraph,
+        words: str,
+        roles: Roles,
+        options: Options,
+        read: Request | None,
+    ) -> None:
+        self.scene, self.roles, self.options = scene, roles, options
         self.answer = Answer(Plan(achievable=False))
-        self._state = PlanState(scene, words, options.mode, tokens=options.map_tokens)
+        self._state = PlanState(scene, words, read, options.mode, tokens=options.map_tokens)
         if roles.planner.rule_only:
             _ = self._state.findings  # once for all questions of the request
 
@@ -263,21 +268,24 @@ async def _multi_agent(run: _Run) -> Answer:
     )
 
 
-async def _reflection(run: _Run, state: PlanState, reviewer: Decider, editor: Decider) -> Answer:
+async def _reflection(
+    run: _Run, state: PlanState, reviewer: Decider, editor: Decider, stop: Stop | None = None
+) -> Answer:
+    stop = stop or run.options.stop
     plan = await run.plan(run.roles.planner, state)
     history: list[Round] = []
     for k in range(run.options.rounds):
         before = tuple(history) if run.options.memory else ()
         review = ReviewState(state, plan, history=before)
         feedback = run.note(f"reflect {k + 1}", await reviewer.decide(Reflect(), review))
-        if run.options.stop == "model" and feedback.acceptable:
+        if stop == "model" and feedback.acceptable:
             break
         review = dataclasses.replace(review, feedback=feedback)
         refined: Plan = run.note(f"refine {k + 1}", await editor.decide(Refine(), review))
         history.append(Round(plan, feedback))
         same = refined.relevant_objects == plan.relevant_objects
         plan = refined
-        if run.options.stop == "unchanged" and same:
+        if stop == "unchanged" and same:
             break
     return run.done(plan)
 
@@ -309,85 +317,53 @@ async def _grounded(run: _Run) -> Answer:
 
     A refinement may only add what the tools confirm; an empty answer stays empty unless they do:
     most losses of the paper's reflection come from answers that were right to be empty. In mode
-    `model` nothing overrules the model: it has look-ups in the map instead.
+    `model` nothing overrules the model: it looks things up in the map, and then reflects until it
+    finds its answer acceptable.
     """
-    if run.roles.planner.mode_of(PlanObjects.name) == "model":
-        return run.done(await run.plan(run.roles.planner, run.state(lookups=True)))
-    state = run.state()
-    plan = await run.plan(run.roles.planner, state)
-    judge = Judge(run.scene, run.words, run.options.mode, state.grounder)
-    plan = _kept(run, plan, judge)
+    planner, state = run.roles.planner, run.state()
+    if planner.mode_of(PlanObjects.name) == "model":
+        return await _reflection(run, run.state(lookups=True), planner, planner, stop="model")
+    plan = _kept(run, await run.plan(planner, state))
+    found = state.findings.ids
     for k in range(run.options.rounds):
-        if not judge.sure or judge.agrees(plan):
+        if not state.findings.understood or _agree(plan, found):
             break
         feedback = Reflect().rule(ReviewState(state, plan))  # what the tools say, not an opinion
         review = ReviewState(state, plan, feedback)
-        refined: Plan = run.note(
-            f"refine {k + 1}", await run.roles.planner.decide(Refine(), review)
-        )
-        refined = _kept(run, judge.confirmed(plan, refined), judge)
-        same = refined.relevant_objects == plan.relevant_objects
-        plan = refined
-        if same:
+        refined: Plan = run.note(f"refine {k + 1}", await planner.decide(Refine(), review))
+        before, plan = plan, _kept(run, _only(refined, {*plan.relevant_objects, *found}))
+        if plan.relevant_objects == before.relevant_objects:
             break
-    return run.done(judge.settled(plan))
+    request = state.request
+    by_name = isinstance(request, Request) and not any(t.use for t in request.steps[0].things)
+    if state.findings.understood and by_name and not _agree(plan, found):
+        # Where the request names things by label, labels and geometry decide.
+        plan = by_tools(state).model_copy(update={"inferred_query": plan.inferred_query})
+    return run.done(plan)
 
 
-def _kept(run: _Run, plan: Plan, judge: Judge) -> Plan:
-    kept = []
-    for id_ in plan.relevant_objects:
-        why = judge.denies(id_)
-        if why:
-            run.answer.dropped[id_] = why
-        else:
-            kept.append(id_)
+def _agree(plan: Plan, found: Sequence[str]) -> bool:
+    """Tell whether the first object is one that the tools find, or there is none for both."""
+    ids = plan.relevant_objects
+    return ids[0] in found if ids else not found
+
+
+def _only(plan: Plan, ids: Collection[str]) -> Plan:
+    kept = [id_ for id_ in plan.relevant_objects if id_ in ids]
     return plan.model_copy(update={"relevant_objects": kept, "achievable": bool(kept)})
 
 
-class Judge:
-    """What the tools say of an answer: what fits, what is ruled out, which relation fails.
-
-    `sure` tells that the request was understood, so that the tools may speak at all.
-    """
-
-    def __init__(
-        self, scene: SceneGraph, words: str, mode: Mode, grounder: Grounder | None = None
-    ) -> None:
-        self.scene = scene
-        self.grounder = grounder or Grounder(scene, mode)
-        self.request: Request = parse(words, self.grounder.known)
-        self.findings = self.grounder.find(self.request)
-        self.sure = self.request.clear
-
-    def denies(self, id_: str) -> str:
-        """Why an object cannot be right ("" if it may be): unknown, ruled out, relation fails."""
-        if id_ not in self.scene.objects:
-            return "no such object in the map"
-        if self.grounder.ruled_out(id_, self.request):
-            return "the request rules it out"
-        for relation in self.request.relations:
-            if self.grounder.relates(id_, relation)[0] <= 0.0:
-                return f"it is not {relation.kind} such a thing"
-        return ""
-
-    def agrees(self, plan: Plan) -> bool:
-        """Whether the answer's first object is one that the tools find (or both find none)."""
-        ids = plan.relevant_objects
-        return (not ids and not self.findings.ids) or (bool(ids) and ids[0] in self.findings.ids)
-
-    def confirmed(self, before: Plan, after: Plan) -> Plan:
-        """The refined answer without additions that the tools do not confirm."""
-        allowed = set(before.relevant_objects) | set(self.findings.ids)
-        kept = [id_ for id_ in after.relevant_objects if id_ in allowed]
-        return after.model_copy(update={"relevant_objects": kept, "achievable": bool(kept)})
-
-    def settled(self, plan: Plan) -> Plan:
-        """The last word: where the request names things by label, labels and geometry decide."""
-        by_label = all(want.kind == "thing" for want in self.request.wants)
-        if self.sure and by_label and not self.agrees(plan):
-            found = by_tools(PlanState(self.scene, self.request.words, self.grounder.mode))
-            return found.model_copy(update={"inferred_query": plan.inferred_query})
-        return plan
+def _kept(run: _Run, plan: Plan) -> Plan:
+    """Return a plan without what the tools deny, and note why."""
+    request, scene = run.state().request, run.scene
+    denied = {id_: "no such object in the map" for id_ in plan.relevant_objects
+              if id_ not in scene.objects}  # fmt: skip
+    if isinstance(request, Request):
+        for id_ in plan.relevant_objects:
+            if id_ in scene.objects and (why := run.state().grounder.denies(id_, request)):
+                denied[id_] = why
+    run.answer.dropped.update(denied)
+    return _only(plan, {*plan.relevant_objects} - denied.keys())
 
 
 _WORKFLOWS: Mapping[Method, Callable[[_Run], Awaitable[Answer]]] = {

@@ -13,10 +13,8 @@ from coterie_llm.decision import request_for
 from coterie_llm.fence import shortened
 from coterie_llm.tokens import estimate_prompt
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
-from object_planner.ground import Grounder
 from object_planner.map_text import CHARACTERS_PER_TOKEN, shown_map
 from object_planner.plan import Plan, PlanObjects, PlanState
-from object_planner.request import parse
 from object_planner.review import (
     ChoiceState,
     ChoosePlan,
@@ -143,14 +141,13 @@ def test_who_can_look_things_up_may_name_all_of_the_map(hotel):
     ],
 )
 def test_rules_on_large_maps(hotel, words, first):
-    ids = Grounder(hotel).find(parse(words)).ids
+    ids = PlanState(hotel, words).findings.ids
     assert (ids[0] if ids else None) == first
 
 
 def test_the_nearest_of_many_anchors_count(hotel):
-    grounder = Grounder(hotel)
     tables = [t for t in hotel.objects.values() if t.label.top == "dining table"]
-    for id_ in grounder.find(parse("a chair near a table")).ids[:20]:
+    for id_ in PlanState(hotel, "a chair near a table").findings.ids[:20]:
         own = hotel.objects[id_].box.center
         assert min(((own[0] - t.box.center[0]) ** 2 + (own[1] - t.box.center[1]) ** 2) for t in tables) < 6.0  # fmt: skip  # noqa: E501
 

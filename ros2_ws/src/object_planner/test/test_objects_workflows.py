@@ -199,6 +199,8 @@ async def test_examples_and_replies_begin_with_the_reason_and_ids_are_listed(hom
 
 async def test_in_mode_model_a_model_looks_up_in_the_map_and_is_not_overruled(home):
     def reply(request):
+        if "Review an" in json.dumps(request["messages"][0]):
+            return json.dumps({"suggestions": [], "acceptable": True})
         results = [m for m in request["messages"] if m["role"] == "tool"]
         if not results:
             call = {"name": "find_objects", "arguments": json.dumps({"words": "chairs"})}
@@ -210,7 +212,25 @@ async def test_in_mode_model_a_model_looks_up_in_the_map_and_is_not_overruled(ho
         answer = await plan_objects(home, "something to sit on, no chair", Roles(model(endpoint)))
         texts = [one.text for one in endpoint.received]
     assert answer.plan.relevant_objects == ["c1"]  # wrong, and the model's own
+    assert [step["step"] for step in answer.steps] == ["plan", "reflect 1"]
     assert not any("advice" in text for text in texts)
+
+
+async def test_in_mode_model_a_model_reflects_until_it_finds_its_answer_acceptable(home):
+    fine = json.dumps({"suggestions": [], "acceptable": True})
+    reviews = iter([FEEDBACK, fine])
+
+    def reply(request):
+        words = json.dumps(request["messages"][0])
+        if "Review an" in words:
+            return next(reviews)
+        return plan("c1", "t1") if "Improve an" in words else plan("c1")
+
+    with Endpoint(responder=reply) as endpoint:
+        answer = await plan_objects(home, "furniture", Roles(model(endpoint)))
+    assert answer.plan.relevant_objects == ["c1", "t1"]
+    steps = [step["step"] for step in answer.steps]
+    assert steps == ["plan", "reflect 1", "refine 1", "reflect 2"]
 
 
 async def test_memory_keeps_earlier_explanations(home):

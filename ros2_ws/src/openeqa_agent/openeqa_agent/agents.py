@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import io
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -16,6 +15,8 @@ from PIL import Image as Pictures
 
 from coterie_llm import Decided, Decider, Image, estimate_tokens
 from coterie_requests.detector_vocabulary import DetectorVocabulary
+from coterie_requests.read_request import read_request
+from coterie_requests.understanding import NotUnderstood, Problem
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.meaning import Meanings, likeness_by_label
 from coterie_world.recording import RecordedFrame, Recording, RecordingError, sample_evenly
@@ -44,26 +45,26 @@ from openeqa_agent.decisions import (
     contradicts,
     evidence,
 )
-from openeqa_agent.doubts import doubt_of, going_helps, left_out, refusal
+from openeqa_agent.doubts import doubt_of, going_helps, left_out
 from openeqa_agent.ground import answer_from_map
+from openeqa_agent.labels import household_names
 from openeqa_agent.map_text import map_text, whole_text
-from openeqa_agent.question import parse_open
 from openeqa_agent.settings import Method
 from openeqa_agent.things import MapIndex
-from openeqa_agent.understood import STATES, OpenQuestion
+from openeqa_agent.understood import STATES, OpenQuestion, question_of, serves
 
 SMALLEST_SIDE = 128
 """Longest side [px] below which images are left out rather than scaled down further."""
 _QUALITY = 80
 
-_LOG = logging.getLogger(__name__)
+MAX_QUESTION_CHARS = 400
+"""Characters of a question that are read."""
 METHODS = get_args(Method)
-_MEASURED = ("how_many", "size", "space")
+_MEASURED = frozenset({"how_many", "size", "space"})
 """Kinds of questions on which a sure measurement stands whatever an advised model says."""
 _HINT = 0.35
 """Least confidence for what captions tell to stand where the map does not."""
 _NOTHING = "nothing was seen of it"
-_NOT_UNDERSTOOD = "the question was not understood"
 _KEPT = 4
 """Recordings whose captions are kept."""
 
@@ -121,8 +122,8 @@ class AgentOptions:
         vision: Whether the model sees: it then captions images, and ours shows it some.
         looks: Images that ours shows to a model that sees.
         guesses: Where nothing tells, whether the blind agent answers: "always" (OpenEQA's force a
-            guess), "usual" (only what is understood and could be known; else the reply says why
-            nobody can tell), or "never". What is no English at all is refused in any case.
+            guess), "usual" (only what could be known; else the reply says why nobody can tell), or
+            "never". What is not understood is refused in any case, where there is no model.
         calibrate: Whether confidences are brought to the share that is right; off to fit that.
         meanings: Compares the question with labels, so that the objects of a prompt are those that
             bear on it by meaning too; None: by words and tables alone.
@@ -179,9 +180,26 @@ class OpenAgent:
         self._captions: dict[tuple[str, int], _Frames] = {}
         self._captioning = asyncio.Lock()
 
+    async def read(self, text: str, scene: SceneGraph | None = None) -> OpenQuestion:
+        """Return what a text asks; words that are not understood are named in `problem`.
+
+        Args:
+            text: The question, as a person put it.
+            scene: The map whose names count as words, if there is one.
+        """
+        if len(text) > MAX_QUESTION_CHARS:
+            why = f"{len(text)} characters; at most {MAX_QUESTION_CHARS} are read: ask in short"
+            return OpenQuestion(text, problem=Problem("too_long", f"the question has {why}"))
+        index = self._indexed(scene, None) if scene is not None else None
+        names = household_names() if index is None else index.vocabulary
+        try:
+            return question_of(await read_request(text, names, self.decider, "ask"))
+        except NotUnderstood as error:
+            return OpenQuestion(text, problem=error.problem)
+
     async def answer(
         self,
-        text: str,
+        asked: str | OpenQuestion,
         scene: SceneGraph | None = None,
         recording: Recording | None = None,
         seen: PlacesSeen | None = None,
@@ -189,18 +207,17 @@ class OpenAgent:
         """Return the answer to a question; never raises for what a map or a model holds.
 
         Args:
-            text: The question.
+            asked: The question, or its words.
             scene: The map, if there is one; it must not change while this runs.
             recording: Frames, if there are any.
             seen: What robots saw of the places of the map; None: nothing is known of that.
         """
         index = self._indexed(scene, seen) if self.method != "blind" else None
         always = self.options.guesses == "always"
-        if self.decider.rule_only:
-            refused = refusal(text, index.names if index is not None else frozenset())
-            if refused:
-                return OpenReply(explanation=refused, refused=refused, still=refused)
-        question = parse_open(text)
+        question = await self.read(asked, scene) if isinstance(asked, str) else asked
+        if self.decider.rule_only and question.problem is not None:
+            why = question.problem.line
+            return OpenReply(explanation=why, refused=why, still=why, method=self.method)
         if self.method == "blind":
             return await self._blind(question)
         doubt = None
@@ -220,8 +237,6 @@ class OpenAgent:
         if self.options.guesses != "never" and await self._abstains(question, reply):
             guessed = await self._blind(question, index)
             why = reply.explanation or _NOTHING
-            if question.kind == "other" and not question.parsed and self.decider.rule_only:
-                why = _NOT_UNDERSTOOD
             if not always and not self._worth_saying(question, guessed):
                 return self._cannot_tell(question, why, still)
             reply = dataclasses.replace(
@@ -229,8 +244,10 @@ class OpenAgent:
                 explanation=f"{why}; {guessed.explanation}"[:1200],
                 reason="; ".join(part for part in (reply.reason, guessed.reason) if part),
             )
-        unread = left_out(question) if self.decider.rule_only and reply.text else ""
-        if doubt is not None and doubt.kind in ("word", "heap"):
+        unread = ""
+        if self.decider.rule_only and reply.text and index is not None:
+            unread = left_out(question, index)
+        if doubt is not None and doubt.kind == "word":
             unread = doubt.text  # nobody can count or find what a word means that is not known
         if unread:
             if not reply.guessed:
@@ -247,11 +264,13 @@ class OpenAgent:
             return False
         if guessed.decided_by == "model":
             return True
-        if question.kind == "state":
-            return question.attribute in STATES.values()
-        if question.kind == "used_for":
+        states = [step.attribute for step in question.steps if step.act == "state"]
+        if any(STATES.get(state, "") == "" for state in states):
+            return False
+        if any(map(serves, question.steps)):
             return True
-        return question.parsed and question.kind not in ("relation", "size", "space", "choice")
+        options = any(step.options for step in question.steps)
+        return not (options or question.acts & {"relation", "size", "space"})
 
     def _cannot_tell(self, question: OpenQuestion, why: str, still: str) -> OpenReply:
         return OpenReply(
@@ -333,7 +352,7 @@ class OpenAgent:
         decided = await self.decider.decide(AnswerWithTools(), state)
         reply = _open_reply(question, decided)
         advised = self.decider.mode_of(AnswerWithTools.name) == "advised"
-        if advised and question.kind in _MEASURED and contradicts(tools, reply.text):
+        if advised and question.acts & _MEASURED and contradicts(tools, reply.text):
             why = f"measured: {tools.explanation}; the model said {reply.text[:80]!r}"
             return dataclasses.replace(tools, explanation=why)
         return reply
@@ -455,7 +474,7 @@ def _plain_captions(frames: list[RecordedFrame], known: SceneGraph | None) -> li
 def _bearing(frames: _Frames, question: OpenQuestion, count: int) -> _Frames:
     """The captions that name most of what a question speaks of, in the order of time."""
     words = {w for w in question.text.lower().replace("?", " ").split() if len(w) > 3}
-    names = {question.target.name, *(a.name for a in question.anchors)} - {""}
+    names = {thing.name for thing in question.things} - {""}
 
     def score(k: int) -> tuple[float, int]:
         text = frames.captions[k].text.lower()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from coterie_requests.ask_back import Judgement, without
 from openeqa_agent.ground import answer_from_map
-from openeqa_agent.question import parse_open
 from openeqa_agent.things import MapIndex
+from openeqa_agent.understood import OpenQuestion
 
 _MOST = 8
 """Candidates for which the question is answered one by one."""
@@ -13,13 +13,12 @@ _SURE = 0.5
 """Least confidence of an answer that shows that the map has what a judgement misses."""
 
 
-def answers_all_the_same(text: str, index: MapIndex, told: Judgement) -> bool:
+def answers_all_the_same(question: OpenQuestion, index: MapIndex, told: Judgement) -> bool:
     """Return whether the map answers a question that a judgement calls unclear.
 
     Whichever candidate is meant, the answer is the same; or the map has what nobody has seen by
     that name under another.
     """
-    question = parse_open(text)
     if told.kind in ("false_premise", "not_seen_yet"):
         if told.slot == "room":
             return False

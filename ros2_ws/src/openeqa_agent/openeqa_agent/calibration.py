@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
-import yaml
 from pydantic import BaseModel, ConfigDict
 
+from coterie_core.yaml_marks import OWN, read_yaml
 from openeqa_agent.answers import OpenReply
-from openeqa_agent.purposes import uses_of
-from openeqa_agent.understood import OpenQuestion
+from openeqa_agent.understood import OpenQuestion, serves
 
 
 class Curve(BaseModel):
@@ -44,21 +43,23 @@ def load_curves() -> Mapping[str, Curve]:
         pydantic.ValidationError: The data file is broken.
     """
     text = resources.files("openeqa_agent").joinpath("data/calibration.yaml").read_text("utf-8")
-    return {str(k): Curve.model_validate(v) for k, v in yaml.safe_load(text)["curves"].items()}
+    return {str(k): Curve.model_validate(v) for k, v in read_yaml(text, OWN)["curves"].items()}
 
 
 def kind_of(reply: OpenReply, question: OpenQuestion) -> str:
     """Return which curve an answer goes by.
 
-    Guesses, uses of the lexicon's list or by the dictionary alone, places, yes or no, the rest.
+    Guesses, uses, places, yes or no, the rest.
     """
+    step = question.steps[0] if question.steps else None
+    either = question.polar or (step is not None and bool(step.choices))
     if reply.guessed:
-        return "guess yes or no" if question.polar or question.choices else "guess"
-    if question.kind == "used_for":
-        return "use" if uses_of(question) else "use by words"
-    if question.kind in ("where", "which_room"):
+        return "guess yes or no" if either else "guess"
+    if step is not None and serves(step):
+        return "use"
+    if step is not None and step.act in ("where", "which_room"):
         return "place"
-    return "yes or no" if question.polar or question.choices else "thing"
+    return "yes or no" if either else "thing"
 
 
 def calibrated(reply: OpenReply, question: OpenQuestion) -> OpenReply:

@@ -17,15 +17,15 @@ from coterie_core.household import load_household, plural
 from coterie_core.wording import article
 from coterie_llm import Decision, Image, Message, as_data
 from coterie_requests.lexicon import load_lexicon
-from coterie_requests.understanding.descriptions import Thing, clean
+from coterie_requests.request import Step, Thing
 from coterie_world.perception.appearance import color_evidence
 from coterie_world.recording import RecordedFrame
 from coterie_world.scene import SceneGraph
 from openeqa_agent.answers import OpenReply
-from openeqa_agent.labels import canonical, members_of, plain
-from openeqa_agent.purposes import grades_for
+from openeqa_agent.labels import canonical, is_room_name, meant, members_of, plain
 from openeqa_agent.things import LIKELY
-from openeqa_agent.understood import STATES, OpenQuestion
+from openeqa_agent.understood import STATES, OpenQuestion, is_polar, serves
+from openeqa_agent.uses import grades_for
 
 _SEEN = 0.3
 """Least score of a detection for a caption."""
@@ -123,7 +123,7 @@ class _Mention:
 
 
 def _mentions(text: str) -> list[_Mention]:
-    said = clean(text)
+    said = text.lower()
     found = []
     at = 0
     for start, end, name in load_lexicon().mentions(said):
@@ -135,8 +135,15 @@ def _mentions(text: str) -> list[_Mention]:
 
 
 def answer_from_captions(question: OpenQuestion, captions: Sequence[FrameCaption]) -> OpenReply:
-    """Return what captions say, by the things they name; empty where they do not tell."""
-    wanted = question.target
+    """Return what captions say, by the things they name; empty where they do not tell.
+
+    Only a question about one thing is answered from them.
+    """
+    step = question.steps[0] if len(question.steps) == 1 else None
+    nothing = OpenReply(category=question.category, explanation="the captions do not tell")
+    if step is None or len(step.things) != 1 or step.negated:
+        return nothing
+    wanted = step.things[0]
     told = [(caption, _mentions(caption.text)) for caption in captions]
     hits = [
         (caption, mention)
@@ -145,62 +152,66 @@ def answer_from_captions(question: OpenQuestion, captions: Sequence[FrameCaption
         if wanted.name and _is(mention.label, wanted)
     ]
     frames = tuple(dict.fromkeys(caption.frame for caption, _ in hits))[:5]
-    text, confidence = _told(question, told, hits)
+    text, confidence = _told(step, told, hits)
     if not text:
-        return OpenReply(category=question.category, explanation="the captions do not tell")
+        return nothing
     why = f"named in {len({c.frame for c, _ in hits})} of {len(captions)} frames"
     return OpenReply(text, confidence, category=question.category, frames=frames, explanation=why)
 
 
 def _is(label: str, wanted: Thing) -> bool:
-    names = members_of(wanted.name)
-    return label == wanted.name or canonical(label) in names or bool(members_of(label) & names)
+    name = meant(wanted.name)
+    names = members_of(name)
+    return label == name or canonical(label) in names or bool(members_of(label) & names)
 
 
 _Hits = list[tuple[FrameCaption, _Mention]]
 
 
 def _told(
-    question: OpenQuestion, told: list[tuple[FrameCaption, list[_Mention]]], hits: _Hits
+    step: Step, told: list[tuple[FrameCaption, list[_Mention]]], hits: _Hits
 ) -> tuple[str, float]:
-    kind, wanted = question.kind, question.target
-    if kind == "is_there" and wanted.name and not wanted.relation:
-        return ("yes", 0.7) if hits else ("no", 0.55 if len(told) > 3 else 0.0)
-    if kind == "how_many" and hits:
-        # One image with most of them: adding images up would count things twice.
-        most = Counter[str]()
-        for caption, mention in hits:
-            most[caption.frame] += mention.count
-        return str(max(most.values())), 0.4
-    if kind == "color" and hits:
-        colors = Counter(c for _, m in hits for c in map(basic_color, m.before) if c)
-        if colors:
-            color, n = colors.most_common(1)[0]
-            return _colored(question, color), 0.6 * n / sum(colors.values())
-    if kind == "state" and hits:
-        states = Counter(STATES[w] for _, m in hits for w in m.before if w in ("open", "closed"))
-        if states and question.attribute in ("open", "closed"):
-            state = states.most_common(1)[0][0]
-            if question.choices:
-                fits = [c for c in question.choices if STATES.get(c) == state]
-                return (fits[0], 0.6) if fits else ("", 0.0)
-            return ("yes" if state == question.attribute else "no"), 0.6
-    if kind in ("where", "which_room") and hits:
-        seen = {c.frame for c, _ in hits}
-        rooms = Counter(room for c, ms in told if c.frame in seen and (room := _room(c, ms)))
-        if rooms:
-            return f"in the {rooms.most_common(1)[0][0]}", 0.45
-    if kind == "used_for":
-        grades = grades_for(question)
+    act, wanted = step.act, step.things[0]
+    anchors = [t for place in wanted.places for t in place.things if not is_room_name(t.name)]
+    if serves(step):
+        grades = grades_for(wanted.use)
         best = max(
             ((grades.get(canonical(m.label), 0.0), m.label) for _, ms in told for m in ms),
             default=(0.0, ""),
         )
         if best[0] >= LIKELY:
-            text = f"on the {best[1]}" if question.attribute == "place" else f"the {best[1]}"
-            return (f"yes, {text}" if question.polar else text), 0.4
-    if kind == "what" and wanted.anchors and wanted.anchors[0].name:
-        return _beside(wanted, told)
+            place = step.attribute == "place" or act == "where"
+            text = f"on the {best[1]}" if place else f"the {best[1]}"
+            return (f"yes, {text}" if is_polar(step) else text), 0.4
+    if act == "is_there" and wanted.name and not anchors:
+        return ("yes", 0.7) if hits else ("no", 0.55 if len(told) > 3 else 0.0)
+    if act == "how_many" and hits:
+        # One image with most of them: adding images up would count things twice.
+        most = Counter[str]()
+        for caption, mention in hits:
+            most[caption.frame] += mention.count
+        return str(max(most.values())), 0.4
+    if act == "color" and hits:
+        colors = Counter(c for _, m in hits for c in map(basic_color, m.before) if c)
+        if colors:
+            color, n = colors.most_common(1)[0]
+            return _colored(step, color), 0.6 * n / sum(colors.values())
+    if act == "state" and hits:
+        states = Counter(STATES[w] for _, m in hits for w in m.before if w in ("open", "closed"))
+        asked = STATES.get(step.attribute, step.attribute)
+        if states and asked in ("open", "closed"):
+            state = states.most_common(1)[0][0]
+            if step.choices:
+                fits = [c for c in step.choices if STATES.get(c) == state]
+                return (fits[0], 0.6) if fits else ("", 0.0)
+            return ("yes" if state == asked else "no"), 0.6
+    if act in ("where", "which_room") and hits:
+        seen = {c.frame for c, _ in hits}
+        rooms = Counter(room for c, ms in told if c.frame in seen and (room := _room(c, ms)))
+        if rooms:
+            return f"in the {rooms.most_common(1)[0][0]}", 0.45
+    if act == "what" and anchors and anchors[0].name:
+        return _beside(wanted, anchors[0], told)
     return "", 0.0
 
 
@@ -232,22 +243,24 @@ def place_name(place: str, *scenes: SceneGraph | None) -> str:
     return place if load_household().room_type(place) else ""
 
 
-def _colored(question: OpenQuestion, color: str) -> str:
-    if question.choices:
-        return next((c for c in question.choices if basic_color(c) == color), "")
-    if question.polar:
-        return "yes" if basic_color(question.attribute) == color else "no"
+def _colored(step: Step, color: str) -> str:
+    if step.choices:
+        return next((c for c in step.choices if basic_color(c) == color), "")
+    if is_polar(step):
+        return "yes" if basic_color(step.attribute) == color else "no"
     return color
 
 
-def _beside(wanted: Thing, told: list[tuple[FrameCaption, list[_Mention]]]) -> tuple[str, float]:
+def _beside(
+    wanted: Thing, anchor: Thing, told: list[tuple[FrameCaption, list[_Mention]]]
+) -> tuple[str, float]:
     """What is named most often in the frames that show the anchor; a weak hint."""
     together: Counter[str] = Counter()
     everywhere = Counter(label for _, ms in told for label in {m.label for m in ms})
     for _, mentions in told:
-        if not any(_is(m.label, wanted.anchors[0]) for m in mentions):
+        if not any(_is(m.label, anchor) for m in mentions):
             continue
-        for label in {m.label for m in mentions if not _is(m.label, wanted.anchors[0])}:
+        for label in {m.label for m in mentions if not _is(m.label, anchor)}:
             if not wanted.name or _is(label, wanted):
                 together[label] += 1
     if not together:

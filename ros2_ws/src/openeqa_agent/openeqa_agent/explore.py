@@ -15,9 +15,8 @@ from coterie_world.coverage import SEEN_WELL_QUALITY
 from coterie_world.scene import SceneGraph, SceneObject
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.ground import answer_from_map
-from openeqa_agent.places import TRIES, KnownPlaces, Spot, Wanted, names_of
-from openeqa_agent.question import parse_open
-from openeqa_agent.understood import OpenQuestion
+from openeqa_agent.places import TRIES, KnownPlaces, Spot, Wanted
+from openeqa_agent.understood import OpenQuestion, serves
 
 ExplorerKind = Literal["frontier", "question"]
 _ANYWHERE = 0.15  # how likely any room answers a question of which nothing is understood
@@ -56,7 +55,7 @@ class Explorer:
     rooms lie side by side, and it ends as soon as the map answers with enough confidence.
 
     Args:
-        question: The question, or its words.
+        question: The question.
         kind: "frontier" or "question".
         options: How it decides.
 
@@ -67,13 +66,13 @@ class Explorer:
 
     def __init__(
         self,
-        question: OpenQuestion | str,
+        question: OpenQuestion,
         kind: ExplorerKind = "question",
         options: ExplorerOptions | None = None,
     ) -> None:
         if kind not in get_args(ExplorerKind):
             raise ValueError(f"kind {kind!r}: expected one of {', '.join(get_args(ExplorerKind))}")
-        self.question = parse_open(question) if isinstance(question, str) else question
+        self.question = question
         self.kind: ExplorerKind = kind
         self.options = options or ExplorerOptions()
         self.reason = ""
@@ -82,8 +81,9 @@ class Explorer:
         self._wanted = Wanted.of(self.question)
         self._labels = frozenset().union(*self._wanted.things)
         self._missing: list[frozenset[str]] = list(self._wanted.things)
-        asked = self.question
-        self._doubts_absence = (asked.polar and bool(asked.anchors)) or asked.kind == "space"
+        self._doubts_absence = "space" in question.acts or (
+            question.polar and bool(self._wanted.anchors)
+        )
         self._places = KnownPlaces()
         self._scene: SceneGraph | None = None
         self._hops = 0
@@ -142,7 +142,7 @@ class Explorer:
             return None
         reply = answer_from_map(self.question, self._scene)
         least = self.options.sure
-        if self.question.kind == "used_for":
+        if any(map(serves, self.question.steps)):
             least = max(least, _SERVES)  # something else may serve better
         if reply.abstains or reply.guessed or reply.confidence < least:
             return None
@@ -237,8 +237,8 @@ class Explorer:
 
     def _must_be_seen(self, spot: Spot) -> bool:
         """Whether a place belongs to a room of which all must be seen: for counts, and for "no"."""
-        question = self.question
-        if question.kind != "how_many" and not (question.polar and not question.anchors):
+        absence = self.question.polar and not self._wanted.anchors
+        if "how_many" not in self.question.acts and not absence:
             return False
         if spot.room is None or spot.looked or spot.seen >= SEEN_WELL_QUALITY:
             return False
@@ -292,14 +292,12 @@ class Explorer:
         What was found is found; but that there is none, or no more, takes a look at all of the
         room, or at all of the thing on which it would be.
         """
-        question = self.question
-        if question.kind == "how_many":
+        acts = self.question.acts
+        if "how_many" in acts:
             return self._places.room_seen(self._wanted)
-        named = [names for thing in question.anchors if (names := names_of(thing))]
-        if question.kind == "size":
-            named = list(self._wanted.things)
-        negative = question.polar and reply.text.lower().startswith("no")
-        if not negative and question.kind not in ("space", "size"):
+        named = self._wanted.things if "size" in acts else self._wanted.anchors
+        negative = self.question.polar and reply.text.lower().startswith("no")
+        if not negative and not acts & {"space", "size"}:
             return True
         if not named:
             return self._places.room_seen(self._wanted)
@@ -317,7 +315,7 @@ class Explorer:
         A refrigerator in a bedroom takes more looks than one in a kitchen; so do colours and
         states, which one look gets wrong more often than labels.
         """
-        asked = self.question.kind
+        doubtful = bool(self.question.acts & {"color", "state", "attribute"})
         for id_ in reply.objects[:2]:
             thing = scene.objects.get(id_)
             if thing is None:
@@ -326,7 +324,6 @@ class Explorer:
             label = thing.label.top
             likely = self._sense.likelihood(label, room.type) if room is not None else 0.0
             looks = self.options.looks
-            doubtful = asked in ("color", "state", "attribute")
             if likely >= _RARE and not doubtful:
                 looks -= 1
             if doubtful and thing.observations < 3:

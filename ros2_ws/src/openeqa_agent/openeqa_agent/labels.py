@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 
 from coterie_core.colors import are_alike, stated_color
-from coterie_core.household import load_household
+from coterie_core.household import load_household, normalized, singulars
 from coterie_requests.lexicon import load_lexicon
-from coterie_world.scene import SceneObject
+from coterie_requests.request import Thing
+from coterie_requests.understanding.vocabulary import Vocabulary, plain_name
+from coterie_world.scene import SceneGraph, SceneObject
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -46,6 +49,18 @@ def color_fit(thing: SceneObject, wanted: str) -> float:
 def canonical(label: str) -> str:
     """The lexicon's one name of a label."""
     return load_lexicon().canonical(label[:100])
+
+
+@lru_cache(maxsize=4096)
+def meant(name: str) -> str:
+    """Return the label or class that a noun stands for; a noun that no table has stays as it is."""
+    text = normalized(name[:100])
+    mentions = load_lexicon().mentions(text)
+    if mentions and mentions[-1][1] == len(text):
+        return mentions[-1][2]
+    if load_household().category(text) is not None:
+        return load_household().canonical(text)
+    return next(iter(singulars(text)), text)
 
 
 @lru_cache(maxsize=1024)
@@ -89,3 +104,28 @@ def likeness(name: str) -> dict[str, float]:
         label: 1.0 if label == name else 0.9 if label.endswith(f" {name}") else 0.55
         for label in members
     }
+
+
+@cache
+def household_names() -> Vocabulary:
+    """Names that mean something in any home."""
+    return Vocabulary.of(SceneGraph())
+
+
+def is_room_name(
+    name: str, names: Vocabulary | None = None, has: Callable[[str], bool] = lambda name: False
+) -> bool:
+    """Whether a name is a room's or a floor's; of a thing's too ("closet") where `has` says so."""
+    found = (names or household_names()).lookup(plain_name(name)) if name else None
+    if found is None or not (found.room or found.floor):
+        return False
+    return not found.label or has(name)
+
+
+def room_said(thing: Thing) -> str:
+    """Return the name of the room in which a thing is said to be, by the household's names."""
+    for place in thing.places:
+        if is_room_name(place.thing.name) and not place.negated:
+            return place.thing.name
+    inner = (room_said(anchor) for place in thing.places for anchor in place.things)
+    return next(filter(None, inner), "")

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from coterie_core.colors import stated_color
+from coterie_core.colors import basic_color, stated_color
 from coterie_core.household import normalized
 from coterie_llm import estimate_tokens, inline_data
-from coterie_requests.understanding.descriptions import Thing, clean
 from coterie_world.meaning import nearest_labels
 from coterie_world.scene import SceneObject
-from openeqa_agent.purposes import grade_of, grades_for
+from openeqa_agent.labels import meant
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion
+from openeqa_agent.uses import grades_for
 
 _LABELS = 3
 _NEAR = 0.5
@@ -35,16 +36,17 @@ def relevance(
         question: What is asked.
         likeness: Top label -> cosine of its meaning with the question's; None: not compared.
     """
-    spoken = _spoken(question)
-    grades = grades_for(question) if question.use else {}
-    asked = set(normalized(clean(question.text)).replace("?", " ").split())
+    spoken = dict.fromkeys(meant(thing.name) for thing in question.things if thing.name)
+    grades = grades_for(" ".join(thing.use for thing in question.things))
+    colors = {basic_color(thing.color) for thing in question.things} - {""}
+    asked = set(re.findall(r"\w+", normalized(question.text)))
     counts: Counter[str] = Counter()
     words: dict[str, set[str]] = {}
     for thing in index.scene.objects.values():
         words[thing.id] = _words(thing)
         counts.update(words[thing.id])
     total = max(len(words), 1)
-    rooms = {r.id for r in index.rooms_named(question.room)} if question.room else set()
+    rooms = {room.id for t in question.things for room in index.rooms_said(t) or ()}
     near, nearest = likeness or {}, nearest_labels(likeness or {})
     scores = {}
     for thing in index.scene.objects.values():
@@ -52,14 +54,13 @@ def relevance(
         shared = words[thing.id] & asked
         score += sum(math.log(1.0 + total / counts[word]) for word in shared) / 5.0
         if grades:
-            score += 2.0 * grade_of(index, thing, grades)
+            score += 2.0 * index.grade(thing, grades)
         room = index.room(thing)
         if room is not None and (
             room.id in rooms or normalized(room.name) in question.text.lower()
         ):
             score += 0.7
-        if question.target.color and stated_color(thing.properties) == question.target.color:
-            score += 0.5
+        score += 0.5 * (stated_color(thing.properties) in colors)
         score += max(0.0, near.get(thing.label.top, 0.0))
         score += _NEAR * (thing.label.top in nearest)
         scores[thing.id] = score + 0.01 * min(thing.observations, 20)
@@ -79,17 +80,6 @@ def _with_neighbours(index: MapIndex, scores: dict[str, float]) -> dict[str, flo
         for other in [*around, *([held[1]] if held else [])]:
             raised[other.id] = max(raised[other.id], 0.5 * scores[id_])
     return raised
-
-
-def _spoken(question: OpenQuestion) -> list[str]:
-    def names(thing: Thing) -> Iterable[str]:
-        if thing.name:
-            yield thing.name
-        for anchor in thing.anchors:
-            yield from names(anchor)
-
-    every = [question.target, *question.others]
-    return list(dict.fromkeys(name for thing in every for name in names(thing)))
 
 
 def _words(thing: SceneObject) -> set[str]:

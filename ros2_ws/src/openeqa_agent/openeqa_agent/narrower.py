@@ -6,13 +6,21 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from coterie_core.colors import basic_color
 from coterie_core.household import load_household, normalized, singulars
 from coterie_requests.lexicon import load_lexicon
-from coterie_requests.understanding.descriptions import describe
+from coterie_requests.understanding import words_of
 from openeqa_agent.labels import canonical
 
 _ROOM = re.compile(r"(?<=\w) room (?=\w+$)")
 """What may be left out between words: the "dining room table" is the dining table."""
+_ADJECTIVES = frozenset(
+    words_of(
+        "big large small little tall high long short wooden wood metal plastic glass leather round "
+        "square rectangular old new main double single foldable striped"
+    )
+)
+"""Words in a label that make no other kind of thing of it."""
 
 
 @lru_cache(maxsize=8192)
@@ -34,7 +42,8 @@ def narrower(words: str) -> str:
     group = any(single in known.words for known in lexicon.classes.values())
     if not single or (group and single not in lexicon.labels.get(own, ())):
         return ""
-    return "" if describe(single.removesuffix(own)).generic else single
+    told = single.removesuffix(own).split()
+    return single if [w for w in told if w not in _ADJECTIVES and not basic_color(w)] else ""
 
 
 def place_of(phrase: str) -> str:

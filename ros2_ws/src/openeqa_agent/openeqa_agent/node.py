@@ -17,8 +17,9 @@ from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import SemanticMap, TeamMessage
 from coterie_requests.ask_back import Judgement, Person, RequestState, Settled, settle, without
+from coterie_requests.ask_back.rule import LEFT_OUT
 from coterie_requests.detector_vocabulary import DetectorVocabulary
-from coterie_requests.understanding.descriptions import MAX_QUESTION_CHARS
+from coterie_requests.request import Thing
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.asking import ROOMS_PARAMETER, node_person
@@ -44,15 +45,15 @@ from coterie_world.recording import Recording, RecordingError, open_recording
 from coterie_world.right_of_way import RightOfWay
 from coterie_world.scene import SceneGraph
 from coterie_world.team_memory import TeamMemory
-from openeqa_agent.agents import AgentOptions, OpenAgent, read_frames
+from openeqa_agent.agents import MAX_QUESTION_CHARS, AgentOptions, OpenAgent, read_frames
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.asking_back import answers_all_the_same
 from openeqa_agent.explore import ExplorerOptions
+from openeqa_agent.labels import meant, room_said
 from openeqa_agent.looking import Hop, Walk, go_and_look
-from openeqa_agent.question import parse_open
 from openeqa_agent.settings import OpenQuestionsSettings
 from openeqa_agent.things import MapIndex
-from openeqa_agent.understood import OpenQuestion
+from openeqa_agent.understood import OpenQuestion, question_of
 
 PARAMETERS = (
     *specs_of(OpenQuestionsSettings),
@@ -124,8 +125,7 @@ PARAMETERS = (
 )
 
 
-_KINDS = ("is_there", "where", "which_room", "how_many")
-
+_KINDS = frozenset({"is_there", "where", "which_room", "how_many"})
 _PATH_POINTS = 500
 STOPPING = 2.0
 """How long a question that is cancelled waits for its robot to stand still [s]."""
@@ -136,8 +136,9 @@ def moved_since(question: OpenQuestion, team: TeamMemory) -> str:
 
     Only for questions about where things are. A question about one room is about what left it.
     """
-    name, room = question.target.name, question.target.room
-    if question.kind not in _KINDS or not name:
+    thing = question.things[0] if question.things else Thing()
+    name, room = meant(thing.name), room_said(thing)
+    if not question.acts <= _KINDS or not name:
         return ""
     known = team.graph.room_named(room) if room else None
     if room and known is None:
@@ -311,14 +312,18 @@ class OpenNode(AgentNode):
         belong(question=request.question.id)
         note("question", "open_questions", {"words": text})
         goal.feedback(AskTeam.Feedback(stage=AskTeam.Feedback.THINKING))
-        settled = await self._settled(text, self._person)
+        question = await self.agent.read(text, self._scene)
+        problem = question.problem
+        if self.agent.decider.rule_only and problem and problem.kind not in LEFT_OUT:
+            return AskTeam.Result(message=problem.line)
+        settled = await self._settled(question, self._person)
         if settled is not None and not settled.go_on:
             if settled.judgement.kind != "not_seen_yet":
                 return self._not_clear(request.question.id, settled.judgement)
-        elif settled is not None:
-            text = settled.words
+        elif settled is not None and settled.request is not None:
+            question = question_of(settled.request)
         left_out = settled.left_out if settled is not None else ()
-        reply = await self._reply(text, left_out)
+        reply = await self._reply(question, left_out)
         if reply.refused:
             return AskTeam.Result(message=reply.refused)
         notes = [] if self._scene or self.recording else [
@@ -336,11 +341,11 @@ class OpenNode(AgentNode):
                 notes.append(f"{self.robot} is looking for another answer")
             else:
                 async with self._walking:
-                    walk = await self._look(goal, text, request.max_distance)
+                    walk = await self._look(goal, question, request.max_distance)
                 notes.append(f"{self.robot} went {walk.travelled:.1f} m: {walk.stopped}")
-                reply = await self._reply(text, left_out)
+                reply = await self._reply(question, left_out)
                 if settled is not None and settled.judgement.kind == "not_seen_yet":
-                    settled = await self._settled(text, None)
+                    settled = await self._settled(question, None)
         judgement = settled.judgement if settled is not None else None
         if settled is not None and not settled.go_on:
             if reply.guessed or reply.abstains:
@@ -356,7 +361,7 @@ class OpenNode(AgentNode):
             )
             reply = dataclasses.replace(reply, text="", confidence=0.0)
         answer = _answer(request.question.id, reply, walk)
-        moved = moved_since(parse_open(text), self.keeper.memory)
+        moved = moved_since(question, self.keeper.memory)
         if moved and answer.text:
             why = "; ".join(part for part in (moved, answer.explanation) if part)
             answer = dataclasses.replace(answer, explanation=why)
@@ -377,27 +382,31 @@ class OpenNode(AgentNode):
             judgement=judgement_to_msg(judgement),
         )
 
-    async def _reply(self, text: str, left_out: Collection[str]) -> OpenReply:
+    async def _reply(self, question: OpenQuestion, left_out: Collection[str]) -> OpenReply:
         scene = None if self._scene is None else without(self._scene, left_out)
-        return await self.agent.answer(text, scene, self.recording, self._seen)
+        return await self.agent.answer(question, scene, self.recording, self._seen)
 
-    async def _settled(self, text: str, person: Person | None) -> Settled | None:
+    async def _settled(self, question: OpenQuestion, person: Person | None) -> Settled | None:
         """Judge a question, and ask the person once; None where nothing is known to judge it by."""
         scene = self._scene
         if not self.parameters["ask_back"] or scene is None or self.recording is not None:
             return None
+        if question.problem is not None and question.problem.kind not in LEFT_OUT:
+            return None  # the words go to the model as they are
         coverage = Coverage(scene, self._seen, given=True)
         state = RequestState(
-            text,
+            question.text,
             "ask",
             scene,
             coverage,
             self.agent.vocabulary,
+            request=question.request,
+            problem=question.problem,
             rooms_given=self.parameters["rooms_given"],
         )
 
         def cleared(told: Judgement) -> bool:
-            return answers_all_the_same(text, MapIndex(scene, self._seen), told)
+            return answers_all_the_same(question, MapIndex(scene, self._seen), told)
 
         return await settle(
             state, self.agent.decider, person, who="open_questions", cleared=cleared
@@ -436,7 +445,7 @@ class OpenNode(AgentNode):
             judgement=judgement_to_msg(told),
         )
 
-    async def _look(self, goal: GoalContext, text: str, most: float) -> Walk:
+    async def _look(self, goal: GoalContext, question: OpenQuestion, most: float) -> Walk:
         """Go and look, at most `most` [m] and never beyond the node's own limit."""
         own = self.parameters["max_distance"]
         limit = min(most, own) if most > 0.0 else own
@@ -455,7 +464,7 @@ class OpenNode(AgentNode):
 
         walk = Walk()
         looking = go_and_look(
-            parse_open(text),
+            question,
             self,
             walk,
             max_distance=limit,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 
-from coterie_core.household import load_household, normalized, plural, singulars
+from coterie_core.household import plural
 from coterie_core.wording import article, enumerated
 from coterie_world.scene import Room, SceneObject
 from openeqa_agent.things import MapIndex
@@ -54,15 +53,3 @@ def floor_of_room(index: MapIndex, room: Room) -> str:
     order = sorted(index.scene.floors.values(), key=lambda f: (f.index, f.elevation))
     at = order.index(floor)
     return _FLOORS[at] if at < len(_FLOORS) else f"floor {at + 1}"
-
-
-@lru_cache(maxsize=1024)
-def room_type(words: str) -> str:
-    """Type of the room that words name as a whole ("bedrooms", "the kitchen"), or ""."""
-    text = normalized(words.removeprefix("the ").strip())
-    house = load_household()
-    names = house.room_words
-    for form in (text, *singulars(text)):
-        if form in names and house.category(form) is None:
-            return names[form]
-    return ""

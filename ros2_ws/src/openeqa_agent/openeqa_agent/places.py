@@ -13,12 +13,13 @@ from coterie_core.household import load_household
 from coterie_core.observation import Observation, RoomView
 from coterie_core.skills import Outcome
 from coterie_requests.lexicon import load_lexicon
-from coterie_requests.understanding.descriptions import Thing
+from coterie_requests.request import Thing
 from coterie_world.coverage import SEEN_WELL_QUALITY
 from coterie_world.scene import SceneGraph, SceneObject
-from openeqa_agent.labels import canonical
+from openeqa_agent.labels import canonical, is_room_name, meant, members_of, room_said
 from openeqa_agent.narrower import narrower
 from openeqa_agent.understood import OpenQuestion
+from openeqa_agent.uses import grades_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +27,13 @@ class Wanted:
     """What must be seen.
 
     Attributes:
-        things: Kinds of things, of which any label will do; what things stand to comes first.
+        things: Kinds of things, of which any label will do.
+        anchors: Those of them that others stand to.
         room: The room that is asked about; "" if none is.
     """
 
     things: tuple[frozenset[str], ...] = ()
+    anchors: tuple[frozenset[str], ...] = ()
     room: str = ""
 
     @staticmethod
@@ -40,21 +43,19 @@ class Wanted:
         "What is on the desk?" takes a look at the desk; "what can I sit on?" at anything that
         serves.
         """
-        things = [question.target, *question.others]
-        around = [anchor for thing in things for anchor in thing.anchors]
-        named = [names for thing in (*around, *things) if (names := names_of(thing))]
-        if question.use:
-            lexicon = load_lexicon()
-            serving = {
-                label
-                for _, use in lexicon.uses_in(question.use)[:1]
-                for label, grade in lexicon.spread(lexicon.uses[use].things).items()
-                if grade >= 0.7
-            }
-            if serving:
-                named = [frozenset(serving)]
-        rooms = [thing.room for thing in (*things, *around) if thing.room]
-        return Wanted(tuple(dict.fromkeys(named)), rooms[0] if rooms else "")
+        named = [names for thing in question.things if (names := names_of(thing))]
+        serving = [
+            frozenset(label for label, grade in grades_for(thing.use).items() if grade >= 0.7)
+            for thing in question.things
+            if thing.use
+        ]
+        rooms = [room for thing in question.things if (room := room_said(thing))]
+        around = (one for t in question.things for place in t.places for one in place.things)
+        return Wanted(
+            tuple(dict.fromkeys(filter(None, (*serving, *named)))),
+            tuple(names for one in around if (names := names_of(one))),
+            rooms[0] if rooms else "",
+        )
 
     def is_room(self, kind: str, name: str) -> bool:
         """Whether a room of this type and name is the one that is asked about."""
@@ -86,12 +87,12 @@ class Wanted:
 
 
 def names_of(thing: Thing) -> frozenset[str]:
-    """Labels that a thing of a question may have; empty for any thing."""
-    if thing.generic:
+    """Labels that a thing of a question may have; empty for any thing, and for rooms."""
+    if not thing.name or is_room_name(thing.name):
         return frozenset()
-    phrase = narrower(thing.words)
+    phrase = narrower(thing.name)
     # A class has other things too: a coffee table is no "dining table" to look at.
-    return frozenset((canonical(phrase),)) if phrase else load_lexicon().members(thing.name)
+    return frozenset((canonical(phrase),)) if phrase else members_of(meant(thing.name))
 
 
 _IMPOSSIBLE = (Outcome.UNREACHABLE, Outcome.UNKNOWN_TARGET, Outcome.UNSUPPORTED, Outcome.REFUSED)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import cast
 
+from coterie_core.colors import basic_color
 from coterie_core.geometry import Box, Vec2, distance, iou
 from coterie_core.household import load_household, normalized
 from coterie_core.relations import NEAR_GAP_M, PAIRS, RelationKind, between, gap
 from coterie_requests.detector_vocabulary import STRUCTURE
-from coterie_requests.understanding.descriptions import Thing
+from coterie_requests.request import Place, Relation, Thing
+from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding.grounding import Resolver
+from coterie_requests.understanding.phrases import Phrase
+from coterie_requests.understanding.vocabulary import Vocabulary, plain_name
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.scene import Room, SceneGraph, SceneObject
 from coterie_world.scene.lookups import Nearby
@@ -23,11 +29,15 @@ from openeqa_agent.labels import (
     can_contain,
     canonical,
     color_fit,
+    is_room_name,
     likeness,
+    meant,
     members_of,
     plain,
 )
 from openeqa_agent.narrower import called_share, narrower, phrase_share, place_of
+from openeqa_agent.understood import STATES
+from openeqa_agent.uses import grades_for
 
 FLAT = 0.15
 """What is no higher than this, as rugs, bears furniture [m]."""
@@ -36,6 +46,44 @@ LIKELY = 0.3
 HOLDS = 0.25
 """Least strength of a relation that counts as held."""
 _SAME_SPOT = 0.25
+STATED = 0.85
+"""How sure it is of what the map itself says of a thing."""
+_DENIED = 0.12
+"""How well a thing fits of which the map says the opposite of an attribute."""
+_HOUSE = frozenset({"house", "home", "apartment", "flat", "building", "place"})
+_SURFACES = frozenset({"floor", "wall", "ceiling"})
+SIZED: dict[str, SizeOrder] = {
+    **dict.fromkeys(("large", "big", "huge"), "largest"),
+    **dict.fromkeys(("small", "little", "tiny"), "smallest"),
+    "tall": "tallest",
+}
+"""Adjectives by which things are put in order; whether one is so, no map tells."""
+_OPPOSITE = {"open": "closed", "closed": "open", "on": "off", "off": "on", "empty": "full",
+             "full": "empty", "clean": "messy", "messy": "clean", "made": "unmade"}  # fmt: skip
+
+
+def generic(thing: Thing) -> bool:
+    """Whether any thing will do, as far as its name goes."""
+    return not (thing.name or thing.use)
+
+
+def alternatives(wanted: Thing) -> tuple[Thing, ...]:
+    """Return what is meant and what will do as well, each by itself, in the places of the first."""
+    bare = wanted.model_copy(update={"either": (), "without": ()})
+    others = (one.model_copy(update={"places": one.places or wanted.places}) for one in
+              wanted.either)  # fmt: skip
+    return (bare, *others)
+
+
+def ordering(thing: Thing) -> str:
+    """Return the order in which things are meant: what was chosen by, or how large; "" if none."""
+    sized = (SIZED[one] for one in thing.attributes if one in SIZED)
+    return thing.choice or next(sized, "nearest" if thing.by else "")
+
+
+def states_of(thing: Thing) -> tuple[str, ...]:
+    """Return the adjectives that a map may tell of a thing: its state, its material."""
+    return tuple(STATES.get(one, one) for one in thing.attributes if one not in SIZED)
 
 
 @dataclass(slots=True)
@@ -79,10 +127,7 @@ class MapIndex:
         self.labels = frozenset(
             normalized(label) for own in self._beliefs.values() for label in own
         )
-        self.names = self.labels.union(
-            (room.name.lower() for room in scene.rooms.values()), scene.rooms, scene.objects
-        )
-        """Labels, rooms and ids: what counts as a word in a question about this map."""
+        self.vocabulary = Vocabulary.of(scene)
         self._nearby: Nearby | None = None
         self._held: dict[str, list[SceneObject]] = {}
         for thing in scene.objects.values():
@@ -114,9 +159,16 @@ class MapIndex:
         Where some have the very name of several words that was said ("dining table"), no other
         thing is meant.
         """
-        if wanted.generic:
+        if generic(wanted):
             return dict.fromkeys(self.scene.objects, 1.0)
-        phrase = narrower(wanted.words)
+        if not wanted.name:
+            grades = grades_for(wanted.use)
+            every = {id_: self.grade(t, grades) for id_, t in self.scene.objects.items()}
+            return {id_: grade for id_, grade in every.items() if grade >= 0.5}
+        own = self.vocabulary.names.get(plain_name(wanted.name))
+        if own is not None and own.label in self.scene.objects and re.search(r"\d", own.label):
+            return {own.label: 1.0}
+        phrase, name = narrower(wanted.name), meant(wanted.name)
         rooms = self.rooms_named(place) if (place := place_of(phrase)) else []
         likely = {}
         for id_, thing in self.scene.objects.items():
@@ -124,14 +176,16 @@ class MapIndex:
                 there = bool(rooms) and self.room(thing) in rooms
                 p = min(phrase_share(self._beliefs[id_], phrase, there), 1.0)
             else:
-                p = self.probability(thing, wanted.name)
+                p = self.probability(thing, name)
             if p >= LIKELY:
                 likely[id_] = p
-        called = phrase or wanted.name
+        called = phrase or name
         if " " not in called:
             return likely
-        own = {i: p for i, p in likely.items() if called_share(self._beliefs[i], called) >= LIKELY}
-        return own or likely
+        named = {
+            i: p for i, p in likely.items() if called_share(self._beliefs[i], called) >= LIKELY
+        }
+        return named or likely
 
     def reports(self, name: str) -> bool:
         """Whether some object of the map may be such a thing."""
@@ -149,6 +203,38 @@ class MapIndex:
     def certainty(self, thing: SceneObject) -> float:
         """How likely the likeliest label is (0..1)."""
         return next(iter(self._beliefs[thing.id].values()), 0.0)
+
+    def grade(self, thing: SceneObject, grades: Mapping[str, float]) -> float:
+        """How well an object serves by the grades of labels, all its labels considered (0..1)."""
+        beliefs = self.belief(thing).items()
+        return sum(share * grades.get(canonical(label), 0.0) for label, share in beliefs)
+
+    def told(self, thing: SceneObject, state: str) -> tuple[bool, float, str] | None:
+        """Whether a thing is so, how surely, and why; None where the map does not tell."""
+        label = self.label(thing)
+        if state in ("open", "closed"):
+            opening = thing.is_open
+            if opening is None:
+                said = str(thing.properties.get("opening", "")).lower()
+                opening = True if said == "open" else False if said == "closed" else None
+            if opening is None:
+                return None
+            word = "open" if opening else "closed"
+            return opening == (state == "open"), STATED, f"the {label} is {word}"
+        values = {str(value).lower() for value in thing.properties.values()}
+        named = {STATES.get(word, word) for word in values}
+        if state and state in named:
+            return True, STATED, f"the map says so of the {label}"
+        if _OPPOSITE.get(state, "-") in named:
+            return False, STATED, f"the map says {_OPPOSITE[state]} of the {label}"
+        if state in ("empty", "full", "clean", "messy") and thing.box.volume > 0.0:
+            things = len(self.held_by(thing))
+            if state in ("empty", "full"):
+                if thing.is_open is False and not things:
+                    return None
+                return (things == 0) == (state == "empty"), 0.6, f"{things} things on or in it"
+            return (things >= 4) == (state == "messy"), 0.55, f"{things} things on it"
+        return None
 
     # -- where it is -----------------------------------------------------------------------------
 
@@ -174,6 +260,14 @@ class MapIndex:
         exact = [r for r in self.scene.rooms.values() if r.name.lower() == said.lower()]
         if exact:
             return exact
+        if said in _HOUSE:
+            return list(self.scene.rooms.values())
+        name = self.vocabulary.lookup(plain_name(said))
+        if name is not None and name.floor:
+            try:
+                return Resolver(self.scene).rooms(Phrase(said, noun=said, floor=name.floor))
+            except NotUnderstood:
+                return []
         kind = load_household().room_type(said)
         numbered = re.search(r"\d+$", said)
         found = [
@@ -185,6 +279,39 @@ class MapIndex:
             end = numbered.group()
             return [r for r in found if r.name.endswith(end)] or found
         return found
+
+    def is_room(self, thing: Thing) -> bool:
+        """Whether a thing is a room, a floor, the house; a closet is one where the map has one."""
+        if thing.name in _HOUSE:
+            return True
+        has = self.rooms_named
+        return is_room_name(thing.name, self.vocabulary, lambda name: bool(has(name)))
+
+    def rooms_of(self, place: Place) -> list[Room] | None:
+        """Return the rooms that a place means, none where the map has no such; None: no room."""
+        if place.relation not in ("in", "from", "on") or not all(map(self.is_room, place.things)):
+            return None
+        found: dict[str, Room] = {}
+        for thing in place.things:
+            inside = [rooms for inner in thing.places if (rooms := self.rooms_of(inner))]
+            for room in self.rooms_named(thing.name):
+                if all(room in rooms for rooms in inside):
+                    found[room.id] = room
+        return list(found.values())
+
+    def rooms_said(self, wanted: Thing) -> list[Room] | None:
+        """Return the rooms in which a thing is said to be, itself or what it stands to."""
+        for place in wanted.places:
+            rooms = self.rooms_of(place)
+            if rooms is not None:
+                return None if place.negated or place.thing.name in _HOUSE else rooms
+        around = (self.rooms_said(anchor) for anchor in self.anchors(wanted))
+        return next((rooms for rooms in around if rooms is not None), None)
+
+    def anchors(self, wanted: Thing) -> tuple[Thing, ...]:
+        """Return the things that a thing is said to stand to; no rooms."""
+        places = (place for place in wanted.places if self.rooms_of(place) is None)
+        return tuple(thing for place in places for thing in place.things)
 
     def holder(self, thing: SceneObject) -> tuple[str, SceneObject] | None:
         """What an object stands on ("on") or is inside of ("in"), said by the map or its boxes."""
@@ -307,87 +434,128 @@ class MapIndex:
     # -- what a question speaks of ---------------------------------------------------------------
 
     def find(self, wanted: Thing, limit: int = 400) -> list[Found]:
-        """Objects that fit a description, best first, duplicates merged.
+        """Objects that fit a description or one of its alternatives, best first, duplicates merged.
 
-        A room that the map does not have is not required; a color that the map does not know of an
-        object lowers its fit.
+        A room that the map does not have is not required; a color or an attribute that the map does
+        not know of an object lowers its fit.
         """
-        rooms = self.rooms_named(wanted.room) if wanted.room else []
-        allowed = {room.id for room in rooms}
+        found = self._fitting(wanted, limit)
+        for other in alternatives(wanted)[1:]:
+            known = {one.thing.id for one in found}
+            found += [one for one in self._fitting(other, limit) if one.thing.id not in known]
+        left_out = {id_ for thing in wanted.without for one in self.find(thing) for id_ in one.ids}
+        found = [one for one in found if one.thing.id not in left_out]
+        if wanted.either:
+            found.sort(key=_by_score)
+        return self._chosen(found, wanted)[:limit]
+
+    def _fitting(self, wanted: Thing, limit: int) -> list[Found]:
+        color, attributes = basic_color(wanted.color), states_of(wanted)
         found = []
         for id_, p in self._likely(wanted).items():
             thing = self.scene.objects[id_]
-            if allowed:
-                room = self.room(thing)
-                if room is None or room.id not in allowed:
-                    continue
-            if wanted.generic and self.label(thing) in STRUCTURE:
+            if not wanted.name and self.label(thing) in STRUCTURE:
                 continue
-            if any(self.probability(thing, name) >= 0.5 for name in wanted.without):
-                continue
-            fit = color_fit(thing, wanted.color) * (0.6 if wanted.room and not allowed else 1.0)
+            fit = color_fit(thing, color or wanted.color)
+            for attribute in attributes:
+                told = self.told(thing, attribute)
+                fit *= 1.0 if told is None or told[0] or told[1] < STATED else _DENIED
             found.append(Found(thing, (thing.id,), p, fit))
-        found.sort(key=lambda f: (-f.score, -f.thing.observations, f.thing.id))
-        found = self._related(found[: 10 * limit], wanted)
-        found = self._sized(found, wanted)
+        for place in wanted.places:
+            found = self._placed(found, place)
+        found = sorted(found, key=_by_score)[: 10 * limit]
         # Things of any kind in one place are no duplicates of one another.
-        return (found if wanted.generic else self.merged(found))[:limit]
+        return found if generic(wanted) else self.merged(found)
 
-    def _related(self, found: list[Found], wanted: Thing) -> list[Found]:
-        """Keep what stands to the anchors as described; the strength goes into the fit."""
-        if wanted.relation is None or not wanted.anchors or not found:
+    def _placed(self, found: list[Found], place: Place) -> list[Found]:
+        """Keep what is in a room, or stands to other things, as described."""
+        rooms = self.rooms_of(place)
+        if rooms is None:
+            kept = self._related(found, place)
+        elif not rooms:
+            kept = [replace(one, fit=0.6 * one.fit) for one in found]
+        elif place.thing.name in _HOUSE:
+            kept = found
+        else:
+            ids = {room.id for room in rooms}
+            kept = [f for f in found if (own := self.room(f.thing)) is not None and own.id in ids]
+        if not place.negated:
+            return kept
+        left_out = {one.thing.id for one in kept} if rooms != [] else set()
+        return [one for one in found if one.thing.id not in left_out]
+
+    def _related(self, found: list[Found], place: Place) -> list[Found]:
+        """Keep what stands to other things as described; the strength goes into the fit."""
+        if not found:
             return found
-        special = _structural(wanted.anchors[0].name)
-        if special and wanted.relation in ("on", "near", "in"):
-            inner = replace(wanted, relation=wanted.anchors[0].relation,
-                            anchors=wanted.anchors[0].anchors)  # fmt: skip
-            if special != "floor" and inner.relation in ("above", "near", "behind"):
-                hung = [f for f in found if self.attached(f.thing, special)]
-                return self._related(hung, inner) or self._related(found, inner)
-            return self._related([f for f in found if self.attached(f.thing, special)], inner)
-        if any(a.generic and not (a.color or a.relation) for a in wanted.anchors):
+        special = place.thing.name if place.thing.name in _SURFACES else ""
+        if special and place.relation in ("on", "near", "in"):
+            hung = [f for f in found if self.attached(f.thing, special)]
+            inner = place.thing.places
+            if special != "floor" and any(p.relation in ("above", "near", "behind") for p in inner):
+                hung = hung or found  # "the picture on the wall above the sofa"
+            for beside in inner:
+                hung = self._placed(hung, beside)
+            return hung
+        if any(generic(a) and not (a.color or a.places) for a in place.things):
             return []  # "in the corner", "on it": the map does not know where that is
-        anchors = [self.find(anchor, limit=8) for anchor in wanted.anchors]
-        if wanted.relation == "between":
-            ends = anchors if len(anchors) > 1 else [anchors[0], anchors[0]]
-            pairs = [(a, b) for a in ends[0][:6] for b in ends[1][:6] if a.thing.id != b.thing.id]
+        anchors = [self.find(anchor, limit=8) for anchor in place.things]
+        ends = anchors if len(anchors) > 1 else [anchors[0], anchors[0]]
+        pairs = [(a, b) for a in ends[0][:6] for b in ends[1][:6] if a.thing.id != b.thing.id]
         kept = []
         for one in found:
             best, other = 0.0, None
-            if wanted.relation == "between":
+            if place.relation == "between":
                 for a, b in pairs:
                     strength = self.between(one.thing, a.thing, b.thing)
                     if strength > best:
                         best, other = strength, a.thing
             else:
-                # A chair's back over a table is not on it; a coffee table on a rug is.
-                stands = (
-                    wanted.generic
-                    and wanted.relation in ("on", "in")
-                    and (load_household().kind(self.label(one.thing)) == "furniture")
-                )
-                for anchor in anchors[0]:
-                    if stands and anchor.thing.box.size[2] > FLAT:
-                        continue
-                    strength = self.relates(one.thing, wanted.relation, anchor.thing)
-                    strength *= anchor.score
+                for anchor in (one for each in anchors for one in each):
+                    strength = self._stands(one, place.relation, anchor.thing) * anchor.score
                     if strength > best:
                         best, other = strength, anchor.thing
             if best >= HOLDS * 0.6:
                 kept.append(Found(one.thing, one.ids, one.p, one.fit * best, other))
-        kept.sort(key=lambda f: (-f.score, f.thing.id))
         return kept
 
-    def _sized(self, found: list[Found], wanted: Thing) -> list[Found]:
-        """Put the large, small or tall ones first where that is asked for."""
-        orders: tuple[tuple[str, SizeOrder], ...] = (
-            ("large", "largest"), ("small", "smallest"), ("tall", "tallest"),
-        )  # fmt: skip
-        order = next((order for trait, order in orders if trait in wanted.traits), None)
-        if order is None:
+    def _stands(self, one: Found, relation: Relation, anchor: SceneObject) -> float:
+        """How surely an object stands to another one like this (0..1), "from" and "with" too."""
+        if relation == "with":
+            return max(self.relates(anchor, "on", one.thing), self.relates(anchor, "in", one.thing))
+        kind = cast(RelationKind, {"from": "on", "to": "on"}.get(relation, relation))
+        # A chair's back over a table is not on it; a coffee table on a rug is.
+        if (
+            kind in ("on", "in")
+            and anchor.box.size[2] > FLAT
+            and not (one.thing.support or one.thing.container)
+            and load_household().kind(self.label(one.thing)) == "furniture"
+        ):
+            return 0.0
+        return self.relates(one.thing, kind, anchor)
+
+    def _chosen(self, found: list[Found], wanted: Thing) -> list[Found]:
+        """Put the largest, the nearest, ... first and keep as many as are meant of a choice."""
+        order = ordering(wanted)
+        if order in SIZE_ORDERS:
+            extent = SIZE_ORDERS[order]  # type: ignore[index]
+            found = sorted(found, key=lambda f: (extent(f.thing.box), f.thing.id))
+        elif order in ("nearest", "farthest"):
+            anchor = next((f for t in wanted.by for f in self.find(t, limit=1)), None)
+            if anchor is None:
+                return []
+            at = anchor.thing
+            held = {at.id, *(other.id for _, other in self.held_by(at))}
+            sign = 1.0 if order == "nearest" else -1.0
+            boxed = (f for f in found if f.thing.id not in held and f.thing.box.volume > 0.0)
+            found = sorted(boxed, key=lambda f: (sign * gap(f.thing.box, at.box), f.thing.id))
+            found = [replace(f, other=at) for f in found]
+        elif not wanted.rank:
             return found
-        extent = SIZE_ORDERS[order]
-        return sorted(found, key=lambda f: (extent(f.thing.box), f.thing.id))
+        if not (wanted.choice or wanted.rank):
+            return found  # "the large table": large ones first
+        first = wanted.rank - 1 if wanted.rank > 0 else -1 if wanted.rank else 0
+        return found[first:][: wanted.amount or None]
 
     def attached(self, thing: SceneObject, structure: str) -> bool:
         """Whether an object is on the floor, on a wall or at the ceiling, as far as boxes tell."""
@@ -450,7 +618,5 @@ def _room_type(name: str) -> str:
     return load_household().room_type(name)
 
 
-@lru_cache(maxsize=512)
-def _structural(name: str) -> str:
-    """Return what a name of the floor, a wall or the ceiling is, else ""."""
-    return name if name in ("floor", "wall", "ceiling") else ""
+def _by_score(one: Found) -> tuple[float, int, str]:
+    return -one.score, -one.thing.observations, one.thing.id

@@ -1,13 +1,12 @@
-"""What an open question asks, once it is understood: its kind, the thing, its category."""
+"""Open questions as they were read: the steps of a request, and the category of each."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
-from coterie_core.relations import RelationKind
-from coterie_requests.understanding.descriptions import ANY, Thing
+from coterie_requests.request import Request, Step, Thing
+from coterie_requests.understanding import Problem
 
 Category = Literal[
     "object_recognition",  # what is there
@@ -18,85 +17,16 @@ Category = Literal[
     "functional_reasoning",  # what serves a purpose
     "world_knowledge",  # what follows from what people know
 ]
-Kind = Literal[
-    "is_there",
-    "what",
-    "where",
-    "how_many",
-    "color",
-    "attribute",
-    "state",
-    "which_room",
-    "used_for",
-    "relation",
-    "size",
-    "space",
-    "choice",
-    "other",
-]
-"""What is asked: whether there is such a thing; what stands somewhere; where; how many; its color;
-another attribute (material, shape, ...); its state; the room; what serves a use; whether a relation
-holds; how large or which is larger or nearer; whether there is room for more; which of several
-things or places fits; none of these."""
-_HOME = re.compile(r"\b(?:home|house|building|apartment|people|person|live[ds]?|city|suburbs?)\b")
-_KNOWN_STATES = frozenset(
-    ("open", "closed", "on", "off", "clean", "messy", "empty", "full", "made", "unmade", "folded",
-     "plugged in", "in", "out", "up", "set")
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class OpenQuestion:
-    """A question understood as far as its words go.
-
-    Attributes:
-        text: As asked.
-        kind: What is asked.
-        category: One of the benchmark's seven.
-        target: The thing that is asked about, or what kind of thing is asked for.
-        others: Further things: what the target is compared with, or nearness is measured to.
-        attribute: "material", "shape", "floor", "open", "clean", "larger", "nearer", "far", ...
-        choices: Answers that the question offers ("open or closed"), as said.
-        polar: Whether yes or no is asked for.
-        use: The words that name a use, for `used_for` and `space`.
-        opposite: Whether the question denies what it asks about ("is the mug not on the desk").
-        rank: Which one of the largest, nearest, ... is meant: 2 for "the second largest".
-        options: What is offered in a choice, as questions of yes or no; `choices` has its words.
-        parsed: Whether a pattern fits; else only words were heard.
-        unheard: Words that deny or compare, for which nothing stands in this reading.
-    """
-
-    text: str
-    kind: Kind = "other"
-    category: Category = "object_recognition"
-    target: Thing = ANY
-    others: tuple[Thing, ...] = ()
-    attribute: str = ""
-    choices: tuple[str, ...] = ()
-    polar: bool = False
-    use: str = ""
-    opposite: bool = False
-    rank: int = 1
-    options: tuple[OpenQuestion, ...] = ()
-    parsed: bool = True
-    unheard: tuple[str, ...] = ()
-
-    @property
-    def relation(self) -> RelationKind | None:
-        """How the target stands to the anchors."""
-        return self.target.relation
-
-    @property
-    def anchors(self) -> tuple[Thing, ...]:
-        """What the target stands to."""
-        return self.target.anchors
-
-    @property
-    def room(self) -> str:
-        """The room that is spoken of, or ""."""
-        return self.target.room
-
-
+_CATEGORIES: dict[str, Category] = {
+    "where": "object_localization",
+    "which_room": "object_localization",
+    "color": "attribute_recognition",
+    "state": "object_state_recognition",
+    "size": "spatial_understanding",
+    "space": "spatial_understanding",
+    "used_for": "functional_reasoning",
+}
+_PLAIN_ATTRIBUTES = ("material", "shape", "pattern", "size")
 STATES: dict[str, str] = {
     **dict.fromkeys(("open", "opened", "ajar", "drawn", "unlocked"), "open"),
     **dict.fromkeys(("closed", "close", "shut", "locked"), "closed"),
@@ -112,72 +42,109 @@ STATES: dict[str, str] = {
     **dict.fromkeys(("folded",), "folded"),
 }
 """Words for states, and one name for each."""
+MORE: dict[str, str] = {
+    **dict.fromkeys(("larger", "bigger", "largest", "biggest"), "larger"),
+    **dict.fromkeys(("smaller", "smallest"), "smaller"),
+    **dict.fromkeys(("taller", "tallest"), "taller"),
+    **dict.fromkeys(("shorter", "shortest"), "shorter"),
+    **dict.fromkeys(("higher", "highest"), "higher"),
+    **dict.fromkeys(("lower", "lowest"), "lower"),
+    **dict.fromkeys(("wider", "longer", "widest", "longest"), "wider"),
+    **dict.fromkeys(("nearer", "closer", "nearest", "closest"), "nearer"),
+    **dict.fromkeys(("farther", "further", "farthest", "furthest"), "farther"),
+}
+"""Words that compare, and one name for each."""
 
 
-def sort_category(question: OpenQuestion, core: str, context: str) -> Category:
-    """Return the category of an understood question, from what it asks.
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """A question as far as it was read.
 
-    Args:
-        question: What is asked; its category is not looked at.
-        core: The clause that asks.
-        context: What was said before it.
+    Attributes:
+        text: As asked.
+        request: What was read; None: the words were not.
+        problem: Why they were not.
     """
-    kind = question.kind
-    if kind in ("where", "which_room"):
-        return "world_knowledge" if question.attribute == "this" else "object_localization"
-    if kind == "color":
-        return "attribute_recognition"
-    if kind == "attribute":
-        if question.attribute == "purpose":
-            return "functional_reasoning"
-        plain = question.attribute in ("material", "shape", "pattern", "size")
+
+    text: str
+    request: Request | None = None
+    problem: Problem | None = None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What is asked, in the order in which it was said; empty: the words were not read."""
+        return self.request.steps if self.request is not None else ()
+
+    @property
+    def things(self) -> tuple[Thing, ...]:
+        """All things that the question names, those that are offered to choose from too."""
+        every = (one for step in self.steps for one in (step, *step.options))
+        return tuple(thing for step in every for thing in mentioned(step))
+
+    @property
+    def acts(self) -> frozenset[str]:
+        """What is asked."""
+        return frozenset(step.act for step in self.steps)
+
+    @property
+    def category(self) -> Category:
+        """One of the benchmark's seven, of what is asked first."""
+        return category_of(self.steps[0]) if self.steps else "object_recognition"
+
+    @property
+    def polar(self) -> bool:
+        """Whether yes or no is asked for."""
+        return bool(self.steps) and all(is_polar(step) for step in self.steps)
+
+
+def question_of(request: Request) -> OpenQuestion:
+    """Return a request as a question; one that robots are to carry out is not read as one."""
+    if request.is_question:
+        return OpenQuestion(request.words, request)
+    told = next(step.told() for step in request.steps if step.is_command)
+    why = f"this asks robots to do something ({told}): give it as a task"
+    return OpenQuestion(request.words, problem=Problem("verb", why))
+
+
+def mentioned(step: Step) -> tuple[Thing, ...]:
+    """Return all things that a step names, those it is about first."""
+    heads = (*step.things, *(step.to.things if step.to else ()))
+    return tuple(thing for head in heads for thing in head.mentioned())
+
+
+def is_polar(step: Step) -> bool:
+    """Whether a step asks for yes or no; a comparison without choices does."""
+    if step.options or step.choices:
+        return False
+    if step.act in ("state", "color"):
+        return bool(step.attribute)
+    if step.act == "size":
+        return step.attribute in MORE
+    return step.act in ("is_there", "relation", "space")
+
+
+def serves(step: Step) -> str:
+    """Return the use that things are asked for ("to drink from"), or ""."""
+    thing = step.things[0] if step.things else Thing()
+    return thing.use if not thing.name else ""
+
+
+def category_of(step: Step) -> Category:
+    """Return the category of what is asked."""
+    if step.options:
+        return category_of(step.options[0])
+    if serves(step):
+        return "functional_reasoning"
+    if step.act in _CATEGORIES:
+        return _CATEGORIES[step.act]
+    if step.act == "attribute":
+        plain = step.attribute in _PLAIN_ATTRIBUTES
         return "attribute_recognition" if plain else "world_knowledge"
-    if kind == "state":
-        known = question.attribute in _KNOWN_STATES
-        return "world_knowledge" if not known and _HOME.search(core) else "object_state_recognition"
-    if kind == "is_there":
-        return _presence(question)
-    if kind == "relation":
-        if _HOME.search(core) or re.search(r"\b(?:this|the) room\b", core):
+    relations = {place.relation for thing in step.things for place in thing.places}
+    if step.act in ("is_there", "relation"):
+        if step.act == "is_there" and not relations:
             return "world_knowledge"
-        held = question.relation in ("in", "on", None)
-        return "object_state_recognition" if held else "spatial_understanding"
-    if kind in ("space", "size"):
+        return "object_state_recognition" if relations <= {"in", "on"} else "spatial_understanding"
+    if step.act == "what" and relations & {"between", "in front of", "under", "behind"}:
         return "spatial_understanding"
-    if kind == "used_for":
-        return _use(question, core, context)
-    if kind == "how_many":
-        return "world_knowledge" if _HOME.search(core) else "object_recognition"
-    if kind == "what":
-        return _what(question, core)
-    return "spatial_understanding" if question.polar else "world_knowledge"
-
-
-def _presence(question: OpenQuestion) -> Category:
-    if question.relation in ("on", "in"):
-        return "object_state_recognition"
-    if question.relation is not None:
-        return "spatial_understanding"
-    return "world_knowledge"
-
-
-def _use(question: OpenQuestion, core: str, context: str) -> Category:
-    if re.search(r"\b(?:between|stand|walk|reach|fit|see)\b", core) and question.polar:
-        return "spatial_understanding"
-    if question.polar and not re.search(r"\b(?:something|anything|somewhere|a place)\b", core):
-        return "world_knowledge"
-    if context and question.attribute != "place":
-        return "world_knowledge"  # a predicament told first asks for more than a tool
-    return "functional_reasoning"
-
-
-def _what(question: OpenQuestion, core: str) -> Category:
-    if question.relation in ("between", "in front of"):
-        return "spatial_understanding"
-    if question.relation in ("under", "behind") and question.target.generic:
-        return "object_recognition" if question.target.color else "spatial_understanding"
-    if re.search(
-        r"\b(?:brand|written|words?|animal|holiday|sport|season|name|weather|why)\b", core
-    ):
-        return "world_knowledge"
     return "object_recognition"

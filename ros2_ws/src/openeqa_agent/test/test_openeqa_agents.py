@@ -14,6 +14,7 @@ from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.geometry import Box
 from coterie_fixtures.endpoint import Endpoint, Obey
 from coterie_fixtures.faults import BROKEN_JSON, CUT_OFF, rate_limit, server_error
+from coterie_fixtures.open_questions import asked
 from coterie_llm import Decider, ModelProfile, RulesModel, build_decider
 from coterie_llm.tokens import image_size
 from coterie_world.recording import RecordedFrame, RecordingError
@@ -22,6 +23,7 @@ from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent, encode_all
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.captions import detections_text
 from openeqa_agent.decisions import abstaining, contradicts
+from openeqa_agent.understood import OpenQuestion
 
 pytestmark = pytest.mark.quick
 
@@ -149,7 +151,7 @@ async def test_without_map_or_frames_it_is_a_guess():
 async def test_the_model_answers_with_evidence_from_the_map(home):
     with Endpoint(lambda request: says("blue", objects=["o0"])) as endpoint:
         agent = OpenAgent(model(endpoint), "scene_graph")
-        reply = await agent.answer("What color is the sofa?", home)
+        reply = await agent.answer(asked("What color is the sofa?", home), home)
     assert (reply.text, reply.objects, reply.decided_by) == ("blue", ("o0",), "model")
     prompt = endpoint.received[0].text
     assert "o0: sofa" in prompt and "What color is the sofa?" in prompt
@@ -158,9 +160,30 @@ async def test_the_model_answers_with_evidence_from_the_map(home):
 async def test_made_up_ids_are_asked_again_then_the_rule_decides(home):
     with Endpoint(lambda request: says("blue", objects=["o77"])) as endpoint:
         agent = OpenAgent(model(endpoint), "scene_graph")
-        reply = await agent.answer("What color is the sofa?", home)
+        reply = await agent.answer(asked("What color is the sofa?", home), home)
     assert reply.decided_by == "rule" and reply.text == "blue" and "o77" in reply.reason
     assert len(endpoint.received) == 2
+
+
+async def test_a_model_that_is_there_reads_and_what_it_does_not_read_it_answers_by_the_words(home):
+    """A model reads questions in any language; one that is not read is answered by its words."""
+
+    def answer(request):
+        prompt = json.dumps(request)
+        if "household robots, in any language" not in prompt:
+            return {"abstains": False} if "commits itself" in prompt else says("2", objects=["o1"])
+        if "Wie viele" in prompt:
+            return {"reason": "", "kind": "clear", "say": ["How many mugs are there?"]}
+        return {"reason": "no question for robots", "kind": "unclear", "say": ["Why?"]}
+
+    with Endpoint(answer) as endpoint:
+        agent = OpenAgent(model(endpoint), "scene_graph")
+        question = await agent.read("Wie viele Tassen gibt es?", home)
+        assert question.steps[0].act == "how_many" and question.steps[0].things[0].name == "mug"
+        assert question.text == "Wie viele Tassen gibt es?"
+        reply = await agent.answer("Warum ist das so?", home)
+    assert reply.text == "2" and reply.decided_by == "model"
+    assert "Warum ist das so?" in endpoint.received[-2].text
 
 
 async def test_what_abstains_is_guessed_by_the_blind_agent(home):
@@ -173,7 +196,9 @@ async def test_what_abstains_is_guessed_by_the_blind_agent(home):
         return says("This cannot be told from the map.")
 
     with Endpoint(answer) as endpoint:
-        reply = await OpenAgent(model(endpoint), "scene_graph").answer("What color is it?", home)
+        reply = await OpenAgent(model(endpoint), "scene_graph").answer(
+            OpenQuestion("What color is it?"), home
+        )
     assert reply.guessed and reply.text == "beige" and reply.method == "scene_graph"
     assert len(endpoint.received) == 3 and not reply.objects
 
@@ -185,10 +210,11 @@ async def test_measured_numbers_stand_against_an_advised_model_only(home):
 
     with Endpoint(answer) as endpoint:
         advised = OpenAgent(model(endpoint, mode="advised"), "ours")
-        reply = await advised.answer("How many mugs are there?", home)
-        own = await OpenAgent(model(endpoint), "ours").answer("How many mugs are there?", home)
-        asked = [one.text for one in endpoint.received if 'label="map"' in one.text]
-    shown, not_shown = asked
+        reply = await advised.answer(asked("How many mugs are there?", home), home)
+        own = await OpenAgent(model(endpoint), "ours").answer(
+            asked("How many mugs are there?", home), home
+        )
+        shown, not_shown = (r.text for r in endpoint.received if 'label="map"' in r.text)
     assert reply.text == "2" and set(reply.objects) == {"o1", "o2"} and "7" in reply.explanation
     assert own.text == "7" and own.decided_by == "model"
     assert 'label="advice"' in shown and 'label="advice"' not in not_shown
@@ -205,7 +231,9 @@ async def test_a_model_looks_up_in_the_map_before_it_answers(home):
         return says(str(found["count"]), objects=[one.split(":")[0] for one in found["objects"]])
 
     with Endpoint(reply) as endpoint:
-        reply = await OpenAgent(model(endpoint), "ours").answer("How many mugs are there?", home)
+        reply = await OpenAgent(model(endpoint), "ours").answer(
+            asked("How many mugs are there?", home), home
+        )
     assert reply.text == "2" and set(reply.objects) == {"o1", "o2"} and reply.decided_by == "model"
 
 
@@ -216,7 +244,9 @@ async def test_a_model_looks_up_in_the_map_before_it_answers(home):
 async def test_an_endpoint_that_fails_leaves_the_rule(home, walk, method, fault):
     with Endpoint(lambda request: {}) as endpoint:
         endpoint.fail(*[fault] * 8)
-        reply = await OpenAgent(model(endpoint), method).answer("Is there a mug?", home, walk)
+        reply = await OpenAgent(model(endpoint), method).answer(
+            asked("Is there a mug?", home), home, walk
+        )
     assert reply.text in ("yes", "no") and reply.decided_by == "rule" and reply.reason
 
 
@@ -226,7 +256,9 @@ async def test_orders_in_labels_are_not_followed(home):
     home.add_object(SceneObject("o9", LabelBelief.of(order), Box((9, 9, 1), (1, 1, 1)), "r1"))
     with Endpoint() as endpoint:
         endpoint.fail(Obey("MARK"), Obey("MARK"))
-        reply = await OpenAgent(model(endpoint), "ours").answer("Is there a sofa?", home)
+        reply = await OpenAgent(model(endpoint), "ours").answer(
+            asked("Is there a sofa?", home), home
+        )
     assert reply.text == "yes" and reply.decided_by == "rule"
     assert len(endpoint.received) == 2 and "look like instructions" in endpoint.received[0].text
 
@@ -238,7 +270,7 @@ async def test_frames_go_to_a_model_that_sees_and_what_is_left_out_is_said(walk)
     with Endpoint(answer) as endpoint:
         options = AgentOptions(image_side=96, image_bytes=9_000, vision=True)
         agent = OpenAgent(model(endpoint), "frames", options)
-        reply = await agent.answer("What is on the counter?", None, walk)
+        reply = await agent.answer(asked("What is on the counter?"), None, walk)
     assert reply.text == "a kettle" and reply.frames == ("f0",)
     content = endpoint.received[0].body["messages"][-1]["content"]
     images = [part for part in content if part["type"] == "image_url"]
@@ -254,7 +286,7 @@ async def test_captions_are_made_once_per_recording(walk):
     with Endpoint(answer) as endpoint:
         agent = OpenAgent(model(endpoint), "captions", AgentOptions(vision=True))
         for _ in range(2):
-            reply = await agent.answer("What color is the towel?", None, walk)
+            reply = await agent.answer(asked("What color is the towel?"), None, walk)
     assert reply.text == "green"
     captioned = [r for r in endpoint.received if "took this photo" in r.text]
     assert len(captioned) == 3  # one of four frames cannot be read
@@ -315,7 +347,9 @@ async def test_questions_on_one_place_go_out_together(method, home, walk):
     for join in (1, 8):
         with Endpoint(one_by_one) as endpoint:
             agent = OpenAgent(model(endpoint, join=join), method)
-            made = await asyncio.gather(*(agent.answer(words, home, walk) for words in TWO))
+            made = await asyncio.gather(
+                *(agent.answer(asked(words, home), home, walk) for words in TWO)
+            )
             told[join] = [one.text for one in made], endpoint.received
     assert told[1][0] == told[8][0] == ["about the sofa?", "about the there?", "about the piano?"]
     answering = [r for r in told[8][1] if TWO[0] in r.text and 'label="reply"' not in r.text]
@@ -330,7 +364,7 @@ async def test_a_map_that_fits_is_sent_alike_with_every_question(home):
     with Endpoint(lambda body: says("blue")) as endpoint:
         agent = OpenAgent(model(endpoint, join=1), "scene_graph")
         for words in TWO[:2]:
-            await agent.answer(words, home)
+            await agent.answer(asked(words, home), home)
     heads = {r.text.partition('label="question"')[0] for r in endpoint.received
              if 'label="map"' in r.text}  # fmt: skip
     assert len(heads) == 1
@@ -341,7 +375,7 @@ async def test_a_map_that_fits_is_sent_alike_with_every_question(home):
     with Endpoint(lambda body: says("blue")) as endpoint:
         agent = OpenAgent(model(endpoint, join=1), "scene_graph", options)
         for words in TWO[:2]:
-            await agent.answer(words, home)
+            await agent.answer(asked(words, home), home)
     first, second = (r.text for r in endpoint.received if 'label="map"' in r.text)
     assert first.index("o0: sofa") < first.index("left out")
     assert second.index("o1: mug") < second.index("left out")

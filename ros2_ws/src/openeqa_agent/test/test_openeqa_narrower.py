@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from coterie_core.geometry import Box
+from coterie_fixtures.open_questions import asked
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.narrower import narrower
 from openeqa_agent.places import Wanted
-from openeqa_agent.question import parse_open
 from openeqa_agent.things import MapIndex
 
 _THINGS = (
@@ -72,18 +72,18 @@ def house(**labels):
     ],
 )
 def test_the_dining_table_is_no_other_table(label, text, answer, objects):
-    reply = answer_from_map(parse_open(text), house(table=label))
+    reply = answer_from_map(asked(text), house(table=label))
     assert (reply.text, set(reply.objects)) == (answer, objects)
     assert reply.confidence > 0.6
 
 
 def test_a_plain_thing_is_meant_only_where_none_has_the_narrower_name():
     both = house(side="table")
-    assert answer_from_map(parse_open("Where is the dining table?"), both).objects == ("table",)
-    assert answer_from_map(parse_open("How many tables are there?"), both).text == "3"
+    assert answer_from_map(asked("Where is the dining table?"), both).objects == ("table",)
+    assert answer_from_map(asked("How many tables are there?"), both).text == "3"
     plain = house(table="table")
-    assert answer_from_map(parse_open("Where is the dining table?"), plain).objects == ("table",)
-    assert not answer_from_map(parse_open("Where is the dining table?"), house(table=None)).text
+    assert answer_from_map(asked("Where is the dining table?"), plain).objects == ("table",)
+    assert not answer_from_map(asked("Where is the dining table?"), house(table=None)).text
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_plain_thing_is_meant_only_where_none_has_the_narrower_name():
     ],
 )
 def test_families(labels, text, ids):
-    found = MapIndex(house(**labels)).find(parse_open(f"Where is {text}?").target)
+    found = MapIndex(house(**labels)).find(asked(f"Where is {text}?").things[0])
     assert {one.thing.id for one in found} == ids
 
 
@@ -134,13 +134,13 @@ def test_what_is_narrower_than_a_name(words, phrase):
 
 
 def test_all_but_the_dining_table():
-    question = parse_open("How many tables are there besides the dining table?")
-    found = MapIndex(house()).find(question.target)
+    question = asked("How many tables are there besides the dining table?")
+    found = MapIndex(house()).find(question.things[0])
     assert {one.thing.id for one in found} == {"coffee", "side"}
 
 
 def test_a_coffee_table_is_not_enough_to_stop_looking_for_the_dining_table():
-    wanted = Wanted.of(parse_open("What is on the dining table?"))
+    wanted = Wanted.of(asked("What is on the dining table?"))
     assert wanted.things == (frozenset({"table"}),)
     assert not wanted.found(wanted.things[0], house(table=None))
 
@@ -151,5 +151,5 @@ def test_a_chair_whose_back_is_seen_over_the_table_is_not_on_it():
     top, depth = scene.objects["table"].box.top, scene.objects["table"].box.size[1]
     back = Box((x, y + depth / 2.0 - 0.05, top + 0.1), (0.4, 0.1, 0.2))
     scene.add_object(SceneObject("chair", LabelBelief({"chair": 1.0}), back, "r1", observations=8))
-    answer = answer_from_map(parse_open("What is on the dining table?"), scene)
+    answer = answer_from_map(asked("What is on the dining table?"), scene)
     assert set(answer.objects) == {"apple", "mug"}, answer.text

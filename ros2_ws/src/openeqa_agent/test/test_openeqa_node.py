@@ -111,7 +111,7 @@ def test_answers_from_the_latched_map(ros):
     assert told.open.category == "attribute_recognition" and not told.open.path
     nothing = asker.ask("  ")
     assert not nothing.success and "What color is the sofa?" in nothing.message
-    alone = asker.ask("Where is the cat?", explore=True)
+    alone = asker.ask("Where is the globe?", explore=True)
     assert alone.open.guessed and "'robot' is empty" in alone.message
 
 
@@ -180,7 +180,7 @@ def test_a_question_that_is_taken_back_stops_the_robot(ros):
     asker = Asker(ros, robot="ann", map_wait=0.5)
     asker.mirror("ann")
     ros.spin_until(lambda: asker.agent._scene is not None, what="the first map")
-    handle = asker.send("Where is the giraffe?", explore=True)
+    handle = asker.send("Where is the globe?", explore=True)
     ros.spin_until(lambda: bridge.world.state("ann").busy, what="ann to drive")
     told = asker.progress[-1]
     assert (
@@ -195,7 +195,7 @@ def test_a_question_that_is_taken_back_stops_the_robot(ros):
     where = bridge.world.state("ann").pose.position
     ros.spin(0.3)
     assert bridge.world.state("ann").pose.position == where
-    assert asker.ask("Which room is the giraffe in?").success  # and others can be asked
+    assert asker.ask("Which room is the globe in?").success  # and others can be asked
 
 
 def test_goes_to_look_and_gives_up_on_a_robot_that_died(ros):
@@ -203,7 +203,7 @@ def test_goes_to_look_and_gives_up_on_a_robot_that_died(ros):
     asker = Asker(ros, robot="ann", map_wait=1.0, robot_wait=1.0)
     asker.mirror("ann")
     ros.spin_until(lambda: asker.agent._scene is not None, what="the first map")
-    near = asker.ask("Where is the giraffe?", explore=True, max_distance=0.1)
+    near = asker.ask("Where is the globe?", explore=True, max_distance=0.1)
     assert near.open.guessed and len(near.open.path) == 1 and "limit" in near.message
     found = asker.ask("Which room is the bed in?", explore=True)
     assert found.open.text == "the bedroom" and not found.open.guessed, found.message
@@ -212,5 +212,5 @@ def test_goes_to_look_and_gives_up_on_a_robot_that_died(ros):
     assert drives[-1].max_distance == 40.0 and drives[0].distance == 0.0
     assert len(drives) == 1 or (drives[-1].distance > 0.0 and drives[-1].seen)
     ros.remove(bridge)
-    lost = asker.ask("Where is the giraffe?", explore=True)
+    lost = asker.ask("Where is the globe?", explore=True)
     assert lost.success and lost.open.guessed and "ann went 0.0 m" in lost.message

@@ -9,11 +9,18 @@ import webbrowser
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from coterie_bringup.kept_runs import run_of
 from coterie_bringup.rundir import RunState, key_file, team_here
-from coterie_bringup.running_team import ended_by_signals
+from coterie_bringup.signals import ended_by_signals
+from coterie_cli.options import Namespace, NoOpen, Port, TeamDomain
 from coterie_console.site import HOST
+
+app = typer.Typer(add_completion=False)
+
 
 _SERVED = 10.0
 
@@ -33,13 +40,21 @@ class ConsoleOptions:
     show: bool = True
 
 
-def console(options: ConsoleOptions, domain: int | None, namespace: str | None) -> int:
-    """Serve the page of a running team until Ctrl-C; return 0.
-
-    Raises:
-        CommandError: No team runs, or several.
-        PageError: The port cannot be had.
-    """
+@app.command("console")
+def console(
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Address to serve the page at; any but 127.0.0.1 asks everybody for a key."
+        ),
+    ] = "127.0.0.1",
+    port: Port = None,
+    no_open: NoOpen = False,
+    domain: TeamDomain = None,
+    namespace: Namespace = None,
+) -> int:
+    """Show a running team on one page: see, ask, allow, stop."""
+    options = ConsoleOptions(host, port, not no_open)
     state = team_here(domain, namespace)
 
     async def work() -> None:

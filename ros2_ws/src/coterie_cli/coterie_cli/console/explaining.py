@@ -58,11 +58,15 @@ class Explaining:
 
     def _read(self, what: str) -> Mapping[str, Any]:
         assert self._run is not None
-        log = self._run.log
-        arguments = [str(self._run.decisions), str(log) if log.is_dir() else "", what]
+        run = self._run
+        folders = [
+            str(run.decisions),
+            str(run.log) if run.log.is_dir() else "",
+            str(run.memory or ""),
+        ]
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "coterie_safety.why", *arguments],
+                [sys.executable, "-m", "coterie_safety.why", *folders, what],
                 capture_output=True,
                 text=True,
                 timeout=_READ,

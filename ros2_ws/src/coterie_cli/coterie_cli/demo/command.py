@@ -6,55 +6,86 @@ import asyncio
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.console import Console
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
-from coterie_bringup.running_team import TeamRun, ended_by_signals
+from coterie_bringup.running_team import TeamRun
+from coterie_bringup.signals import ended_by_signals
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.team_models import with_model
+from coterie_cli.commands import command
 from coterie_cli.demo import telling
-from coterie_cli.demo.guide import Guide
-from coterie_cli.demo.map_watch import Shown
 from coterie_cli.demo.progress import DemoProgress, Timings
 from coterie_cli.demo.questions import Asked, questions_of_house
 from coterie_cli.demo.record import DemoRecord
 from coterie_cli.demo.referee import Examination, bank_of_file, bank_of_house, examination
+from coterie_cli.options import TEAM, Domain, Model, Out
 from coterie_cli.own_team import own_team, true_house
 from coterie_world.scene import SceneGraph, save
 from habitat_bridge.factory import WorldSpec
 
+if TYPE_CHECKING:
+    from coterie_cli.demo.map_watch import Shown
+
+app = typer.Typer(add_completion=False)
+
 
 @dataclass(frozen=True, slots=True)
 class DemoOptions:
-    """What the demonstration is asked for.
+    """What the demonstration is asked for."""
 
-    `team_file`: None: config/teams/home.yaml. `seed`, `steps`, `domain`: None: the team file's.
-    `ask`, `find`: questions and requests; none of either: some chosen from the house. `voting`:
-    whether the team is examined, and the ways of voting are compared.
-    """
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Seed of the house and the start places; default: that of the team file."
+        ),
+    ] = None
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Number of hops per robot; default: the team file's.")
+    ] = None
+    world: Annotated[
+        str,
+        typer.Option(
+            help="Kind of world: embedded (generated house) or habitat (the same house in it)."
+        ),
+    ] = "embedded"
+    ask: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Question to ask when the house is explored; may be given again; default: chosen "
+            "by the house."
+        ),
+    ] = None
+    find: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Request to find objects by; may be given again; default: chosen by the house."
+        ),
+    ] = None
+    voting: Annotated[
+        bool,
+        typer.Option(
+            "--voting",
+            help="Put the team file's number of questions at the end, and compare the ways of "
+            "making one answer of the robots' answers.",
+        ),
+    ] = False
+    team: Annotated[
+        Path | None, typer.Option(**TEAM, help="Path or name of the team file; default: home.")
+    ] = None
+    model: Model = None
+    out: Out = Path("out/demo")
+    domain: Domain = None
+    show: Annotated[bool, typer.Option("--open", help="Open the picture of the map.")] = False
 
-    team_file: Path | None = None
-    seed: int | None = None
-    steps: int | None = None
-    world: str = "embedded"
-    model: str | None = None
-    out: Path = Path("out/demo")
-    domain: int | None = None
-    ask: tuple[str, ...] = ()
-    find: tuple[str, ...] = ()
-    voting: bool = False
 
-
-def demo(options: DemoOptions, *, show: bool = False) -> int:
-    """Run the demonstration; return the exit code: 0 if everything was answered.
-
-    Raises:
-        CommandError: The team does not come up, or the options do not fit together.
-        FileProblem: The team file is wrong.
-    """
+@command(app, "demo", DemoOptions)
+def demo(options: DemoOptions) -> int:
+    """Robots explore a house and map it; then they answer what only they can know."""
     team = demo_team(options)
     try:
         options.out.mkdir(parents=True, exist_ok=True)
@@ -62,8 +93,8 @@ def demo(options: DemoOptions, *, show: bool = False) -> int:
         raise CommandError(f"--out {options.out}: {error.strerror}") from None
     console, timings = Console(), Timings()
     record = DemoRecord(team.name, team.house_name(), team.seed, team.aggregator.method)
-    record.asked = [Asked(words) for words in options.ask]
-    record.asked += [Asked(words, find=True) for words in options.find]
+    record.asked = [Asked(words) for words in options.ask or ()]
+    record.asked += [Asked(words, find=True) for words in options.find or ()]
     with own_team(team, options.domain, console, record.notes) as run:
         try:
             truth, shown = asyncio.run(_main(run, record, timings, console, options.voting))
@@ -72,7 +103,7 @@ def demo(options: DemoOptions, *, show: bool = False) -> int:
             return 130
     record.seconds = {**timings.parts, "in all": timings.total()}
     _leave(record, truth, shown, options.out, console)
-    if show:
+    if options.show:
         import webbrowser
 
         webbrowser.open((options.out / "map.png").resolve().as_uri())
@@ -86,8 +117,8 @@ def demo_team(options: DemoOptions) -> Team:
         CommandError: It has no robots that explore, the world is unknown, or nothing is asked
             about a real one.
     """
-    team = with_model(load_team(options.team_file or shipped_team("home")), options.model)
-    where = team.file or options.team_file
+    team = with_model(load_team(options.team or shipped_team("home")), options.model)
+    where = team.file or options.team
     if not team.explorers:
         raise CommandError(f"{where}: no robot with `role: explorer`: nobody would look around")
     if team.real and not (options.ask or options.find):
@@ -134,6 +165,8 @@ async def _main(
     run: TeamRun, record: DemoRecord, timings: Timings, console: Console, voting: bool
 ) -> tuple[SceneGraph | None, Shown]:
     """Start the team, show what it does, end it; a signal ends everything in order."""
+    from coterie_cli.demo.guide import Guide
+
     async with ended_by_signals(), run.supervisor.running():
         with timings.part("house"):
             truth = None if run.team.real else await asyncio.to_thread(true_house, run.team)
@@ -179,7 +212,7 @@ def _leave(
 
         draw(shown, record.ways, telling.marked(record), out / "map.png")
     else:
-        from coterie_cli.figures.floor_plan import Plan, draw_plans
+        from coterie.floor_plan import Plan, draw_plans
 
         plan = Plan(scene, ways=record.ways, stops=True, items=False)
         draw_plans(plan).savefig(out / "map.png", dpi=130)

@@ -5,22 +5,79 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
+import typer
 from rich.console import Console
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.rundir import RunState, choose_team, running_teams
-from coterie_bringup.running_team import TeamRun, ended_by_signals
+from coterie_bringup.running_team import TeamRun
+from coterie_bringup.signals import ended_by_signals
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.team_models import with_model
-from coterie_cli.do.options import DoOptions
+from coterie_cli.commands import command
+from coterie_cli.options import TEAM, AsJson, Domain, Model, Out
 from coterie_cli.own_team import own_team
+
+app = typer.Typer(add_completion=False)
+
 
 TEAM_THERE = 180.0
 """How long a team that was started may take until it can be spoken to [s]."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoOptions:
+    """What a team is to do, and which team."""
+
+    task: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help='Task in words, such as "Bring all mugs to the kitchen counter"; with --together '
+            'predicates with counts, such as "ON(mug, counter): 2".'
+        ),
+    ] = None
+    together: Annotated[
+        bool,
+        typer.Option(
+            "--together",
+            help="The robots share a goal and have no leader; without a task: the team file's.",
+        ),
+    ] = False
+    name: Annotated[
+        str, typer.Option(help="Name of the shared goal, in words; default: the team file's.")
+    ] = ""
+    team: Annotated[
+        Path | None,
+        typer.Option(
+            **TEAM,
+            help="Path or name of a team to start; default: the running team, or emos; with "
+            "--together reveca.",
+        ),
+    ] = None
+    world: Annotated[
+        str | None,
+        typer.Option(
+            help="Kind of world for a shared goal instead of the team file's: embedded or habitat."
+        ),
+    ] = None
+    model: Model = None
+    out: Out = Path("out/do")
+    domain: Domain = None
+    max_time: Annotated[
+        float, typer.Option(min=0.0, help="Limit of simulated time [s]; 0: the team's own limit.")
+    ] = 0.0
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Go on with the task of --out that ended early; what is done counts."
+        ),
+    ] = False
+    as_json: AsJson = False
 
 
 class Work(Protocol):
@@ -53,16 +110,11 @@ class Work(Protocol):
         """Return 0 only where all was done."""
 
 
+@command(app, "do", DoOptions)
 def do(options: DoOptions) -> int:
-    """Let a team do a task; return the exit code: 0 only if all of it was seen to be done.
+    """Let a team of different robots do a task; exit code 0 only if it was done.
 
-    1: nothing of it was done, or it failed; 3: some of it was, or there may be more where nobody
-    could look (PARTIAL); NOT_CLEAR (5): the leader asked back, and nobody answered; 130:
-    interrupted.
-
-    Raises:
-        CommandError: No task, no team, or nobody in it who takes the task.
-        FileProblem: The team file is wrong.
+    5: it is not clear, and nobody said what was meant.
     """
     console = Console(stderr=options.as_json)
     work = _work(options, console)
@@ -73,7 +125,7 @@ def do(options: DoOptions) -> int:
             work.of_running(state)
             asyncio.run(_with_running(work, state))
         else:
-            file = options.team_file or shipped_team(work.team)
+            file = options.team or shipped_team(work.team)
             team = work.of_own(with_model(load_team(file), options.model))
             with own_team(team, options.domain, console) as run:
                 asyncio.run(_with_own(work, run))
@@ -104,7 +156,7 @@ def _work(options: DoOptions, console: Console) -> Work:
 
 def _own(options: DoOptions) -> bool:
     """Tell whether a team is to be started whatever runs."""
-    own = options.team_file is not None or options.world is not None
+    own = options.team is not None or options.world is not None
     return own or (options.together and options.model is not None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -14,10 +14,13 @@ from coterie_bringup.rundir import RunState
 from coterie_bringup.task_record import TaskRecord
 from coterie_bringup.team import Team
 from coterie_cli.ask import NOT_CLEAR
-from coterie_cli.do.options import DoOptions
 from coterie_cli.do.view import TaskView, result_panel
 from coterie_cli.figures.task import save_task
 from coterie_cli.person import PersonAtTerminal
+
+if TYPE_CHECKING:
+    from coterie_cli.do.command import DoOptions
+
 
 PARTIAL_EXIT = 3
 """Exit code of a task that was done in part."""
@@ -33,7 +36,7 @@ class LedTask:
     team = "emos"
 
     def __init__(self, options: DoOptions, console: Console) -> None:
-        words = " ".join(" ".join(options.words).split())
+        words = " ".join(" ".join(options.task or ()).split())
         if options.resume:
             words = words_to_resume(options.out, words)
         if not words:

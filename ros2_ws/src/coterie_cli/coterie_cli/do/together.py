@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +18,14 @@ from rich.text import Text
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState
 from coterie_bringup.team import Team
-from coterie_cli.do.goal_record import CooperationRecord
-from coterie_cli.do.options import DoOptions
+from coterie_cli.do.goal_record import CooperationRecord, Said
 from coterie_cli.person import PersonAtTerminal
 from coterie_core.cooperation import Goal, GoalError
 from coterie_core.files import write_atomically
 from reveca_agent.household_goal import unfamiliar
 
 if TYPE_CHECKING:
+    from coterie_cli.do.command import DoOptions
     from coterie_cli.do.goal_watcher import CooperationWatcher
 
 EXAMPLE = './coterie do --together "ON(mug, counter): 2"'
@@ -45,7 +46,7 @@ class SharedGoal:
         if options.resume:
             raise CommandError("--resume is for tasks with a leader: leave it or --together out")
         self._options, self._console = options, console
-        goal = self._goal(options.name, options.words) if options.words else None
+        goal = self._goal(options.name, tuple(options.task)) if options.task else None
         self._given = goal is not None
         self._record = CooperationRecord(goal or Goal(options.name, ()))
         self._robots: list[str] = []
@@ -103,9 +104,9 @@ class SharedGoal:
                     f"within {patience:g} s); start one that has: ./coterie up {self.team}"
                 )
             begin = time.monotonic()
-            live = Live(console=self._console, refresh_per_second=4, transient=True)
-            with person.beside(live):
-                watcher.on_news = lambda: live.update(_view(record, time.monotonic() - begin))
+            view = GoalView(self._console, record)
+            with person.beside(view.live):
+                watcher.on_news = view.news
                 giving = watcher.run(watcher.give(there, self._options.max_time), "goal")
                 try:
                     await asyncio.wrap_future(giving)
@@ -172,13 +173,56 @@ def _in_world(team: Team, kind: str) -> Team:
     return team.model_copy(update={"world": world})
 
 
-def _view(record: CooperationRecord, seconds: float) -> Group:
-    talk = Table.grid(padding=(0, 2))
-    for one in record.said[-_LINES:]:
-        to = f" to {', '.join(one.to)}" if one.to else ""
-        talk.add_row(f"{one.seconds:6.1f} s", f"{one.sender}{to}:", Text(one.text[:160]))
-    head = Text(f"{record.goal.text()}   {seconds:.0f} s", style="bold")
-    return Group(head, shares_table(record), talk)
+class GoalView:
+    """Live on a terminal; elsewhere a line for what a robot plans anew, and for each message.
+
+    Attributes:
+        live: What a terminal draws; whoever shows the view starts and stops it. None: no terminal.
+    """
+
+    def __init__(self, console: Console, record: CooperationRecord) -> None:
+        self._console, self._record = console, record
+        self._begin = time.monotonic()
+        self._heard = 0
+        self._plans: dict[str, str] = {}
+        self.live: Live | None = None
+        if console.is_terminal:
+            self.live = Live(
+                console=console, refresh_per_second=4, get_renderable=self.render, transient=True
+            )
+
+    def news(self) -> None:
+        """Show that something happened."""
+        if self.live is not None:
+            return
+        took = f"{time.monotonic() - self._begin:6.1f} s"
+        for line in self._new():
+            self._console.print(f"{took}  {line}", markup=False, highlight=False, soft_wrap=True)
+
+    def _new(self) -> Iterator[str]:
+        said = self._record.said[self._heard :]
+        self._heard += len(said)
+        for one in said:
+            yield f"{_from(one)} {one.text}"
+        for share in self._record.shares.values():
+            plan = share.outcome or share.plan
+            if plan and plan != self._plans.get(share.robot):
+                self._plans[share.robot] = plan
+                yield f"{share.robot}: {plan}; {share.placed} of {share.wanted} in place"
+
+    def render(self) -> Group:
+        """Return everything as it is now."""
+        talk = Table.grid(padding=(0, 2))
+        for one in self._record.said[-_LINES:]:
+            talk.add_row(f"{one.seconds:6.1f} s", _from(one), Text(one.text[:160]))
+        seconds = time.monotonic() - self._begin
+        head = Text(f"{self._record.goal.text()}   {seconds:.0f} s", style="bold")
+        return Group(head, shares_table(self._record), talk)
+
+
+def _from(one: Said) -> str:
+    to = f" to {', '.join(one.to)}" if one.to else ""
+    return f"{one.sender}{to}:"
 
 
 def shares_table(record: CooperationRecord) -> Table:

@@ -22,7 +22,7 @@ def draw_map(scene: SceneGraph, grids: FloorGrids, way: Sequence[Vec3], path: Pa
     Raises:
         OSError: It cannot be written.
     """
-    from coterie_cli.figures.floor_plan import Grid, Plan, draw_plans
+    from coterie.floor_plan import Grid, Plan, draw_plans
 
     known = {
         id_: Grid(grid.values(), grid.options.cell, grid.origin)

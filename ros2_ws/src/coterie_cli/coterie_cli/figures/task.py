@@ -36,7 +36,7 @@ def picture(record: TaskRecord, scene: SceneGraph) -> str:
     Rings are where robots began, dashed arrows lead from where a thing was to where it was
     brought; a thing that went to another floor has a note at both ends.
     """
-    from coterie_cli.figures.floor_plan import Move, Plan, draw_plans, to_svg
+    from coterie.floor_plan import Move, Plan, draw_plans, to_svg
 
     moves = [
         Move(move.thing, move.target, move.begin, move.end)

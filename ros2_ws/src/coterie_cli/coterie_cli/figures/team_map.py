@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import PointCloud2
 
-from coterie_cli.demo.map_watch import Shown
-from coterie_cli.figures.floor_plan import (
+from coterie.floor_plan import (
     Grid,
     Plan,
     aside,
@@ -24,6 +23,7 @@ from coterie_cli.figures.floor_plan import (
     legs,
     name_robots,
 )
+from coterie_cli.demo.map_watch import Shown
 from coterie_core.colors import robot_colors
 from coterie_core.geometry import Box, Vec3
 from coterie_ros.conversions import grid_from_msg

@@ -8,6 +8,9 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
@@ -16,6 +19,7 @@ from coterie_bringup.processes import dds_environment, discovery_environment
 from coterie_bringup.robot_interfaces import ensure_interfaces
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.team_robots import RobotSpec
+from coterie_cli.options import AsJson, Domain, TeamFile
 from coterie_cli.robot.body import arm_joints, judge_body
 from coterie_cli.robot.expected import Expected, expected_of
 from coterie_cli.robot.finding import Finding, worst
@@ -25,25 +29,24 @@ from robot_adapters.settings import AdapterSettings
 
 
 def check(
-    file: Path, *, robots: Sequence[str], duration: float, domain: int | None, as_json: bool
+    file: TeamFile,
+    robot: Annotated[
+        list[str] | None,
+        typer.Option(help="Name of a robot; may be given again; default: all with an adapter."),
+    ] = None,
+    duration: Annotated[
+        float, typer.Option(min=1.0, max=600.0, help="Time to listen to the robots [s].")
+    ] = 6.0,
+    domain: Domain = None,
+    as_json: AsJson = False,
 ) -> int:
-    """Look at the robots of a team; print what was found; return the exit code.
+    """Tell what is missing between a team file and the robots of a lab.
 
-    0: all is there; 1: something that a robot needs is missing; 2: the team file is wrong.
-
-    Args:
-        file: The team file.
-        robots: Only these; none: all that have an adapter.
-        duration: How long to listen [s].
-        domain: ROS domain; None: where `./coterie up` runs the team.
-        as_json: Whether to print JSON and nothing else.
-
-    Raises:
-        CommandError: No robot of the file has an adapter, or there is no robot of that name.
-        DomainError: ROS_DOMAIN_ID is no domain.
+    The drivers must run; the team need not. Exit code: 0: all is there; 1: something to mend;
+    2: the team file is wrong.
     """
     team = load_team(file)
-    chosen = _chosen(team, robots, file)
+    chosen = _chosen(team, robot or (), file)
     ensure_interfaces(team)  # what the file has wrong is told before that
     findings = [f for robot, settings in chosen for f in judge_body(team, robot, settings)]
     names = tuple(robot.name for robot in team.robots)

@@ -10,6 +10,9 @@ import tempfile
 from importlib import resources
 from pathlib import Path
 from string import Template
+from typing import Annotated
+
+import typer
 
 from coterie_bringup.errors import CommandError
 
@@ -27,11 +30,16 @@ _FILES = {
 """Templates, and the paths of what becomes of them."""
 
 
-def new_package(name: str, into: Path) -> Path:
-    """Write the package and say what to do next; return its folder.
+def new_package(
+    name: Annotated[str, typer.Argument(help="Name of the package and of the robot's driver.")],
+    into: Annotated[
+        Path, typer.Option(file_okay=False, help="Folder that the package's folder is made in.")
+    ] = Path("ros2_ws/src"),
+) -> int:
+    """Write a ROS package with a driver to fill in, for a robot that has no Nav2 or MoveIt.
 
-    Raises:
-        CommandError: The name cannot be one of a ROS package or is taken, or the folder is there.
+    It serves coterie_msgs' actions, as an adapter with `backend: skills` asks for them; its tests
+    run at once.
     """
     folder = into / name
     _check(name, folder)
@@ -53,7 +61,7 @@ def new_package(name: str, into: Path) -> Path:
         f"  python3 -m pytest {folder / 'test'}   its tests run already\n"
         f"  {folder / 'README.md'}   how to build and run it, and what to write into the team file"
     )
-    return folder
+    return 0
 
 
 def _check(name: str, folder: Path) -> None:

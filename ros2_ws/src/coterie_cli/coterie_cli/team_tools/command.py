@@ -6,43 +6,54 @@ import asyncio
 import contextlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.running_team import ended_by_signals
+from coterie_bringup.signals import ended_by_signals
+from coterie_cli.commands import command
+from coterie_cli.options import Namespace, TeamDomain
+
+app = typer.Typer(add_completion=False)
 
 
 @dataclass(frozen=True, slots=True)
 class McpOptions:
-    """How the team is served.
+    """How the team is served."""
 
-    Attributes:
-        http: Over streamable HTTP; else over standard input and output.
-        host: Address to listen at.
-        port: Port.
-        key_file: Holds the key that clients need.
-        hosts: Other names under which clients reach this computer.
-        allow_proposals: Whether tasks may be proposed to a person.
-        domain: ROS domain of the team.
-        namespace: Its namespace.
-    """
+    http: Annotated[
+        bool, typer.Option("--http", help="Over streamable HTTP instead of standard input.")
+    ] = False
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; others than this computer's need a key.")
+    ] = "127.0.0.1"
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen at.")] = 8765
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            help="Path of a file with the key that clients need; default: COTERIE_MCP_KEY.",
+        ),
+    ] = None
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Other name under which clients reach this computer; repeatable."),
+    ] = None
+    allow_proposals: Annotated[
+        bool,
+        typer.Option(
+            "--allow-proposals",
+            help="Tasks may be proposed; each is put to a person, as ./coterie permits shows it.",
+        ),
+    ] = False
+    domain: TeamDomain = None
+    namespace: Namespace = None
 
-    http: bool = False
-    host: str = "127.0.0.1"
-    port: int = 8765
-    key_file: Path | None = None
-    hosts: tuple[str, ...] = ()
-    allow_proposals: bool = False
-    domain: int | None = None
-    namespace: str | None = None
 
-
+@command(app, "mcp", McpOptions)
 def mcp(options: McpOptions) -> int:
-    """Serve the team until the client, or Ctrl-C, ends it; return the exit code.
-
-    Raises:
-        CommandError: The package is not installed, an option is wrong, or others could reach it
-            without a key.
-    """
+    """Let an assistant ask the team through the Model Context Protocol; it only reads."""
     try:
         from coterie_cli.team_tools.http import key_of, serve_http
         from coterie_cli.team_tools.link import TeamLink
@@ -54,7 +65,7 @@ def mcp(options: McpOptions) -> int:
         raise CommandError(
             "the package mcp is not installed; run: ./coterie setup --with mcp"
         ) from None
-    if not options.http and (options.key_file is not None or options.hosts):
+    if not options.http and (options.key_file is not None or options.allow_host):
         raise CommandError("--key-file and --allow-host are for --http")
     key = key_of(options.key_file) if options.http else ""
 
@@ -65,7 +76,8 @@ def mcp(options: McpOptions) -> int:
         try:
             async with ended_by_signals():
                 if options.http:
-                    await serve_http(server, options.host, options.port, key, options.hosts)
+                    names = tuple(options.allow_host or ())
+                    await serve_http(server, options.host, options.port, key, names)
                 else:
                     await server.run_stdio_async()
         finally:

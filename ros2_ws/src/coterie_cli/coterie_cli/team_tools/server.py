@@ -35,8 +35,6 @@ from coterie_cli.team_tools.results import (
 )
 from coterie_core.questions import Question
 from coterie_llm.fence import DATA_RULE, as_data, inline_data
-from coterie_safety.why import explain
-from coterie_safety.why.explanation import NothingKept
 from coterie_world.scene import SceneGraph
 from coterie_world.scene.text import rooms_text
 
@@ -188,10 +186,7 @@ async def why_so(link: TeamLink, what: str) -> Why:
     run = run_of(state)
     if run is None:
         raise CommandError("decisions are kept where the team runs, and that is not here")
-    try:
-        return why_of(await asyncio.to_thread(explain, what, run.decisions, run.log))
-    except NothingKept as nothing:
-        raise CommandError(str(nothing)) from None
+    return why_of(await asyncio.to_thread(run.explain, what))
 
 
 def _add_tools(server: MCPServer[Any], link: TeamLink) -> None:
@@ -221,7 +216,7 @@ def _add_tools(server: MCPServer[Any], link: TeamLink) -> None:
             Field(
                 max_length=600,
                 description="last; an id or its beginning; a robot's name; or words of a task, a "
-                "question, an answer, an action.",
+                "question, an answer, an action, a thing.",
             ),
         ] = "last",
     ) -> Annotated[CallToolResult, Why]:

@@ -1,11 +1,18 @@
 """Asking back: is a request clear, and if not, what one question makes it so?"""
 
-from coterie_requests.ask_back.clarification import Person as Person
-from coterie_requests.ask_back.clarification import Settled as Settled
-from coterie_requests.ask_back.clarification import settle as settle
-from coterie_requests.ask_back.clarification import without as without
-from coterie_requests.ask_back.judgement import Judgement as Judgement
-from coterie_requests.ask_back.judgement import RequestKind as RequestKind
-from coterie_requests.ask_back.judgement import judged_answers as judged_answers
-from coterie_requests.ask_back.reading import Mention as Mention
-from coterie_requests.ask_back.state import RequestState as RequestState
+from typing import TYPE_CHECKING
+
+from coterie_core.on_demand import on_demand
+
+if TYPE_CHECKING:
+    from coterie_requests.ask_back.answers import meaning as meaning
+    from coterie_requests.ask_back.clarification import Person as Person
+    from coterie_requests.ask_back.clarification import Settled as Settled
+    from coterie_requests.ask_back.clarification import settle as settle
+    from coterie_requests.ask_back.clarification import without as without
+    from coterie_requests.ask_back.judgement import Judgement as Judgement
+    from coterie_requests.ask_back.judgement import RequestKind as RequestKind
+    from coterie_requests.ask_back.judgement import judged_answers as judged_answers
+    from coterie_requests.ask_back.state import RequestState as RequestState
+else:  # who is told of a judgement needs no reader of requests
+    __getattr__, __dir__ = on_demand(__name__)

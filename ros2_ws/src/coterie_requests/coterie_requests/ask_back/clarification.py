@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from coterie_llm import Decider
-from coterie_requests.ask_back.decision import JudgeRequest, RequestReply, judgement_of
+from coterie_requests.ask_back.answers import Settling, meaning, with_answer, with_ids
+from coterie_requests.ask_back.decision import JudgeRequest, judgement_of
 from coterie_requests.ask_back.judgement import Judgement
-from coterie_requests.ask_back.rule import judged, with_answer
+from coterie_requests.ask_back.rule import LEFT_OUT, judged
 from coterie_requests.ask_back.state import RequestState
 from coterie_requests.asking import NOBODY, WordsAnswer, WordsQuestion
+from coterie_requests.read_request import read_request
+from coterie_requests.request import Request
+from coterie_requests.understanding.problems import NotUnderstood
 from coterie_safety.why import note
 from coterie_world.scene import SceneGraph
 from coterie_world.sightings import seen_in_passing
@@ -30,14 +33,15 @@ class Settled:
 
     Attributes:
         judgement: Judgement of the request, with the person's answer if there was one.
-        words: The request to go on with.
+        request: The request with what the answer adds; None where the words leave out something
+            that nobody told, so that they were not read.
         left_out: Ids of what fits the words and was not meant.
         chosen: Id of the one that was; "" where none was chosen.
         go_on: Whether it can be worked on now.
     """
 
     judgement: Judgement
-    words: str
+    request: Request | None
     left_out: tuple[str, ...] = ()
     chosen: str = ""
     go_on: bool = True
@@ -53,10 +57,11 @@ async def settle(
     cleared: Callable[[Judgement], bool] | None = None,
     within: float = ANSWER_TIMEOUT_S,
 ) -> Settled:
-    """Judge a request; where it is not clear, ask one question back and judge it with the answer.
+    """Read and judge a request; where it is not clear, ask one question and judge the answer.
 
     Args:
-        state: The request and what is known.
+        state: The request and what is known. Words are read first, unless somebody has read them
+            already, or found that they leave something out.
         decider: Asks a model, or the rules.
         person: Function that asks the person; None: nobody is there.
         who: Name of the asker: a robot, or a node of the team.
@@ -65,6 +70,9 @@ async def settle(
             it makes no difference which of the candidates is meant, or it finds by other names what
             the judgement misses.
         within: Longest time that the person is waited for [s of wall time].
+
+    Raises:
+        NotUnderstood: The words are not read, and no answer of the person would help.
     """
     settled = await _settled(state, decider, person, who, task, cleared, within)
     told = settled.judgement
@@ -84,26 +92,27 @@ async def _settled(
     cleared: Callable[[Judgement], bool] | None,
     within: float,
 ) -> Settled:
-    told, _ = await _judge(state, decider)
+    state = await _read(state, decider)
+    told = await _judge(state, decider)
     if not told.clear and cleared is not None and cleared(told):
         told = Judgement(decided_by=told.decided_by, reason=told.reason)
     if told.clear:
-        return Settled(told, state.words)
+        return Settled(told, state.request)
     if told.kind == "ambiguous" and (best := _best_seen(state.scene, told.candidates)):
         return _taken(state, told, best)
     # A denial rests on likelihoods: where a room was seen in part only, looking tells more.
     unsure = told.kind == "not_seen_yet" or bool(state.looked.glanced(state.rooms))
     searched = told.slot == "anyway" and unsure
     if not told.question or (told.kind not in _ASKS and not searched):
-        return Settled(told, state.words, go_on=False)
+        return Settled(told, state.request, go_on=False)
     put = WordsQuestion(who, task, f"{told.text}. {told.question}"[:500], told.choices, within)
     answer = await person(put) if person is not None else WordsAnswer(reason=NOBODY)
     if not answer.text:
         why = answer.reason or NOBODY
         if searched:  # a search does no harm, and its result tells what was found
             text = f"{told.text} ({why}); robots look for it all the same"
-            return Settled(replace(told, text=text, settled=True), state.words)
-        return Settled(replace(told, text=f"{told.text} ({why})"), state.words, go_on=False)
+            return Settled(replace(told, text=text, settled=True), state.request)
+        return Settled(replace(told, text=f"{told.text} ({why})"), state.request, go_on=False)
     again = replace(
         state,
         question=told.question,
@@ -111,17 +120,58 @@ async def _settled(
         candidates=told.candidates,
         answer=answer.text,
     )
-    now, reply = await _judge(again, decider)
-    if not now.clear:
-        return Settled(replace(now, answer=answer.text), state.words, go_on=False)
-    chosen = tuple(id_ for id_ in reply.candidates if id_ in told.candidates)
+    found = await _answered(again, told, decider)
+    if found.request is None:
+        return Settled(replace(found.judgement, answer=answer.text), state.request, go_on=False)
+    chosen = found.chosen
     left_out = tuple(id_ for id_ in told.candidates if id_ not in chosen) if chosen else ()
     kept = replace(told, answer=answer.text, settled=True)
-    words = " ".join(reply.request.split()) or state.words
-    one = chosen[0] if len(chosen) == 1 else ""
-    if one and state.command == "do" and words == state.words:
-        words = _with_name(state, told.said, one)
-    return Settled(kept, words, left_out, one)
+    return Settled(kept, found.request, left_out, chosen[0] if len(chosen) == 1 else "")
+
+
+async def _read(state: RequestState, decider: Decider) -> RequestState:
+    """Return the state with the request, or with the reason why words leave something out."""
+    if state.request is not None or state.problem is not None:
+        return state
+    try:
+        read = await read_request(state.words, state.names, decider, state.command)
+    except NotUnderstood as error:
+        if error.problem.kind not in LEFT_OUT:
+            raise
+        return replace(state, problem=error.problem)
+    return replace(state, request=read)
+
+
+async def _judge(state: RequestState, decider: Decider) -> Judgement:
+    if state.problem is not None:  # who read it has told what is left out
+        return judged(state)
+    decided = await decider.decide(JudgeRequest(), state)
+    model = decided.decided_by == "model"
+    told = judgement_of(state, decided.reply) if model else judged(state)
+    return replace(told, decided_by=decided.decided_by, reason=decided.reason)
+
+
+async def _answered(state: RequestState, before: Judgement, decider: Decider) -> Settling:
+    """Return what a person's answer settles; a request of None: nothing."""
+    decided = await decider.decide(JudgeRequest(), state)
+    if decided.decided_by != "model":
+        found = with_answer(state, before)
+        told = replace(found.judgement, decided_by=decided.decided_by, reason=decided.reason)
+        return replace(found, judgement=told)
+    now = judgement_of(state, decided.reply)
+    told = replace(now, decided_by=decided.decided_by, reason=decided.reason)
+    if not now.clear:
+        return Settling(told)
+    chosen = tuple(id_ for id_ in decided.reply.candidates if id_ in before.candidates)
+    request, words = state.request, " ".join(decided.reply.request.split())
+    if chosen and request is not None:
+        return Settling(told, chosen, with_ids(request, before.said, chosen, state.scene))
+    if words and words != state.words:
+        try:
+            request = await read_request(words, state.names, decider, state.command)
+        except NotUnderstood as error:
+            return Settling(replace(before, text=f"{before.text}; {error.problem.line}"))
+    return Settling(told, chosen, request)
 
 
 def _best_seen(scene: SceneGraph, candidates: Sequence[str]) -> str:
@@ -133,36 +183,12 @@ def _best_seen(scene: SceneGraph, candidates: Sequence[str]) -> str:
 
 def _taken(state: RequestState, told: Judgement, best: str) -> Settled:
     """Go on with the one candidate that was seen well, and say so."""
+    assert state.request is not None
     named = told.choices[told.candidates.index(best)] if told.choices else best
     text = f"{told.text}; {named} is taken, which was seen far better"
-    words = _with_name(state, told.said, best) if state.command == "do" else state.words
+    request = meaning(state.request, told.said, best, state.scene)
     others = tuple(id_ for id_ in told.candidates if id_ != best)
-    return Settled(replace(told, text=text, question="", settled=True), words, others, best)
-
-
-def _with_name(state: RequestState, said: str, id_: str) -> str:
-    """Return a task with the id of a thing, or the name of a room, for the words that were unclear.
-
-    Tasks go on while the map grows, so that what is meant has to stand in the words.
-    """
-    room = state.scene.rooms.get(id_)
-    pattern = r"\s+".join(map(re.escape, said.split()))
-    found = re.search(rf"\b{pattern}\b", state.words, re.IGNORECASE) if said else None
-    if found is None:
-        return state.words
-    return state.words[: found.start()] + (room.name if room else id_) + state.words[found.end() :]
-
-
-async def _judge(state: RequestState, decider: Decider) -> tuple[Judgement, RequestReply]:
-    """Return the judgement and the reply that it is of."""
-    decided = await decider.decide(JudgeRequest(), state)
-    if decided.decided_by == "model":
-        told = judgement_of(state, decided.reply)
-    elif state.answer:
-        told = with_answer(state, judged(replace(state, answer=""))).judgement
-    else:
-        told = judged(state)
-    return replace(told, decided_by=decided.decided_by, reason=decided.reason), decided.reply
+    return Settled(replace(told, text=text, question="", settled=True), request, others, best)
 
 
 def without(scene: SceneGraph, ids: Collection[str]) -> SceneGraph:

@@ -10,9 +10,11 @@ from pydantic import BaseModel, Field
 
 from coterie_core.plain_data import shorten
 from coterie_llm import CheckFailed, Decision, Message, as_data, neutral_order
+from coterie_requests.ask_back.answers import with_answer
 from coterie_requests.ask_back.describing import described, named_room, plain_label
 from coterie_requests.ask_back.judgement import Judgement, RequestKind
-from coterie_requests.ask_back.rule import MAX_CHOICES, judged, with_answer
+from coterie_requests.ask_back.reading import mentions
+from coterie_requests.ask_back.rule import MAX_CHOICES, judged
 from coterie_requests.ask_back.state import RequestState
 from coterie_requests.asking import QUESTION_CHARS
 from coterie_world.scene import SceneObject
@@ -63,7 +65,7 @@ class JudgeRequest(Decision[RequestState, RequestReply]):
     reply_type: ClassVar[type[BaseModel]] = RequestReply
 
     def prompt(self, state: RequestState) -> Sequence[Message]:
-        """Show the request, the map, and what of it was looked at."""
+        """Show the map, what of it was looked at, and last the request: servers keep what stays."""
         rooms = neutral_order(state.rooms, lambda room: room.id)
         looked = [
             f"{room.id}: {room.name}, looked at to {100 * state.looked.share(room.id):.0f} %"
@@ -93,7 +95,6 @@ class JudgeRequest(Decision[RequestState, RequestReply]):
                 "for nothing. Else `clear`. The request may be in any language."
             ),
             Message.user(
-                f"{as_data('request', state.words)}\nIt is {_ABOUT[state.command]}.\n"
                 f"{as_data('rooms (id: name)', looked)}\n"
                 f"{as_data('objects', [_told(state, t) for t in things], limit=_OBJECTS_CHARS)}\n"
                 + (
@@ -101,13 +102,14 @@ class JudgeRequest(Decision[RequestState, RequestReply]):
                     if labels is not None
                     else "What the detector can report is not known."
                 )
+                + f"\n{as_data('request', state.words)}\nIt is {_ABOUT[state.command]}."
                 + asked
             ),
         )
 
     def advice(self, state: RequestState) -> str:
-        """The rule's judgement, unless it does not read the language."""
-        return "" if state.problem is not None else super().advice(state)
+        """The rule's judgement, of words that were read."""
+        return "" if state.request is None else super().advice(state)
 
     def options(self, state: RequestState) -> Mapping[str, Sequence[str]]:
         """Ids of the map."""
@@ -153,16 +155,16 @@ class JudgeRequest(Decision[RequestState, RequestReply]):
                 )
 
     def rule(self, state: RequestState) -> RequestReply:
-        """The rules, for English."""
-        found = with_answer(state, judged(state)) if state.answer else None
-        if found is not None:
+        """The rules, by the request as it was read."""
+        told = judged(state)
+        if state.answer:
+            found = with_answer(state, told)
             return RequestReply(
-                reason=found.judgement.text,
+                reason=found.judgement.text[:600],
                 kind=found.judgement.kind,
                 candidates=list(found.chosen),
-                request=found.words,
+                request=found.request.words if found.request else "",
             )
-        told = judged(state)
         missing = [r.id for r in state.rooms if set(state.looked.names([r])) & set(told.missing)]
         return RequestReply(
             reason=told.text[:600],
@@ -193,9 +195,22 @@ def judgement_of(state: RequestState, reply: RequestReply) -> Judgement:
         choices=choices if len(choices) <= MAX_CHOICES else (),
         candidates=tuple(ids) if choices else (),
         missing=tuple(state.looked.names(rooms)),
+        said=_said_of(state, ids),
         slot=reply.slot,
         evidence=tuple(evidence),
     )
+
+
+def _said_of(state: RequestState, ids: Sequence[str]) -> str:
+    """Return the words of the request that some ids fit; "" for none."""
+    if state.request is None or not ids:
+        return ""
+    for mention in mentions(state.request, state.names, task=state.command == "do"):
+        place = state.resolver.is_place(mention.phrase)
+        found = state.resolver.rooms if place else state.resolver.things
+        if set(ids) <= {one.id for one in found(mention.phrase)}:
+            return mention.phrase.said
+    return ""
 
 
 def _check_words(state: RequestState, reply: RequestReply) -> None:

@@ -1,4 +1,4 @@
-"""RequestState: what a request is judged by: its words, the map, and what of it was looked at."""
+"""RequestState: what a request is judged by: its steps, the map, and what of it was looked at."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import cached_property
 
 from coterie_core.conformal import DENIAL_LEVEL, load_conformal
 from coterie_requests.ask_back.judgement import Command
-from coterie_requests.ask_back.reading import Mention, Reading, read_request
 from coterie_requests.detector_vocabulary import DetectorVocabulary
-from coterie_requests.understanding import MAX_SENTENCE_CHARS, Problem, plain_text, unknown_words
+from coterie_requests.request import Request
 from coterie_requests.understanding.grounding import Resolver
+from coterie_requests.understanding.problems import Problem
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.coverage import Coverage
 from coterie_world.scene import Room, SceneGraph
@@ -22,17 +22,18 @@ class RequestState:
     """A request and what is known.
 
     Attributes:
-        words: The request.
-        command: Command that it is given to.
+        words: The words of the person.
+        command: Command that they are given to, the door of their reading.
         scene: The map; it must not change meanwhile.
         coverage: Coverage of the map's rooms; None: estimated from the number of their objects.
         vocabulary: Labels that the detector can report.
         robots: Names that may be spoken to.
-        mentions: Mentions that the command's own parser found; None: see `read_request`.
-        problem: Reason why the command's own parser does not read the words.
+        request: The request that was read of the words; None: `settle` reads them.
         rooms_given: Whether the map had all rooms from the start, so that one that it has not is
             not there.
         coverage_level: Share of denials that shall be right; see `coterie_core.conformal`.
+        problem: Reason why the words were not read, or leave nothing to do, which an answer may
+            settle.
         question: Question that was asked back before.
         choices: Choices that were offered with it.
         candidates: Ids that the choices stand for.
@@ -45,10 +46,10 @@ class RequestState:
     coverage: Coverage | None = None
     vocabulary: DetectorVocabulary = field(default_factory=DetectorVocabulary)
     robots: tuple[str, ...] = ()
-    mentions: tuple[Mention, ...] | None = None
-    problem: Problem | None = None
+    request: Request | None = None
     rooms_given: bool = False
     coverage_level: float = DENIAL_LEVEL
+    problem: Problem | None = None
     question: str = ""
     choices: tuple[str, ...] = ()
     candidates: tuple[str, ...] = ()
@@ -63,20 +64,6 @@ class RequestState:
     def names(self) -> Vocabulary:
         """Names that mean something here."""
         return Vocabulary.of(self.scene, self.robots)
-
-    @cached_property
-    def reading(self) -> Reading:
-        """What the request takes for granted."""
-        return read_request(self.words, self.names, self.command)
-
-    @cached_property
-    def unread(self) -> tuple[str, ...]:
-        """Words of a question or a request for objects that are none, and near to none."""
-        if self.mentions is not None:
-            return ()
-        words = plain_text(self.words[:MAX_SENTENCE_CHARS])
-        found = unknown_words(words, self.names.names, near=self.names.words())
-        return tuple(one.word for one in found if not one.suggestions)
 
     @cached_property
     def resolver(self) -> Resolver:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import combinations, product
+from typing import cast
 
 from coterie_core.colors import stated_color
 from coterie_core.geometry import distance
 from coterie_core.household import Household, load_household, normalized, singulars
-from coterie_core.relations import PAIRS, between
+from coterie_core.relations import PAIRS, RelationKind, between
 from coterie_core.wording import enumerated
+from coterie_requests.request import Relation
 from coterie_requests.understanding import NotUnderstood, nearest
-from coterie_requests.understanding.phrases import Phrase
+from coterie_requests.understanding.phrases import Modifier, Phrase
 from coterie_requests.understanding.vocabulary import plain_name
 from coterie_world.scene import Room, SceneGraph, SceneObject
 from coterie_world.sightings import clearness, seen_in_passing
-from coterie_world.sizes import SIZE_ORDERS
+from coterie_world.sizes import SIZE_ORDERS, SizeOrder
 
-NEAR_RADIUS_M = 1.0
-"""Largest distance of things "near" another one from it [m]."""
 _MAX_SHOWN = 12
+_IN_ROOMS = {"in": True, "on": True, "from": True, "to": True, "near": True, "far from": False}
+"""Relations of things to rooms, and whether the things are in these."""
 
 
 class Resolver:
@@ -39,24 +42,25 @@ class Resolver:
             NotUnderstood: The map has no such room; names those it has.
         """
         rooms = list(self.scene.rooms.values())
-        if phrase.house:
-            return rooms
         if phrase.alternatives:
             places = [replace(phrase, alternatives=()), *phrase.alternatives]
             either = {r.id: r for p in places if self.is_place(p) for r in self.rooms(p)}
             return [either[id] for id in sorted(either)]
-        if phrase.floor:
-            return self._floor(phrase)
         named = self.scene.room_named(phrase.room)
-        if named is not None:
+        if phrase.house:
+            found = rooms
+        elif phrase.floor:
+            found = self._floor(phrase)
+        elif named is not None:
             found = [named]
         else:
             found = [room for room in rooms if self._is_of(room, phrase.room)]
         for modifier in phrase.places:
-            if self.is_place(modifier.phrase):
-                inside = {room.id for room in self.rooms(modifier.phrase)}
-                found = [room for room in found if room.id in inside]
-        if not found:
+            inside = self._rooms_by(phrase, modifier)
+            found = [room for room in found if (room.id in inside) is not modifier.negated]
+        left_out = {room.id for other in phrase.excluded for room in self.rooms(other)}
+        found = [room for room in found if room.id not in left_out]
+        if not found and not phrase.house:
             raise NotUnderstood(
                 f"the map has no {phrase.said!r}; it has {self._known_rooms(rooms)}",
                 "place",
@@ -74,6 +78,20 @@ class Resolver:
                 phrase.said,
             )
         return [found[_index(phrase.ordinal)]] if phrase.ordinal else found
+
+    def _rooms_by(self, phrase: Phrase, modifier: Modifier) -> set[str]:
+        """Return the rooms (ids) that are somewhere ("upstairs"), or have something in them."""
+        if modifier.relation in ("in", "on") and self.is_place(modifier.phrase):
+            return {room.id for room in self.rooms(modifier.phrase)}
+        if modifier.relation == "with":
+            return {thing.room for thing in self.things(modifier.phrase)}
+        raise NotUnderstood(
+            f"{phrase.said!r}: robots cannot tell which room is {modifier.relation} "
+            f"{modifier.phrase.said!r}",
+            "place",
+            modifier.phrase.said,
+            question="Which room is it? Say its name",
+        )
 
     def _known_rooms(self, rooms: Iterable[Room]) -> str:
         return enumerated(sorted(room.name for room in rooms), _MAX_SHOWN) or "no rooms at all"
@@ -134,7 +152,12 @@ class Resolver:
         rooms: list[Room] | None = None
         for modifier in phrase.places:
             inner = modifier.phrase
-            if self.is_place(inner):
+            if modifier.relation == "with":
+                continue
+            if modifier.negated or modifier.relation == "far from":
+                out = {r.id for r in self.rooms(inner)} if self.is_place(inner) else set()
+                inside = [room for room in self.scene.rooms.values() if room.id not in out]
+            elif self.is_place(inner):
                 inside = self.rooms(inner)
             else:
                 ids = {thing.room for thing in self.things(inner)}
@@ -159,8 +182,8 @@ class Resolver:
     def things(self, phrase: Phrase) -> list[SceneObject]:
         """Return the things on the map that a phrase fits, sorted by id; empty: none known.
 
-        Any of several alternatives fits. An ordinal counts by id, and a superlative chooses among
-        what is known.
+        Any of several alternatives fits. A superlative chooses among what is known, and so does an
+        ordinal: in that order, else by the distance to what it is measured from, else by id.
         """
         found = {thing.id: thing for thing in self._fitting(phrase)}
         for other in phrase.alternatives:
@@ -169,17 +192,28 @@ class Resolver:
             for thing in self._excluded(other, phrase):
                 found.pop(thing.id, None)
         things = sorted(found.values(), key=lambda thing: thing.id)
+        order = self._order_of(phrase)
+        if order is not None:
+            things.sort(key=lambda thing: (order(thing), thing.id))
         if phrase.ordinal:
             k = _index(phrase.ordinal)
             return things[k : k + 1 or None] if k < len(things) else []
-        if phrase.order not in SIZE_ORDERS or not things:
-            return things
-        size = SIZE_ORDERS[phrase.order]  # type: ignore[index]
-        return [min(things, key=lambda thing: (size(thing.box), thing.id))]
+        return things[: max(phrase.count, 1)] if order is not None and phrase.order else things
+
+    def _order_of(self, phrase: Phrase) -> Callable[[SceneObject], float] | None:
+        """Return what a phrase sorts its things by, least first; None: nothing is known of that."""
+        if phrase.order in SIZE_ORDERS:
+            size = SIZE_ORDERS[cast(SizeOrder, phrase.order)]
+            return lambda thing: size(thing.box)
+        ends = [owner.box.center for by in phrase.by for owner in self.things(by)]
+        if not ends:
+            return None
+        sign = -1.0 if phrase.order == "farthest" else 1.0
+        return lambda thing: sign * min(distance(thing.box.center, end) for end in ends)
 
     def _excluded(self, left_out: Phrase, phrase: Phrase) -> list[SceneObject]:
         """Return what is left out; "the cushion" of one kind of things leaves out only one."""
-        return self.things(left_out if left_out.label or left_out.noun else left_out.like(phrase))
+        return self.things(left_out.like(phrase) if left_out.anything else left_out)
 
     def _fitting(self, phrase: Phrase) -> list[SceneObject]:
         found = sorted(self._named(phrase), key=lambda thing: thing.id)
@@ -187,7 +221,8 @@ class Resolver:
             # "kitchen table": the one in the kitchen where there is one.
             found = [t for t in found if self._in_room_type(t, phrase.compound)] or found
         for modifier in phrase.places:
-            found = self._placed(found, modifier.relation, modifier.phrase)
+            placed = self._placed(found, modifier.relation, modifier.phrase)
+            found = [t for t in found if t not in placed] if modifier.negated else placed
             if phrase.anything and modifier.relation == "on":
                 # "Everything on the dresser": not what is in its drawers.
                 found = [t for t in found if not self._is_shut_in(t)]
@@ -224,31 +259,24 @@ class Resolver:
         room = self.scene.rooms.get(thing.room)
         return room is not None and kind in (self._type(room), room.name)
 
-    def _placed(self, things: list[SceneObject], relation: str, place: Phrase) -> list[SceneObject]:
+    def _placed(
+        self, things: list[SceneObject], relation: Relation, place: Phrase
+    ) -> list[SceneObject]:
         if self.is_place(place):
             inside = {room.id for room in self.rooms(place)}
-            return [thing for thing in things if thing.room in inside]
-        owners = {thing.id: thing for thing in self.things(place)}
-        if relation == "near":
-            return [
-                t
-                for t in things
-                if any(
-                    t.id != o.id and distance(t.box.center, o.box.center) <= NEAR_RADIUS_M
-                    for o in owners.values()
+            if relation not in _IN_ROOMS:
+                raise NotUnderstood(
+                    f"robots cannot tell what is {relation} {place.said!r}, which is a room",
+                    "place",
+                    place.said,
+                    question="Where is it? Say in which room, or at which piece of furniture",
                 )
-            ]
+            return [thing for thing in things if (thing.room in inside) is _IN_ROOMS[relation]]
+        ends = [place]
         if relation == "between":
-            boxes = [owner.box for owner in owners.values()][:2]
-            return [t for t in things if len(boxes) == 2 and between(t.box, boxes) > 0.0]
-        if relation in ("under", "above", "behind"):
-            holds = PAIRS[relation]  # type: ignore[index]
-            return [
-                t
-                for t in things
-                if any(t.id != o.id and holds(t.box, o.box) > 0.0 for o in owners.values())
-            ]
-        return [t for t in things if t.support in owners or t.container in owners]
+            ends = [replace(place, alternatives=()), *place.alternatives]
+        others = [self.things(end) for end in ends]
+        return [thing for thing in things if stands(thing, relation, others)[0] > 0.0]
 
     def _is_shut_in(self, thing: SceneObject) -> bool:
         """Whether a thing is in a container that opens and closes."""
@@ -318,3 +346,36 @@ def room_area(room: Room) -> float:
             for a, b in zip(points, [*points[1:], *points[:1]], strict=True)
         )
     )
+
+
+def stands(
+    thing: SceneObject, relation: Relation, others: Sequence[Sequence[SceneObject]]
+) -> tuple[float, str]:
+    """Return how surely a thing stands so to one of others (0..1), and to which ("" if to none).
+
+    What a map tells of supports and containers goes before what its boxes tell.
+
+    Args:
+        thing: The thing.
+        relation: Its relation to one of the others; "with": the other is on or in the thing.
+        others: Candidates of each thing that was named: alternatives, or the ends of "between".
+    """
+    if relation == "between":
+        ends = product(*others[:2]) if len(others) > 1 else combinations(others[0], 2)
+        held = [(between(thing.box, (a.box, b.box)), f"{a.id} and {b.id}") for a, b in ends]
+    else:
+        flat = {other.id: other for group in others for other in group if other.id != thing.id}
+        held = [(_holds(thing, relation, other), id) for id, other in flat.items()]
+    if relation == "far from":  # of all of them; where there is none, nothing is near
+        return min(held, default=(1.0, "any such thing"))
+    return max(((surely, id) for surely, id in held if surely > 0.0), default=(0.0, ""))
+
+
+def _holds(thing: SceneObject, relation: Relation, other: SceneObject) -> float:
+    if relation == "with":
+        return _holds(other, "from", thing)
+    told = {thing.support, thing.container} - {""}
+    if told and relation in ("on", "in", "to", "from"):
+        return float(other.id in told)
+    kinds = ["on", "in"] if relation in ("to", "from") else [relation]
+    return max(PAIRS[cast(RelationKind, kind)](thing.box, other.box) for kind in kinds)

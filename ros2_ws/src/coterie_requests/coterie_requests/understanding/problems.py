@@ -10,7 +10,6 @@ from coterie_requests.understanding.text import shown
 ProblemKind = Literal[
     "empty",
     "too_long",
-    "language",
     "spelling",
     "word",
     "verb",
@@ -30,7 +29,6 @@ ProblemKind = Literal[
 Attributes:
     empty: It asks for nothing.
     too_long: It has more characters, or asks for more, than is read.
-    language: It is not English, as far as the rules can tell.
     spelling: A word is none, and near to one that would make sense.
     word: A word is not understood.
     verb: It asks for what robots cannot do.
@@ -58,7 +56,6 @@ class Problem:
         position: Position in the sentence where they begin [characters]; -1: nowhere in particular.
         suggestions: Words, or sentences, that may be meant, likeliest first.
         question: Question to ask the person back ("" if none).
-        language: The language that the words seem to be in, in English ("" if English).
     """
 
     kind: ProblemKind
@@ -67,7 +64,6 @@ class Problem:
     position: int = -1
     suggestions: tuple[str, ...] = ()
     question: str = ""
-    language: str = ""
 
     @property
     def line(self) -> str:
@@ -90,8 +86,7 @@ class NotUnderstood(ValueError):
         sentence: str = "",
         suggestions: tuple[str, ...] = (),
         question: str = "",
-        language: str = "",
     ) -> None:
         position = sentence.lower().find(word.lower()) if word and sentence else -1
-        self.problem = Problem(kind, text, shown(word), position, suggestions, question, language)
+        self.problem = Problem(kind, text, shown(word), position, suggestions, question)
         super().__init__(self.problem.line)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 
 MAX_SENTENCE_CHARS = 1000
 """Characters of a sentence that the rules read."""
 _SHOWN_CHARS = 80
+_MAX_WORD_CHARS = 30
+"""Letters of a word that suggestions are looked up for."""
+_NEAR = 0.75
+"""Least likeness (`difflib`, 0..1) of words of which one may be the other misspelled."""
 _QUOTES = str.maketrans({
     "\u2018": "'", "\u2019": "'", "\u201b": "'", "\u2032": "'", "\u00b4": "'", "`": "'",
     "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u00ab": '"', "\u00bb": '"',
@@ -35,15 +40,6 @@ _CONTRACTIONS = tuple(
 """Contractions; the apostrophe may be missing where no other word comes of it (not "its")."""
 _CODE = re.compile(r"[{}\[\]<>=\\|^~]|&&|::|\w\((?!(?:s|es|ies)\))")
 """Signs that no sentence has, and a call; "mug(s)" is none."""
-_WORD = re.compile(r"\b[^\W\d_]+(?:['-][^\W\d_]+)*\b", re.UNICODE)
-_WITH_DIGITS = re.compile(r"[^\s,;?!()\"]*\d(?:[^\s,;?!()\"]|,(?=\d))*")
-_NUMBER = r"\d+(?:[.,:/]\d+)*"
-_UNIT = (
-    r"st|nd|rd|th|am|pm|a\.m|p\.m|h|hrs?|mins?|secs?|s|x|[mcdk]?m|inch(?:es)?|in|ft|yds?|[mk]?g|"
-    r"lbs?|oz|[mcd]?l|k?w|m?v|m?ah|[kmgt]b|[kmg]?hz|[kpd]|°?[cf]|[°%€$£\"']|''"
-)
-_MEASURE = re.compile(rf"[#~+<>$€£-]?{_NUMBER}(?:(?:-|x|×){_NUMBER})*(?:{_UNIT})?", re.IGNORECASE)
-"""Numbers as people write them: 2, 2nd, 3pm, 15:30, 50cm, 30x40cm, $5, 24/7."""
 
 
 def plain_text(text: str) -> str:
@@ -73,29 +69,6 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-def words_in(text: str) -> list[tuple[str, int]]:
-    """Return the words of a text as they stand, each with its position [characters].
-
-    What has digits or underscores in it ("mug_2") is left out; see `with_digits`.
-    """
-    return [(found.group(), found.start()) for found in _WORD.finditer(text)]
-
-
-def with_digits(text: str) -> list[tuple[str, int]]:
-    """Return what has digits in a text ("mug_2", "3pm", "wh-1000xm4"), each with its position."""
-    found = []
-    for match in _WITH_DIGITS.finditer(text):
-        token = match.group().rstrip(".:'")
-        bare = token.lstrip(".:'")
-        found.append((bare, match.start() + len(token) - len(bare)))
-    return found
-
-
-def is_measure(token: str) -> bool:
-    """Whether a token with digits is a number as people write it, with its unit or without."""
-    return _MEASURE.fullmatch(token) is not None
-
-
 def code_in(text: str, known: Collection[str] = ()) -> list[str]:
     """Return the pieces of a text that are code or markup: "mug[0]", "<b>sofa</b>", "wash()".
 
@@ -107,6 +80,13 @@ def code_in(text: str, known: Collection[str] = ()) -> list[str]:
         if _CODE.search(name):
             text = text.replace(name, " ")
     return [piece for piece in text.split() if _CODE.search(piece)]
+
+
+def nearest(word: str, words: Iterable[str], limit: int = 3) -> tuple[str, ...]:
+    """Return the words that are spelled most like one, nearest first; none where none is near."""
+    known = {other.lower(): other for other in words}
+    said = word.lower()[:_MAX_WORD_CHARS]
+    return tuple(known[low] for low in get_close_matches(said, known, limit, _NEAR))
 
 
 def shown(text: str, limit: int = _SHOWN_CHARS) -> str:

@@ -62,24 +62,36 @@ class Vocabulary:
 
     names: dict[str, Name] = field(default_factory=dict)
     robots: tuple[str, ...] = ()
-    persons: frozenset[str] = frozenset()
-    """Names of persons that the sentence at hand has, in lower case."""
+    rooms: tuple[str, ...] = ()
+    """Names of the rooms of the map."""
 
     @staticmethod
     def of(scene: SceneGraph, robots: Iterable[str] = ()) -> Vocabulary:
         """Return the names that mean something to robots with this map."""
+        labels = (thing.label.top for thing in scene.objects.values())
+        words = Vocabulary.named(labels, (room.name for room in scene.rooms.values()), robots)
+        for id_ in scene.objects:
+            if re.search(r"\d", id_):
+                words._add(id_, label=id_)
+        for room in scene.rooms.values():
+            known = words.names.get(plain_name(room.id), Name())
+            words.names[plain_name(room.id)] = replace(known, room=room.name)
+        return words
+
+    @staticmethod
+    def named(
+        labels: Iterable[str] = (), rooms: Iterable[str] = (), robots: Iterable[str] = ()
+    ) -> Vocabulary:
+        """Return the household's names, and labels, names of rooms, and robots."""
         household = load_household()
-        words = Vocabulary(dict(_household_names()), tuple(robots))
-        for thing in scene.objects.values():
-            label = thing.label.top
+        rooms = tuple(sorted(set(rooms)))
+        words = Vocabulary(dict(_household_names()), tuple(robots), rooms)
+        for label in labels:
             words._add(label, label=household.canonical(label) or label)
-            if re.search(r"\d", thing.id):
-                words._add(plain_name(thing.id), label=thing.id)
-        for place in scene.rooms.values():
-            for name in (place.name, place.id):
-                # A room of the map goes before the kind of room that bears its name.
-                known = words.names.get(plain_name(name), Name())
-                words.names[plain_name(name)] = replace(known, room=place.name)
+        for name in rooms:
+            # A room of the map goes before the kind of room that bears its name.
+            known = words.names.get(plain_name(name), Name())
+            words.names[plain_name(name)] = replace(known, room=name)
         for name, floor in _FLOORS.items():
             words._add(name, floor=floor)
         for robot in words.robots:
@@ -168,6 +180,9 @@ def _household_names() -> dict[str, Name]:
             words._add(name, room=name if name in household.kindred_rooms else kind)
     for name in ("trash", "garbage", "rubbish", "waste"):
         words._add(name, label=household.canonical("trash can"))
+    for label, synonyms in lexicon.labels.items():
+        for name in (label, *synonyms):
+            words._add(name, label=household.canonical(label))
     for kind, found in lexicon.classes.items():
         members = tuple(dict.fromkeys(household.canonical(label) for label in found.labels))
         for word in found.words:

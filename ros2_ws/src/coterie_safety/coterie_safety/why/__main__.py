@@ -1,7 +1,8 @@
-"""`python -m coterie_safety.why FOLDER LOG WHAT`: print an explanation as JSON, for other programs.
+"""`python -m coterie_safety.why FOLDER LOG MEMORY WHAT`: print an explanation as JSON.
 
-LOG "" stands for none. Ends with 1, and a sentence on stderr, where nothing that is kept fits. A
-long journal takes seconds to read: a program that must not wait has it read in a process beside it.
+LOG and MEMORY "" stand for none. Ends with 1, and a sentence on stderr, where nothing that is kept
+fits. A long journal takes seconds to read: a program that must not wait has it read in a process
+beside it.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from coterie_safety.why.explanation import NothingKept
 
 def main(arguments: Sequence[str]) -> int:
     """Print why something happened; return 0, or 1 where nothing fits, 2 for wrong arguments."""
-    if len(arguments) != 3:
+    if len(arguments) != 4:
         print(__doc__, file=sys.stderr)
         return 2
-    folder, log, what = arguments
+    folder, log, memory, what = arguments
     try:
-        told = explain(what, Path(folder), Path(log) if log else None)
+        told = explain(what, Path(folder), *(Path(one) if one else None for one in (log, memory)))
     except (NothingKept, OSError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 
 from coterie_safety.ledger import Entry
-from coterie_safety.why.explanation import Explanation
+from coterie_safety.why.explanation import Explanation, NothingKept
 from coterie_safety.why.finding import Target, find
 from coterie_safety.why.reading import Story, read_story
 from coterie_safety.why.record import Record
 from coterie_safety.why.steps import Steps
+from coterie_safety.why.things import known_things
 from coterie_safety.why.words import (
     entry_words,
     line,
@@ -26,20 +28,30 @@ SHARED_GOAL_WINDOW_S = 10.0
 _MAX_ANCESTORS = 40
 
 
-def explain(what: str, folder: Path, log: Path | None = None) -> Explanation:
-    """Explain what is meant by `what`: see `finding.find`.
+def explain(
+    what: str, folder: Path, log: Path | None = None, memory: Path | None = None
+) -> Explanation:
+    """Explain what is meant by `what`: see `finding.find`, and `things.known_things`.
 
     Args:
         what: "" or `last`, the beginning of an id, a robot's name, or words.
         folder: Folder of the journal.
         log: Folder of the log of goals; None: none.
+        memory: Folder of the copies of the team's memory; None: none.
 
     Raises:
         NothingKept: Nothing that is kept fits.
         OSError: A file cannot be read.
     """
     story = read_story(folder, log)
-    return explain_target(find(what, story), story)
+    things = known_things(what, memory) if memory is not None else []
+    try:
+        told = explain_target(find(what, story), story)
+    except NothingKept:
+        if not things:
+            raise
+        return Explanation(f"what is known of {line(what, 60)}", tuple(things))
+    return replace(told, steps=(*told.steps, *things))
 
 
 def explain_target(target: Target, story: Story) -> Explanation:
@@ -177,7 +189,7 @@ class _Chain(Steps):
         before: dict[str, str] = {}
         for record in of_task:
             said = record.kind == "turn" and record.body.get("turn")
-            if said in ("reject", "silent", "problem") or record.kind == "judged":
+            if said in ("reject", "silent", "problem") or record.kind in ("judged", "read"):
                 evidence = record.body.get("evidence")
                 self.add(record, map(line, evidence) if isinstance(evidence, list) else ())
             if record.kind == "assignment":

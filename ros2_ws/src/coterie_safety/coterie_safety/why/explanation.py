@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import Any
+
+SHORT_ID = 10
+"""Characters of an id that are shown."""
 
 
 class NothingKept(ValueError):
@@ -19,7 +23,7 @@ class Step:
         id: Ask for it to go deeper.
         at: Time of the step [ISO 8601, UTC]; "": unknown.
         who: Robot, `leader`, `aggregator`, `person`; "": nobody in particular.
-        kind: The record's kind, or `log` for an entry of the ledger.
+        kind: The record's kind, `log` for an entry of the ledger, or `thing`.
         text: Sentence on what happened.
         details: Further sentences: reasons, evidence, why others did not.
         links: Ids of further records that this step rests on.
@@ -34,6 +38,19 @@ class Step:
     details: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     asked_for: bool = False
+
+    @property
+    def clock(self) -> str:
+        """Time of the step in local time, to a tenth of a second; "": unknown."""
+        try:
+            return datetime.fromisoformat(self.at).astimezone().strftime("%H:%M:%S.%f")[:10]
+        except ValueError:
+            return ""
+
+    @property
+    def short_id(self) -> str:
+        """The beginning of a record's id; "" of a thing, whose text has it."""
+        return self.id[:SHORT_ID] if self.kind != "thing" else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +68,14 @@ class Explanation:
     steps: tuple[Step, ...]
     gaps: tuple[str, ...] = ()
     raw: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+
+    def __str__(self) -> str:
+        lines = [f"Why: {self.title}"]
+        for step in self.steps:
+            mark = ">" if step.asked_for else " "
+            lines.append(f"{mark} {step.clock:10} {step.short_id:{SHORT_ID}} {step.text}")
+            lines += [f"{'':{14 + SHORT_ID}} {detail}" for detail in step.details if detail]
+        return "\n".join((*lines, *(f"not known: {gap}" for gap in self.gaps)))
 
     def as_data(self) -> dict[str, Any]:
         """Return it as plain data, without the raw records."""

@@ -65,7 +65,7 @@ def find(what: str, story: Story) -> Target:
     if found is not None:
         return found
     robots = names(story)
-    words = [word for word in re.findall(r"[\w'-]+", asked.lower()) if word not in _SHORT]
+    words = telling(asked)
     robot = next((name for name in robots if name.lower() in words), "")
     words = [word for word in words if word != robot.lower()]
     if robot and not words:
@@ -77,8 +77,13 @@ def find(what: str, story: Story) -> Target:
     raise NothingKept(
         f"nothing that is kept{about} holds {line(asked)!r}; try an id (./coterie why last shows "
         f"some), the name of a robot ({', '.join(sorted(robots)) or 'none is known'}), or words of "
-        "the task or the question"
+        "the task, the question or a thing"
     )
+
+
+def telling(what: str) -> list[str]:
+    """Return the words that tell what is meant."""
+    return [word for word in re.findall(r"[\w'-]+", what.lower()) if word not in _SHORT]
 
 
 def names(story: Story) -> set[str]:
@@ -164,7 +169,7 @@ def _of_robot(robot: str, story: Story) -> Target:
 
 def _by_words(words: list[str], robot: str, story: Story) -> Target | None:
     """Return the latest that holds all words: what a person gave or got, before what robots did."""
-    fits = functools.partial(_holds, words)
+    fits = functools.partial(holds, words)
     shares = _shares(story, robot, fits) if robot else None
     if shares is not None:
         return shares
@@ -177,7 +182,8 @@ def _by_words(words: list[str], robot: str, story: Story) -> Target | None:
     return None
 
 
-def _holds(words: list[str], text: str) -> bool:
+def holds(words: list[str], text: str) -> bool:
+    """Return whether a text has all words, or beginnings with them."""
     low = text.lower()
     return all(re.search(rf"\b{re.escape(_stem(word))}", low) for word in words)
 

@@ -31,7 +31,7 @@ class Record:
         id: 10 hexadecimal digits; of a goal that was sent, the 32 of its action.
         at: Time of the step [ISO 8601, UTC].
         kind: `decision`, `task`, `turn`, `assignment`, `action`, `sent`, `ended`, `question`,
-            `answer`, `judged`, `outcome`, `lost`.
+            `answer`, `judged`, `read`, `outcome`, `lost`.
         who: Robot, `leader`, `aggregator`; "": nobody in particular.
         of: Goal, task and step that it belongs to.
         body: Plain data; its texts are data.

@@ -21,7 +21,6 @@ PHRASES: Mapping[str, str] = {
     "mele.answer": "what to answer",
     "mele.choose_place": "where to go next",
     "mele.debate": "what to say in the debate",
-    "mele.parse_question": "what the question asks for",
     "objects.choose": "which of several lists of objects to take",
     "objects.plan": "which objects are meant",
     "objects.refine": "which objects are meant, after a review",
@@ -38,6 +37,7 @@ PHRASES: Mapping[str, str] = {
     "reveca.judge_scenario": "whether somebody else changed what it plans with",
     "reveca.rate_relevance": "what matters for the goal",
     "team.judge_request": "whether the request is clear",
+    "team.read_request": "what the request asks for",
 }
 _LINE = 240
 _DONE = {"stop": "stopped", "release": "released", "revocation": "revoked"}

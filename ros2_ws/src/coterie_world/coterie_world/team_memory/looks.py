@@ -11,7 +11,7 @@ from coterie_core.observation import Detection, Observation
 from coterie_world.scene import AgentState, LabelBelief, SceneObject, Sighting, absorb, associate
 from coterie_world.sightings import resting_on, room_at
 from coterie_world.team_memory.maps import ASSOCIATION_RULE
-from coterie_world.team_memory.store import Belief, Store, alike
+from coterie_world.team_memory.store import MOST_LOOKS, Belief, Look, Store, alike
 
 LOOKED_AT_FRACTION = 0.6
 """Fraction of a place from which it counts as looked at (0..1)."""
@@ -62,6 +62,9 @@ def observe(store: Store, observation: Observation) -> None:
             _add(store, guest)
             seen.add(guest.id)
     if new_view:
+        look = Look(observation.time, robot, pose.position)
+        for id_ in seen:
+            store.beliefs[id_].looks = [*store.beliefs[id_].looks[1 - MOST_LOOKS :], look]
         _miss(store, observation, seen)
     store.bound()
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from coterie_core.geometry import Pose, Vec3, distance
 from coterie_core.observation import RoomView
@@ -18,6 +19,8 @@ MIN_CONFIDENCE = 0.05
 """Things below this confidence are forgotten."""
 NEVER_S = -1e15
 """A time before all others [s]."""
+MOST_LOOKS = 3
+"""Looks at a thing that are kept, each from another spot or in another direction."""
 DEFAULT_SIZE_M = (0.1, 0.1, 0.1)
 """Size of a thing that nobody has measured [m]."""
 
@@ -52,6 +55,14 @@ class Trace:
     task: str = ""
 
 
+class Look(NamedTuple):
+    """A look that showed a thing: when [s], whose, and where the robot stood [m]."""
+
+    time: float
+    robot: str
+    position: Vec3
+
+
 @dataclass(slots=True)
 class Belief:
     """What is known of a thing besides its SceneObject.
@@ -60,7 +71,7 @@ class Belief:
     `permanence`, `missed_by` who looked last, `reach` [m]: how far from a robot it was reported at
     most; `moved`: when an event put it where it is; `held_by` a robot; `source` its id in the map
     that it came from; `added` [s]: when it was first known; `holder`, `put_at` [m]: what a robot
-    put it on or into last, and where.
+    put it on or into last, and where; `looks`: the latest `MOST_LOOKS` that showed it.
     """
 
     since: float
@@ -74,6 +85,7 @@ class Belief:
     added: float = NEVER_S
     holder: str = ""
     put_at: Vec3 | None = None
+    looks: list[Look] = field(default_factory=list)
 
 
 def alike(a: str, b: str) -> bool:
@@ -239,6 +251,7 @@ class Store:
         for belief in self.beliefs.values():
             belief.since, belief.moved = belief.since + by, belief.moved + by
             belief.added += by
+            belief.looks = [one._replace(time=one.time + by) for one in belief.looks]
         self.traces = [
             replace(trace, left=trace.left + by, time=trace.time + by) for trace in self.traces
         ]

@@ -1,60 +1,60 @@
-"""A task as it is judged before it is begun: what its words take for granted, by their parser."""
+"""A task as it is judged before it is begun: what was read of its words, and what is left out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from coterie_requests.ask_back import Mention, RequestState
-from coterie_requests.understanding import NotUnderstood
+from coterie_llm import Decider
+from coterie_requests.ask_back import RequestState
+from coterie_requests.ask_back.rule import LEFT_OUT
+from coterie_requests.read_request import read_request
+from coterie_requests.request import Request
+from coterie_requests.understanding import NotUnderstood, Problem
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.coverage import Coverage
 from coterie_world.scene import SceneGraph
-from emos_planner.leader.commands import Command, parse_task
-
-_LOOKED_FOR = ("find", "check", "look")
-"""Commands that ask whether there is a thing, and where: it is not presumed."""
+from emos_planner.leader.commands import commands_of
 
 
-def task_state(
+async def task_state(
     words: str,
     scene: SceneGraph,
-    robots: Iterable[str] = (),
+    robots: Iterable[str],
+    decider: Decider,
     coverage: Coverage | None = None,
     *,
     rooms_given: bool = False,
 ) -> RequestState:
-    """Return what a task is judged by.
+    """Read a task, and return what it is judged by.
 
     Args:
         words: The task.
         scene: The leader's map; things on it may have been given, and seen by nobody.
         robots: Names of the robots.
+        decider: Asks the model that reads, or the grammar.
         coverage: What robots have looked at; None: as the things tell that robots have seen.
         rooms_given: Whether the map has had all rooms from the start.
+
+    Raises:
+        NotUnderstood: It is nothing to robots, and no answer of a person would help.
     """
-    names = tuple(robots)
-    looked = coverage or Coverage(scene, given=True)
+    names = Vocabulary.of(scene, robots)
+    request: Request | None = None
+    problem: Problem | None = None
     try:
-        commands = parse_task(words, Vocabulary.of(scene, names))
+        request = await read_request(words, names, decider, "do")
+        commands_of(request, names)
     except NotUnderstood as error:
-        return RequestState(
-            words, "do", scene, looked, robots=names, problem=error.problem, rooms_given=rooms_given
-        )
-    mentions = tuple(mention for command in commands for mention in _mentions(command))
+        problem = error.problem  # an answer may complete it
+        if problem.kind not in LEFT_OUT:
+            raise
     return RequestState(
-        words, "do", scene, looked, robots=names, mentions=mentions, rooms_given=rooms_given
+        words,
+        "do",
+        scene,
+        coverage or Coverage(scene, given=True),
+        robots=names.robots,
+        request=request,
+        problem=problem,
+        rooms_given=rooms_given,
     )
-
-
-def _mentions(command: Command) -> list[Mention]:
-    thing = command.object
-    presumed = command.kind not in _LOOKED_FOR
-    found = [Mention(thing, only=thing.definite and thing.number == "one", presumed=presumed)]
-    found += [
-        Mention(place.phrase, only=place.phrase.definite and place.phrase.number == "one")
-        for place in thing.places
-    ]
-    if command.target is not None:
-        target = command.target
-        found.append(Mention(target, "target", target.definite and target.number == "one"))
-    return found

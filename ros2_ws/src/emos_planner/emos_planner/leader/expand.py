@@ -63,7 +63,7 @@ def _go(want: Want, resolver: Resolver, graph: TaskGraph) -> None:
         task = graph.add("go_to", f"go to {room.name}", rooms=(room.id,), robot=want.robot)
         want.assigned[room.id] = (task,)
         return
-    found = _candidates(want, resolver)
+    found = candidates(want, resolver)
     if not found:
         _search(want, want.searches, want.label, want.phrase, resolver, graph)
     for thing in found[: want.need or MOST_THINGS]:
@@ -77,7 +77,7 @@ def _go(want: Want, resolver: Resolver, graph: TaskGraph) -> None:
             )
             for robot in who
         )
-        want.goals[thing.id] = _goal(want, as_thing(thing))
+        want.goals[thing.id] = goal_of(want, as_thing(thing))
 
 
 def _serve(want: Want, resolver: Resolver, graph: TaskGraph, taken: set[str]) -> None:
@@ -101,7 +101,7 @@ def _serve(want: Want, resolver: Resolver, graph: TaskGraph, taken: set[str]) ->
         want.targets = tuple(dict.fromkeys((*want.targets, *(t.id for t in targets))))
     found = [
         t
-        for t in _candidates(want, resolver)
+        for t in candidates(want, resolver)
         if t.id not in want.assigned and t.id not in want.satisfied
     ]
     if want.kind == "bring":
@@ -129,7 +129,7 @@ def _serve(want: Want, resolver: Resolver, graph: TaskGraph, taken: set[str]) ->
             want.assigned[thing.id] = needed
         else:
             want.satisfied.add(thing.id)  # only to be seen, and seen already
-        want.goals[thing.id] = _goal(want, as_thing(thing), targets)
+        want.goals[thing.id] = goal_of(want, as_thing(thing), targets)
         if want.kind in ("bring", "take"):
             taken.add(thing.id)
     if _unclear(want, graph) and not want.enough:
@@ -161,7 +161,8 @@ def _far(thing: SceneObject, targets: Sequence[SceneObject]) -> float:
     return distance(thing.box.center, targets[0].box.center)
 
 
-def _candidates(want: Want, resolver: Resolver) -> list[SceneObject]:
+def candidates(want: Want, resolver: Resolver) -> list[SceneObject]:
+    """Return the things on the map that a want is about, whichever are chosen."""
     if want.phrase is not None:
         return resolver.things(want.phrase)
     thing = want.thing
@@ -385,7 +386,8 @@ def _is_top(thing: SceneObject) -> bool:
     return not seat and any(not r.inside for r in thing.receptacles)
 
 
-def _goal(want: Want, item: Thing, targets: Sequence[SceneObject] = ()) -> Predicate:
+def goal_of(want: Want, item: Thing, targets: Sequence[SceneObject] = ()) -> Predicate:
+    """Return what holds when a want is met for a thing."""
     if want.kind == "bring":
         return Predicate(name="object_at_receptacle", object=item, receptacle=as_thing(targets[0]))
     if want.kind in ("detect", "check"):

@@ -13,7 +13,10 @@ from coterie_core.resume import Resume
 from coterie_core.tasks import Predicate, RobotReport, SubTask, SubTaskState
 from coterie_llm import Decider, RulesModel
 from coterie_requests.asking import Asking
+from coterie_requests.read_request import read_request
+from coterie_requests.request import Request
 from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_safety.why import belong, note
 from coterie_safety.why.context import current
 from coterie_safety.why.journal import keeping
@@ -33,7 +36,7 @@ from emos_planner.leader.splitting import Splitting
 from emos_planner.leader.state_file import Kept, LeaderState
 from emos_planner.leader.task import Agreement, TaskInWork
 from emos_planner.leader.transcript import Transcript, Turn
-from emos_planner.leader.understand import understood
+from emos_planner.leader.understand import Understanding, from_goals, understand
 from emos_planner.lookups import Lookups
 
 ToolboxFactory = Callable[[SceneGraph, Mapping[str, Resume]], Toolbox]
@@ -278,6 +281,7 @@ class Leader:
         words: str,
         starts: Mapping[str, Vec3 | None],
         *,
+        request: Request | None = None,
         goals: Iterable[Predicate] | None = None,
         resumed: bool = False,
     ) -> Agreement:
@@ -287,11 +291,12 @@ class Leader:
             task: An id.
             words: What the person said; treated as data.
             starts: The robots that are there -> where they are [m], None: unknown.
+            request: What was read of the words; None: they are read now.
             goals: What is to be reached, instead of what the words say.
             resumed: It was begun before: what is in place already counts first.
 
         Raises:
-            NotUnderstood: The words mean nothing to robots.
+            NotUnderstood: The words mean nothing to robots, or all is so already.
             ValueError: No robot is there, or one has no resume.
         """
         robots = tuple(starts)
@@ -309,22 +314,35 @@ class Leader:
             belong(task=task)
             note("task", "leader", {"words": words, "robots": robots})
         transcript = Transcript(task, words, self._on_turn)
-        unseen = self.options.max_expected_unseen
-        meant, problem = understood(
-            words, self.scene, robots, goals, unseen=unseen, resumed=resumed
-        )
-        if problem and self.decider.rule_only:
-            raise NotUnderstood(problem)
+        if goals is None and request is None:
+            names = Vocabulary.of(self.scene, robots)
+            request = await read_request(words, names, self.decider, "do")
+        meant = self._meaning(words, robots, request, goals, resumed)
+        if request is not None and goals is None:
+            read = f"I read: {request.told()}"
+            note("read", "leader", {"words": read})
+            transcript.say("statement", "leader", read, time=self.clock())
+        if not meant.sub_tasks:
+            raise NotUnderstood(meant.nothing_to_do, "nothing")
         progress = Progress(task, meant, self.scene, self.options)
-        work = TaskInWork(task, words, meant, progress, transcript)
-        work.goals = tuple(goals) if goals is not None else None
-        if problem:
-            work.notes.append(f"not understood by rule ({problem}); a model splits the task")
+        work = TaskInWork(task, words, meant, progress, transcript, goals=goals, request=request)
         sub_tasks, first, decided_by = await self._split(work, robots, starts)
-        if not sub_tasks:
-            raise NotUnderstood(problem or meant.nothing_to_do, "nothing")
         self._current = work
         return await self._agree(work, sub_tasks, first, starts, decided_by)
+
+    def _meaning(
+        self,
+        words: str,
+        robots: Sequence[str],
+        request: Request | None,
+        goals: Sequence[Predicate] | None,
+        resumed: bool,
+    ) -> Understanding:
+        """Return what a request, or goals that are given instead, mean on the leader's map."""
+        unseen = self.options.max_expected_unseen
+        if goals is not None or request is None:
+            return from_goals(goals or (), self.scene, robots, words, unseen=unseen)
+        return understand(request, self.scene, robots, unseen=unseen, resumed=resumed)
 
     async def _split(
         self, work: TaskInWork, robots: Sequence[str], starts: Mapping[str, Vec3 | None]

@@ -17,6 +17,7 @@ from coterie_llm import inline_data
 from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, SemanticMap
 from coterie_requests.ask_back import Judgement, settle
+from coterie_requests.request import Request
 from coterie_requests.understanding import NotUnderstood
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
@@ -260,8 +261,9 @@ class LeaderNode(AgentNode):
             self.leader = self._new_leader(scene)
             agreement = await self.leader.discuss(
                 self._busy,
-                await self._clear(words, scene),
+                words,
                 starts,
+                request=await self._clear(words, scene),
                 resumed=bool(goal.request.resume),
             )
             self.leader.progress.heartbeats.start_heartbeat(starts, time.monotonic())
@@ -281,18 +283,23 @@ class LeaderNode(AgentNode):
         self._finish()
         return result if outcome.success else goal.abort(result)
 
-    async def _clear(self, words: str, scene: SceneGraph) -> str:
-        """Return the task to go on with, once it was asked back about where it was not clear."""
+    async def _clear(self, words: str, scene: SceneGraph) -> Request | None:
+        """Return what was read of a task, once it was asked back about where it was not clear.
+
+        None: nobody is asked back, and the leader reads the words itself.
+        """
         if not self.parameters["ask_back"]:
-            return words
+            return None
         coverage = Coverage(scene, self.keeper.seen, given=True)
         given = self.parameters["rooms_given"]
-        state = task_state(words, scene, self.robots, coverage, rooms_given=given)
+        state = await task_state(
+            words, scene, self.robots, self.decider, coverage, rooms_given=given
+        )
         settled = await settle(state, self.decider, self._person, who="leader", task=self._busy)
         self._judgement = settled.judgement
         if not settled.go_on:
             raise NotUnderstood(settled.judgement.line, "ambiguous")
-        return settled.words
+        return settled.request
 
     async def _attend(self, goal: GoalContext) -> ExecuteTask.Result:
         """Follow a task that goes on after a restart of the leader."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.scene import SceneGraph
-from emos_planner.leader.commands import parse_task
+from emos_planner.leader.commands import commands_of
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.progress import Progress
 from emos_planner.leader.searches import Searches
@@ -22,7 +22,7 @@ def state_of(work: TaskInWork) -> LeaderState:
     return LeaderState(
         task=work.id,
         words=work.words,
-        order=work.order,
+        request=work.request,
         robots=graph.robots,
         goals=work.goals,
         round=work.round,
@@ -70,7 +70,7 @@ def task_of(
     """Return the task of a state, on the map that was saved with it; what is said goes on.
 
     Raises:
-        StateError: The state does not fit the words in it.
+        StateError: The state does not fit the request in it.
     """
     book = Searches(scene, options.max_expected_unseen)
     for robot, looked in state.looked.items():
@@ -87,7 +87,9 @@ def task_of(
         waits=dict(state.waits),
     )
     graph.adopt(state.sub_tasks)
-    meant = Understanding(state.order or state.words, _wants(state, scene), graph, scene)
+    if state.request is not None:
+        graph.note(f"I read: {state.request.told()}")
+    meant = Understanding(state.words, _wants(state, scene), graph, scene)
     progress = Progress(
         state.task,
         meant,
@@ -113,23 +115,23 @@ def task_of(
         set(state.forbidden),
         list(state.notes),
         state.goals,
-        order=state.order,
+        request=state.request,
     )
 
 
 def _wants(state: LeaderState, scene: SceneGraph) -> list[Want]:
-    """Return the wants of a state: the words (or goals) again, and what has become of each."""
-    try:
-        wants = (
-            wants_of(parse_task(state.order or state.words, Vocabulary.of(scene, state.robots)))
-            if state.goals is None
-            else wants_of_goals(state.goals)
-        )
-    except NotUnderstood:
-        wants = []  # a model had split it
+    """Return the wants of a state: of the request (or goals) again, and what became of each."""
+    wants: list[Want] = []
+    if state.goals is not None:
+        wants = wants_of_goals(state.goals)
+    elif state.request is not None:
+        try:
+            wants = wants_of(commands_of(state.request, Vocabulary.of(scene, state.robots)))
+        except NotUnderstood as error:
+            raise StateError(f"{state.task}: request: {error}") from None
     if len(wants) != len(state.wants):
         raise StateError(
-            f"{state.task}: {len(state.wants)} wants in the state, {len(wants)} in its words"
+            f"{state.task}: {len(state.wants)} wants in the state, {len(wants)} in its request"
         )
     for want, was in zip(wants, state.wants, strict=True):
         want.assigned, want.satisfied = dict(was.given), set(was.met)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
@@ -20,6 +21,7 @@ from coterie_llm import (
 )
 from coterie_world.sightings import kind_of
 from emos_planner.allocation.checks import Trouble, check_plan
+from emos_planner.leader.asked import Bounds
 from emos_planner.lookups import Lookups
 from emos_planner.map_view import MAP_CHARS, MapView, map_view, rooms_by_floor, whole_lines
 
@@ -47,11 +49,11 @@ unless it is handed over: placed where both robots reach, then picked by the oth
 is opened before it is used. Wheels and tracks take no stairs. Things that are not on the map are \
 searched for in the rooms where they are likely. Do what the task asks for, all of it and nothing \
 else. Leave robot empty only where no robot's body can do it.
-Example: {"reason": "The cup stands 0.8 m high downstairs; only r1 has an arm.", "order": "put the \
-cup in the sink", "sub_tasks": [{"id": "see", "kind": "detect", "object": "cup-1", "robot": "r1"}, \
-{"id": "take", "kind": "pick", "object": "cup-1", "robot": "r1", "depends_on": ["see"]}, {"id": \
-"put", "kind": "place", "object": "cup-1", "receptacle": "sink-1", "robot": "r1", "depends_on": \
-["take"], "same_robot_as": "take"}]}"""
+Example: {"reason": "The cup stands 0.8 m high downstairs; only r1 has an arm.", "sub_tasks": \
+[{"id": "see", "kind": "detect", "object": "cup-1", "robot": "r1"}, {"id": "take", "kind": \
+"pick", "object": "cup-1", "robot": "r1", "depends_on": ["see"]}, {"id": "put", "kind": "place", \
+"object": "cup-1", "receptacle": "sink-1", "robot": "r1", "depends_on": ["take"], \
+"same_robot_as": "take"}]}"""
 _SYSTEM_IN_BRIEF = """\
 You lead household robots. Split the person's task into sub-tasks, each for one robot whose body \
 can do it. Lengths in metres, heights from the floor, weights in kg.
@@ -140,12 +142,6 @@ class SplitReply(Reply):
     reason: str = Field(
         "", max_length=2000, description="what is meant, and who can do what; a few sentences"
     )
-    order: str = Field(
-        "",
-        max_length=400,
-        description="the task as one plain English order that names things and rooms, e.g. "
-        "'bring two mugs to the kitchen counter'",
-    )
     sub_tasks: list[SplitItem] = Field(max_length=300)
 
 
@@ -155,6 +151,8 @@ class SplitState:
 
     Attributes:
         words: The task as a person gave it.
+        read: What was read of that, in plain words; "": nothing more than stands in it.
+        bounds: What may be moved and opened for it.
         meant: Things (ids) that the words are known to mean.
         things: All things of the map, by id: what may be named.
         rooms: Room id -> name.
@@ -162,7 +160,7 @@ class SplitState:
         brief: The same in a line each, for short prompts.
         now: Robot -> where it stands and what it holds.
         lookups: Bodies in the scene: for tools, and for the check.
-        basis: The sub-tasks that a rule has made of the words; empty: it did not understand them.
+        basis: The sub-tasks that a rule has made of what was read.
         second: The same with a solver's robots.
         only: Sub-task of `basis` -> the robot that the person named for it.
         map_chars: Most characters that a prompt of usual length spends on the map.
@@ -182,12 +180,15 @@ class SplitState:
     only: Mapping[str, str] = field(default_factory=dict)
     map_chars: int = MAP_CHARS
     likeness: Mapping[str, float] = field(default_factory=dict)
+    read: str = ""
+    bounds: Bounds = field(default_factory=Bounds)
 
     def view(self) -> MapView:
         """Return the map as the prompt that is being made shows it."""
         limit = max(_LEAST_MAP, round(self.map_chars * prompt_share()))
         scene = self.lookups.toolbox.scene
-        return map_view(scene, self.words, self.meant, limit, self.likeness)
+        said = f"{self.words} {self.read}"
+        return map_view(scene, said, self.meant, limit, self.likeness)
 
     @property
     def rooms_briefly(self) -> str:
@@ -357,12 +358,10 @@ class SplitTask(Decision[SplitState, SplitReply]):
             parts.append(as_data(label, text, limit=_WHOLE))  # cut to its length already
         parts.append(as_data("robots now", dict(state.now), limit=_WHOLE))
         parts.append(as_data("task", state.words[:2000], limit=_WHOLE))
+        if state.read:
+            parts.append(as_data("task as it was read", state.read[:2000], limit=_WHOLE))
         system = _SYSTEM_IN_BRIEF if brief else _SYSTEM
         return (Message.system(system), Message.user("\n".join(parts)))
-
-    def advice(self, state: SplitState) -> str:
-        """Return the solver's plan; nothing where the rule did not understand the words."""
-        return super().advice(state) if state.second else ""
 
     def options(self, state: SplitState) -> Mapping[str, Sequence[str]]:
         """Return robots, rooms, and the things' ids unless they would fill the prompt."""
@@ -382,7 +381,7 @@ class SplitTask(Decision[SplitState, SplitReply]):
         return state.lookups.tools()
 
     def check(self, state: SplitState, reply: SplitReply) -> None:
-        """Check names, order, the ends asked for, and what the bodies can do.
+        """Check names, order, what is moved and by whom, and what the bodies can do.
 
         Raises:
             CheckFailed: Names the mistakes, with the numbers where a body cannot do it.
@@ -428,18 +427,17 @@ def _thing(one: SubTask, state: SplitState) -> str:
 def mistakes(state: SplitState, reply: SplitReply) -> list[str]:
     """Return what is wrong with a reply, each with what to do; empty if nothing is.
 
-    Names and order first; then whether all is done that the words ask for, as far as a rule
-    understood them, and nothing else; then, with its numbers, what a body cannot do.
+    Names and order first; then what is moved that nobody asked for, or by another robot than the
+    person named; then, with its numbers, what a body cannot do.
     """
     if not reply.sub_tasks:
         return ["there are no sub-tasks; name at least one"]
-    problems = [*_wrong_names(state, reply), *_wrong_order(reply)]
+    problems = [*_wrong_names(state, reply), *_wrong_order(reply), *_twice(reply)]
     if problems:
         return problems
     plan = sub_tasks_of_reply(state, reply)
-    if state.basis:
-        problems += [*_wrong_goals(state, reply), *_wrong_robots(state, plan)]
-    return problems or _beyond_bodies(state, plan)
+    wrong = [*_not_asked(state, reply), *_wrong_robots(state, plan)]
+    return wrong or _beyond_bodies(state, plan)
 
 
 def _beyond_bodies(state: SplitState, plan: Sequence[SubTask]) -> list[str]:
@@ -544,54 +542,39 @@ def _before(start: str, items: Mapping[str, SplitItem]) -> set[str]:
     return found
 
 
-def _wrong_goals(state: SplitState, reply: SplitReply) -> list[str]:
-    """Compare with what the words ask for: every end is reached once, nothing else is moved."""
-    problems = []
-    steps = _steps(state.basis)
-    asked = {end_of(one): one for one in state.basis}
-    given: dict[tuple[str, str, str], int] = {}
-    for item in reply.sub_tasks:
-        end = _end_of_item(item)
-        given[end] = given.get(end, 0) + 1
-    for end, one in asked.items():
-        if one.kind != "search" and one.id not in steps and end not in given:
-            problems.append(f"forgotten: {inline_data(one.description or one.id)}")
-    moved = {one.object.id for one in state.basis if one.kind in ("pick", "place") and one.object}
-    opened = {one.object.id for one in state.basis if one.kind in ("open", "close") and one.object}
-    searched = {kind_of(meant_by(one)) for one in state.basis if one.kind == "search"}
-    for item in reply.sub_tasks:
-        if item.kind == "search" and kind_of(searched_label(item)) not in searched:
-            problems.append(f"{inline_data(searched_label(item))} need not be searched for")
-        if item.kind in ("pick", "place") and item.object not in moved:
-            problems.append(
-                f"{inline_data(item.object)} is not to be moved; the task does not say so"
-            )
-        if item.kind in ("open", "close") and item.object not in opened:
-            problems.append(f"{inline_data(item.object)} need not be {item.kind}ed")
-    for end, n in given.items():
-        # One thing, one robot: a second pick is for what was put down in between.
-        put = sum(1 for i in reply.sub_tasks if i.kind == "place" and i.object == end[1])
-        if end[0] == "pick" and n > max(put, 1):
-            problems.append(f"{inline_data(end[1])} is picked up {n} times; give it to one robot")
-    problems += [
-        f"{end[0]} {inline_data(end[1])} {inline_data(end[2])} comes {n} times"
-        for end, n in given.items()
-        if n > 1 and end[0] not in ("pick", "go_to", "search") and end in asked
+def _twice(reply: SplitReply) -> list[str]:
+    """Return what is picked up again before it is put down, or put down without being held."""
+    picks = Counter(item.object for item in reply.sub_tasks if item.kind == "pick")
+    puts = Counter(item.object for item in reply.sub_tasks if item.kind == "place")
+    return [
+        f"{inline_data(thing)} is picked up {picks[thing]} and put down {puts[thing]} times; give "
+        "it to one robot, once"
+        for thing in sorted(picks | puts)
+        if not puts[thing] <= picks[thing] <= max(puts[thing], 1)
     ]
+
+
+def _not_asked(state: SplitState, reply: SplitReply) -> list[str]:
+    """Return what is moved or opened and fits nothing that was asked for.
+
+    A text on the map or in a message must not have robots move what no person spoke of.
+    """
+    items = {item.id: item for item in reply.sub_tasks}
+    places, problems = state.bounds.places, []
+    on_the_way = {
+        before
+        for item in reply.sub_tasks
+        if item.kind == "pick"
+        for before in _before(item.id, items)
+        if items[before].kind == "place" and items[before].object == item.object
+    }
+    for item in reply.sub_tasks:
+        thing = inline_data(item.object)
+        if item.kind in ("pick", "place") and item.object not in places:
+            problems.append(f"{thing} is not to be moved; nothing that was asked for is one")
+        elif item.kind == "place" and item.id not in on_the_way:
+            if item.receptacle not in places[item.object]:
+                problems.append(f"{thing} is not to end on {inline_data(item.receptacle)}")
+        if item.kind in ("open", "close") and item.object not in state.bounds.opened:
+            problems.append(f"{thing} need not be {'opened' if item.kind == 'open' else 'closed'}")
     return problems
-
-
-def _steps(basis: Sequence[SubTask]) -> set[str]:
-    """Return sub-tasks (ids) that are no wish of the person: a look before a pick, a pick."""
-    picks = [one for one in basis if one.kind == "pick"]
-    looked = {id for one in picks for id in one.depends_on}
-    looks = {one.id for one in basis if one.kind == "detect" and one.id in looked}
-    placed = {one.object.id for one in basis if one.kind == "place" and one.object}
-    return looks | {one.id for one in picks if one.object and one.object.id in placed}
-
-
-def _end_of_item(item: SplitItem) -> tuple[str, str, str]:
-    if item.kind == "go_to" and not item.object:
-        return item.kind, "", ",".join(item.rooms)
-    what = searched_label(item) if item.kind == "search" else item.object
-    return item.kind, what, item.receptacle if item.kind == "place" else ""

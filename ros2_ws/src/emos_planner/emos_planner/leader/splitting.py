@@ -10,26 +10,23 @@ from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
 from coterie_core.tasks import SubTask
 from coterie_llm import Decided, Decider, inline_data
-from coterie_requests.understanding import NotUnderstood
 from coterie_safety.why import follow
 from coterie_world.meaning import Meanings, likeness_by_label
 from coterie_world.scene import SceneGraph
 from coterie_world.sightings import as_thing
 from emos_planner.allocation.problem import depths
 from emos_planner.allocation.solver import Share
+from emos_planner.leader.asked import bounds_of, with_all_asked
 from emos_planner.leader.briefing import body_text, brief_body, where_text
 from emos_planner.leader.discussion import groups_of
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.progress import Progress
 from emos_planner.leader.split_task import (
     SplitReply,
     SplitState,
     SplitTask,
-    mistakes,
     sub_tasks_of_reply,
 )
 from emos_planner.leader.task import TaskInWork
-from emos_planner.leader.understand import understand
 from emos_planner.lookups import Lookups
 
 Starts = Mapping[str, Vec3 | None]
@@ -48,7 +45,7 @@ def split_state(
     """Return what a model is told of a task.
 
     Args:
-        work: The task, as far as the rule understood it.
+        work: The task.
         second: The solver's plan, which the rule replies with.
         starts: The robots that take part -> where they are [m].
         resumes: What is believed of their bodies.
@@ -59,7 +56,9 @@ def split_state(
     meant = [t.id for one in basis for t in (one.object, one.receptacle) if t is not None]
     return SplitState(
         words=work.words,
+        read=work.request.told() if work.request is not None else "",
         meant=tuple(dict.fromkeys(meant)),
+        bounds=bounds_of(work.meant.wants, scene),
         things={id: as_thing(thing) for id, thing in scene.objects.items()},
         rooms={room.id: room.name for room in scene.rooms.values()},
         robots={robot: body_text(resumes[robot], options) for robot in starts},
@@ -78,43 +77,6 @@ async def with_likeness(state: SplitState, meanings: Meanings | None) -> SplitSt
     scene = state.lookups.toolbox.scene
     labels = (thing.label.top for thing in scene.objects.values())
     return replace(state, likeness=await likeness_by_label(meanings, state.words, labels, scene))
-
-
-def meant_by_order(
-    work: TaskInWork,
-    state: SplitState,
-    reply: SplitReply,
-    scene: SceneGraph,
-    options: LeaderOptions,
-) -> tuple[SubTask, ...]:
-    """Return a plan for words that the rule did not understand, with what they want.
-
-    What the model says they mean, in plain English, is read by the rule where that fits its own
-    plan: then the leader knows what to claim, and what to do with things that are found on the
-    way. Else the plan is all that there is.
-
-    Args:
-        work: The task; its wants and `order` are filled where the order is understood.
-        state: What the model was told.
-        reply: What it replied, checked.
-        scene: The map that grows with the task.
-        options: Of the leader.
-    """
-    plan = sub_tasks_of_reply(state, reply)
-    order = inline_data(reply.order, limit=400)
-    if not order:
-        return plan
-    try:
-        meant = understand(order, scene, tuple(state.robots), unseen=options.max_expected_unseen)
-    except NotUnderstood:
-        return plan
-    known = replace(state, basis=meant.sub_tasks, second=(), only=meant.graph.only)
-    if not meant.sub_tasks or mistakes(known, reply):
-        return plan
-    work.notes.append(f"taken to mean: {order}")
-    work.order, work.meant = order, meant
-    work.progress = Progress(work.id, meant, scene, options)
-    return sub_tasks_of_reply(known, reply)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +98,7 @@ class Splitting:
     clock: Callable[[], float]
 
     def by_solver(self, work: TaskInWork, starts: Starts) -> Share:
-        """Return the solver's plan of all that the rule understood."""
+        """Return the solver's plan of all that was asked for."""
         own = self.solve(work, starts)
         forbidden = work.forbidden | work.named_others(tuple(starts))
         return own(work.meant.sub_tasks, tuple(starts), {}, forbidden)
@@ -146,8 +108,7 @@ class Splitting:
 
         A model sees at most `group_size` robots. Of a larger team the solver deals the sub-tasks to
         groups, by what bodies can do and where things are; each group's part is split by a model of
-        its own accord, all groups at the same time. Words that the rule does not understand are
-        first put into plain order before robots of every kind of body and floor.
+        its own accord, all groups at the same time.
         """
         second = self.by_solver(work, starts)
         large = len(starts) > self.options.group_size
@@ -155,26 +116,7 @@ class Splitting:
             return work.meant.sub_tasks, second, "rule"
         if not large:
             return await self._whole(work, second, starts)
-        if not work.meant.sub_tasks:
-            some = self.representatives(starts)
-            found = await self._whole(work, second, {robot: starts[robot] for robot in some})
-            if not work.meant.sub_tasks:
-                return found
-            second = self.by_solver(work, starts)
         return await self._by_groups(work, second, starts)
-
-    def representatives(self, starts: Starts) -> tuple[str, ...]:
-        """Return at most `group_size` robots: of each kind of body on each floor one, in turn."""
-        alike: dict[tuple[str, str], list[str]] = {}
-        for robot in starts:
-            body = brief_body(self.resumes[robot], self.options)
-            alike.setdefault((body, self.floors.get(robot, "")), []).append(robot)
-        in_turn = sorted(
-            (turn, kind, robot)
-            for kind, robots in enumerate(alike.values())
-            for turn, robot in enumerate(robots)
-        )
-        return tuple(robot for _, _, robot in in_turn[: self.options.group_size])
 
     async def _decide(
         self, work: TaskInWork, state: SplitState, who: str
@@ -202,9 +144,7 @@ class Splitting:
         if decided is None:
             return basis, second, "rule"
         plan = sub_tasks_of_reply(state, decided.reply)
-        if not basis:
-            plan = meant_by_order(work, state, decided.reply, self.scene, self.options)
-        return _proposed(work, plan, second, "model")
+        return self._proposed(work, plan, second)
 
     async def _by_groups(self, work: TaskInWork, second: Share, starts: Starts) -> Split:
         """Have each group's part split by a model; where none can, the solver's plan counts."""
@@ -224,7 +164,18 @@ class Splitting:
         if plan is None:
             work.notes.append("the groups' plans wait for one another: the solver's plan counts")
             return work.meant.sub_tasks, second, "rule"
-        return _proposed(work, plan, second, "model")
+        return self._proposed(work, plan, second)
+
+    def _proposed(self, work: TaskInWork, plan: Sequence[SubTask], second: Share) -> Split:
+        """Take a model's plan over, with all that was asked for."""
+        wants, known = work.meant.wants, second.sub_tasks
+        plan, left_out = with_all_asked(wants, plan, known, self.scene)
+        work.notes += left_out
+        plan = tuple(work.meant.graph.with_enough(plan))
+        work.meant.graph.adopt(plan)
+        nobody = {one.id for one in plan if not one.robot}
+        unassigned = {id: by for id, by in second.unassigned.items() if id in nobody}
+        return plan, Share(plan, unassigned), "model"
 
     async def _part(
         self, work: TaskInWork, number: int, starts: Starts, part: Sequence[SubTask]
@@ -242,6 +193,7 @@ class Splitting:
         state = replace(
             state,
             words=part_in_words(mine, work.words),
+            read="",
             meant=tuple(dict.fromkeys(id for id in meant if id)),
             basis=tuple(one for one in mine if one.id in basis),
             second=mine,
@@ -293,11 +245,3 @@ def joined(plan: Sequence[SubTask], dealt: Sequence[SubTask]) -> tuple[SubTask, 
     )
     deep = depths([[number[i] for i in one.depends_on] for one in whole])
     return None if deep and max(deep) >= len(whole) else whole
-
-
-def _proposed(work: TaskInWork, plan: Sequence[SubTask], second: Share, by: str) -> Split:
-    plan = tuple(work.meant.graph.with_enough(plan))
-    work.meant.graph.adopt(plan)
-    nobody = {one.id for one in plan if not one.robot}
-    unassigned = {id: by for id, by in second.unassigned.items() if id in nobody}
-    return plan, Share(plan, unassigned), by

@@ -14,10 +14,11 @@ from coterie_core.files import write_atomically
 from coterie_core.geometry import Vec3
 from coterie_core.plain_data import DataError, check_values, read_json, schema_problems, shorten
 from coterie_core.tasks import Predicate, SubTask
+from coterie_requests.request import Request
 from coterie_world.scene import SceneError, SceneGraph, from_json, to_json
 from emos_planner.leader.transcript import Transcript
 
-FORMAT = "coterie.leader/1"
+FORMAT = "coterie.leader/2"
 _LARGEST = 200_000_000
 _STATE = "leader.json"
 
@@ -27,7 +28,7 @@ class StateError(ValueError):
 
 
 class WantState(BaseModel):
-    """What has become of one want; the want itself comes from the words (or goals) again."""
+    """What has become of one want; the want itself comes from the request (or goals) again."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -60,7 +61,7 @@ class LeaderState(BaseModel):
     format: str = FORMAT
     task: str
     words: str
-    order: str = ""
+    request: Request | None = None
     robots: tuple[str, ...]
     goals: tuple[Predicate, ...] | None = None
     round: int = 0

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from coterie_core.tasks import Predicate, SubTask, Verdict
+from coterie_requests.request import Request
 from emos_planner.allocation.problem import RULED_OUT
 from emos_planner.leader.discussion import Pair
 from emos_planner.leader.progress import Progress
@@ -38,9 +39,9 @@ class Agreement:
 class TaskInWork:
     """A task that a leader sees through.
 
-    `words` are the person's, `goals` count instead of them where given. `forbidden` are pairs of
-    sub-task and robot that must not come again; `refused` says what a robot had against a sub-task.
-    `order` is how a model put words that the rule did not understand ("": it did).
+    `words` are the person's, `request` is what was read of them; `goals` count instead where given.
+    `forbidden` are pairs of sub-task and robot that must not come again; `refused` says what a
+    robot had against a sub-task.
     """
 
     id: str
@@ -53,7 +54,7 @@ class TaskInWork:
     notes: list[str] = field(default_factory=list)
     goals: tuple[Predicate, ...] | None = None
     refused: dict[Pair, str] = field(default_factory=dict)
-    order: str = ""
+    request: Request | None = None
 
     def named_others(self, robots: Iterable[str]) -> set[Pair]:
         """Return what must not be because the person named another robot for it."""

@@ -1,4 +1,4 @@
-"""Words to goals to sub-tasks, by rule: plain English, and a map that may be unfinished."""
+"""A request as wants, and as the sub-tasks that they need on a map that may be unfinished."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from coterie_core.household import load_household
 from coterie_core.tasks import Predicate, SubTask
+from coterie_requests.request import Request
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.grounding import Resolver
 from coterie_requests.understanding.phrases import Phrase
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.scene import SceneGraph
-from emos_planner.leader.commands import parse_task
+from emos_planner.leader.commands import commands_of
 from emos_planner.leader.expand import expand, goals_of_wants
 from emos_planner.leader.order import put_in_order
 from emos_planner.leader.searches import ENOUGH, Searches
@@ -57,36 +58,33 @@ class Understanding:
 
 
 def understand(
-    words: str,
+    request: Request,
     scene: SceneGraph,
     robots: Iterable[str] = (),
     *,
     unseen: float = ENOUGH,
     resumed: bool = False,
 ) -> Understanding:
-    """Return what a task in words means on this map.
+    """Return what a request means on this map.
 
     Args:
-        words: For example "Bring all mugs to the kitchen counter".
+        request: For example what was read of "Bring all mugs to the kitchen counter".
         scene: The map; read again by `Understanding.grow`.
         robots: Names of the robots, so that one may be spoken to.
         unseen: Expected number of unseen things that ends a search.
         resumed: The task was begun before: what is in place already counts first.
 
     Raises:
-        NotUnderstood: Words that mean nothing to robots, or a room that is not there.
+        NotUnderstood: What is nothing to robots, or a room that is not there.
     """
     names = tuple(robots)
-    wishes = parse_task(words, Vocabulary.of(scene, names))
-    wants = wants_of(wishes)
+    wants = wants_of(commands_of(request, Vocabulary.of(scene, names)))
     graph = TaskGraph(names, Searches(scene, unseen), resumed=resumed)
-    for wish in wishes:
-        for note in wish.notes:
-            graph.note(note)
+    graph.note(f"I read: {request.told()}")
     for want in wants:
         _check_target(want, scene)
-        _note_ignored(want, graph)
-    understanding = Understanding(words, wants, graph, scene)
+        _note_ignored(want, graph, Resolver(scene))
+    understanding = Understanding(request.words, wants, graph, scene)
     understanding.grow()
     for want in wants:
         _note_choice(want, graph, Resolver(scene))
@@ -127,7 +125,7 @@ def _check_target(want: Want, scene: SceneGraph) -> None:
         )
 
 
-def _note_ignored(want: Want, graph: TaskGraph) -> None:
+def _note_ignored(want: Want, graph: TaskGraph, resolver: Resolver) -> None:
     said: list[Phrase] = [p for p in (want.phrase, want.target) if p is not None]
     for phrase in [inner for whole in said for inner in whole.mentioned()]:
         if phrase.ignored:
@@ -137,8 +135,10 @@ def _note_ignored(want: Want, graph: TaskGraph) -> None:
             )
         if phrase.which in ("other", "another") and not phrase.excluded:
             graph.note(f"{phrase.said!r}: any {phrase.noun} counts that nothing else is done with")
-        if phrase.order in ("nearest", "farthest"):
+        if phrase.order in ("nearest", "farthest") and not phrase.by:
             graph.note(f"{phrase.said!r}: robots take the one that is quickest to get")
+        if phrase.by and not any(resolver.things(one) for one in phrase.by):
+            graph.note(f"nobody has seen {phrase.by[0].said!r}: any {phrase.noun} counts")
 
 
 def _note_choice(want: Want, graph: TaskGraph, resolver: Resolver) -> None:
@@ -156,33 +156,3 @@ def _note_choice(want: Want, graph: TaskGraph, resolver: Resolver) -> None:
     goal = next(iter(want.goals.values()), None)
     if len(places) > 1 and goal is not None and goal.receptacle is not None:
         graph.note(f"{len(places)} fit {target.said!r}: {goal.receptacle.id} is taken")
-
-
-def understood(
-    words: str,
-    scene: SceneGraph,
-    robots: Iterable[str],
-    goals: Iterable[Predicate] | None,
-    *,
-    unseen: float = ENOUGH,
-    resumed: bool = False,
-) -> tuple[Understanding, str]:
-    """Return what a task means, by its goals where they are given; and why its words mean nothing.
-
-    Args:
-        words: The task.
-        scene: The map.
-        robots: Names of the robots.
-        goals: What is to be reached, instead of what the words say.
-        unseen: Expected number of unseen things that ends a search.
-        resumed: The task was begun before.
-
-    Returns:
-        The task, without wants where the words mean nothing; and the problem, "" else.
-    """
-    if goals is not None:
-        return from_goals(goals, scene, robots, words, unseen=unseen), ""
-    try:
-        return understand(words, scene, robots, unseen=unseen, resumed=resumed), ""
-    except NotUnderstood as error:
-        return from_goals((), scene, robots, words, unseen=unseen), str(error)

@@ -1,1 +1,0 @@
-"""Commands as the command line groups them: their arguments and options."""

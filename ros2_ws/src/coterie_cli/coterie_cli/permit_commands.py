@@ -1,0 +1,87 @@
+"""The commands of `./coterie permits`; what they do needs ROS, their help does not."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from coterie_cli.options import By, Namespace, Reason, TeamDomain
+
+app = typer.Typer(add_completion=False)
+
+Request = Annotated[
+    str, typer.Argument(metavar="ID", help="Beginning of the request's id, or name of its robot.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def permits(context: typer.Context, domain: TeamDomain = None, namespace: Namespace = None) -> int:
+    """Requests of robots for a person's permit: show, allow, refuse, revoke."""
+    if context.invoked_subcommand is not None:
+        return 0
+    from coterie_cli.permits import show
+
+    return show(domain, namespace)
+
+
+@app.command("allow")
+def allow(
+    request: Request,
+    lasting: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="TIME",
+            help="Time for which goals alike are allowed, too, such as 10m; default: once.",
+        ),
+    ] = "",
+    by: By = "",
+    domain: TeamDomain = None,
+    namespace: Namespace = None,
+) -> int:
+    """Allow what a robot asks for."""
+    from coterie_cli.permits import decide
+    from coterie_safety.permits import Decision
+
+    return decide(Decision.ALLOW, request, by, "", lasting, domain, namespace)
+
+
+@app.command("refuse")
+def refuse(
+    request: Request,
+    reason: Reason = "",
+    by: By = "",
+    domain: TeamDomain = None,
+    namespace: Namespace = None,
+) -> int:
+    """Refuse what a robot asks for."""
+    from coterie_cli.permits import decide
+    from coterie_safety.permits import Decision
+
+    return decide(Decision.REFUSE, request, by, reason, "", domain, namespace)
+
+
+@app.command("revoke")
+def revoke(
+    permit: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="Beginning of the permit's id, or name of its robot."),
+    ],
+    reason: Reason = "",
+    by: By = "",
+    domain: TeamDomain = None,
+    namespace: Namespace = None,
+) -> int:
+    """End a permit for goals alike; a goal that has begun goes on."""
+    from coterie_cli.permits import revoke as run
+
+    return run(permit, by, reason, domain, namespace)
+
+
+@app.command("watch")
+def watch(domain: TeamDomain = None, namespace: Namespace = None) -> int:
+    """Ask at this terminal whatever robots ask for, until Ctrl-C."""
+    from coterie_cli.permits import watch as run
+
+    return run(domain, namespace)

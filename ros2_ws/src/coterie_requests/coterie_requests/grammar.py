@@ -1,0 +1,335 @@
+"""The offline reader: one lark grammar for commands, questions and descriptions."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+import lark
+
+from coterie_core.colors import basic_color
+from coterie_core.household import singulars
+from coterie_core.yaml_marks import OWN, read_yaml
+from coterie_requests.lexicon import load_lexicon
+from coterie_requests.request import Place, Request, Thing
+from coterie_requests.steps import StepReader
+from coterie_requests.taste import is_taste
+from coterie_requests.things import ThingReader, Tree, Word, no_use, trees
+from coterie_requests.understanding.phrases import PERSONS
+from coterie_requests.understanding.problems import NotUnderstood, ProblemKind
+from coterie_requests.understanding.quantities import NUMBERS, ordinal_of
+from coterie_requests.understanding.text import (
+    MAX_SENTENCE_CHARS,
+    code_in,
+    plain_text,
+    shown,
+    written_out,
+)
+from coterie_requests.understanding.vocabulary import MAX_NAME_WORDS, Vocabulary
+
+Door = Literal["do", "ask", "find"]
+"""Where words came in: a task, a question, or a request for objects of the map."""
+EXAMPLES: dict[Door, str] = {
+    "do": '"bring all mugs to the kitchen counter"',
+    "ask": '"how many chairs are in the kitchen?"',
+    "find": '"something to sit on near the window"',
+}
+CAN_DO = (
+    "robots can go somewhere, look for things, check whether something is there, bring or put "
+    "things somewhere, and open or close furniture"
+)
+_MAX_WORDS = 60
+_MAX_STEPS = 60
+_STARTS = ("start_do", "start_ask", "start_find", "np", "target")
+_MAX_SUGGESTED = 4
+_LEAST_LIKENESS = 0.75
+"""Likeness (0..1, difflib's ratio) of words that may be one misspelled."""
+_QUOTED = re.compile(r'"([a-z]+)"')
+_TOKEN = re.compile(r"[^\W_][\w'/.-]*[^\W_]|[^\W_]|,", re.UNICODE)
+_SENTENCES = re.compile(r"[.?!;]+(?=\s|$)|\n+")
+_PAUSES = re.compile(r"[:()]|--+")
+
+
+def read(words: str, names: Vocabulary, door: Door = "do") -> Request:
+    """Return the request that a sentence, or several, make.
+
+    Args:
+        words: As a person said them.
+        names: Names that mean something: of the household, the map and the robots.
+        door: Command that they are given to.
+
+    Raises:
+        NotUnderstood: Part of it is not understood; nothing of it is to be done then.
+    """
+    text = _checked(words, names)
+    steps = StepReader(names, door)
+    for then, part in _parts(text, names, door):
+        try:
+            tree = _parsed(f"start_{door}", part, words, door, names)
+        except NotUnderstood:
+            if door != "find" or not _is_plight(part):
+                raise
+            steps.serve(" ".join(word.said for word in part))
+        else:
+            steps.read(trees(tree)[0], part, then)
+    made = steps.finished()
+    if not made:
+        raise NotUnderstood(
+            f"{shown(words)!r} asks for nothing; say it like {EXAMPLES[door]}", "empty"
+        )
+    if len(made) > _MAX_STEPS:
+        raise NotUnderstood(
+            f"{len(made)} wishes at once; split the task (most: {_MAX_STEPS})", "too_long"
+        )
+    return Request(words=words, steps=made)
+
+
+def read_thing(text: str, names: Vocabulary) -> Thing:
+    """Return the things that a phrase describes: "the red mug on the table".
+
+    Raises:
+        NotUnderstood: It is no such phrase.
+    """
+    part = _tagged(_checked(text, names), names)
+    tree = _parsed("np", part, text, "find", names)
+    return ThingReader(part).np(tree)
+
+
+def read_place(text: str, names: Vocabulary) -> Place:
+    """Return the place that a phrase tells: "on the table in the kitchen", "upstairs".
+
+    Raises:
+        NotUnderstood: It is no such phrase.
+    """
+    part = _tagged(_checked(text, names), names)
+    return ThingReader(part).target(_parsed("target", part, text, "do", names))
+
+
+def _checked(words: str, names: Vocabulary) -> str:
+    """Return the words in plain lower-case letters.
+
+    Raises:
+        NotUnderstood: There are none, too many, or they are code.
+    """
+    if len(words) > MAX_SENTENCE_CHARS:
+        raise NotUnderstood(
+            f"{len(words)} characters at once; at most {MAX_SENTENCE_CHARS} are read", "too_long"
+        )
+    code = code_in(words, names.names)
+    if code:
+        raise NotUnderstood(f"{code[0]!r} is code and no words", "word", code[0], sentence=words)
+    text = written_out(plain_text(words))
+    if not re.search(r"\w", text):
+        raise NotUnderstood(f"{shown(words)!r} asks for nothing", "empty")
+    return text
+
+
+@dataclass(frozen=True)
+class _Words:
+    """Words that change nothing, and words that begin what comes after."""
+
+    courtesy: tuple[tuple[str, ...], ...]
+    then: tuple[tuple[str, ...], ...]
+    first: frozenset[str]
+    adjectives: frozenset[str]
+    conditions: tuple[tuple[str, ...], ...]
+    asks: frozenset[str]
+    reasons: tuple[tuple[str, ...], ...]
+    plights: frozenset[str]
+
+
+@cache
+def _words() -> _Words:
+    folder = resources.files("coterie_requests").joinpath("data")
+    data = read_yaml(folder.joinpath("request_words.yaml").read_text("utf-8"), OWN)
+    qualities = load_lexicon().qualities.values()
+    adjectives = {
+        *data["adjectives"].split(),
+        *(word for one in qualities for word in one.words if " " not in word),
+    }
+
+    def phrases(key: str) -> tuple[tuple[str, ...], ...]:
+        said = (tuple(phrase.split()) for phrase in data[key])
+        return tuple(sorted(said, key=lambda phrase: -len(phrase)))
+
+    return _Words(
+        phrases("courtesy"), phrases("then"), frozenset(data["first"].split()),
+        frozenset(adjectives), phrases("conditions"), frozenset(data["asks"].split()),
+        phrases("reasons"), frozenset(data["plights"].split()),
+    )  # fmt: skip
+
+
+def _parts(text: str, names: Vocabulary, door: Door) -> Iterable[tuple[bool, list[Word]]]:
+    """Yield the parts of a text that are read one after the other; True: after what came before."""
+    then = False
+    for sentence in _SENTENCES.split(text):
+        tokens = _TOKEN.findall(_PAUSES.sub(" , ", sentence))
+        if not tokens:
+            continue
+        tokens = _without(_up_to(tokens, _words().reasons), _words().courtesy)
+        if door != "find":
+            _no_condition(tokens, sentence)
+        part: list[str] = []
+        while tokens:
+            found = next((p for p in _words().then if tuple(tokens[: len(p)]) == p), None)
+            if found is None:
+                part.append(tokens.pop(0))
+                continue
+            if _stripped(part):
+                yield then, _tagged(" ".join(_stripped(part)), names)
+            then, part, tokens = True, [], tokens[len(found) :]
+        if _stripped(part):
+            yield then, _tagged(" ".join(_stripped(part)), names)
+            then = False
+
+
+def _no_condition(tokens: Sequence[str], sentence: str) -> None:
+    for phrase in _words().conditions:
+        n = len(phrase)
+        at = [k for k in range(len(tokens)) if tuple(tokens[k : k + n]) == phrase]
+        if any(k == 0 or tokens[k - 1] not in _words().asks for k in at):
+            raise NotUnderstood(
+                f"{shown(sentence.strip())!r} says when or on what condition; robots begin at once",
+                "condition",
+                " ".join(phrase),
+                sentence=sentence,
+                question="Shall they do it now?",
+            )
+
+
+def _is_plight(words: Sequence[Word]) -> bool:
+    """Whether words tell a plight, or a purpose, that things are known to serve."""
+    said = " ".join(word.said for word in words)
+    known = words[0].said in _words().plights and load_lexicon().uses_in(said)
+    return bool(known) and not no_use(said)
+
+
+def _up_to(tokens: list[str], phrases: Sequence[tuple[str, ...]]) -> list[str]:
+    """Leave out the reason that a sentence ends with: "because it is wet there"."""
+    for k in range(1, len(tokens)):
+        if any(tuple(tokens[k : k + len(p)]) == p for p in phrases):
+            return tokens[:k]
+    return tokens
+
+
+def _without(tokens: list[str], phrases: Sequence[tuple[str, ...]]) -> list[str]:
+    kept: list[str] = []
+    k = 0
+    while k < len(tokens):
+        found = next((p for p in phrases if tuple(tokens[k : k + len(p)]) == p), None)
+        if found is None:
+            kept.append(tokens[k])
+        k += len(found) if found else 1
+    return kept
+
+
+def _stripped(tokens: list[str]) -> list[str]:
+    """Leave out signs and "and" at both ends, signs in a row, and "first"."""
+    kept = [t for k, t in enumerate(tokens) if t != "," or tokens[k - 1 : k] != [","]]
+    while kept and (kept[-1] in (",", "and", "but", "so")):
+        kept.pop()
+    while kept and (kept[0] in (",", "and", "but", "so") or kept[0] in _words().first):
+        kept.pop(0)
+    return kept
+
+
+# -- words and their tags -------------------------------------------------------------------------
+
+
+def _tagged(text: str, names: Vocabulary) -> list[Word]:
+    tokens = _TOKEN.findall(text)
+    if len(tokens) > _MAX_WORDS:
+        raise NotUnderstood(f"{len(tokens)} words in one sentence; say it in several", "too_long")
+    words: list[Word] = []
+    k = 0
+    while k < len(tokens):
+        word, length = _named(tokens, k, names)
+        words.append(word)
+        k += length
+    return words
+
+
+def _named(tokens: list[str], k: int, names: Vocabulary) -> tuple[Word, int]:
+    for length in range(min(MAX_NAME_WORDS, len(tokens) - k), 0, -1):
+        said = " ".join(tokens[k : k + length])
+        plain = said.replace("-", " ").replace("_", " ")
+        name = names.lookup(said) or names.lookup(plain) if said != "," else None
+        if name is None or (length > 1 and tokens[k] in ("the", "a", "an", "of")):
+            continue
+        tags = "T" * bool(name.label) + "R" * bool(name.room) + "F" * bool(name.floor)
+        tags += "B" * bool(name.robot)
+        single = next((one for one in singulars(plain) if one in names.names), plain)
+        plural = name.plural and bool(name.label)
+        own = single if name.plural else plain
+        return Word(said, tags + (_tags(said) if length == 1 else ""), own, plural), length
+    return Word(tokens[k], _tags(tokens[k]), tokens[k]), 1
+
+
+def _tags(word: str) -> str:
+    tags = "C" if basic_color(word) else ""
+    tags += "N" if word in NUMBERS or (word.isdecimal() and len(word) < 4) else ""
+    tags += "O" if ordinal_of(word) else ""
+    tags += "A" if word in _words().adjectives or is_taste(word) else ""
+    return tags + ("P" if word in PERSONS else "")
+
+
+# -- parsing --------------------------------------------------------------------------------------
+
+
+@cache
+def _grammar() -> tuple[str, frozenset[str]]:
+    """Return the grammar with words as terminals, and the words that it knows."""
+    text = resources.files("coterie_requests").joinpath("data/request.lark").read_text("utf-8")
+    known = frozenset(_QUOTED.findall(text))
+    text = text.replace('","', "_COMMA")
+    text = _QUOTED.sub(lambda m: f"_W_{m[1].upper()}", text)
+    words = "\n".join(rf"_W_{word.upper()}: /{word}\{{\w*\}}/" for word in sorted(known))
+    return f"{text}\n{words}\n_COMMA: /,\\{{\\}}/\n", known
+
+
+@cache
+def _parser() -> lark.Lark:
+    return lark.Lark(_grammar()[0], parser="earley", lexer="dynamic", start=list(_STARTS))
+
+
+def _parsed(
+    start: str, words: Sequence[Word], sentence: str, door: Door, names: Vocabulary
+) -> Tree:
+    text = " ".join(
+        f"{word.said.replace(' ', '_')}{{{word.tags}{k if word.said != ',' else ''}}}"
+        for k, word in enumerate(words)
+    )
+    try:
+        return _parser().parse(text, start=start)
+    except lark.exceptions.UnexpectedInput:
+        raise _not_read(words, sentence, door, names) from None
+
+
+def _not_read(words: Sequence[Word], sentence: str, door: Door, names: Vocabulary) -> NotUnderstood:
+    """Say which word is not known, or where what was read ends."""
+    known = _grammar()[1]
+    unknown = [w for w in words if not w.tags and w.said not in known and w.said != ","]
+    strange = unknown[0] if unknown else None
+    like = f"say it like {EXAMPLES[door]}, or give me a model"
+    if strange is None:
+        return NotUnderstood(f"I did not understand {shown(sentence)!r}; {like}", "word")
+    own = sorted(w for w in {*names.words(), *known} if abs(len(w) - len(strange.said)) <= 1)
+    near = difflib.get_close_matches(strange.said, own, n=_MAX_SUGGESTED, cutoff=_LEAST_LIKENESS)
+    other_language = 2 * len(unknown) > len(words)
+    if near and strange.said not in near and not other_language:
+        meant = " or ".join(repr(word) for word in near)
+        return NotUnderstood(
+            f"I did not understand {strange.said!r}", "spelling", strange.said, sentence=sentence,
+            suggestions=tuple(near), question=f"Did you mean {meant}?",
+        )  # fmt: skip
+    verb = strange is words[0] and door == "do"
+    can = f"{CAN_DO}; " if verb else ""
+    kind: ProblemKind = "verb" if verb else "word"
+    return NotUnderstood(
+        f"I did not understand {strange.said!r}; {can}{like}", kind, strange.said, sentence=sentence
+    )

@@ -1,0 +1,335 @@
+"""Noun phrases of the grammar as Things: how many, which ones, what they are, where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import lark
+
+from coterie_requests.lexicon import load_lexicon
+from coterie_requests.request import ALL, Place, Relation, Thing
+from coterie_requests.understanding.problems import NotUnderstood
+from coterie_requests.understanding.quantities import NUMBERS, SUPERLATIVES, ordinal_of
+
+Tree = lark.Tree[lark.Token]
+"""A tree of the grammar."""
+_NO_USE = frozenset(
+    ("not", "no", "never", "without", "neither", "nor", "nothing", "except", "but", "than",
+     "unless", "near", "next", "behind", "beside", "between", "opposite")
+)  # fmt: skip
+"""Words of exclusions and of places: where these were not read, they are no words of a use."""
+IT, ONE = "it", "one"
+"""Names of things that stand for what was said before; no finished Request has them."""
+RELATIONS: dict[str, Relation] = {
+    "on": "on", "in_": "in", "near": "near", "under": "under", "above": "above",
+    "in_front_of": "in front of", "behind": "behind", "left_of": "left of",
+    "right_of": "right of", "far_from": "far from", "from_": "from", "between": "between",
+    "to": "to", "into": "in", "onto": "on",
+}  # fmt: skip
+"""Relations by the grammar's rules for their words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word, or a name of several: as said, its tags, the name in the singular."""
+
+    said: str
+    tags: str
+    name: str
+    plural: bool = False
+
+
+def trees(node: Tree, *names: str) -> list[Tree]:
+    """Return the children of a tree that are trees, of some rules or of any."""
+    own = [child for child in node.children if isinstance(child, lark.Tree)]
+    return [child for child in own if child.data in names] if names else own
+
+
+def no_use(said: str) -> str:
+    """Return the words of a use from where it is none: an exclusion, a place, an odd word."""
+    rest = load_lexicon().uncued(said).split()
+    odd = (k for k, word in enumerate(rest) if word in _NO_USE or any(map(str.isdigit, word)))
+    return " ".join(rest[next(odd, len(rest)) :])
+
+
+class ThingReader:
+    """Makes Things of the trees of one part of a text."""
+
+    def __init__(self, words: Sequence[Word]) -> None:
+        self.words = words
+
+    def word(self, token: lark.Token) -> Word:
+        """Return the word that a token stands for."""
+        return self.words[self._index(token)]
+
+    @staticmethod
+    def _index(token: lark.Token) -> int:
+        return int("".join(c for c in token[token.rindex("{") :] if c.isdigit()))
+
+    def said(self, node: Tree) -> str:
+        """Return the words from the first to the last one of a tree."""
+        at = [self._index(token) for token in tokens_of(node)]
+        return " ".join(word.said for word in self.words[min(at) : max(at) + 1]) if at else ""
+
+    # -- things -----------------------------------------------------------------------------------
+
+    def things(self, node: Tree) -> tuple[Thing, ...]:
+        """Return the things of a list; a place said of the last counts for those before it."""
+        found: list[Thing] = []
+        for child in trees(node, "np"):
+            thing = self.np(child)
+            last = found[-1] if found else None
+            if last is not None and last.places and self._is_place_only(thing):
+                where = last.places[-1]
+                both = where.model_copy(update={"things": (*where.things, thing)})
+                found[-1] = last.model_copy(update={"places": (*last.places[:-1], both)})
+            else:
+                found.append(thing)
+        own = found[-1].name in (IT, ONE)  # "the mug and the one on the desk": only that one is
+        for k in range(len(found) - 2, -1, -1):
+            if found[k].name == ONE and found[k + 1].name:
+                found[k] = like(found[k], found[k + 1])  # "the red and the blue mug"
+        for k in range(1, len(found)):
+            if found[k].name == ONE and found[k - 1].name:
+                found[k] = like(found[k], found[k - 1])  # "the red mug and the other one"
+        last = found[-1]
+        if last.places and not own and not any(thing.places for thing in found[:-1]):
+            found = [t.model_copy(update={"places": last.places}) for t in found[:-1]] + [last]
+        return tuple(found)
+
+    def _is_place_only(self, thing: Thing) -> bool:
+        word = next((w for w in self.words if w.name == thing.name), None)
+        return word is not None and "T" not in word.tags and bool(set("RF") & set(word.tags))
+
+    def np(self, node: Tree) -> Thing:
+        """Return what a noun phrase, its alternatives and its exclusions describe."""
+        found = [self.one(c) for c in trees(node, "one_np", "only_amount", "pronoun", "something")]
+        for k in range(len(found) - 2, -1, -1):
+            if found[k].name == ONE:
+                found[k] = like(found[k], found[k + 1])
+        thing = found[0].model_copy(update={"either": tuple(found[1:])}) if found[1:] else found[0]
+        for but in trees(node, "but"):
+            out = [self.np(one) for one in trees(but, "np")]
+            out = [like(one, thing) if one.name in (IT, ONE) else one for one in out]
+            source = [p for p in out[-1].places if p.relation == "from"]
+            if source and not thing.places:  # "all but the laptop from the desk"
+                rest = tuple(p for p in out[-1].places if p not in source)
+                out[-1] = out[-1].model_copy(update={"places": rest})
+                thing = thing.model_copy(update={"places": tuple(source)})
+            thing = thing.model_copy(update={"without": (*thing.without, *out)})
+        return thing.model_copy(update={"said": self.said(node) or thing.said})
+
+    def one(self, node: Tree) -> Thing:
+        """Return what one noun phrase describes."""
+        if node.data == "pronoun":
+            word = self.word(tokens_of(node)[0])
+            plural = word.said in ("them", "they", "those", "these")
+            thing = Thing(name=IT, said=word.said, amount=ALL if plural else 1, definite=True)
+            return self.posted(thing, trees(node, *POSTS))
+        thing = self._something(node) if node.data == "something" else self.noun_phrase(node)
+        return self.posted(thing, trees(node, *POSTS))
+
+    def _something(self, node: Tree) -> Thing:
+        token = next(c for c in node.children if isinstance(c, lark.Token))
+        fields = self._modified(node.children[1:])
+        amount = ALL if self.word(token).said.startswith(("every", "any")) else 1
+        if trees(node, "other"):
+            fields["choice"] = "rest" if amount == ALL else "another"
+        return Thing(amount=amount, said=self.said(node), **fields)
+
+    def noun_phrase(self, node: Tree) -> Thing:
+        """Return what amount, adjectives and noun describe."""
+        counted = next(iter(trees(node, *_AMOUNTS)), None)
+        nouns, mods = trees(node, "noun", "generic"), trees(node, "mods", "elided")
+        fields = self._modified(c for one in mods for c in one.children)
+        plural = False
+        if nouns:
+            name, plural, more = self._noun(nouns[0])
+            fields["name"] = name
+            attributes = fields.get("attributes", ())
+            fields["attributes"] = (*attributes, *more) if isinstance(attributes, tuple) else more
+        else:
+            fields["name"] = ONE
+        fields.update(self._amount(counted, plural, fields))
+        return Thing(said=self.said(node), **fields)
+
+    def _noun(self, node: Tree) -> tuple[str, bool, tuple[str, ...]]:
+        """Return the name, whether it is a plural, and what it is "of"."""
+        token = next(c for c in node.children if isinstance(c, lark.Token))
+        word = self.word(token)
+        if token.type == "GENERIC":
+            name = ONE if word.said.startswith("one") else ""
+            return name, word.said.endswith("s") or word.said == "stuff", ()
+        more = tuple(f"of {self.said(one)}" for one in trees(node, "noun_"))
+        return word.name, word.plural, more
+
+    def _modified(self, children: Iterable[object]) -> dict[str, object]:
+        fields: dict[str, object] = {}
+        attributes: list[str] = []
+        for child in children:
+            if isinstance(child, lark.Token):
+                word = self.word(child)
+                if child.type == "COLOR":
+                    fields["color"] = word.said
+                else:
+                    attributes.append(word.said)
+            elif isinstance(child, lark.Tree) and child.data == "rank":
+                fields["rank"] = _number(self.word(tokens_of(child)[0]).said)
+            elif isinstance(child, lark.Tree) and child.data == "choice":
+                said = self.word(tokens_of(child)[0]).said
+                fields["choice"] = SUPERLATIVES.get(said, "other")
+        if attributes:
+            fields["attributes"] = tuple(attributes)
+        return fields
+
+    def _amount(
+        self, node: Tree | None, plural: bool, fields: dict[str, object]
+    ) -> dict[str, object]:
+        """Return the amount, and what else the words before a noun say."""
+        kind = node.data if node is not None else ""
+        numbers = [_number(self.word(t).said) for t in tokens_of(node)] if node is not None else []
+        numbers = [n for n in numbers if n]
+        singled = bool(fields.get("rank")) or str(fields.get("choice", "")) not in ("", "other")
+        all_or_one = ALL if plural and not singled else 1
+        if node is not None and kind == "vague":
+            raise NotUnderstood(
+                f"{self.said(node) or 'that'!r} leaves open how many", "ambiguous",
+                question="How many? A number, or all",
+            )  # fmt: skip
+        if kind == "definite":
+            return {"definite": True, "amount": numbers[0] if numbers else all_or_one}
+        table: dict[str, dict[str, object]] = {
+            "all": {"amount": ALL},
+            "both": {"amount": 2, "definite": True},
+            "one": {"amount": 1},
+            "none": {"amount": 0, "attributes": ("no",)},
+            "another": {"amount": 1, "choice": "another"},
+            "number": {"amount": numbers[0] if numbers else 1},
+            "two": {"amount": 2 if plural else 1},
+            "six": {"amount": 6},
+            "dozen": {"amount": 12},
+            "some": {"amount": 2 if plural else 1},
+            "rest": {"amount": ALL, "choice": "rest", "definite": True},
+        }
+        return table.get(kind, {"amount": all_or_one})
+
+    def use(self, node: Tree) -> str:
+        """Return the words of a use, with "to" or "for" before them: "somewhere to eat"."""
+        first = self._index(tokens_of(node)[0])
+        before = [word.said for word in self.words[max(0, first - 2) : first]]
+        if strange := no_use(self.said(node)):
+            raise NotUnderstood(f"I did not understand {strange!r}", "word", strange.split()[-1])
+        place = "somewhere " if {"somewhere", "anywhere", "place", "where"} & {*before} else ""
+        last = before[-1] if before else ""
+        said = {"for": "for ", "that": "that ", "which": "that ", "not": "", "without": ""}
+        return f"{place}{said.get(last, 'to ')}{self.said(node)}"
+
+    # -- places -----------------------------------------------------------------------------------
+
+    def posted(self, thing: Thing, posts: Sequence[Tree]) -> Thing:
+        """Add what follows a noun: places, uses, what it is nearest to."""
+        places: list[Place] = []
+        without = [*thing.without]
+        more: dict[str, object] = {}
+        for post in posts:
+            if post.data == "post":
+                places.append(self.place(post.children[-1]))
+            elif post.data == "of_room":
+                room = self.word(tokens_of(post)[-1])
+                places.append(Place(things=(Thing(name=room.name, said=room.said),)))
+            elif post.data in ("with", "with_no"):
+                things = tuple(self.flat(c) for c in trees(post, "flat"))
+                negated = post.data == "with_no"
+                places.append(Place(relation="with", things=things, negated=negated))
+            elif post.data in ("nearest_to", "ranked_from"):
+                more["by"] = tuple(self.flat(c) for c in trees(post, "flat"))
+                tokens = [t for t in tokens_of(post) if t.type in ("NEAREST", "FAR")]
+                if tokens:
+                    far = self.word(tokens[0]).said.startswith(("far", "fur"))
+                    more["choice"] = "farthest" if far else "nearest"
+            elif post.data in ("serves", "offers"):
+                more["use"] = self.use(trees(post, "use")[0])
+            elif post.data in ("serves_not", "less"):
+                without.append(Thing(use=self.use(trees(post, "use", "doing")[0])))
+            else:
+                out = [self.np(c) for c in trees(post, "np")]
+                without += [like(one, thing) if one.name == ONE else one for one in out]
+                places += [self.place(c, negated=True) for c in trees(post, "place")]
+        more |= {"without": tuple(without), "places": nested(places, self.words)}
+        return thing.model_copy(update=more)
+
+    def place(self, node: object, *, negated: bool = False) -> Place:
+        """Return where something is."""
+        assert isinstance(node, lark.Tree)
+        if node.data == "upstairs":
+            word = self.word(tokens_of(node)[0])
+            return Place(relation="in", things=(Thing(name=word.name, said=word.said),))
+        relation = next(RELATIONS[c.data] for c in node.children
+                        if isinstance(c, lark.Tree) and c.data in RELATIONS)  # fmt: skip
+        things = tuple(self.flat(c) for c in trees(node, "flat"))
+        return Place(relation=relation, things=things, negated=negated or bool(trees(node, "no")))
+
+    def target(self, node: Tree) -> Place:
+        """Return where things go."""
+        if trees(node, "inside"):
+            return Place(relation="in", things=(Thing(name=IT, said=self.said(node) or "there"),))
+        place = self.place(next(iter(trees(node, "upstairs")), node))
+        posts = [self.place(p.children[-1]) for p in trees(node, "post")]
+        return nested((place, *posts), self.words)[0]
+
+    def flat(self, node: Tree) -> Thing:
+        """Return what a noun phrase without places describes."""
+        if trees(node, "it"):
+            return Thing(name=IT, said=self.said(node), definite=True)
+        return self.noun_phrase(node)
+
+
+def nested(places: Sequence[Place], words: Sequence[Word]) -> tuple[Place, ...]:
+    """Return places as they belong: "on the table in the kitchen" is one, of the table there.
+
+    What is said of a room, and "from", is of the thing itself.
+    """
+    tags = {word.name: word.tags for word in words}
+    kept: list[Place] = []
+    for place in reversed(places):
+        kept.insert(0, place)
+        if len(kept) < 2 or kept[1].relation in ("from", "with"):
+            continue
+        thing, after = place.things[-1], kept[1]
+        room_within = set("RF") & set(tags.get(after.thing.name, ""))
+        if set("TP") & set(tags.get(thing.name, "T")) or (
+            "F" in tags.get(after.thing.name, "") and room_within
+        ):
+            own = thing.model_copy(update={"places": (after, *thing.places)})
+            kept[:2] = [place.model_copy(update={"things": (*place.things[:-1], own)})]
+    return tuple(kept)
+
+
+def like(thing: Thing, noun: Thing) -> Thing:
+    """Return what "it", "the one" or "the red" stands for: a thing with the noun of another."""
+    if thing.name == IT:
+        return noun.model_copy(update={"places": thing.places or noun.places})
+    fields = {"name": noun.name, "use": thing.use or noun.use, "said": f"{thing.said} {noun.name}"}
+    return thing.model_copy(update=fields)
+
+
+def with_places(things: Iterable[Thing], places: Sequence[Place]) -> tuple[Thing, ...]:
+    """Return things with further places that they are in."""
+    return tuple(t.model_copy(update={"places": (*t.places, *places)}) for t in things)
+
+
+def tokens_of(node: Tree) -> list[lark.Token]:
+    """Return the words of a tree that are kept, in order."""
+    return list(node.scan_values(lambda value: isinstance(value, lark.Token)))
+
+
+def _number(said: str) -> int:
+    return int(said) if said.isdecimal() else NUMBERS.get(said, 0) or ordinal_of(said)
+
+
+POSTS = ("post", "post_not", "serves", "serves_not", "offers", "less", "with", "with_no",
+         "nearest_to", "ranked_from", "of_room")  # fmt: skip
+"""Rules of what follows a noun."""
+_AMOUNTS = ("all", "definite", "both", "one", "none", "another", "number", "two", "six", "dozen",
+            "some", "vague", "rest")  # fmt: skip

@@ -1,0 +1,136 @@
+"""One grammar reads what people say: commands, questions, descriptions, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie_fixtures.two_floor_home import small_house
+from coterie_requests.grammar import Door, read, read_place, read_thing
+from coterie_requests.understanding.problems import NotUnderstood
+from coterie_requests.understanding.vocabulary import Vocabulary
+
+NAMES = Vocabulary.of(small_house(), ("rover", "walker", "drone"))
+
+READ: dict[Door, dict[str, str]] = {
+    "do": {
+        "Please bring the mugs and the plates to the kitchen counter.":
+            "bring, all mugs and all plates, to the kitchen counter",
+        "Open the dishwasher, put the bowls inside and close it again":
+            "open, the dishwasher; then bring, all bowls, to: in the dishwasher; then close, the "
+            "dishwasher",
+        "We're out of cups in the kitchen: get two": "bring, 2 cups, to: in the kitchen",
+        "There are no plates on the table. Bring four.": "bring, 4 plates, to: on the table",
+        "Bring all mugs except the red one to the kitchen":
+            "bring, all mugs except the red mug, to the kitchen",
+        "Put anything but the laptop from the desk into the box":
+            "bring, all things from the desk except the laptop, to: in the box",
+        "Put one plate on the table and the rest in the cabinet":
+            "bring, plate, to: on the table; bring, all rest plates, to: in the cabinet",
+        "Leave one plate on the kitchen table and take the other one to the dining room":
+            "bring, the other plate, to the dining room",
+        "Bring the mug to the kitchen and the book to the office":
+            "bring, the mug, to the kitchen; bring, the book, to the office",
+        "bring the mug and the one on the desk to the table":
+            "bring, the mug and the mug on the desk, to the table",
+        "walker, fetch me a book from upstairs and lay it onto the sofa in the living room":
+            "walker: bring, book from upstairs, to: on the sofa in the living room",
+        "Let rover close the fridge and walker open the door":
+            "rover: close, the fridge; walker: open, the door",
+        "Before you go to the hallway, close the fridge":
+            "close, the fridge; then go, the hallway",
+        "put the books from the shelf on the bed":
+            "bring, all books from the shelf, to: on the bed",
+        "I can't find my phone": "find, the phone",
+        "See if the laptop is on the bed": "check, the laptop on the bed",
+    },
+    "ask": {
+        "Is there a mug and a plate?": "is there, mug and plate",
+        "Is there a mug or a glass in the kitchen?": "is there, mug or glass in the kitchen",
+        "Are there two mugs?": "is there, 2 mugs",
+        "Is there no mug?": "is there, not, all mugs",
+        "Isn't there a mug?": "is there, mug",
+        "Is there anything blue in the bedroom?": "is there, all blue things in the bedroom",
+        "How many plates does the kitchen have?": "how many, all plates in the kitchen",
+        "Is the mug on the desk or on the table?":
+            "relation, of on the desk or on the table, (relation, the mug on the desk) or "
+            "(relation, the mug on the table)",
+        "Is the mug not on the desk?": "relation, not, the mug on the desk",
+        "How far is it from the bed to the piano?": "size, far, the bed and the piano",
+        "What stands closest to the piano?": "what, nearest thing to the piano",
+        "Is the desk taller than the bed?": "size, taller, the desk and the bed",
+        "What is the large red object on the desk in the office?":
+            "what, the large red thing on the desk in the office",
+        "Is the rug in the hallway grey or blue?":
+            "color, grey, the rug in the hallway, of grey or blue",
+        "Where can I sit?": "used for, place, all things to sit",
+    },
+    "find": {
+        "something to drink from": "find, thing to drink from",
+        "the second largest table": "find, the largest number 2 table",
+        "the nightstand furthest away from the lamp":
+            "find, the farthest nightstand from the lamp",
+        "a desk with a lamp on it": "find, desk with lamp",
+        "all red mugs that are not in the kitchen": "find, all red mugs not in the kitchen",
+        "a thing that hangs on a wall but is not a picture":
+            "find, thing on wall except picture",
+    },
+}  # fmt: skip
+REFUSED = {
+    "Bring the heavier of the two bags to the garage": "spelling",
+    "Collect the dirty plates in the kitchen sink": "ambiguous",
+    "Take the trash out": "target",
+    "Do not go upstairs": "negation",
+    "Bring the plates and no bowls to the kitchen": "nothing",
+    "Take the plates out of the dishwasher and put them in the cabinet, then close both": "pronoun",
+    "stop everything": "verb",
+    "If it rains, close the windows": "condition",
+    "Bring it to the kitchen": "pronoun",
+    "Bring the botle to the table": "spelling",
+    "Wash the dishes": "verb",
+    "Räum die Küche auf": "verb",
+    "What is not in the kitchen but usually is?": "word",
+    "The mug is on the table": "empty",
+    "find mug[0]": "word",
+    "?": "empty",
+    "bring the mug to the kitchen " * 40: "too_long",
+}
+
+
+@pytest.mark.parametrize(("door", "words"), [(d, words) for d in READ for words in READ[d]])
+def test_a_sentence_is_read_as_meant(door: Door, words: str) -> None:
+    assert read(words, NAMES, door).told() == READ[door][words]
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_no_field_holds_is_refused_or_asked_back(words: str) -> None:
+    with pytest.raises(NotUnderstood) as refused:
+        read(words, NAMES, "do")
+    assert refused.value.problem.kind == REFUSED[words]
+
+
+def test_phrases_alone_are_read_by_the_same_grammar() -> None:
+    thing = read_thing("the two red mugs on the table in the kitchen", NAMES)
+    assert (thing.name, thing.color, thing.amount, thing.definite) == ("mug", "red", 2, True)
+    assert thing.places[0].told() == "on the table in the kitchen"
+    assert read_place("on the kitchen counter", NAMES).told() == "on the kitchen counter"
+    with pytest.raises(NotUnderstood, match="xqzzt"):
+        read_thing("the xqzzt", NAMES)
+
+
+SOME = st.sampled_from(
+    ("bring", "the", "all", "red", "mug", "mugs", "to", "kitchen", "and", "or", "not", "on", "it",
+     "table", "put", "is", "there", "where", ",", ".", "how", "many", "except", "in", "rover")
+)  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.text(max_size=60) | st.lists(SOME, max_size=12).map(" ".join))
+def test_any_text_is_read_or_refused(words: str) -> None:
+    for door in READ:
+        try:
+            request = read(words, NAMES, door)
+        except NotUnderstood:
+            continue
+        assert request.words == words and all(step.things or step.options for step in request.steps)

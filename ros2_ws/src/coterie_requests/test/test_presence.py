@@ -1,0 +1,114 @@
+"""Which questions explorers answer, and which rooms nobody knows."""
+
+from __future__ import annotations
+
+import pytest
+
+from coterie_llm import Decider, RulesModel
+from coterie_requests.grammar import read
+from coterie_requests.presence import presence_of, read_presence, said_once, unknown_room
+from coterie_requests.request import Place, Request, Step, Thing
+from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding.vocabulary import Vocabulary
+
+pytestmark = pytest.mark.quick
+
+ROOMS = ("kitchen", "living room", "bedroom 1", "bedroom 2", "bath")
+NAMES = Vocabulary.named(("mug", "couch", "table lamp"), ROOMS, ("ann",))
+
+
+@pytest.mark.parametrize(
+    ("text", "thing", "room"),
+    [
+        ("Is there a mug in the kitchen?", "mug", "kitchen"),
+        ("is there any couch in the lounge", "sofa", "living room"),
+        ("Are there any mugs in bedroom 2?", "mug", "bedroom 2"),
+        ("Are there plates in the bedroom?", "plate", "bedroom"),
+        ("Is there a table lamp?", "table lamp", ""),
+        ("Is there a mug in the house?", "mug", ""),
+        ("Is there a ladder in the cellar?", "ladder", "cellar"),
+    ],
+)
+def test_a_thing_in_a_room_is_for_explorers(text: str, thing: str, room: str) -> None:
+    asked = presence_of(read(text, NAMES, "ask"), NAMES, "q1")
+    assert asked is not None
+    assert (asked.id, asked.object, asked.room, asked.text) == ("q1", thing, room, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Is there a red mug in the kitchen?",
+        "Is there no mug in the kitchen?",
+        "Is there a mug and a plate in the kitchen?",
+        "Are there two mugs in the kitchen?",
+        "Is there another mug in the kitchen?",
+        "Is there a mug in the kitchen or the bath?",
+        "Is there a mug on the table?",
+        "Is there a mug upstairs?",
+        "What color is the couch?",
+        "How many plates are there in the kitchen?",
+        "Is there room on the table for a mug?",
+        "Where is the mug?",
+    ],
+)
+async def test_what_asks_for_more_than_a_name_is_open(text: str) -> None:
+    assert presence_of(read(text, NAMES, "ask"), NAMES) is None
+    with pytest.raises(NotUnderstood, match="asks for more than"):
+        await read_presence(text, NAMES, Decider(RulesModel()))
+
+
+MUG = Thing(name="mug", said="a mug")
+KITCHEN = Place(relation="in", things=(Thing(name="kitchen", definite=True),))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"color": "red"},
+        {"attributes": ("dirty",)},
+        {"amount": 2},
+        {"choice": "largest"},
+        {"use": "to drink from"},
+        {"without": (Thing(name="red mug"),)},
+        {"either": (Thing(name="cup"),)},
+        {"name": "wedding mug"},
+        {"name": ""},
+        {"name": "ann"},
+        {"places": (KITCHEN, KITCHEN)},
+        {"places": (KITCHEN.model_copy(update={"negated": True}),)},
+        {"places": (Place(relation="in", things=(Thing(name="fridge", definite=True),)),)},
+    ],
+)
+def test_one_field_more_makes_a_question_open(more: dict[str, object]) -> None:
+    def asked(thing: Thing) -> Request:
+        return Request(words="?", steps=(Step(act="is_there", things=(thing,)),))
+
+    plain = MUG.model_copy(update={"places": (KITCHEN,)})
+    assert presence_of(asked(plain), NAMES) is not None
+    assert presence_of(asked(plain.model_copy(update=more)), NAMES) is None
+
+
+@pytest.mark.parametrize("more", [{"negated": True}, {"attribute": "open"}, {"act": "where"}])
+def test_one_field_more_of_the_step_makes_it_open(more: dict[str, object]) -> None:
+    step = Step(act="is_there", things=(MUG,)).model_copy(update=more)
+    assert presence_of(Request(words="?", steps=(step,)), NAMES) is None
+    assert presence_of(Request(words="?", steps=(step, step)), NAMES) is None
+
+
+def test_no_word_that_tells_rooms_apart_is_passed_over() -> None:
+    rooms = ["kitchen", "bedroom 1", "bedroom 2", "bathroom"]
+    assert unknown_room("bedroom", rooms) == ""
+    assert unknown_room("Bedroom-2", rooms) == ""
+    assert unknown_room("lounge", ["living room"], all_known=True) == ""
+    assert unknown_room("garage", rooms) == ""  # it may have one that nobody has seen yet
+    assert "no room 'garage'" in unknown_room("garage", rooms, all_known=True)
+    assert unknown_room("bedroom 7", rooms) == ""
+    assert "no room 'bedroom 7'" in unknown_room("bedroom 7", rooms, all_known=True)
+    assert "did you mean 'bathroom'" in unknown_room("bathroon", [])
+    assert "its rooms: bathroom" in unknown_room("orangery", rooms)
+
+
+def test_robots_reasons_are_told_once_with_the_rooms_of_them_all() -> None:
+    told = said_once(unknown_room("orangery", rooms) for rooms in (["bath"], ["kitchen"]))
+    assert told.count("orangery") == 1 and "its rooms: bath, kitchen" in told
