@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 from coterie_core.geometry import Box
-from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_requests.grammar import read
 from coterie_requests.request import Request
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.vocabulary import Vocabulary
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from object_planner.ground import Grounder
 from object_planner.plan import PlanState
 
