@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from coterie_cli.commands import run
 from coterie_cli.options import PASS_THROUGH, AsJson, Port
@@ -111,11 +112,23 @@ def whatif(
             help="Language model that decides instead: tiny, or the path of a profile (.yaml).",
         ),
     ] = "",
+    recording: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="MCAP file of ./coterie record --live: its first task is decided once more, "
+            "without models and with no change; exit code 1 where a decision comes out otherwise.",
+        ),
+    ] = None,
     team: Team = "",
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> None:
     """Replay an episode of a simulated team with one change; show what differs."""
+    if recording is not None:
+        from research.whatif.recording import recording_again
+
+        raise typer.Exit(recording_again(recording, Console(highlight=False)))
     from research.whatif.command import WhatIf
     from research.whatif.command import whatif as run
 

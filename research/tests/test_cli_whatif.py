@@ -13,8 +13,6 @@ import yaml
 
 from cam_aggregator.registry import make_aggregator
 from coterie_bringup.errors import CommandError
-from coterie_cli.rerun.kept import CannotReplay, kept_nodes
-from coterie_cli.rerun.tasks import TaskAgain
 from coterie_core.questions import Answer, Evidence, Question
 from coterie_fixtures.endpoint import Endpoint
 from coterie_safety.why import JournalSettings, belong, close_journal, note, open_journal
@@ -28,6 +26,8 @@ from research.whatif.cooperation import (
 )
 from research.whatif.cooperation import differs_from_run as goal_differs
 from research.whatif.exploration import ExplorationAgain
+from research.whatif.rerun.kept import CannotReplay, kept_nodes
+from research.whatif.rerun.tasks import TaskAgain
 
 ROBOTS = ("ant", "bee", "cat")
 

@@ -54,11 +54,10 @@ async def answers(
             agent = OpenAgent(Decider(RulesModel()), "ours", options)
             for name in sets:
                 for one in ask_house(facts, seed, questions, load_phrases(name)):
-                    asked = await agent.read(one.question, tour.map)
-                    reply = await agent.answer(asked, tour.map, tour)
+                    reply = await agent.answer(one.question, tour.map, tour)
                     mark = rule_mark(one.question, one.answer, one.extra, reply.text)
                     if not reply.abstains:
-                        kind = kind_of(reply, asked)
+                        kind = kind_of(reply, await agent.read(one.question, tour.map))
                         found.append((kind, reply.confidence, mark >= RIGHT))
         finally:
             home.close()

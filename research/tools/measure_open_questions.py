@@ -1,4 +1,4 @@
-"""Measures the rules on OpenEQA's own questions: categories, the blind rule, and the rule judge.
+"""Measures the rules on OpenEQA's own questions: reading, the blind rule, and the rule judge.
 
     python -m research.tools.measure_open_questions open-eqa-v0.json
 
@@ -22,6 +22,7 @@ import numpy as np
 
 from coterie_llm import Decider, RulesModel
 from openeqa_agent.agents import AgentOptions, OpenAgent
+from openeqa_agent.understood import OpenQuestion
 from research.bench.openeqa.categories import category_named
 from research.bench.openeqa.marking import rule_mark
 
@@ -82,18 +83,22 @@ def interval(values: list[Any], statistic: Any, seed: int, rounds: int = 1000) -
     return f"{statistic(values):.3g} ({low:.3g} to {high:.3g})"
 
 
-async def blind_marks(entries: list[dict[str, Any]]) -> tuple[list[float], list[float]]:
-    """Return whether the category was told, and C of the blind rule, per question [%]."""
+async def as_read(entries: list[dict[str, Any]]) -> list[tuple[OpenQuestion, dict[str, Any]]]:
+    """Return each question as the offline reader reads it."""
+    agent = OpenAgent(Decider(RulesModel()))
+    return [(await agent.read(entry["question"]), entry) for entry in entries]
+
+
+async def blind_marks(entries: list[dict[str, Any]]) -> list[float]:
+    """Return C per question [%] of the blind rule."""
     agent = OpenAgent(Decider(RulesModel()), "blind", AgentOptions(guesses="always"))
-    told, found = [], []
+    found = []
     for entry in entries:
-        asked = await agent.read(entry["question"])
-        told.append(100.0 * (asked.category == category_named(entry["category"])))
-        reply = await agent.answer(asked)
+        reply = await agent.answer(entry["question"])
         extra = entry.get("extra_answers") or ()
         mark = rule_mark(entry["question"], entry["answer"], extra, reply.text)
         found.append(25.0 * (mark - 1))
-    return told, found
+    return found
 
 
 def main() -> None:
@@ -107,10 +112,18 @@ def main() -> None:
         ("looked at", [e for e in data if not held_out(e)]),
         ("held out", [e for e in data if held_out(e)]),
     ):
+        read = asyncio.run(as_read(part))
+        share = [100.0 * bool(one.steps) for one, _ in read]
+        told = [
+            100.0 * (one.category == category_named(entry["category"]))
+            for one, entry in read
+            if one.steps
+        ]
         pairs = judged(part, options.seed)
-        told, marks = asyncio.run(blind_marks(part))
+        marks = asyncio.run(blind_marks(part))
         print(f"{name}: {len(part)} questions")
-        print(f"  category told from the words [%]: {interval(told, np.mean, options.seed)}")
+        print(f"  read without a model [%]: {interval(share, np.mean, options.seed)}")
+        print(f"  category of those [%]: {interval(told, np.mean, options.seed)}")
         print(f"  blind rule, C [%]: {interval(marks, np.mean, options.seed)}")
         answers = sum(len(pair[0]) for pair in pairs)
         print(

@@ -13,12 +13,12 @@ from cam_aggregator.base import Aggregator, AggregatorError
 from cam_aggregator.moved import after_moves
 from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
 from cam_aggregator.store import ModelFileError, load_model
-from coterie_cli.rerun.kept import CannotReplay, KeptNodes
 from coterie_core.plain_data import schema_problems
 from coterie_core.questions import Answer, Evidence, FinalAnswer, Question
 from coterie_core.yaml_checks import suggestion
 from coterie_safety.why import Record
 from coterie_safety.why.words import line, mappings
+from research.whatif.rerun.kept import CannotReplay, KeptNodes
 
 _CLOSE = 1e-6
 """How near two confidences are that count as the same."""

@@ -15,8 +15,6 @@ from rich.text import Text
 from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import KeptRun, choose_run
 from coterie_bringup.team_models import named_profile
-from coterie_cli.rerun.kept import CannotReplay, KeptNodes, kept_nodes
-from coterie_cli.rerun.tasks import TaskAgain, TaskEnd
 from coterie_core.questions import FinalAnswer
 from coterie_llm import ModelProfile
 from coterie_safety.why import Record, Story, read_story
@@ -27,6 +25,8 @@ from research.whatif.answers import AnswerChange, AnswersAgain
 from research.whatif.decisions import ask_again
 from research.whatif.episodes import exploration_again, goal_again
 from research.whatif.exploration import WORD as EXPLORATION
+from research.whatif.rerun.kept import CannotReplay, KeptNodes, kept_nodes
+from research.whatif.rerun.tasks import TaskAgain, TaskEnd
 
 _MOST_DECISIONS = 20
 _MOST_ROWS = 40

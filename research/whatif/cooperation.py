@@ -11,14 +11,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from coterie_cli.rerun.kept import CannotReplay, KeptNodes
-from coterie_cli.rerun.worlds import (
-    WorldAgain,
-    check_repeatable,
-    check_there,
-    decider_of,
-    profile_of,
-)
 from coterie_core.cooperation import Goal, GoalError
 from coterie_core.skills import Detect, NavigateTo, Place, Wait
 from coterie_fixtures.house_team import Deed, HouseTeam, in_place
@@ -27,6 +19,14 @@ from coterie_safety.permits.goal_scope import skill_name
 from coterie_safety.why import Story
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.simulator import WorldError
+from research.whatif.rerun.kept import CannotReplay, KeptNodes
+from research.whatif.rerun.worlds import (
+    WorldAgain,
+    check_repeatable,
+    check_there,
+    decider_of,
+    profile_of,
+)
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.settings import Settings
 

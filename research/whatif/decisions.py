@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from coterie_cli.rerun.kept import CannotReplay
 from coterie_llm import (
     LanguageError,
     LanguageModel,
@@ -20,6 +19,7 @@ from coterie_llm import (
 )
 from coterie_safety.why import Record
 from coterie_safety.why.words import line, mappings, reply_words
+from research.whatif.rerun.kept import CannotReplay
 
 _ROLES = ("system", "user", "assistant", "tool")
 _CUT = "… ("

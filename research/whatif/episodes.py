@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from coterie_cli.rerun.kept import CannotReplay, KeptNodes
 from coterie_llm import ModelProfile
 from coterie_safety.why import Record, Story
 from coterie_safety.why.words import line
@@ -26,6 +25,7 @@ from research.whatif.cooperation import (
 from research.whatif.cooperation import differs_from_run as goal_differs
 from research.whatif.exploration import ExplorationAgain, Explored, kept_hops
 from research.whatif.exploration import differs_from_run as hops_differ
+from research.whatif.rerun.kept import CannotReplay, KeptNodes
 
 _MOST_ROWS = 40
 _TWICE = "once more as it was, twice, to see that it comes out the same ..."

@@ -7,14 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
-from coterie_cli.rerun.kept import CannotReplay, KeptNodes
-from coterie_cli.rerun.worlds import (
-    WorldAgain,
-    check_repeatable,
-    check_there,
-    decider_of,
-    profile_of,
-)
 from coterie_core.questions import FinalAnswer, LabelledQuestion
 from coterie_core.skills import NavigateTo, Skill, SkillRefused
 from coterie_core.yaml_checks import suggestion
@@ -25,6 +17,14 @@ from habitat_bridge.simulator import Simulator, WorldError
 from mele_explorer.bank import QuestionBank
 from mele_explorer.explorer import Explorer, ExplorerLimits
 from research.whatif.cooperation import check_left
+from research.whatif.rerun.kept import CannotReplay, KeptNodes
+from research.whatif.rerun.worlds import (
+    WorldAgain,
+    check_repeatable,
+    check_there,
+    decider_of,
+    profile_of,
+)
 
 WORD = "exploration"
 """What the exploration of a run is called where a task or question may stand."""

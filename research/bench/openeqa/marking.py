@@ -34,13 +34,16 @@ _SPELLINGS = (
     (re.compile(r"\bcolou?r(s|ed)?\b"), r"color\1"),
     (re.compile(r"\bgr[ae]y\b"), "grey"),
 )
-_POLAR = re.compile(r"(?:is|are|was|were|do|does|did|has|have|can|could|will|would|should)\b")
 _YES = re.compile(r"^(?:yes|yeah|yep|yup|sure|correct|true|definitely|indeed|of course)\b")
 _NO = re.compile(
     r"^(?:no(?! one)|nope|not|none|nothing|false|never|neither|negative|nah)\b"
     r"|\b(?:is|are|does|do|did|was|were|can|could|has|have|will|would) not\b"
     r"|\bthere (?:is|are) no\b|\bunlikely\b"
 )
+_POLAR = re.compile(
+    r"^(?:is|are|was|were|do|does|did|can|could|has|have|will|would|should)\b(?!.* or )"
+)
+"""Beginnings of questions of yes or no."""
 _OPPOSITES = tuple(
     frozenset(pair)
     for pair in (
@@ -111,14 +114,15 @@ def _mark(question: str, right: _Said, said: _Said) -> int:
         return 1
     if right.plain == said.plain:
         return 5
-    asked = written_out(question)
-    if right.yes is not None and (_POLAR.match(asked) or not right.words):
+    asked = _take_apart(question).plain
+    polar = _POLAR.search(asked) is not None
+    if right.yes is not None and (polar or not right.words):
         return _polar(question, right, said)
-    if asked.startswith("how many") or (right.numbers and not right.words):
+    if "how many" in asked or (right.numbers and not right.words):
         return _number(right, said)
     if right.colors and ("color" in asked or not (right.words - right.colors)):
         return _color(right, said)
-    if right.states and (_states(asked) or not (right.words - right.states)):
+    if right.states and (polar or not (right.words - right.states)):
         return _state(right, said)
     return _words(question, right, said)
 
@@ -127,10 +131,10 @@ def _polar(question: str, right: _Said, said: _Said) -> int:
     meant = said.yes
     if meant is None:
         # "Is the door open?" - "closed" says no without the word.
-        asked = _states(written_out(question))
+        asked = _take_apart(question).states
         if asked & said.states:
             meant = True
-        elif any(frozenset((a, s)) in _OPPOSITES for a in asked for s in said.states):
+        elif any(frozenset((a, b)) in _OPPOSITES for a in asked for b in said.states):
             meant = False
         elif right.words and len(right.words & said.words) / len(right.words) >= 0.5:
             return 4
@@ -240,12 +244,6 @@ _LIGHT = frozenset(
 )  # fmt: skip
 
 
-def _states(text: str) -> frozenset[str]:
-    return frozenset(
-        state for word, state in STATES.items() if re.search(rf"\b{re.escape(word)}\b", text)
-    )
-
-
 @lru_cache(maxsize=8192)
 def _take_apart(text: str) -> _Said:
     said = " ".join(written_out(text[:_MAX_CHARS]).split())
@@ -270,7 +268,9 @@ def _take_apart(text: str) -> _Said:
     )
     tokens = rest.split()
     colors = frozenset(color for word in tokens if (color := basic_color(word)))
-    states = _states(rest)
+    states = frozenset(
+        state for word, state in STATES.items() if re.search(rf"\b{re.escape(word)}\b", rest)
+    )
     words = {_word(token) for token in _named(rest).split()} - _STOP - {""}
     words = {word for word in words if word not in _NUMBERS}
     if words and re.search(r"\bon (?:the|an?|my|your|top|it|its|one)\b", rest):

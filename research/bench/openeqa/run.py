@@ -27,6 +27,7 @@ from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.decisions import AnswerBlind, AnswerFromCaptions, AnswerFromMap, AnswerWithTools
 from openeqa_agent.explore import Explorer
+from openeqa_agent.understood import OpenQuestion
 from research.bench.openeqa.facts import Facts
 from research.bench.openeqa.judge import efficiency, judge, match_score, rule_mark
 from research.bench.openeqa.judge_official import OfficialPrompts, official_mark
@@ -290,7 +291,8 @@ async def _explore_all(
     """
     records = []
     seeker = Seeker(home, tour.start, tour.yaw, limit=asker.setup.steps)
-    stops = {one.id: Explorer(one.question, "question") for one in questions}
+    read = OpenAgent(asker.decider).read
+    stops = {one.id: Explorer(await read(one.question), "question") for one in questions}
     halted: dict[str, tuple[int, Episode]] = {}
 
     def arrived() -> None:
@@ -301,7 +303,7 @@ async def _explore_all(
                 if explorer.answer() is not None:
                     halted[one.id] = seeker.steps, episode_of(seeker, tour.name)
 
-    stopped = await explore(seeker, Explorer("", "frontier"), arrived)
+    stopped = await explore(seeker, Explorer(OpenQuestion(""), "frontier"), arrived)
     whole = episode_of(seeker, tour.name)
     for method in asker.setup.methods:
         records += await _records(
@@ -320,14 +322,14 @@ async def _ours(
 ) -> list[dict[str, Any]]:
     """Explore for one question."""
     seeker = Seeker(home, tour.start, tour.yaw, limit=asker.setup.steps)
-    stopped = await explore_for(seeker, one.question)
+    stopped = await explore_for(seeker, one.question, asker.decider)
     part = episode_of(seeker, tour.name)
     return await _records(asker, [one], "ours", "active", part, "question", seeker.steps, stopped)
 
 
-async def explore_for(seeker: Seeker, question: str) -> str:
+async def explore_for(seeker: Seeker, words: str, decider: Decider) -> str:
     """Let our explorer lead a body until its map answers a question; return why it stopped."""
-    explorer = Explorer(question, "question")
+    explorer = Explorer(await OpenAgent(decider).read(words), "question")
 
     def answers(shown: Shown) -> bool:
         labels = [detection.label for detection in shown.detections]

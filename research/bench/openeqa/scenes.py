@@ -169,7 +169,7 @@ async def _answered(home: Home, start: Start, method: str, asker: Asker) -> dict
     if place is None:
         return {**_record(start, method), **unanswered("its start pose is not in this scene")}
     seeker = Seeker(home, place, wrap_angle(start.yaw), limit=asker.setup.steps)
-    stopped = await explore_for(seeker, one.question)
+    stopped = await explore_for(seeker, one.question, asker.decider)
     seen = episode_of(seeker, one.episode)
     (told,) = await asker.ask(method, [one], seen.map, seen, ACTIVE_FRAMES)
     return {**_record(start, method), **told, "steps": seeker.steps, "stopped": stopped}

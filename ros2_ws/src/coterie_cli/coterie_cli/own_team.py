@@ -42,6 +42,7 @@ def own_team(
             f"[bold]{team.name}[/]: {len(team.robots)} robots in {len(run.specs)} ROS processes, "
             f"ROS_DOMAIN_ID={run.domain}; logs in {run.directory / 'logs'}",
             highlight=False,
+            soft_wrap=True,
         )
         yield run
 

@@ -88,12 +88,6 @@ def play(options: ReplayOptions) -> int:
         recorded = contents(file, topics)
     except RecordingError as error:
         raise CommandError(str(error)) from None
-    if options.decisions:
-        from coterie_cli.replay_decisions import decide_again, show
-
-        told = decide_again(file)
-        out.print("\n".join(map(escape, show(told))))
-        return 1 if told.differences else 0
     for problem in file.problems:
         out.print(escape(problem), style="yellow")
     if not recorded.counts:

@@ -44,14 +44,6 @@ class ReplayOptions:
     info: Annotated[
         bool, typer.Option("--info", help="Only a table of what is in the file is shown.")
     ] = False
-    decisions: Annotated[
-        bool,
-        typer.Option(
-            "--decisions",
-            help="The first task of a lockstep run is decided once more, without ROS and models; "
-            "exit code 1 where a decision comes out otherwise.",
-        ),
-    ] = False
     domain: Domain = None
 
 

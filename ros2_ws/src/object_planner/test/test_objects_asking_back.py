@@ -54,7 +54,7 @@ async def test_nothing_is_found_for_a_pronoun(home: SceneGraph) -> None:
 
 
 async def test_what_a_workflow_knows_by_another_name_is_found(home: SceneGraph) -> None:
-    told = await found("something to read by", home, "")
+    told = await found("something to light the room", home, "")
     assert told.ids and told.judgement.clear
     strange = await found("something that glooms", home, "")
     assert not strange.ids and strange.judgement.kind == "underspecified"

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 import yaml
+from rich.console import Console
 
 pytest.importorskip("rclpy")
 pytest.importorskip("coterie_msgs")
 
 from coterie_cli.record_live import CASSETTE, DECISIONS_TOPIC, DECISIONS_TYPE, PARAMETERS
-from coterie_cli.replay import ReplayOptions, replay
-from coterie_cli.replay_decisions import Made, _of_cassette, decide_again, differences, show
-from coterie_cli.rerun.kept import CannotReplay, kept_nodes
-from coterie_cli.rerun.tasks import TaskAgain
 from coterie_llm import ModelProfile
 from coterie_safety.why import JournalSettings, belong, close_journal, open_journal
 from coterie_safety.why.tail import JournalTail
 from coterie_world.recording.bag_files import McapFile
 from coterie_world.recording.mcap_log import McapLog
+from research.whatif.recording import (
+    Made,
+    _of_cassette,
+    decide_again,
+    differences,
+    recording_again,
+    show,
+)
+from research.whatif.rerun.kept import CannotReplay, kept_nodes
+from research.whatif.rerun.tasks import TaskAgain
 
 WORDS = "go to the kitchen"
 
@@ -63,7 +71,7 @@ def written(path: Path, folder: Path, records: list[dict]) -> Path:
 
 
 @pytest.mark.slow
-def test_a_task_is_decided_again_and_a_difference_is_told(tmp_path, capsys):
+def test_a_task_is_decided_again_and_a_difference_is_told(tmp_path):
     path = kept_run(tmp_path)
     told = decide_again(McapFile(path))
     assert told.differences == () and told.before == told.after > 1
@@ -72,8 +80,9 @@ def test_a_task_is_decided_again_and_a_difference_is_told(tmp_path, capsys):
     changed = next(one for one in reversed(records) if one["kind"] == "decision")
     changed["body"]["reply"] = {**changed["body"]["reply"], "chosen": "somewhere else"}
     other = written(tmp_path / "other.mcap", tmp_path, records)
-    assert replay(ReplayOptions(other, decisions=True)) == 1
-    shown = " ".join(capsys.readouterr().out.split())
+    out = Console(file=io.StringIO(), width=1000)
+    assert recording_again(other, out) == 1
+    shown = " ".join(out.file.getvalue().split())
     assert f"{changed['who']}, decision" in shown and "somewhere else" in shown
 
 

@@ -1,4 +1,4 @@
-"""`./coterie replay --decisions`: a recorded task decided once more, by cassettes and no model."""
+"""`./coterie whatif --recording FILE`: a recorded task decided once more, without a model."""
 
 from __future__ import annotations
 
@@ -9,18 +9,24 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from rich.console import Console
+from rich.markup import escape
+
+from coterie_bringup.errors import CommandError
 from coterie_cli.record_live import CASSETTE, DECISIONS_TOPIC, PARAMETERS
-from coterie_cli.rerun.kept import CannotReplay, KeptNodes, from_json, kept_nodes
-from coterie_cli.rerun.tasks import TaskAgain, TaskEnd
 from coterie_llm import tracing
 from coterie_requests.ask_back.decision import JudgeRequest
+from coterie_requests.read_request import ReadRequest
 from coterie_safety.why.words import line, reply_words
 from coterie_world.recording.bag_files import McapFile
+from coterie_world.recording.types import RecordingError
+from research.whatif.rerun.kept import CannotReplay, KeptNodes, from_json, kept_nodes
+from research.whatif.rerun.tasks import TaskAgain, TaskEnd
 
 _SERVED = ("base_url", "api_key_env", "record_to", "larger", "file", "threads", "context")
 """Fields of a profile that are for models that are asked."""
 
-_BEFOREHAND = frozenset({JudgeRequest.name})
+_BEFOREHAND = frozenset({JudgeRequest.name, ReadRequest.name})
 """Decisions about a person's words, before the leader begins: no part of what is done again."""
 
 
@@ -110,7 +116,8 @@ def decide_again(file: McapFile) -> Compared:
 
     def heard(trace: tracing.DecisionTrace) -> str:
         reply = trace.decided.reply.model_dump(mode="json")
-        after.append(Made(trace.who, trace.name, reply))
+        if trace.name not in _BEFOREHAND:
+            after.append(Made(trace.who, trace.name, reply))
         return ""
 
     with TemporaryDirectory(prefix="coterie-replay-") as folder:
@@ -178,3 +185,17 @@ def show(told: Compared) -> list[str]:
     ]
     lines += [one.in_words() for one in told.differences]
     return lines if told.differences else [*lines, "every decision came out as it was"]
+
+
+def recording_again(path: Path, out: Console) -> int:
+    """Have a recorded task decided once more and show what differs; return 1 where it does.
+
+    Raises:
+        CommandError: It is no recording, no task is in it, or it cannot be had again exactly.
+    """
+    try:
+        told = decide_again(McapFile(path))
+    except RecordingError as error:
+        raise CommandError(str(error)) from None
+    out.print("\n".join(map(escape, show(told))))
+    return 1 if told.differences else 0

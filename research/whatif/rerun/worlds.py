@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from coterie_cli.rerun.kept import CannotReplay, KeptNodes, from_json
 from coterie_core.yaml_checks import suggestion
 from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider
 from coterie_world.scene import SceneGraph
@@ -13,6 +12,7 @@ from habitat_bridge.factory import world_of
 from habitat_bridge.prior import prior_map
 from habitat_bridge.roster import RobotSpec, read_roster
 from habitat_bridge.simulator import Simulator, Start
+from research.whatif.rerun.kept import CannotReplay, KeptNodes, from_json
 
 
 class WorldAgain:

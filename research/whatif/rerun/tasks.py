@@ -6,14 +6,6 @@ import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from coterie_cli.rerun.kept import CannotReplay, KeptNodes, from_json
-from coterie_cli.rerun.worlds import (
-    WorldAgain,
-    check_repeatable,
-    check_there,
-    decider_of,
-    profile_of,
-)
 from coterie_core.resume import Resume
 from coterie_llm import ModelProfile, UsageMeter
 from coterie_requests.understanding import NotUnderstood
@@ -23,6 +15,14 @@ from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import AgentLimits, RobotAgent
 from emos_planner.team import TeamRun, run_team
 from habitat_bridge.simulator import WorldError
+from research.whatif.rerun.kept import CannotReplay, KeptNodes, from_json
+from research.whatif.rerun.worlds import (
+    WorldAgain,
+    check_repeatable,
+    check_there,
+    decider_of,
+    profile_of,
+)
 
 MOST_STEPS = 8000
 _DT = 0.25
