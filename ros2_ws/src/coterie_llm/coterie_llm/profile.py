@@ -237,8 +237,8 @@ def load_profile(path: Path) -> ModelProfile:
 
 #: Profiles that every team has, by name: no model, and the model in the box. On few cores that is
 #: slow: a question that was begun anew would be later still, and robots should not stand about. And
-#: it is weak: lists are beyond it, and it takes nearly every request for a matter of taste, so that
-#: no task would begin.
+#: it is weak: lists are beyond it, it reads hardly any sentence as it is meant, and takes nearly
+#: every request for a matter of taste, so that no task would begin.
 BUILT_IN = {
     "rules": ModelProfile(),
     "tiny": ModelProfile.model_validate(
@@ -247,7 +247,7 @@ BUILT_IN = {
             "timeout_s": 20.0,
             "max_retries": 0,
             "join": 1,
-            "modes": {"team.judge_request": "rule"},
+            "modes": {"team.judge_request": "rule", "team.read_request": "rule"},
         }
     ),
 }
