@@ -89,12 +89,12 @@ async def as_read(entries: list[dict[str, Any]]) -> list[tuple[OpenQuestion, dic
     return [(await agent.read(entry["question"]), entry) for entry in entries]
 
 
-async def blind_marks(entries: list[dict[str, Any]]) -> list[float]:
+async def blind_marks(read: list[tuple[OpenQuestion, dict[str, Any]]]) -> list[float]:
     """Return C per question [%] of the blind rule."""
     agent = OpenAgent(Decider(RulesModel()), "blind", AgentOptions(guesses="always"))
     found = []
-    for entry in entries:
-        reply = await agent.answer(entry["question"])
+    for question, entry in read:
+        reply = await agent.answer(question)
         extra = entry.get("extra_answers") or ()
         mark = rule_mark(entry["question"], entry["answer"], extra, reply.text)
         found.append(25.0 * (mark - 1))
@@ -120,7 +120,7 @@ def main() -> None:
             if one.steps
         ]
         pairs = judged(part, options.seed)
-        marks = asyncio.run(blind_marks(part))
+        marks = asyncio.run(blind_marks(read))
         print(f"{name}: {len(part)} questions")
         print(f"  read without a model [%]: {interval(share, np.mean, options.seed)}")
         print(f"  category of those [%]: {interval(told, np.mean, options.seed)}")
