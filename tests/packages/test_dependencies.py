@@ -22,6 +22,7 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "httpx": ("httpx", None),
     "httpx2": ("httpx2", None),
     "joblib": ("joblib", "python3-joblib"),
+    "lark": ("lark", "python3-lark-parser"),
     "matplotlib": ("matplotlib", "python3-matplotlib"),
     "mcap": ("mcap", None),
     "mpl_toolkits": ("matplotlib", "python3-matplotlib"),

@@ -28,7 +28,7 @@ from object_planner.workflows import Options, Roles, plan_objects
 from openeqa_agent.agents import AgentOptions, OpenAgent
 from reveca_agent.agent import RevecaAgent
 
-WORDS, SOUGHT = "subwoofer", "woofers"
+WORDS, SOUGHT = "telescope", "microscope"
 """What is asked for, and what the map calls it: neither stands in the household's tables."""
 COMMON = (
     "chair", "book", "cup", "lamp", "toy", "pillow", "shoe", "bottle", "box", "bag", "clock",
@@ -96,7 +96,7 @@ def open_question(meanings: Meanings | None) -> Prompts:
         lambda mind: OpenAgent(mind, "scene_graph", agent_options).answer(
             f"What color is the {WORDS}?", scene
         )
-    )[:1]
+    )[1:2]  # the first one reads the question
 
 
 def split_task(meanings: Meanings | None) -> Prompts:

@@ -45,6 +45,7 @@ CAN_DO = (
 )
 _MAX_WORDS = 60
 _MAX_STEPS = 60
+_STARTS = ("start_do", "start_ask", "start_find", "np", "target")
 _MAX_SUGGESTED = 4
 _LEAST_LIKENESS = 0.75
 """Likeness (0..1, difflib's ratio) of words that may be one misspelled."""
@@ -292,8 +293,8 @@ def _grammar() -> tuple[str, frozenset[str]]:
 
 
 @cache
-def _parser(start: str) -> lark.Lark:
-    return lark.Lark(_grammar()[0], parser="earley", lexer="dynamic", start=start)
+def _parser() -> lark.Lark:
+    return lark.Lark(_grammar()[0], parser="earley", lexer="dynamic", start=list(_STARTS))
 
 
 def _parsed(
@@ -304,7 +305,7 @@ def _parsed(
         for k, word in enumerate(words)
     )
     try:
-        return _parser(start).parse(text)
+        return _parser().parse(text, start=start)
     except lark.exceptions.UnexpectedInput:
         raise _not_read(words, sentence, door, names) from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from coterie_core.household import load_household
+from coterie_core.household import load_household, normalized
 from coterie_core.questions import Question
 from coterie_llm import Decider
 from coterie_requests.read_request import read_request
@@ -98,16 +98,19 @@ def unknown_room(words: str, rooms: Iterable[str], *, all_known: bool = False) -
         rooms: Names of the rooms known.
         all_known: Whether the house has no others.
     """
-    names, household = tuple(rooms), load_household()
-    found = Vocabulary.named(rooms=names).lookup(plain_name(words))
+    names, household, said = tuple(rooms), load_household(), plain_name(words[:60])
+    known = Vocabulary.named(rooms=names)
+    found = known.lookup(said) or known.lookup(normalized(said))
     kind = found.room if found is not None else ""
-    same = kind in names or any(household.room_type(name) == kind for name in names)
+    alike = not any(letter.isdigit() for letter in said)  # "bedroom 7" is not "bedroom 2"
+    same = kind in names or (alike and any(household.room_type(n) == kind for n in names))
     if kind and (same or not all_known):
         return ""
     some = f"{_ROOMS}{', '.join(sorted(names)[:_MAX_ROOMS_SHOWN])})" if names else ""
     if kind:
         return f"this house has no room {words[:60]!r}{some}"
-    near = nearest(plain_name(words[:60]), (*names, *household.room_types), 1)
+    pool = (*names, *household.room_types)
+    near = nearest(said, pool, 1) or [name for name in pool if said.endswith(f" {name}")]
     return f"no room {words[:60]!r} is known here{f'{_HINT}{near[0]!r}?' if near else ''}{some}"
 
 

@@ -29,7 +29,7 @@ _PLAIN: dict[str, Act] = {
     "gather": "take", "find": "find", "find_at": "find", "look": "look", "look_in": "look",
     "check": "check", "check_at": "check", "go": "go", "open": "open", "close": "close",
 }  # fmt: skip
-_IN_ORDER = frozenset(("open", "close", "go", "take", "find"))
+_IN_ORDER = frozenset(("open", "close", "go", "take"))
 """Acts that are done in the order in which they were said."""
 
 
@@ -277,7 +277,12 @@ class StepReader:
                 self.steps.pop()  # "we are out of cups in the kitchen: get two"
             to = to or self._context[-1].to
         alone = last is not None and last.robot == self._robot
-        then = last is not None and alone and act != last.act and bool({act, last.act} & _IN_ORDER)
+        then = (
+            last is not None
+            and alone
+            and act != last.act
+            and (bool({act, last.act} & _IN_ORDER) or (last.act == "find" and waits))
+        )
         self.steps.append(
             Step(act=act, things=things, to=to, robot=self._robot, then=then, said=said)
         )

@@ -43,6 +43,10 @@ READ: dict[Door, dict[str, str]] = {
         "put the books from the shelf on the bed":
             "bring, all books from the shelf, to: on the bed",
         "I can't find my phone": "find, the phone",
+        "Find my keys and bring them to the hallway":
+            "find, the keys; then bring, the keys, to the hallway",
+        "Bring a mug to the kitchen counter and find the keys":
+            "bring, mug, to the kitchen counter; find, the keys",
         "See if the laptop is on the bed": "check, the laptop on the bed",
     },
     "ask": {

@@ -103,7 +103,8 @@ def test_no_word_that_tells_rooms_apart_is_passed_over() -> None:
     assert unknown_room("lounge", ["living room"], all_known=True) == ""
     assert unknown_room("garage", rooms) == ""  # it may have one that nobody has seen yet
     assert "no room 'garage'" in unknown_room("garage", rooms, all_known=True)
-    assert "no room 'bedroom 7'" in unknown_room("bedroom 7", rooms)
+    assert unknown_room("bedroom 7", rooms) == ""
+    assert "no room 'bedroom 7'" in unknown_room("bedroom 7", rooms, all_known=True)
     assert "did you mean 'bathroom'" in unknown_room("bathroon", [])
     assert "its rooms: bathroom" in unknown_room("orangery", rooms)
 

@@ -49,6 +49,8 @@ async def find_settled(
     scene = without(state.scene, settled.left_out)
     answer = await plan_objects(scene, request.words, roles, method, options, request)
     ids = answer.plan.relevant_objects
+    if not answer.understood:
+        told = Judgement("underspecified", answer.plan.reason)
     if settled.go_on:
         return FoundFor(ids, answer.plan.reason, told, answer)
     if told.kind in ("false_premise", "not_seen_yet"):

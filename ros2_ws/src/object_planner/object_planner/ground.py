@@ -252,8 +252,8 @@ class Grounder:
                     del candidates[id_]
                     continue
                 candidates[id_].score *= 0.5 + 0.5 * strength
-                relation = f"not {place.relation}" if place.negated else place.relation
-                candidates[id_].reasons.append(f"{relation} {other}")
+                told = place.told() if place.negated else f"{place.relation} {other}"
+                candidates[id_].reasons.append(told)
             if not candidates:
                 note = note or self._why_not(place)
         return Findings(list(candidates.values()), note, remarks)
@@ -361,7 +361,7 @@ class Grounder:
         """How surely an object is where it is said to be (0..1), and by which other one."""
         if place.negated:
             strength, _ = self._holds(id_, place.model_copy(update={"negated": False}))
-            return (0.0 if strength >= HOLDS else 1.0), "no such thing"
+            return float(strength < HOLDS), ""
         thing = self.scene.objects[id_]
         if (rooms := self._rooms(place.things)) is not None:
             return float(not rooms or thing.room in rooms), rooms.get(thing.room, "the house")

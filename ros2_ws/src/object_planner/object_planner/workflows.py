@@ -71,7 +71,8 @@ def _unknown_thing(state: PlanState) -> str:
     """Return the words that nothing is known of; "" where there are none."""
     if isinstance(state.request, NotUnderstood):
         return state.request.problem.word
-    return "" if state.findings.understood else state.request.steps[0].things[0].name
+    things = () if state.findings.understood else state.request.steps[0].things
+    return next((thing.name for thing in things), "")
 
 
 def _with_label(state: PlanState, word: str, near: Near) -> Plan | None:
@@ -139,7 +140,7 @@ class Answer:
     """A workflow's answer and what it took.
 
     `steps` lists what every question brought; `dropped` says which objects the tools struck out
-    and why.
+    and why. `understood`: whether an empty answer by the rules is one of known words.
     """
 
     plan: Plan
@@ -148,6 +149,7 @@ class Answer:
     by_rule: int = 0
     steps: list[dict[str, Any]] = field(default_factory=list)
     dropped: dict[str, str] = field(default_factory=dict)
+    understood: bool = True
 
 
 @dataclass(slots=True)
@@ -248,6 +250,8 @@ class _Run:
             told = explained(self._state.findings, ids)
         elif cut:
             told = f"{told[:700]} (the first {len(ids)} of {len(plan.relevant_objects)})"
+        if self.answer.by_rule and not ids:
+            self.answer.understood = self._state.findings.understood
         self.answer.plan = plan.model_copy(update={"relevant_objects": ids, "reason": told})
         return self.answer
 

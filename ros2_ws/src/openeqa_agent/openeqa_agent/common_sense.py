@@ -53,9 +53,9 @@ def guess(question: OpenQuestion, rooms: Collection[str] = ()) -> OpenReply:
 def _guess(step: Step, rooms: Collection[str]) -> tuple[str, float]:
     if step.options:
         return (step.choices or [option.things[0].told() for option in step.options])[0], 0.5
-    if not step.things:
+    if not step.things and step.act != "space":
         return "", 0.0
-    act, wanted = step.act, step.things[0]
+    act, wanted = step.act, step.things[0] if step.things else Thing()
     if serves(step):
         return _use(step, rooms)
     text, confidence = "", 0.0

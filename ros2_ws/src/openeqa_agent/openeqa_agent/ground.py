@@ -60,7 +60,7 @@ def _answer(index: MapIndex, step: Step) -> OpenReply:
         return nothing
     if step.options:
         reply = _chosen(index, step)
-    elif not step.things:
+    elif not step.things and step.act != "space":
         return nothing
     elif serves(step):
         reply = answer_use(index, step)

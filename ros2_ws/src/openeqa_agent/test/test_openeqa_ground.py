@@ -195,7 +195,7 @@ def test_five_thousand_objects_fit_into_a_prompt(home):
         add(scene, f"o{k}", labels[k % 8], (x, y, 0.5), (0.4, 0.4, 0.5), "r1")
     add(scene, "saw", "chainsaw", (1.0, 40.0, 0.5), (0.5, 0.3, 0.3), "r2")
     index = MapIndex(scene)
-    question = asked("Where is the chainsaw?")
+    question = asked("Where is the chainsaw?", scene)
     started = time.process_time()
     text = map_text(index, question, objects=75, tokens=1500)
     assert "4926 of 5001 objects" in text or "objects, least related" in text

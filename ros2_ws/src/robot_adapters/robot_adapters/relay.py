@@ -235,6 +235,8 @@ class Relay:
         self, transforms: Iterable[Transform], *, fixed: bool, ours: bool = False
     ) -> None:
         """Pass on what the robot's own tf tells, or what nobody but the team file tells (ours)."""
+        if not fixed and (self._moving is None or not self._moving.subscribers):
+            return  # nobody hears them
         named = [
             conversions.rigid_to_msg(self.name(parent), self.name(child), position, rotation, time)
             for parent, child, position, rotation, time in transforms
@@ -245,7 +247,7 @@ class Relay:
             return
         if fixed:
             self._fix(named)
-        elif self._moving is not None and self._moving.subscribers:
+        elif self._moving is not None:
             self._moving.publish(TFMessage(transforms=named))
 
     def _fix(self, transforms: Iterable[TransformStamped]) -> None:

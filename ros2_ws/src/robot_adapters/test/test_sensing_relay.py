@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from sensor_msgs.msg import CameraInfo, Image
 from vision_msgs.msg import Detection3D, Detection3DArray, ObjectHypothesisWithPose
 
 from coterie_core.embodiment import Camera
-from coterie_core.transforms import TransformError
+from coterie_core.transforms import TransformError, TransformNotYet
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.qos import profile
@@ -240,7 +241,12 @@ def test_a_model_and_a_pose_that_were_sent_once_arrive_and_the_team_gets_the_mod
     robot = Robot(ros, latched=True, matched=False)
     sensors = robot.adapter.sensors
     ros.spin_until(lambda: "front" in sensors.cameras._models, what="the model sent before")
-    assert sensors.transforms.latest("map", "base_link") <= time.time()
+
+    def located():
+        with suppress(TransformNotYet):
+            return sensors.transforms.latest("map", "base_link") <= time.time()
+
+    ros.spin_until(located, what="the pose sent before")
     ros.wait_for_matched(robot.depth)
     info = robot.relayed(CameraInfo, "depth/camera_info")  # later than the model came
 

@@ -17,14 +17,14 @@ from coterie_requests.grammar import read, read_place, read_thing
 from coterie_requests.request import ALL, Request, Step, Thing
 from coterie_requests.understanding.phrases import PERSONS, phrase_of
 from coterie_requests.understanding.problems import NotUnderstood
-from coterie_requests.understanding.text import plain_text, words_of
+from coterie_requests.understanding.text import plain_text
 from coterie_requests.understanding.vocabulary import Vocabulary, plain_name
 from coterie_world.scene import SceneGraph
 
-_YES = frozenset(words_of("yes yeah yep sure ok okay please"))
-_NO = frozenset(words_of("no nope never nevermind none neither stop cancel forget nothing"))
-_ALL = frozenset(words_of("all both each every everything"))
-_ANY = frozenset(words_of("any either whichever whatever"))
+_YES = frozenset(("yes", "yeah", "yep", "sure", "ok", "okay", "please"))
+_NO = frozenset(("no", "nope", "never", "none", "neither", "stop", "cancel", "forget", "nothing"))
+_ALL = frozenset(("all", "both", "each", "every", "everything"))
+_ANY = frozenset(("any", "either", "whichever", "whatever"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +54,15 @@ def with_answer(state: RequestState, before: Judgement) -> Settling:
         pass
     elif before.slot == "anyway":
         request = state.request if first in _YES else None
-    elif state.request is None:
-        request = _completed(state, told_choice(said, state.choices))
-    elif before.slot == "target":
+    elif state.request is not None and before.slot == "target":
         request = _with_place(state.request, said, state.names)
+    elif state.request is None or state.problem is not None:
+        request = _completed(state, told_choice(said, state.choices))
     elif state.candidates:
         chosen = _chosen(state, before, said, first)
         request = with_ids(state.request, before.said, chosen, state.scene)
-    else:
-        new = _read_answer(state, before, said)
-        request = instead(state.request, before.said, lambda _: new) if new else None
+    elif (new := _read_answer(state, before, said)) is not None:
+        request = instead(state.request, before.said, lambda _: new)
     if request is not None:
         return Settling(Judgement(answer=state.answer), chosen, request)
     told = inline_data(state.answer)
@@ -120,8 +119,9 @@ def instead(request: Request, said: str, new: Callable[[Thing], Thing]) -> Reque
 
 
 def _of_words(request: Request, said: str) -> Thing | None:
-    """Return the thing that some words are of."""
-    return next((one for one in things_of(request) if said in (one.said, one.told())), None)
+    """Return the thing that some words are of; None for no words."""
+    found = (one for one in things_of(request) if said and said in (one.said, one.told()))
+    return next(found, None)
 
 
 def _unsaid(thing: Thing | None) -> Thing | None:
@@ -157,9 +157,10 @@ def _chosen(state: RequestState, before: Judgement, said: str, first: str) -> tu
 
 def _read_answer(state: RequestState, before: Judgement, said: str) -> Thing | None:
     """Return the thing that an answer names, perhaps only by what tells it from the others."""
-    assert state.request is not None
-    old = _of_words(state.request, before.said)
-    noun = (old.name if old else "") or "thing"
+    old = _of_words(state.request, before.said) if state.request is not None else None
+    if old is None:
+        return None
+    noun = old.name or "thing"
     words = " ".join(noun if word in ("one", "ones") else word for word in said.split())
     for text in (words, f"the {words}", f"the {noun} {words}"):
         try:

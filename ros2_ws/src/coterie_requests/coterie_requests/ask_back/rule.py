@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from coterie_core.conformal import LEVELS
@@ -51,12 +53,17 @@ def judged(state: RequestState) -> Judgement:
         return Judgement("underspecified", problem.text, question, choices, slot=slot)
     if state.request is None:
         return Judgement()
-    told = mentions(state.request, state.names, task=state.command == "do")
-    found = _of_taste(state)
-    for mention in told if found is None else ():
-        for judge in (_missing_room, _missing_thing, _too_many):
-            found = found or judge(state, mention)
-    return found or Judgement()
+    rules = [partial(_of_taste, state)]
+    for mention in mentions(state.request, state.names, task=state.command == "do"):
+        rules += [
+            partial(rule, state, mention) for rule in (_missing_room, _missing_thing, _too_many)
+        ]
+    for rule in rules:
+        with suppress(NotUnderstood):  # a place that is not there is a mention of its own
+            found = rule()
+            if found is not None:
+                return found
+    return Judgement()
 
 
 def _of_taste(state: RequestState) -> Judgement | None:
@@ -126,12 +133,9 @@ def _missing_thing(state: RequestState, mention: Mention) -> Judgement | None:
         return None
     if not mention.presumed or phrase.label in state.scene.objects:
         return None
-    try:
-        if state.resolver.things(phrase):
-            return None
-        rooms = state.resolver.where(phrase)
-    except NotUnderstood:
-        return None  # one of the places is missing, which is a mention of its own
+    if state.resolver.things(phrase):
+        return None
+    rooms = state.resolver.where(phrase)
     check = state.vocabulary.check(
         phrase.label, [t.label.top for t in state.scene.objects.values()]
     )
@@ -226,16 +230,11 @@ def _too_many(state: RequestState, mention: Mention) -> Judgement | None:
         return _too_many_rooms(state, mention)
     if phrase.number != "one" or phrase.anything or phrase.alternatives:
         return None
-    try:
-        fits = _distinct(state.resolver.things(phrase))
-    except NotUnderstood:
-        return None
+    fits = _distinct(state.resolver.things(phrase))
+    if mention.role == "target":  # any of those in one room will do
+        fits = list({thing.room: thing for thing in reversed(fits)}.values())[::-1]
     if len(fits) < 2 or phrase.label in state.scene.objects:
         return None
-    if mention.role == "target":
-        fits = _one_per_room(fits)  # any of those in one room will do
-        if len(fits) < 2:
-            return None
     choices = described(state.scene, fits)
     many = len(fits) > MAX_CHOICES
     count = f"{len(fits)} things fit {phrase.said!r}"
@@ -256,10 +255,7 @@ def _too_many_rooms(state: RequestState, mention: Mention) -> Judgement | None:
     phrase = mention.phrase
     if not phrase.room or phrase.floor or phrase.number != "one":
         return None
-    try:
-        rooms = state.resolver.rooms(phrase)
-    except NotUnderstood:
-        return None
+    rooms = state.resolver.rooms(phrase)
     if len(rooms) < 2 or state.command == "ask":
         return None
     names = tuple(room.name for room in rooms)
@@ -272,13 +268,6 @@ def _too_many_rooms(state: RequestState, mention: Mention) -> Judgement | None:
         slot="room",
         said=phrase.said,
     )
-
-
-def _one_per_room(things: Sequence[SceneObject]) -> list[SceneObject]:
-    first: dict[str, SceneObject] = {}
-    for thing in things:
-        first.setdefault(thing.room, thing)
-    return list(first.values())
 
 
 def _distinct(things: Sequence[SceneObject]) -> list[SceneObject]:
