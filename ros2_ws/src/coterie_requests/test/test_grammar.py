@@ -43,6 +43,8 @@ READ: dict[Door, dict[str, str]] = {
         "put the books from the shelf on the bed":
             "bring, all books from the shelf, to: on the bed",
         "I can't find my phone": "find, the phone",
+        "Search the kitchen for the remote": "find, the remote in the kitchen",
+        "search the house for my phone": "find, the phone",
         "Find my keys and bring them to the hallway":
             "find, the keys; then bring, the keys, to the hallway",
         "Bring a mug to the kitchen counter and find the keys":
