@@ -158,7 +158,8 @@ class StepReader:
         if node.data == "bring" and to is None and self._reader.said(node).startswith("take "):
             act = "take"
         if node.data in ("find_at", "check_at", "look_in"):
-            places = self._places(node)
+            rooms = [Place(things=(self._reader.np(one),)) for one in trees(node, "np")]
+            places = (*rooms, *self._places(node))
             if node.data == "look_in":
                 act, things = "look", tuple(place.thing for place in places)
             else:

@@ -43,6 +43,8 @@ READ: dict[Door, dict[str, str]] = {
         "put the books from the shelf on the bed":
             "bring, all books from the shelf, to: on the bed",
         "I can't find my phone": "find, the phone",
+        "Search the kitchen for the remote": "find, the remote in the kitchen",
+        "search the house for my phone": "find, the phone",
         "Find my keys and bring them to the hallway":
             "find, the keys; then bring, the keys, to the hallway",
         "Bring a mug to the kitchen counter and find the keys":
@@ -79,6 +81,22 @@ READ: dict[Door, dict[str, str]] = {
         "all red mugs that are not in the kitchen": "find, all red mugs not in the kitchen",
         "a thing that hangs on a wall but is not a picture":
             "find, thing on wall except picture",
+        "something to drink from that is not on the dining table":
+            "find, thing to drink from not on the dining table",
+        "What can I sit on that is near a book?": "used for, all things to sit on near book",
+        "something that emits sound but is not the tv":
+            "find, thing that emits sound except the tv",
+        "Where can I leave the dirty dishes?":
+            "used for, place, all things to leave the dirty dishes",
+        "I need the book that is on a table": "find, the book on table",
+        "a seat that is neither a sofa nor an office chair":
+            "find, seat except sofa except office chair",
+        "something that gives light without being electric":
+            "find, thing that gives light except electric thing",
+        "a desk that does not have a monitor on it": "find, desk not with monitor",
+        "somewhere to sit as far from the radio as possible":
+            "find, farthest thing from the radio somewhere to sit",
+        "I am tired, where can I sit?": "find, all things i am tired , where can i sit",
     },
 }  # fmt: skip
 REFUSED = {
@@ -105,6 +123,20 @@ REFUSED = {
 @pytest.mark.parametrize(("door", "words"), [(d, words) for d in READ for words in READ[d]])
 def test_a_sentence_is_read_as_meant(door: Door, words: str) -> None:
     assert read(words, NAMES, door).told() == READ[door][words]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "something to sit on near the plimsoll",
+        "something to sit on but no plimsoll",
+        "I am tired and want to sit near the plimsoll",
+        "I want to sit on ab12",
+    ],
+)
+def test_a_use_swallows_no_place_no_exclusion_and_no_odd_word(words: str) -> None:
+    with pytest.raises(NotUnderstood):
+        read(words, NAMES, "find")
 
 
 @pytest.mark.parametrize("words", REFUSED)

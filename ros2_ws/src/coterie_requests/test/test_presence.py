@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from coterie_llm import Decider, RulesModel
+from coterie_fixtures.endpoint import Endpoint
+from coterie_llm import Decider, ModelProfile, RulesModel, build_decider
 from coterie_requests.grammar import read
 from coterie_requests.presence import presence_of, read_presence, said_once, unknown_room
 from coterie_requests.request import Place, Request, Step, Thing
@@ -56,6 +59,27 @@ async def test_what_asks_for_more_than_a_name_is_open(text: str) -> None:
     assert presence_of(read(text, NAMES, "ask"), NAMES) is None
     with pytest.raises(NotUnderstood, match="asks for more than"):
         await read_presence(text, NAMES, Decider(RulesModel()))
+
+
+async def test_with_a_model_the_meaning_tells_who_answers_in_any_language() -> None:
+    said = {"Schlitten": "Is there a ladder in the cellar?", "Farbe": "What color is the couch?"}
+
+    def reply(request: dict[str, Any]) -> dict[str, object]:
+        plain = next(
+            plain for word, plain in said.items() if word in request["messages"][-1]["content"]
+        )
+        return {"reason": "it is asked", "kind": "clear", "say": [plain]}
+
+    with Endpoint(reply) as endpoint:
+        profile = ModelProfile(kind="openai", base_url=endpoint.url, model="m")
+        decider = build_decider(profile, who="aggregator")
+        asked = await read_presence("Liegt im Keller ein Schlitten?", NAMES, decider)
+        assert (asked.object, asked.room) == ("ladder", "cellar")
+        with pytest.raises(NotUnderstood, match="asks for more than"):
+            await read_presence("Welche Farbe hat das Sofa?", NAMES, decider)
+        await decider.aclose()
+    with pytest.raises(NotUnderstood, match="I did not understand"):
+        await read_presence("Welche Farbe hat das Sofa?", NAMES, Decider(RulesModel()))
 
 
 MUG = Thing(name="mug", said="a mug")
