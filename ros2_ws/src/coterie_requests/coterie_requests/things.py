@@ -108,6 +108,8 @@ class ThingReader:
         for k in range(len(found) - 2, -1, -1):
             if found[k].name == ONE:
                 found[k] = like(found[k], found[k + 1])
+        if not any(one.places for one in found[:-1]):  # "a mug or a glass on the table"
+            found = [one.model_copy(update={"places": found[-1].places}) for one in found]
         thing = found[0].model_copy(update={"either": tuple(found[1:])}) if found[1:] else found[0]
         for but in trees(node, "but"):
             out = [self.np(one) for one in trees(but, "np")]

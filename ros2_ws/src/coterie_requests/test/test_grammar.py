@@ -53,7 +53,7 @@ READ: dict[Door, dict[str, str]] = {
     },
     "ask": {
         "Is there a mug and a plate?": "is there, mug and plate",
-        "Is there a mug or a glass in the kitchen?": "is there, mug or glass in the kitchen",
+        "Is there a mug or a glass in the hall?": "is there, mug in the hall or glass in the hall",
         "Are there two mugs?": "is there, 2 mugs",
         "Is there no mug?": "is there, not, all mugs",
         "Isn't there a mug?": "is there, mug",
