@@ -1,7 +1,7 @@
 """Moving picture of a team at work for the README: one task in a generated house, seen from above.
 
     python -m research.tools.picture_team                       # renews docs/images/team.gif
-    python -m research.tools.picture_team --team bodies --task "Bring the keys to the sofa" --out x.webp
+    python -m research.tools.picture_team --team bodies --task "Bring the keys" --out x.webp
 
 The leader and the agents of `./coterie do` run here in lockstep without ROS, and rules decide: the
 same team file and task give the same picture. The file's ending chooses GIF or animated WebP.
