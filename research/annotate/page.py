@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from coterie_console.map_view import MapView, Mark
+from coterie_console.map_view import Mark
 from coterie_console.web import WebPage
 from coterie_core.yaml_marks import FileProblem
 from coterie_world.scene import SceneGraph
@@ -18,6 +18,7 @@ from research.annotate.queries import QueryError
 from research.annotate.session import AnnotationSession
 from research.annotate.store import AnnotationError
 from research.annotate.suggest import Suggestion, suggest
+from research.annotate.view import AnnotationView
 from research.annotate.widgets import Callback
 
 WATCH = 1.0
@@ -67,7 +68,7 @@ class AnnotatePage:
         self.index = ObjectIndex(session.scene)
         server = self.page.server
         with server.atomic():
-            self.view = MapView(server, session.scene)
+            self.view = AnnotationView(server, session.scene)
             self._points = self._draw_cloud(cloud)
             server.gui.main_panel.dock_right()
             server.gui.main_panel.set_width(390)

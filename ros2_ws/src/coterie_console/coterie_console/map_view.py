@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,12 +55,11 @@ class MapView:
         self.floors = [storey.name for storey in self.shapes.storeys]
         self._shown = set(self.floors)
         self._parts: dict[str, Any] = {}
-        self._clickable: list[Any] = []
+        self._solids: list[Any] = []
         self._room_names: list[Any] = []
         self._marks: list[Any] = []
         self._round = 0
         self._drawn: tuple[Mark, ...] = ()
-        self._cloud: Any = None
         # viser's picture of a street for reflections: slow to prepare without a graphics card.
         server.scene.configure_environment_map(hdri=None)
         server.scene.configure_default_lights(enabled=True, cast_shadow=False)
@@ -71,43 +70,6 @@ class MapView:
             self._storey(f"/map/{k}", storey)
         camera = server.initial_camera
         camera.position, camera.look_at = look_from(self.shapes.low, self.shapes.high)
-
-    def on_pick(self, react: Callable[[Any], Any]) -> None:
-        """Call `react` with viser's event when a box is clicked, with and without Shift."""
-        for handle in self._clickable:
-            handle.on_click(react)
-            handle.on_click(modifier="shift")(react)
-
-    def picked(self, event: Any) -> list[str]:
-        """Return the objects under a click, nearest first; of visible floors only."""
-        hits = [
-            hit
-            for storey in self.shapes.storeys
-            if storey.name in self._shown
-            for hit in storey.solid.hit(event.ray_origin, event.ray_direction)
-        ]
-        return [id_ for _, id_ in sorted(hits)]
-
-    def show_floors(self, names: Sequence[str]) -> None:
-        """Show only these floors; their marks stay visible everywhere."""
-        self._shown = set(names)
-        for name, part in self._parts.items():
-            if part.visible != (name in self._shown):
-                part.visible = name in self._shown
-
-    def show_room_names(self, visible: bool) -> None:
-        """Show or hide the names of the rooms."""
-        for handle in self._room_names:
-            if handle.visible != visible:
-                handle.visible = visible
-
-    def show_cloud(self, points: NDArray[np.float32], colors: NDArray[np.uint8]) -> Any:
-        """Draw a point cloud (N, 3) [m] relative to the shapes' origin; return its handle."""
-        size = float(np.clip(np.ptp(points, axis=0).max() / 800, 0.005, 0.05))
-        self._cloud = self._server.scene.add_point_cloud(
-            "/cloud", points, colors, point_size=size, point_shape="circle"
-        )
-        return self._cloud
 
     def mark(self, marks: Sequence[Mark]) -> None:
         """Let some objects stand out, instead of those that did before."""
@@ -197,7 +159,7 @@ class MapView:
             lines = np.concatenate(outlines) + np.array([0, 0, 0.01])
             self._lines(f"{at}/outlines", lines, (120, 128, 140), 2.0)
         if storey.solid.ids:
-            self._clickable.append(
+            self._solids.append(
                 self._solid(f"{at}/boxes", storey.solid, _deep(storey.solid.colors), 0.8)
             )
             if len(storey.solid.ids) <= MAX_EDGED_BOXES:

@@ -178,7 +178,7 @@ def _made_of(node: Tree, reader: ThingReader) -> Step:
 
 
 def _state(node: Tree, reader: ThingReader) -> Step:
-    said = _words(node, reader, "STATE")
+    said = _words(node, reader, "STATE") or _words(node, reader, "ADJECTIVE")
     choices = tuple(said) if len(said) > 1 else ()
     tokens = [reader.word(t).said for t in tokens_of(node)]
     negated = bool(trees(node, "no")) and tokens[-1:] != ["not"]

@@ -176,6 +176,8 @@ class ThingReader:
                     fields["color"] = word.said
                 else:
                     attributes.append(word.said)
+            elif isinstance(child, lark.Tree) and child.data == "most":
+                attributes.append(f"most {self.word(tokens_of(child)[0]).said}")
             elif isinstance(child, lark.Tree) and child.data == "rank":
                 fields["rank"] = _number(self.word(tokens_of(child)[0]).said)
             elif isinstance(child, lark.Tree) and child.data == "choice":

@@ -70,9 +70,11 @@ READ: dict[Door, dict[str, str]] = {
             "what, the large red thing on the desk in the office",
         "Is the rug in the hallway grey or blue?":
             "color, grey, the rug in the hallway, of grey or blue",
+        "Is the vase beautiful?": "state, beautiful, the vase",
         "Where can I sit?": "used for, place, all things to sit",
     },
     "find": {
+        "the most attractive vase": "find, the most attractive vase",
         "something to drink from": "find, thing to drink from",
         "the second largest table": "find, the largest number 2 table",
         "the nightstand furthest away from the lamp":

@@ -1,7 +1,7 @@
 """Picture of the console's page for the guide: a team in the middle of a task, a person is asked.
 
-    python tools/picture_console.py                      # renews docs/images/console.png
-    python tools/picture_console.py --out phone.png --width 390 --height 1600
+    python -m research.tools.picture_console                    # renews docs/images/console.png
+    python -m research.tools.picture_console --out phone.png --width 390 --height 1600
 
 Starts a simulated team with its page, lets it explore, asks it, and gives it a task that needs a
 permit. Needs Chromium, and an environment of `./coterie setup --with test`.
@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "fixtures"))
 
 from coterie_fixtures.browser import Browser, chromium  # noqa: E402

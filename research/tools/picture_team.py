@@ -1,7 +1,7 @@
 """Moving picture of a team at work for the README: one task in a generated house, seen from above.
 
-    python tools/picture_team.py                          # renews docs/images/team.gif
-    python tools/picture_team.py --team bodies --task "Bring the keys to the sofa" --out x.webp
+    python -m research.tools.picture_team                       # renews docs/images/team.gif
+    python -m research.tools.picture_team --team bodies --task "Bring the keys" --out x.webp
 
 The leader and the agents of `./coterie do` run here in lockstep without ROS, and rules decide: the
 same team file and task give the same picture. The file's ending chooses GIF or animated WebP.
@@ -42,7 +42,7 @@ from habitat_bridge.factory import world_of
 from habitat_bridge.prior import prior_map
 from habitat_bridge.simulator import RobotState, Simulator
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 TASK = (
     "Put a mug on the kitchen counter, a bowl on the coffee table in living room 2 and a toy on "
     "the bed in the bedroom, and find the printer"
