@@ -43,6 +43,7 @@ CAN_DO = (
     "robots can go somewhere, look for things, check whether something is there, bring or put "
     "things somewhere, and open or close furniture"
 )
+_Phrases = tuple[tuple[str, ...], ...]
 _MAX_WORDS = 60
 _MAX_STEPS = 60
 _STARTS = ("start_do", "start_ask", "start_find", "np", "target")
@@ -68,7 +69,8 @@ def read(words: str, names: Vocabulary, door: Door = "do") -> Request:
     """
     text = _checked(words, names)
     steps = StepReader(names, door)
-    for then, part in _parts(text, names, door):
+    asides: list[str] = []
+    for then, part in _parts(text, names, door, asides):
         try:
             tree = _parsed(f"start_{door}", part, words, door, names)
         except NotUnderstood:
@@ -86,7 +88,7 @@ def read(words: str, names: Vocabulary, door: Door = "do") -> Request:
         raise NotUnderstood(
             f"{len(made)} wishes at once; split the task (most: {_MAX_STEPS})", "too_long"
         )
-    return Request(words=words, steps=made)
+    return Request(words=words, steps=made, asides=tuple(asides))
 
 
 def read_thing(text: str, names: Vocabulary) -> Thing:
@@ -133,13 +135,14 @@ def _checked(words: str, names: Vocabulary) -> str:
 class _Words:
     """Words that change nothing, and words that begin what comes after."""
 
-    courtesy: tuple[tuple[str, ...], ...]
-    then: tuple[tuple[str, ...], ...]
+    courtesy: _Phrases
+    manner: _Phrases
+    then: _Phrases
     first: frozenset[str]
     adjectives: frozenset[str]
-    conditions: tuple[tuple[str, ...], ...]
+    conditions: _Phrases
     asks: frozenset[str]
-    reasons: tuple[tuple[str, ...], ...]
+    reasons: _Phrases
     plights: frozenset[str]
 
 
@@ -153,25 +156,31 @@ def _words() -> _Words:
         *(word for one in qualities for word in one.words if " " not in word),
     }
 
-    def phrases(key: str) -> tuple[tuple[str, ...], ...]:
+    def phrases(key: str) -> _Phrases:
         said = (tuple(phrase.split()) for phrase in data[key])
         return tuple(sorted(said, key=lambda phrase: -len(phrase)))
 
     return _Words(
-        phrases("courtesy"), phrases("then"), frozenset(data["first"].split()),
+        phrases("courtesy"), phrases("manner"), phrases("then"), frozenset(data["first"].split()),
         frozenset(adjectives), phrases("conditions"), frozenset(data["asks"].split()),
         phrases("reasons"), frozenset(data["plights"].split()),
     )  # fmt: skip
 
 
-def _parts(text: str, names: Vocabulary, door: Door) -> Iterable[tuple[bool, list[Word]]]:
-    """Yield the parts of a text that are read one after the other; True: after what came before."""
+def _parts(
+    text: str, names: Vocabulary, door: Door, asides: list[str]
+) -> Iterable[tuple[bool, list[Word]]]:
+    """Yield the parts of a text that are read one after the other; True: after what came before.
+
+    `asides` grows by the words of each that robots do not heed.
+    """
     then = False
     for sentence in _SENTENCES.split(text):
         tokens = _TOKEN.findall(_PAUSES.sub(" , ", sentence))
         if not tokens:
             continue
-        tokens = _without(_up_to(tokens, _words().reasons), _words().courtesy)
+        tokens = _up_to(tokens, _words().reasons, asides)
+        tokens = _without(_without(tokens, _words().manner, asides), _words().courtesy, [])
         if door != "find":
             _no_condition(tokens, sentence)
         part: list[str] = []
@@ -209,21 +218,21 @@ def _is_plight(words: Sequence[Word]) -> bool:
     return bool(known) and not no_use(said)
 
 
-def _up_to(tokens: list[str], phrases: Sequence[tuple[str, ...]]) -> list[str]:
+def _up_to(tokens: list[str], phrases: _Phrases, out: list[str]) -> list[str]:
     """Leave out the reason that a sentence ends with: "because it is wet there"."""
     for k in range(1, len(tokens)):
         if any(tuple(tokens[k : k + len(p)]) == p for p in phrases):
+            out.append(" ".join(tokens[k:]))
             return tokens[:k]
     return tokens
 
 
-def _without(tokens: list[str], phrases: Sequence[tuple[str, ...]]) -> list[str]:
+def _without(tokens: list[str], phrases: _Phrases, out: list[str]) -> list[str]:
     kept: list[str] = []
     k = 0
     while k < len(tokens):
         found = next((p for p in phrases if tuple(tokens[k : k + len(p)]) == p), None)
-        if found is None:
-            kept.append(tokens[k])
+        (kept if found is None else out).append(" ".join(found or tokens[k : k + 1]))
         k += len(found) if found else 1
     return kept
 

@@ -190,6 +190,7 @@ class Request(_Part):
 
     words: str
     steps: tuple[Step, ...] = Field(min_length=1)
+    asides: tuple[str, ...] = Field((), description="what robots do not heed: haste, reasons")
 
     @property
     def is_question(self) -> bool:
@@ -198,7 +199,9 @@ class Request(_Part):
 
     def told(self) -> str:
         """Return what was read, for the person: "I read: ..."."""
-        return "; ".join(("then " if step.then else "") + step.told() for step in self.steps)
+        told = [("then " if step.then else "") + step.told() for step in self.steps]
+        left = [f"left aside: {', '.join(map(repr, self.asides))}"] if self.asides else []
+        return "; ".join(told + left)
 
 
 Place.model_rebuild()

@@ -45,6 +45,8 @@ READ: dict[Door, dict[str, str]] = {
         "I can't find my phone": "find, the phone",
         "Search the kitchen for the remote": "find, the remote in the kitchen",
         "search the house for my phone": "find, the phone",
+        "Quickly, bring a towel to the kitchen because it is wet there":
+            "bring, towel, to the kitchen; left aside: 'because it is wet there', 'quickly'",
         "Find my keys and bring them to the hallway":
             "find, the keys; then bring, the keys, to the hallway",
         "Bring a mug to the kitchen counter and find the keys":
