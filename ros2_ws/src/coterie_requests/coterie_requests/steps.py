@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
 
 import lark
 
@@ -200,10 +201,8 @@ class StepReader:
     def _go(self, node: Tree) -> None:
         going = node if node.data == "going" else next(iter(trees(node, "going", "nowhere")), None)
         if going is None or going.data == "nowhere":
-            raise NotUnderstood(
-                "robots do not know where you are", "person",
-                question="Which room shall they go to?",
-            )  # fmt: skip
+            raise NotUnderstood("robots do not know where you are", "person",
+                                question="Which room shall they go to?")  # fmt: skip
         for np in trees(going, "np"):
             self._add("go", (self._reader.np(np),), None, self._reader.said(node))
 
@@ -270,31 +269,25 @@ class StepReader:
                 question="Say it with 'except'",
             )  # fmt: skip
         last = self.steps[-1] if self.steps else None
-        if act == "bring" and waits and last is not None and _is_begun(last):
+        if act == "bring" and waits and last and _is_begun(last, self._robot):
             self.steps.pop()  # "pick up the socks and put them there" is one
             last = self.steps[-1] if self.steps else None
         if self._context and act == "bring" and waits:
             if last is self._context[-1]:
                 self.steps.pop()  # "we are out of cups in the kitchen: get two"
             to = to or self._context[-1].to
-        alone = last is not None and last.robot == self._robot
-        then = (
-            last is not None
-            and alone
-            and act != last.act
-            and (bool({act, last.act} & _IN_ORDER) or (last.act == "find" and waits))
-        )
-        self.steps.append(
-            Step(act=act, things=things, to=to, robot=self._robot, then=then, said=said)
-        )
+        then = last is not None and act != last.act and last.robot == self._robot
+        if last is not None and not {act, last.act} & _IN_ORDER:
+            then = then and last.act == "find" and waits
+        step = Step(act=act, things=things, to=to, robot=self._robot, then=then, said=said)
+        self.steps.append(step)
 
     def _resolved(
         self, things: tuple[Thing, ...], to: Place | None, act: Act
     ) -> tuple[tuple[Thing, ...], Place | None]:
         """Put what was spoken of in the place of "it" and "the other one"."""
-        made: list[Thing] = []
-        for thing in things:
-            made += self._meant(thing, act) if thing.name in (IT, ONE) else [thing]
+        each = (self._meant(t, act) if t.name in (IT, ONE) else [t] for t in things)
+        made = [thing for meant in each for thing in meant]
         if to is not None and to.thing.name in (IT, ONE):
             meant = self._last(lambda thing: thing not in made, places=True)
             if meant is None:
@@ -351,20 +344,16 @@ def _taken_apart(things: tuple[Thing, ...]) -> tuple[tuple[Thing, ...], Place | 
 
 def _by_target(things: tuple[Thing, ...]) -> list[tuple[Thing, ...]]:
     """Part things by where they go: "one plate on the table and the rest in the cabinet"."""
-    parts: list[list[Thing]] = []
-    for thing in things:
-        if parts and parts[-1][-1].places == thing.places:
-            parts[-1].append(thing)
-        else:
-            parts.append([thing])
-    return [tuple(part) for part in parts]
+    return [tuple(some) for _, some in groupby(things, key=lambda thing: thing.places)]
 
 
-def _is_begun(step: Step) -> bool:
-    """Whether a step takes something, and where it goes is still to be said."""
+def _is_begun(step: Step, robot: str) -> bool:
+    """Whether a robot's step takes something, and where it goes is still to be said."""
     to_person = step.to is not None and step.to.thing.name in PERSONS
-    return not step.then and (
-        step.act == "take" or (step.act == "bring" and (step.to is None or to_person))
+    return (
+        step.robot == robot
+        and not step.then
+        and (step.act == "take" or (step.act == "bring" and (step.to is None or to_person)))
     )
 
 

@@ -38,6 +38,8 @@ READ: dict[Door, dict[str, str]] = {
             "walker: bring, book from upstairs, to: on the sofa in the living room",
         "Let rover close the fridge and walker open the door":
             "rover: close, the fridge; walker: open, the door",
+        "Let rover take the mug and walker put it on the table":
+            "rover: take, the mug; walker: bring, the mug, to: on the table",
         "Before you go to the hallway, close the fridge":
             "close, the fridge; then go, the hallway",
         "put the books from the shelf on the bed":
