@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Literal
 
@@ -306,6 +306,11 @@ def _parser() -> lark.Lark:
     return lark.Lark(_grammar()[0], parser="earley", lexer="dynamic", start=list(_STARTS))
 
 
+@lru_cache(maxsize=512)
+def _tree(start: str, text: str) -> Tree:
+    return _parser().parse(text, start=start)
+
+
 def _parsed(
     start: str, words: Sequence[Word], sentence: str, door: Door, names: Vocabulary
 ) -> Tree:
@@ -314,7 +319,7 @@ def _parsed(
         for k, word in enumerate(words)
     )
     try:
-        return _parser().parse(text, start=start)
+        return _tree(start, text)
     except lark.exceptions.UnexpectedInput:
         raise _not_read(words, sentence, door, names) from None
 
