@@ -34,7 +34,8 @@ def test_the_profiles_are_valid() -> None:
     profiles = {}
     for text in blocks("yaml"):
         profiles |= yaml.safe_load(text)["models"]
-    assert set(profiles) == {"careful", "local", "mine", "monday", "offline", "smart", "tiny"}
+    named = {"careful", "local", "mine", "monday", "offline", "reader", "smart", "tiny"}
+    assert set(profiles) == named
     for profile in profiles.values():
         ModelProfile.model_validate(profile)
 

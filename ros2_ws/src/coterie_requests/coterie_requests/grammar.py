@@ -44,8 +44,7 @@ CAN_DO = (
     "things somewhere, and open or close furniture"
 )
 _Phrases = tuple[tuple[str, ...], ...]
-_MAX_WORDS = 60
-_MAX_STEPS = 60
+_MAX_WORDS = _MAX_STEPS = 60
 _STARTS = ("start_do", "start_ask", "start_find", "np", "target")
 _MAX_SUGGESTED = 4
 _LEAST_LIKENESS = 0.75

@@ -34,13 +34,14 @@ def presence_of(request: Request, names: Vocabulary, id: str = "") -> Question |
         return None
     thing = step.things[0]
     phrase, room = phrase_of(thing, names), _room(thing, names)
+    said, label = plain_name(thing.name), phrase.label
+    own = said in names.labels
     all_of_them = thing.amount > 1 or (thing.definite and thing.amount == ALL)
-    more = all_of_them or _says_more(thing) or phrase.compound or phrase.ignored
+    more = all_of_them or _says_more(thing) or (phrase.compound and not own) or phrase.ignored
     if room is None or more or phrase.anything or phrase.robot or phrase.person:
         return None
-    said, label = plain_name(thing.name), phrase.label
     kind_of = phrase.members or not label or said.endswith(f" {label}")  # a "table lamp", a "toy"
-    return Question(id, said if kind_of else label, room, request.words)
+    return Question(id, said if own or kind_of else label, room, request.words)
 
 
 def _says_more(thing: Thing) -> bool:

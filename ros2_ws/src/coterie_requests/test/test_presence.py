@@ -24,7 +24,8 @@ NAMES = Vocabulary.named(("mug", "couch", "table lamp"), ROOMS, ("ann",))
     ("text", "thing", "room"),
     [
         ("Is there a mug in the kitchen?", "mug", "kitchen"),
-        ("is there any couch in the lounge", "sofa", "living room"),
+        ("is there any couch in the lounge", "couch", "living room"),
+        ("is there any settee in the lounge", "sofa", "living room"),
         ("Are there any mugs in bedroom 2?", "mug", "bedroom 2"),
         ("Are there plates in the bedroom?", "plate", "bedroom"),
         ("Is there a table lamp?", "table lamp", ""),

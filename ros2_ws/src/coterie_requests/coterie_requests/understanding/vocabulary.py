@@ -64,6 +64,8 @@ class Vocabulary:
     robots: tuple[str, ...] = ()
     rooms: tuple[str, ...] = ()
     """Names of the rooms of the map."""
+    labels: frozenset[str] = frozenset()
+    """Labels of the map, or that a detector reports, by `plain_name`."""
 
     @staticmethod
     def of(scene: SceneGraph, robots: Iterable[str] = ()) -> Vocabulary:
@@ -85,7 +87,9 @@ class Vocabulary:
         """Return the household's names, and labels, names of rooms, and robots."""
         household = load_household()
         rooms = tuple(sorted(set(rooms)))
-        words = Vocabulary(dict(_household_names()), tuple(robots), rooms)
+        labels = tuple(labels)
+        own = frozenset(map(plain_name, labels))
+        words = Vocabulary(dict(_household_names()), tuple(robots), rooms, own)
         for label in labels:
             words._add(label, label=household.canonical(label) or label)
         for name in rooms:
@@ -110,14 +114,6 @@ class Vocabulary:
             floor=floor or known.floor,
             robot=robot or known.robot,
         )
-
-    def find(self, words: list[str], start: int) -> tuple[Name, int] | None:
-        """Return the longest name that begins at a word, and how many words it has."""
-        for length in range(min(MAX_NAME_WORDS, len(words) - start), 0, -1):
-            name = self.lookup(" ".join(words[start : start + length]))
-            if name is not None:
-                return name, length
-        return None
 
     def ending(self, words: list[str], start: int, end: int) -> tuple[Name, int] | None:
         """Return the longest name that ends before `end`, and the index where it begins."""
