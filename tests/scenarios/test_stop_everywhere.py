@@ -107,7 +107,7 @@ class Looking:
 
     def begin(self) -> None:
         goal = AskTeam.Goal(explore=True)
-        goal.question.id, goal.question.text = "q", "Where is the giraffe?"
+        goal.question.id, goal.question.text = "q", "Where is the piano?"
         self.handle = self.ros.result(self.client.send_goal_async(goal))
 
     def ended(self) -> str:

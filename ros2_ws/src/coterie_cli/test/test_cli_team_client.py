@@ -35,7 +35,8 @@ def test_the_teams_model_reads_a_question_that_may_move_nobody(ros):
             out[robot].publish(conversions.answer_to_msg(answer))
 
     node.create_subscription(QuestionMsg, "question", hear, profile("questions"))
-    with Endpoint(lambda request: {"object": "mug", "room": ""}) as endpoint:
+    read = {"reason": "is there a mug", "kind": "clear", "say": ["Is there a mug?"]}
+    with Endpoint(lambda request: read) as endpoint:
         model = {"kind": "openai", "base_url": endpoint.url, "model": "m", "attempts": 1}
         parameters = {"robots": list(ROBOTS), "deadline": 20.0, "model_profile": json.dumps(model)}
         aggregator = AggregatorNode("aggregator", context=ros.context, parameters=parameters)
