@@ -23,7 +23,9 @@ from research.bench.openeqa.tables import agreement, summarised
 from research.bench.openeqa.tour import Sight, make_tour
 from research.bench.openeqa.world import Home, known_part, turns, way_steps
 
-SMALL = Setup(methods=("blind", "scene_graph", "ours"), width=96, questions=1, rooms=4)
+SMALL = Setup(
+    methods=("blind", "scene_graph", "ours"), width=96, questions=1, rooms=4, phrases="people"
+)
 
 
 @pytest.fixture(scope="module")
@@ -293,7 +295,8 @@ def test_the_data_sets_own_questions_run_blind():
     assert len(questions) == 1636 and {q.source for q in questions} == {"hm3d-v0", "scannet-v0"}
     part = tuple(q for q in questions if q.episode == questions[0].episode)
     found = run_unit(Unit(Setup(methods=("blind", "captions")), None, part))
-    assert all(r["prediction"] and r["mark"] for r in found if r["method"] == "blind")
+    blind = [r for r in found if r["method"] == "blind"]
+    assert all(r["mark"] for r in blind) and any(r["prediction"] for r in blind)
     assert all(r["missing"] and r["mark"] is None for r in found if r["method"] == "captions")
 
 

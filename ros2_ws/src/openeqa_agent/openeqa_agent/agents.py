@@ -192,8 +192,10 @@ class OpenAgent:
             return OpenQuestion(text, problem=Problem("too_long", f"the question has {why}"))
         index = self._indexed(scene, None) if scene is not None else None
         names = household_names() if index is None else index.vocabulary
+        # Who answers from images or memory alone is asked in the person's words.
+        reader = self.decider if self.method in ("ours", "scene_graph") else None
         try:
-            return question_of(await read_request(text, names, self.decider, "ask"))
+            return question_of(await read_request(text, names, reader, "ask"))
         except NotUnderstood as error:
             return OpenQuestion(text, problem=error.problem)
 
@@ -274,14 +276,9 @@ class OpenAgent:
 
     def _cannot_tell(self, question: OpenQuestion, why: str, still: str) -> OpenReply:
         return OpenReply(
-            f"cannot tell: {why}"[:300],
-            0.0,
-            guessed=True,
-            category=question.category,
-            explanation=why,
-            method=self.method,
-            still=still,
-        )
+            f"cannot tell: {why}"[:300], 0.0, guessed=True, category=question.category,
+            explanation=why, method=self.method, still=still,
+        )  # fmt: skip
 
     # -- methods ---------------------------------------------------------------------------------
 
