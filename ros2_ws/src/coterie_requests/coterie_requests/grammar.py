@@ -47,8 +47,7 @@ _Phrases = tuple[tuple[str, ...], ...]
 _MAX_WORDS = _MAX_STEPS = 60
 _STARTS = ("start_do", "start_ask", "start_find", "np", "target")
 _MAX_SUGGESTED = 4
-_LEAST_LIKENESS = 0.75
-"""Likeness (0..1, difflib's ratio) of words that may be one misspelled."""
+_LEAST_LIKENESS = 0.75  # of words (difflib's ratio, 0..1) that may be one misspelled
 _QUOTED = re.compile(r'"([a-z]+)"')
 _TOKEN = re.compile(r"[^\W_][\w'/.-]*[^\W_]|[^\W_]|,", re.UNICODE)
 _SENTENCES = re.compile(r"[.?!;]+(?=\s|$)|\n+")
@@ -87,7 +86,7 @@ def read(words: str, names: Vocabulary, door: Door = "do") -> Request:
         raise NotUnderstood(
             f"{len(made)} wishes at once; split the task (most: {_MAX_STEPS})", "too_long"
         )
-    return Request(words=words, steps=made, asides=tuple(asides))
+    return Request(words=words, steps=made, asides=(*asides, *steps.asides))
 
 
 def read_thing(text: str, names: Vocabulary) -> Thing:

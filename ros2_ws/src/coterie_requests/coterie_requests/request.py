@@ -37,18 +37,9 @@ Relation = RelationKind | Literal["to", "from", "with"]
 """How a thing stands to another one. "to": it goes there, on or in it. "from": it is taken from
 there. "with": the other is on or in it ("a desk with a lamp")."""
 Choice = Literal[
-    "nearest",
-    "farthest",
-    "largest",
-    "smallest",
-    "tallest",
-    "shortest",
-    "highest",
-    "lowest",
-    "other",
-    "another",
-    "rest",
-]
+    "nearest", "farthest", "largest", "smallest", "tallest", "shortest", "highest", "lowest",
+    "other", "another", "rest",
+]  # fmt: skip
 """Which of several things are meant."""
 ALL = 0
 """The amount that stands for all of them."""

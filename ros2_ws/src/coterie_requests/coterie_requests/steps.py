@@ -43,6 +43,7 @@ class StepReader:
         self.steps: list[Step] = []
         self._context: list[Step] = []
         self._stays: list[Thing] = []
+        self.asides: list[str] = []
         self._robot = ""
         self._reader = ThingReader(())
 
@@ -178,6 +179,7 @@ class StepReader:
         things, _ = self._resolved(things, None, "bring")
         self._context.append(Step(act="bring", things=things))
         self._stays += [thing for thing in things if thing.definite]
+        self.asides.append(f"leave {said}")
 
     def _not_both(self, node: Tree, things: Sequence[Thing], to: Place | None) -> None:
         """Ask whether things that are gathered "in the sink" are there, or are to go there."""
@@ -326,6 +328,10 @@ class StepReader:
 def _taken_apart(things: tuple[Thing, ...]) -> tuple[tuple[Thing, ...], Place | None]:
     """Return things and where they go, of "the books from the shelf on the bed"."""
     last = things[-1]
+    if not last.places and last.without and last.without[-1].places:  # "but the red one on the bed"
+        out = last.without[-1].model_copy(update={"places": last.without[-1].places[:-1]})
+        own = last.model_copy(update={"without": (*last.without[:-1], out)})
+        return (*things[:-1], own), last.without[-1].places[-1]
     if not last.places:
         return things, None
     target, kept = last.places[-1], last.places[:-1]

@@ -145,7 +145,7 @@ class ThingReader:
         counted = next(iter(trees(node, *_AMOUNTS)), None)
         nouns, mods = trees(node, "noun", "generic"), trees(node, "mods", "elided")
         fields = self._modified(c for one in mods for c in one.children)
-        plural = False
+        plural = any(self.word(t).said == "others" for one in mods for t in tokens_of(one))
         if nouns:
             name, plural, more = self._noun(nouns[0])
             fields["name"] = name

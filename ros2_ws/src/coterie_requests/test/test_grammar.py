@@ -29,7 +29,12 @@ READ: dict[Door, dict[str, str]] = {
         "Put one plate on the table and the rest in the cabinet":
             "bring, plate, to: on the table; bring, all rest plates, to: in the cabinet",
         "Leave one plate on the kitchen table and take the other one to the dining room":
-            "bring, the other plate, to the dining room",
+            "bring, the other plate, to the dining room; left aside: 'leave one plate on the "
+            "kitchen table'",
+        "Leave one mug on the table and bring the others to the kitchen":
+            "bring, all other mugs, to the kitchen; left aside: 'leave one mug on the table'",
+        "Fetch me the mug that is not broken and put it in the sink":
+            "bring, the mug except broken mug, to: in the sink",
         "Bring the mug to the kitchen and the book to the office":
             "bring, the mug, to the kitchen; bring, the book, to the office",
         "bring the mug and the one on the desk to the table":
@@ -49,6 +54,11 @@ READ: dict[Door, dict[str, str]] = {
         "search the house for my phone": "find, the phone",
         "Quickly, bring a towel to the kitchen because it is wet there":
             "bring, towel, to the kitchen; left aside: 'because it is wet there', 'quickly'",
+        "Bring all mugs except the one on the desk to the sink and leave the plates where they are":
+            "bring, all mugs except the mug on the desk, to the sink; left aside: 'leave the plates "
+            "where they are'",
+        "Put all the books but the red ones on the shelf, then close it":
+            "bring, all books except all red books, to: on the shelf; then close, the shelf",
         "Find my keys and bring them to the hallway":
             "find, the keys; then bring, the keys, to the hallway",
         "Bring a mug to the kitchen counter and find the keys":

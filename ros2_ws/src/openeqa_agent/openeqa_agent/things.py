@@ -69,10 +69,11 @@ def generic(thing: Thing) -> bool:
 
 def alternatives(wanted: Thing) -> tuple[Thing, ...]:
     """Return what is meant and what will do as well, each by itself, in the places of the first."""
-    bare = wanted.model_copy(update={"either": (), "without": ()})
-    others = (one.model_copy(update={"places": one.places or wanted.places}) for one in
-              wanted.either)  # fmt: skip
-    return (bare, *others)
+    same = {"either": (), "without": wanted.without}
+    return tuple(
+        one.model_copy(update={"places": one.places or wanted.places, **same})
+        for one in (wanted, *wanted.either)
+    )
 
 
 def ordering(thing: Thing) -> str:

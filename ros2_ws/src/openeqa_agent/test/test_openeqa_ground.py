@@ -100,6 +100,8 @@ def home():
         ("What is the red object on the table?", "a cup", {"mug"}),
         ("Is the mug on the table?", "yes", {"mug"}),
         ("Is the mug on the desk?", "no", {"mug"}),
+        ("Is there anything on the desk except a mug?", "yes", {"books"}),
+        ("Is there anything on the dining table except a cup?", "no", {"table"}),
         ("Which room is the sofa in?", "the living room", {"sofa"}),
         ("What is next to the sofa?", "a floor lamp and a clock", {"lamp", "clock"}),
         ("What is above the sofa?", "a clock", {"clock"}),

@@ -11,8 +11,7 @@ from coterie_core.household import load_household, singulars
 from coterie_requests.lexicon import load_lexicon
 from coterie_world.scene import SceneGraph
 
-MAX_NAME_WORDS = 5
-"""Words of the longest name that is looked for."""
+MAX_NAME_WORDS = 5  # of the longest name that is looked for
 _PAIRS = frozenset(
     [
         *("keys", "glasses", "sunglasses", "eyeglasses", "spectacles", "scissors", "clothes"),
