@@ -55,8 +55,8 @@ READ: dict[Door, dict[str, str]] = {
         "Quickly, bring a towel to the kitchen because it is wet there":
             "bring, towel, to the kitchen; left aside: 'because it is wet there', 'quickly'",
         "Bring all mugs except the one on the desk to the sink and leave the plates where they are":
-            "bring, all mugs except the mug on the desk, to the sink; left aside: 'leave the plates "
-            "where they are'",
+            "bring, all mugs except the mug on the desk, to the sink; left aside: 'leave the "
+            "plates where they are'",
         "Put all the books but the red ones on the shelf, then close it":
             "bring, all books except all red books, to: on the shelf; then close, the shelf",
         "Find my keys and bring them to the hallway":
