@@ -69,6 +69,7 @@ READ: dict[Door, dict[str, str]] = {
         "Is there a mug and a plate?": "is there, mug and plate",
         "Is there a mug or a glass in the hall?": "is there, mug in the hall or glass in the hall",
         "Are there two mugs?": "is there, 2 mugs",
+        "Is there a desk in bedroom 7?": "is there, desk in bedroom 7",
         "Is there no mug?": "is there, not, all mugs",
         "Isn't there a mug?": "is there, mug",
         "Is there anything blue in the bedroom?": "is there, all blue things in the bedroom",

@@ -133,6 +133,9 @@ class Vocabulary:
             if form in self.names:
                 found = self.names[form]
                 return replace(found, plural=True, compound=self._compound(form, found.label))
+        kind, _, number = text.rpartition(" ")
+        if number.isdecimal() and kind in self.names and self.names[kind].room:
+            return Name(room=text)  # "bedroom 7": one that no map may have yet
         if text + "s" in self.names:
             return self.names[text + "s"]
         head, _, rest = text.partition(" ")
