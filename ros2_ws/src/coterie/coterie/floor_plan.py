@@ -19,8 +19,8 @@ from matplotlib.patches import Circle
 
 from coterie_core.colors import robot_colors
 from coterie_core.geometry import Vec2, Vec3
+from coterie_world.drawing import SCALE, draw_rooms, plain
 from coterie_world.scene import Floor, Room, SceneGraph, SceneObject
-from habitat_bridge.house.floorplan import SCALE, draw_rooms, plain
 
 MARK = "#ffd21f"
 GROUND = Floor("ground", 0, 0.0)

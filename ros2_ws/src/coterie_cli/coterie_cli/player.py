@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rclpy
 from rclpy.context import Context
@@ -22,6 +22,7 @@ from rich.table import Table
 from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_cli.record_live import FACTS, LOG_TOPIC, check_patterns
+from coterie_cli.replay_options import ReplayOptions
 from coterie_ros.definitions import UnknownType, definition_of, message_class
 from coterie_ros.domains import domain_in_use
 from coterie_ros.offered_qos import KEY, from_text
@@ -29,10 +30,6 @@ from coterie_ros.qos_events import PlainNode
 from coterie_safety.ledger import KINDS, Ledger
 from coterie_world.recording import RecordingError
 from coterie_world.recording.bag_files import Found, McapFile
-
-if TYPE_CHECKING:
-    from coterie_cli.replay import ReplayOptions
-
 
 _NAME = re.compile(r"[A-Za-z]\w*")
 

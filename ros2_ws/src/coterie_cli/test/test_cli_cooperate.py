@@ -20,8 +20,9 @@ from coterie_bringup.resources import shipped_team
 from coterie_bringup.team import load_team, parse_team
 from coterie_cli import cli
 from coterie_cli.do import command as do_command
-from coterie_cli.do.command import DoOptions, do
+from coterie_cli.do.command import do
 from coterie_cli.do.goal_record import CooperationRecord, Said, Share
+from coterie_cli.do.options import DoOptions
 from coterie_cli.do.together import GoalView, SharedGoal, shares_table
 from coterie_core.cooperation import Goal
 from coterie_core.yaml_marks import FileProblem

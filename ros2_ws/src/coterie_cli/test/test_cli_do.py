@@ -15,8 +15,9 @@ from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
 from coterie_bringup.task_record import TaskRecord
-from coterie_cli.do.command import DoOptions, do
+from coterie_cli.do.command import do
 from coterie_cli.do.led import LedTask, words_to_resume
+from coterie_cli.do.options import DoOptions
 from coterie_cli.do.view import TaskView, result_panel, sub_task_table
 from coterie_cli.figures.task import save_task
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing

@@ -35,7 +35,8 @@ from coterie_cli.record_live import (
     RunRecorder,
     facts_of,
 )
-from coterie_cli.replay import ReplayOptions, replay
+from coterie_cli.replay import replay
+from coterie_cli.replay_options import ReplayOptions
 from coterie_core.tasks import RobotReport
 from coterie_fixtures.two_room_map import two_rooms
 from coterie_msgs.msg import RobotStatus, SemanticMap

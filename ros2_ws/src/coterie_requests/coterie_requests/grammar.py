@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from coterie_requests.understanding.quantities import NUMBERS, ordinal_of
 from coterie_requests.understanding.text import (
     MAX_SENTENCE_CHARS,
     code_in,
+    nearest,
     plain_text,
     shown,
     written_out,
@@ -47,7 +47,6 @@ _Phrases = tuple[tuple[str, ...], ...]
 _MAX_WORDS = _MAX_STEPS = 60
 _STARTS = ("start_do", "start_ask", "start_find", "np", "target")
 _MAX_SUGGESTED = 4
-_LEAST_LIKENESS = 0.75  # of words (difflib's ratio, 0..1) that may be one misspelled
 _QUOTED = re.compile(r'"([a-z]+)"')
 _TOKEN = re.compile(r"[^\W_][\w'/.-]*[^\W_]|[^\W_]|,", re.UNICODE)
 _SENTENCES = re.compile(r"[.?!;]+(?=\s|$)|\n+")
@@ -217,9 +216,13 @@ def _is_plight(words: Sequence[Word]) -> bool:
 
 
 def _up_to(tokens: list[str], phrases: _Phrases, out: list[str]) -> list[str]:
-    """Leave out the reason that a sentence ends with: "because it is wet there"."""
+    """Leave out the reason that a sentence ends with: "because it is wet there".
+
+    One that goes on ("because it is dirty, and bring the plate") may hide another request.
+    """
     for k in range(1, len(tokens)):
-        if any(tuple(tokens[k : k + len(p)]) == p for p in phrases):
+        goes_on = {",", "and", "then", "but"} & {*tokens[k:]}
+        if not goes_on and any(tuple(tokens[k : k + len(p)]) == p for p in phrases):
             out.append(" ".join(tokens[k:]))
             return tokens[:k]
     return tokens
@@ -330,14 +333,13 @@ def _not_read(words: Sequence[Word], sentence: str, door: Door, names: Vocabular
     like = f"say it like {EXAMPLES[door]}, or give me a model"
     if strange is None:
         return NotUnderstood(f"I did not understand {shown(sentence)!r}; {like}", "word")
-    own = sorted(w for w in {*names.words(), *known} if abs(len(w) - len(strange.said)) <= 1)
-    near = difflib.get_close_matches(strange.said, own, n=_MAX_SUGGESTED, cutoff=_LEAST_LIKENESS)
+    near = nearest(strange.said, sorted({*names.words(), *known}), _MAX_SUGGESTED)
     other_language = 2 * len(unknown) > len(words)
     if near and strange.said not in near and not other_language:
         meant = " or ".join(repr(word) for word in near)
         return NotUnderstood(
             f"I did not understand {strange.said!r}", "spelling", strange.said, sentence=sentence,
-            suggestions=tuple(near), question=f"Did you mean {meant}?",
+            suggestions=near, question=f"Did you mean {meant}?",
         )  # fmt: skip
     verb = strange is words[0] and door == "do"
     can = f"{CAN_DO}; " if verb else ""

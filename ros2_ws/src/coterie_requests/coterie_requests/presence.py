@@ -30,7 +30,7 @@ def presence_of(request: Request, names: Vocabulary, id: str = "") -> Question |
     """
     step = request.steps[0]
     plain = Step(act="is_there", things=step.things[:1], said=step.said)
-    if len(request.steps) > 1 or step != plain or not step.things:
+    if len(request.steps) > 1 or step != plain or not step.things or request.asides:
         return None
     thing = step.things[0]
     phrase, room = phrase_of(thing, names), _room(thing, names)

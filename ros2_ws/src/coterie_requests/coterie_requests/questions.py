@@ -94,11 +94,10 @@ def _is_there(node: Tree, reader: ThingReader) -> Step:
         things = with_places((Thing(amount=ALL),), places)
         return Step(act="is_there", things=things, negated=True)
     things = _things(node, reader)
-    said = f" {reader.said(node)} "
-    limit = next((word for word in (" exactly ", " only ", " at most ") if word in said), "")
-    if limit:
-        raise NotUnderstood(f"{limit.strip()!r} is not answered", "word", limit.strip(),
-                            question="Ask how many there are")  # fmt: skip
+    if any(token.type == "AT_MOST" for token in tokens_of(node)):
+        said = reader.said(node)
+        raise NotUnderstood(f"{said!r} asks whether there are no more; that is not answered",
+                            "word", said, question="Ask how many there are")  # fmt: skip
     if places:  # "a mug in the kitchen or in the bedroom"
         last = things[-1]
         other = last.model_copy(update={"places": tuple(places)})
@@ -154,10 +153,9 @@ def _kind(node: Tree, reader: ThingReader) -> Thing:
 
 
 def _what_nearest(node: Tree, reader: ThingReader) -> Step:
-    choice = _words(node, reader, "NEAREST")[0]
+    nearest = next(t for t in tokens_of(node) if t.type == "NEAREST")
     by = tuple(reader.flat(one) for one in trees(node, "flat"))
-    far = choice.startswith(("far", "fur"))
-    more = {"amount": 1, "choice": "farthest" if far else "nearest", "by": by}
+    more = {"amount": 1, "choice": reader.nearest_or_farthest(nearest), "by": by}
     return Step(act="what", things=(_kind(node, reader).model_copy(update=more),))
 
 
@@ -267,7 +265,7 @@ def _space(node: Tree, reader: ThingReader) -> Step:
 _BUILD: dict[str, Callable[[Tree, ThingReader], Step]] = {
     "is_there": _is_there, "has": _has, "how_many": _how_many, "more_of": _more_of,
     "which_room": _which_room, "which_of": _which_of, "closer_to_which": _closer_to_which,
- "count": lambda n, r: _asked("how_many", n, r),
+    "count": lambda n, r: _asked("how_many", n, r),
     "what": _what, "what_nearest": _what_nearest, "is_color": _is_color, "attribute": _attribute,
     "made_of": _made_of, "state": _state, "used_for": _used, "used_where": _used,
     "relation": _relation, "far": _far, "how_large": _how_large, "which_is": _which_is,

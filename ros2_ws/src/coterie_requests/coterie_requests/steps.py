@@ -210,12 +210,12 @@ class StepReader:
 
     def _wish(self, node: Tree) -> None:
         things, to = self._things(node), self._target(node)
+        if self.door == "find":  # what is needed is looked for, wherever it is
+            self._add("find", things)
+            return
         if to is None:
             things, to = _taken_apart(things)
         things, to = self._resolved(things, to, "bring")
-        if self.door == "find":  # what is needed is looked for, wherever it is
-            self._add("find", self._things(node))
-            return
         step = Step(act="bring", things=things, to=to, said=self._reader.said(node))
         if node.data in ("there_is", "stands"):
             here = with_places(self._things(node), self._places(node))

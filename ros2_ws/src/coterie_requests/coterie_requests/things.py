@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import lark
 
@@ -149,8 +150,7 @@ class ThingReader:
         if nouns:
             name, plural, more = self._noun(nouns[0])
             fields["name"] = name
-            attributes = fields.get("attributes", ())
-            fields["attributes"] = (*attributes, *more) if isinstance(attributes, tuple) else more
+            fields["attributes"] = (*cast(tuple[str, ...], fields.get("attributes", ())), *more)
         else:
             fields["name"] = ONE
         fields.update(self._amount(counted, plural, fields))
@@ -192,6 +192,7 @@ class ThingReader:
     ) -> dict[str, object]:
         """Return the amount, and what else the words before a noun say."""
         kind = node.data if node is not None else ""
+        attributes = cast(tuple[str, ...], fields.get("attributes", ()))
         numbers = [_number(self.word(t).said) for t in tokens_of(node)] if node is not None else []
         numbers = [n for n in numbers if n]
         singled = bool(fields.get("rank")) or str(fields.get("choice", "")) not in ("", "other")
@@ -207,7 +208,7 @@ class ThingReader:
             "all": {"amount": ALL},
             "both": {"amount": 2, "definite": True},
             "one": {"amount": 1},
-            "none": {"amount": 0, "attributes": ("no",)},
+            "none": {"amount": ALL, "attributes": (*attributes, "no")},
             "another": {"amount": 1, "choice": "another"},
             "number": {"amount": numbers[0] if numbers else 1},
             "two": {"amount": 2 if plural else 1},
@@ -228,6 +229,10 @@ class ThingReader:
         last = before[-1] if before else ""
         said = {"for": "for ", "that": "that ", "which": "that ", "not": "", "without": ""}
         return f"{place}{said.get(last, 'to ')}{self.said(node)}"
+
+    def nearest_or_farthest(self, token: lark.Token) -> str:
+        """Return the choice that a word means: "closest", "far"."""
+        return "farthest" if self.word(token).said.startswith(("far", "fur")) else "nearest"
 
     # -- places -----------------------------------------------------------------------------------
 
@@ -250,8 +255,7 @@ class ThingReader:
                 more["by"] = tuple(self.flat(c) for c in trees(post, "flat"))
                 tokens = [t for t in tokens_of(post) if t.type in ("NEAREST", "FAR")]
                 if tokens:
-                    far = self.word(tokens[0]).said.startswith(("far", "fur"))
-                    more["choice"] = "farthest" if far else "nearest"
+                    more["choice"] = self.nearest_or_farthest(tokens[0])
             elif post.data in ("serves", "offers"):
                 more["use"] = self.use(trees(post, "use")[0])
             elif post.data in ("serves_not", "less"):

@@ -77,6 +77,7 @@ def left_out(question: OpenQuestion, index: MapIndex) -> str:
         for thing in mentioned(one)
         for word in _unknown(thing, one, index)
     ]
+    words += question.request.asides if question.request is not None else ()
     if not words:
         return ""
     named = ", ".join(dict.fromkeys(map(repr, words)))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Any, Protocol
 
 import typer
 from rich.console import Console
@@ -20,7 +19,7 @@ from coterie_bringup.signals import ended_by_signals
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.team_models import with_model
 from coterie_cli.commands import command
-from coterie_cli.options import TEAM, AsJson, Domain, Model, Out
+from coterie_cli.do.options import DoOptions
 from coterie_cli.own_team import own_team
 
 app = typer.Typer(add_completion=False)
@@ -28,56 +27,6 @@ app = typer.Typer(add_completion=False)
 
 TEAM_THERE = 180.0
 """How long a team that was started may take until it can be spoken to [s]."""
-
-
-@dataclass(frozen=True, slots=True)
-class DoOptions:
-    """What a team is to do, and which team."""
-
-    task: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help='Task in words, such as "Bring all mugs to the kitchen counter"; with --together '
-            'predicates with counts, such as "ON(mug, counter): 2".'
-        ),
-    ] = None
-    together: Annotated[
-        bool,
-        typer.Option(
-            "--together",
-            help="The robots share a goal and have no leader; without a task: the team file's.",
-        ),
-    ] = False
-    name: Annotated[
-        str, typer.Option(help="Name of the shared goal, in words; default: the team file's.")
-    ] = ""
-    team: Annotated[
-        Path | None,
-        typer.Option(
-            **TEAM,
-            help="Path or name of a team to start; default: the running team, or emos; with "
-            "--together reveca.",
-        ),
-    ] = None
-    world: Annotated[
-        str | None,
-        typer.Option(
-            help="Kind of world for a shared goal instead of the team file's: embedded or habitat."
-        ),
-    ] = None
-    model: Model = None
-    out: Out = Path("out/do")
-    domain: Domain = None
-    max_time: Annotated[
-        float, typer.Option(min=0.0, help="Limit of simulated time [s]; 0: the team's own limit.")
-    ] = 0.0
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume", help="Go on with the task of --out that ended early; what is done counts."
-        ),
-    ] = False
-    as_json: AsJson = False
 
 
 class Work(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 
@@ -14,13 +14,10 @@ from coterie_bringup.rundir import RunState
 from coterie_bringup.task_record import TaskRecord
 from coterie_bringup.team import Team
 from coterie_cli.ask import NOT_CLEAR
+from coterie_cli.do.options import DoOptions
 from coterie_cli.do.view import TaskView, result_panel
 from coterie_cli.figures.task import save_task
 from coterie_cli.person import PersonAtTerminal
-
-if TYPE_CHECKING:
-    from coterie_cli.do.command import DoOptions
-
 
 PARTIAL_EXIT = 3
 """Exit code of a task that was done in part."""

@@ -19,13 +19,13 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState
 from coterie_bringup.team import Team
 from coterie_cli.do.goal_record import CooperationRecord, Said
+from coterie_cli.do.options import DoOptions
 from coterie_cli.person import PersonAtTerminal
 from coterie_core.cooperation import Goal, GoalError
 from coterie_core.files import write_atomically
 from reveca_agent.household_goal import unfamiliar
 
 if TYPE_CHECKING:
-    from coterie_cli.do.command import DoOptions
     from coterie_cli.do.goal_watcher import CooperationWatcher
 
 EXAMPLE = './coterie do --together "ON(mug, counter): 2"'

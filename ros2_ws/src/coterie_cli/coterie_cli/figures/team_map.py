@@ -27,8 +27,8 @@ from coterie_cli.demo.map_watch import Shown
 from coterie_core.colors import robot_colors
 from coterie_core.geometry import Box, Vec3
 from coterie_ros.conversions import grid_from_msg
+from coterie_world.drawing import plain
 from coterie_world.scene import SceneGraph
-from habitat_bridge.house.floorplan import plain
 from semantic_mapper.files import color_of
 
 Array = npt.NDArray[np.float64]
