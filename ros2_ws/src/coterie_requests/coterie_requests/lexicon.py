@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -30,6 +30,8 @@ _MAX_GAP_WORDS = 3
 """Most words that may stand between the words of a cue."""
 
 
+HINDERED = re.compile(r"\b(?:keep|stop|prevent|hold)\b.*\b(?P<what>from \w+ing)\b")
+"""What somebody wants not to happen: "keep a door from closing"."""
 _STRANDED = re.compile(r" (?:from|out of|with|on)\b")
 """Words after a verb that make another use of it."""
 
@@ -77,7 +79,6 @@ class Lexicon(BaseModel):
 
     _names: dict[str, str] = PrivateAttr(default_factory=dict)
     _known: dict[str, str] = PrivateAttr(default_factory=dict)
-    _mentioned: tuple[tuple[re.Pattern[str], _Name], ...] = PrivateAttr(())
 
     def model_post_init(self, context: object, /) -> None:
         """Index the synonyms; names of the list itself win over synonyms of others."""
@@ -157,22 +158,6 @@ class Lexicon(BaseModel):
                 grades.setdefault(narrow, round(_NARROWER_GRADE * grades[broad], 3))
         return MappingProxyType(grades)
 
-    def knowing(self, labels: Iterable[str]) -> Lexicon:
-        """Return these tables with labels of a map as names of things, as far as they are none."""
-        names = _mentionable()
-        own = [
-            (re.compile(rf"\b{_plural(label)}\b"), _Name(label[:-2] or label, label))
-            for label in map(normalized, labels)
-            if label not in ("", *_NO_NAMES) and not names.keys() & {label, *singulars(label)}
-        ]
-        if not own:
-            return self
-        made = self.model_copy()
-        made._mentioned = tuple(
-            sorted((*own, *_patterns()), key=lambda one: (-len(one[1].stem), one[1].stem))
-        )
-        return made
-
     def named(self, noun: str, *, own: bool = False) -> str:
         """Return the class or label that a noun in the singular means; "" if none is known.
 
@@ -188,29 +173,44 @@ class Lexicon(BaseModel):
         A class wins over a label of the same word ("bag", "table", "seat"): it contains it.
         """
         found: list[tuple[int, int, str]] = []
-        for pattern, name in self._mentioned or _patterns():
+        for pattern, name in _patterns():
             # Most names are not in a text: looking for their letters is far quicker.
             for match in pattern.finditer(text) if name.stem in text else ():
                 if not any(a < match.end() and match.start() < b for a, b, _ in found):
                     found.append((match.start(), match.end(), name.means))
         return sorted(found)
 
+    def cues_in(self, text: str) -> dict[str, list[tuple[str, re.Match[str]]]]:
+        """Return use -> its cues in a text, and where they stand.
+
+        "To keep a door from closing" asks for nothing that closes: no cue begins within what is to
+        be hindered.
+        """
+        hindered = HINDERED.search(text)
+        end = hindered.start("what") if hindered is not None else len(text)
+        found = {
+            name: [
+                (cue, match)
+                for cue in use.cues
+                if (match := cue_pattern(cue).search(text)) and match.start() < end
+            ]
+            for name, use in self.uses.items()
+        }
+        return {name: cues for name, cues in found.items() if cues}
+
     def uses_in(self, text: str) -> list[tuple[int, str]]:
         """Return (number of words of all cues found, use) asked for in a text, most first."""
-        found = []
-        continued = self.continued(text)
-        for name, use in self.uses.items():
-            weight = sum(_length(cue) for cue in use.cues if cue_pattern(cue).search(text))
-            if weight and name not in continued:
-                found.append((weight, name))
+        cued, continued = self.cues_in(text), self.continued(text)
+        found = [
+            (sum(_length(cue) for cue, _ in cues), name)
+            for name, cues in cued.items()
+            if name not in continued
+        ]
         return sorted(found, key=lambda pair: -pair[0])
 
     def continued(self, text: str) -> frozenset[str]:
         """Return the uses of which a text says more: "drink", where it asks to drink *from*."""
-        spans = {
-            name: [m.span() for cue in use.cues for m in [cue_pattern(cue).search(text)] if m]
-            for name, use in self.uses.items()
-        }
+        spans = {n: [m.span() for _, m in cues] for n, cues in self.cues_in(text).items()}
 
         def goes_on(name: str, end: int) -> bool:
             after = _STRANDED.match(text, end)
@@ -222,21 +222,14 @@ class Lexicon(BaseModel):
             )
 
         return frozenset(
-            name
-            for name, found in spans.items()
-            if found and all(goes_on(name, stop) for _, stop in found)
+            name for name, found in spans.items() if all(goes_on(name, stop) for _, stop in found)
         )
-
-    def cued(self, use: str, text: str) -> list[str]:
-        """Return the parts of a text that ask for a use."""
-        found = (cue_pattern(cue).search(text) for cue in self.uses[use].cues)
-        return [match[0] for match in found if match]
 
     def uncued(self, text: str) -> str:
         """Return a text without the parts that ask for uses."""
-        for use in self.uses:
-            for part in self.cued(use, text):
-                text = text.replace(part, " ")
+        for cues in self.cues_in(text).values():
+            for _, found in cues:
+                text = text.replace(found[0], " ")
         return text
 
     def beyond_in(self, text: str) -> str:

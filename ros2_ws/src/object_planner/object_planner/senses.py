@@ -101,13 +101,7 @@ def _uses(words: str) -> tuple[tuple[Sense, ...], bool]:
     """Return the uses that words ask for, and whether they ask for the widest view."""
     lexicon = load_lexicon()
     cued = lexicon.uses_in(words) if words else []
-    # "To keep a door from closing" asks for nothing that closes.
-    wanted = [
-        pair
-        for pair in cued
-        if any(f"from {part}" not in words for part in lexicon.cued(pair[1], words))
-    ]
-    real = [pair for pair in wanted if not lexicon.uses[pair[1]].modifies]
+    real = [pair for pair in cued if not lexicon.uses[pair[1]].modifies]
     strong = [pair for pair in real if not lexicon.uses[pair[1]].weak] or real
     uses = tuple(Sense("use", name) for weight, name in strong if weight == strong[0][0])
     return uses, any(lexicon.uses[name].modifies == "overview" for _, name in cued)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from coterie_core.household import load_household
-from coterie_requests.lexicon import cue_pattern, load_lexicon
+from coterie_requests.lexicon import HINDERED, load_lexicon
 from openeqa_agent.labels import canonical
 
-_HINDERED = re.compile(r"\b(?:keep|stop|prevent|hold)\b.*\bfrom \w+ing\b")
 _PUT = re.compile(r"\b(?:put|store|keep|place|leave|set|hang|hold|stow|lay|return)\b")
 
 
@@ -21,20 +20,11 @@ def uses_of(use: str) -> list[str]:
     lexicon = load_lexicon()
     told: dict[str, tuple[int, bool, int]] = {}
     continued = lexicon.continued(use)
-    for name, known in lexicon.uses.items():
-        cues = [c for c in known.cues if _asks(c, use)] if not known.modifies else []
-        if cues and name not in continued:
-            told[name] = max((len(c.split()), "*" not in c, len(c)) for c in cues)
+    for name, cues in lexicon.cues_in(use).items():
+        if not lexicon.uses[name].modifies and name not in continued:
+            told[name] = max((len(c.split()), "*" not in c, len(c)) for c, _ in cues)
     strong = [name for name in told if not lexicon.uses[name].weak] or list(told)
     return sorted(strong, key=lambda name: (told[name], name), reverse=True)
-
-
-def _asks(cue: str, use: str) -> bool:
-    """Whether words ask for what a cue names, and not for keeping it "from closing"."""
-    found, hindered = cue_pattern(cue).search(use), _HINDERED.search(use)
-    if found is None or hindered is None:
-        return found is not None
-    return found.start() <= hindered.start() and found.end() >= hindered.end()
 
 
 def grades_for(use: str) -> dict[str, float]:
@@ -48,7 +38,7 @@ def grades_for(use: str) -> dict[str, float]:
             share = 1.0 if rank == 0 else 0.45
             grades[label] = max(grades.get(label, 0.0), grade * share)
     general = not named or lexicon.uses[named[0]].weak or named[0] == "store"
-    if general and not _HINDERED.search(use) and _PUT.search(use):
+    if general and not HINDERED.search(use) and _PUT.search(use):
         for _, _, name in lexicon.mentions(use)[:1]:
             category = house.category(name)
             owners = [o for on in (category.on if category else ()) for o in house.members(on)]
