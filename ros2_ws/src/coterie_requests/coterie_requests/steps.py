@@ -30,6 +30,8 @@ _PLAIN: dict[str, Act] = {
     "gather": "take", "find": "find", "find_at": "find", "look": "look", "look_in": "look",
     "check": "check", "check_at": "check", "go": "go", "open": "open", "close": "close",
 }  # fmt: skip
+_IN_ORDER = frozenset(("open", "close", "go", "take"))
+"""Acts that are done in the order in which they were said."""
 
 
 class StepReader:
@@ -269,13 +271,16 @@ class StepReader:
                 question="Say it with 'except'",
             )  # fmt: skip
         last = self.steps[-1] if self.steps else None
+        if act == "bring" and waits and last and _is_begun(last, self._robot):
+            self.steps.pop()  # "pick up the socks and put them there" is one
+            last = self.steps[-1] if self.steps else None
         if self._context and act == "bring" and waits:
             if last is self._context[-1]:
                 self.steps.pop()  # "we are out of cups in the kitchen: get two"
             to = to or self._context[-1].to
-        # Who is told to go somewhere does there what is said next; "find it and bring it" waits.
-        first = last is not None and last.robot == self._robot and act != last.act
-        then = bool(first and last and (last.act == "go" or (last.act == "find" and waits)))
+        then = last is not None and act != last.act and last.robot == self._robot
+        if last is not None and not {act, last.act} & _IN_ORDER:
+            then = then and last.act == "find" and waits
         step = Step(act=act, things=things, to=to, robot=self._robot, then=then, said=said)
         self.steps.append(step)
 
@@ -346,6 +351,16 @@ def _taken_apart(things: tuple[Thing, ...]) -> tuple[tuple[Thing, ...], Place | 
 def _by_target(things: tuple[Thing, ...]) -> list[tuple[Thing, ...]]:
     """Part things by where they go: "one plate on the table and the rest in the cabinet"."""
     return [tuple(some) for _, some in groupby(things, key=lambda thing: thing.places)]
+
+
+def _is_begun(step: Step, robot: str) -> bool:
+    """Whether a robot's step takes something, and where it goes is still to be said."""
+    to_person = step.to is not None and step.to.thing.name in PERSONS
+    return (
+        step.robot == robot
+        and not step.then
+        and (step.act == "take" or (step.act == "bring" and (step.to is None or to_person)))
+    )
 
 
 def _where_to(said: str) -> NotUnderstood:

@@ -57,8 +57,7 @@ def commands_of(request: Request, names: Vocabulary) -> tuple[Command, ...]:
             reader.add(step)
         reader.end()
     except NotUnderstood as error:
-        whole = [one for one in reader.commands if error is not reader.owed or one.kind != "take"]
-        raise _with_progress(error, whole, request.words) from None
+        raise _with_progress(error, reader.commands, request.words) from None
     return tuple(reader.commands)
 
 
@@ -86,7 +85,7 @@ class _Reader:
         self.names = names
         self.words = words
         self.commands: list[Command] = []
-        self.owed: NotUnderstood | None = None
+        self._owed: NotUnderstood | None = None
         """Why the last command is still without a place; what follows may name it."""
 
     def add(self, step: Step) -> None:
@@ -96,8 +95,8 @@ class _Reader:
             NotUnderstood: Robots cannot do it, or a part of it is missing.
         """
         kind = _kind_of(step, self.words)
-        if self.owed is not None and kind != "bring":
-            raise self.owed
+        if self._owed is not None and kind != "bring":
+            raise self._owed
         text = step.said or step.told()
         things = step.things or (step.to.things if kind == "go" and step.to else ())
         if not things:
@@ -125,8 +124,8 @@ class _Reader:
         Raises:
             NotUnderstood: A place is still missing, or there are too many commands.
         """
-        if self.owed is not None:
-            raise self.owed
+        if self._owed is not None:
+            raise self._owed
         if len(self.commands) > MAX_COMMANDS:
             raise NotUnderstood(
                 f"{len(self.commands)} wishes at once; split the task (most: {MAX_COMMANDS})",
@@ -135,10 +134,7 @@ class _Reader:
 
     def _target(self, step: Step, text: str, objects: Sequence[Phrase]) -> Phrase | None:
         """Return where things go; None where only what follows can say it ("bring me the mug")."""
-        if step.to is None:
-            self.owed = _where_to(text, objects)  # "fetch the mug", and then: "put it down there"
-            return None
-        if step.to.negated:
+        if step.to is None or step.to.negated:
             raise _where_to(text, objects)
         if step.to.relation not in _PUT:
             raise NotUnderstood(
@@ -156,7 +152,7 @@ class _Reader:
         except NotUnderstood as error:
             if not target.person:
                 raise
-            self.owed = error  # "bring me the mug", and then: "put it on the table"
+            self._owed = error  # "bring me the mug", and then: "put it on the table"
             return None
         if target.number != "one" and not target.floor:
             raise NotUnderstood(
@@ -173,10 +169,10 @@ class _Reader:
         _check_object(command, of_question=of_question)
         if self._merged(command):
             if not any(one.kind == "take" for one in self.commands):
-                self.owed = None
+                self._owed = None
             return
-        if self.owed is not None and command.kind == "bring":
-            raise self.owed
+        if self._owed is not None and command.kind == "bring":
+            raise self._owed
         phrase = command.object
         if phrase.which in ("other", "another", "rest"):
             before = [one.object for one in self.commands if one.object.label == phrase.label]
