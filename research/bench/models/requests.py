@@ -88,4 +88,4 @@ def _plain(part: Any) -> Any:
     return plain
 
 
-_NEEDLESS = ("said", "words", "definite")
+_NEEDLESS = ("said", "words", "definite", "asides")

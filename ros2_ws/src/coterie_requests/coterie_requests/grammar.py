@@ -216,10 +216,7 @@ def _is_plight(words: Sequence[Word]) -> bool:
 
 
 def _up_to(tokens: list[str], phrases: _Phrases, out: list[str]) -> list[str]:
-    """Leave out the reason that a sentence ends with: "because it is wet there".
-
-    One that goes on ("because it is dirty, and bring the plate") may hide another request.
-    """
+    """Leave out the reason that a sentence ends with; one that goes on may hide a request."""
     for k in range(1, len(tokens)):
         goes_on = {",", "and", "then", "but"} & {*tokens[k:]}
         if not goes_on and any(tuple(tokens[k : k + len(p)]) == p for p in phrases):

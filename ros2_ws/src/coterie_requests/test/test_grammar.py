@@ -47,6 +47,8 @@ READ: dict[Door, dict[str, str]] = {
             "rover: take, the mug; walker: bring, the mug, to: on the table",
         "Before you go to the hallway, close the fridge":
             "close, the fridge; then go, the hallway",
+        "First open the window, then bring the mug to the kitchen":
+            "open, the window; then bring, the mug, to the kitchen",
         "put the books from the shelf on the bed":
             "bring, all books from the shelf, to: on the bed",
         "I can't find my phone": "find, the phone",

@@ -182,7 +182,7 @@ class _Reader:
         self.commands.append(replace(command, object=phrase, then=then))
 
     def _merged(self, command: Command) -> bool:
-        """Make "take the mug" and "put the mug on the desk" one command, in place of the first."""
+        """Make "take the mug" and "put the cup on the desk" one, as labels tell the same thing."""
         for k in range(len(self.commands) - 1, -1, -1):
             one = self.commands[k]
             if command.kind != "bring" or one.kind != "take":
