@@ -166,13 +166,9 @@ def _is_color(node: Tree, reader: ThingReader) -> Step:
 
 
 def _attribute(node: Tree, reader: ThingReader) -> Step:
-    name = _words(node, reader, "ATTRIBUTE")[0]
+    name = "material" if node.data == "made_of" else _words(node, reader, "ATTRIBUTE")[0]
     name = "type" if name in ("kind", "sort") else name
     return Step(act="attribute", things=_things(node, reader), attribute=name)
-
-
-def _made_of(node: Tree, reader: ThingReader) -> Step:
-    return Step(act="attribute", things=_things(node, reader), attribute="material")
 
 
 def _state(node: Tree, reader: ThingReader) -> Step:
@@ -267,7 +263,7 @@ _BUILD: dict[str, Callable[[Tree, ThingReader], Step]] = {
     "which_room": _which_room, "which_of": _which_of, "closer_to_which": _closer_to_which,
     "count": lambda n, r: _asked("how_many", n, r),
     "what": _what, "what_nearest": _what_nearest, "is_color": _is_color, "attribute": _attribute,
-    "made_of": _made_of, "state": _state, "used_for": _used, "used_where": _used,
+    "made_of": _attribute, "state": _state, "used_for": _used, "used_where": _used,
     "relation": _relation, "far": _far, "how_large": _how_large, "which_is": _which_is,
     "which_is_closer": _which_is, "is_than": _is_than, "is_closer": _is_than, "space": _space,
     "fits": _space,

@@ -105,7 +105,11 @@ class ThingReader:
 
     def np(self, node: Tree) -> Thing:
         """Return what a noun phrase, its alternatives and its exclusions describe."""
-        found = [self.one(c) for c in trees(node, "one_np", "only_amount", "pronoun", "something")]
+        each = trees(node, "one_np", "only_amount", "pronoun", "something")
+        found = [self.one(child) for child in each]
+        for k in range(1, len(found)):
+            if not trees(each[k], *_AMOUNTS):  # "three plates or bowls"
+                found[k] = found[k].model_copy(update={"amount": found[0].amount})
         for k in range(len(found) - 2, -1, -1):
             if found[k].name == ONE:
                 found[k] = like(found[k], found[k + 1])

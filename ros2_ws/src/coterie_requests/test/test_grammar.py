@@ -49,6 +49,9 @@ READ: dict[Door, dict[str, str]] = {
             "close, the fridge; then go, the hallway",
         "First open the window, then bring the mug to the kitchen":
             "open, the window; then bring, the mug, to the kitchen",
+        "Put the cup that is next to the laptop into the sink":
+            "bring, the cup near the laptop, to: in the sink",
+        "Bring three plates or bowls to the table": "bring, 3 plates or 3 bowls, to the table",
         "put the books from the shelf on the bed":
             "bring, all books from the shelf, to: on the bed",
         "I can't find my phone": "find, the phone",
