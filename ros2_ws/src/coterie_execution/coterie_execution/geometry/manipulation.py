@@ -162,13 +162,17 @@ def place(
     components: Components,
     opened: Collection[str],
     item: Box | None,
+    inside: bool | None = None,
 ) -> Estimate:
-    """Return whether a robot puts an item (None: a small one) where there is room for it."""
+    """Return whether a robot puts an item (None: a small one) where there is room for it.
+
+    `inside`: whether into what it is put; None: as it fits.
+    """
     kind = tools.kind(robot)
     name = meant.id
     if not kind.body.hands:
         return Estimate(False, Obstacle.NO_ARM, "it has no arm", thing=name)
-    surfaces = surfaces_of(meant, item)
+    surfaces = surfaces_of(meant, item, inside)
     if not surfaces:
         return Estimate(
             False, Obstacle.OTHER, f"nothing of that size fits on the {meant.name}", thing=name
@@ -229,7 +233,12 @@ def place(
 
 
 def put_from(
-    tools: BodiesInScene, robot: str, meant: ResolvedObject, spot: Vec3, item: Box | None
+    tools: BodiesInScene,
+    robot: str,
+    meant: ResolvedObject,
+    spot: Vec3,
+    item: Box | None,
+    inside: bool | None = None,
 ) -> Vec3 | None:
     """Return the point [m] on what stands open at which a robot at a spot puts an item down.
 
@@ -237,7 +246,7 @@ def put_from(
     """
     body, floor = tools.kind(robot).body, tools.plan.floor_index(meant.box.bottom)
     blind: Vec3 | None = None
-    for surface in surfaces_of(meant, item):
+    for surface in surfaces_of(meant, item, inside):
         points, _ = _room_on(tools, meant, surface, item)
         z = surface.box.center[2]
         for hand in body.hands if not surface.closed and len(points) else ():

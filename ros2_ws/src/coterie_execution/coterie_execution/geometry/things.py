@@ -152,12 +152,15 @@ class Surface:
         return replace(self.box, center=(x, y, z if self.falls_to is None else self.falls_to))
 
 
-def surfaces_of(meant: ResolvedObject, item: Box | None) -> list[Surface]:
+def surfaces_of(
+    meant: ResolvedObject, item: Box | None, inside: bool | None = None
+) -> list[Surface]:
     """Return the surfaces of a receptacle that an item's box fits on, reachable ones first.
 
     What has no receptacles in the scene is taken to have those usual for it: its upper face, or
     its seat, without the edges, since boxes are too wide at times; boards if it is a shelf; and
-    where its kind ends, if its box is much higher.
+    where its kind ends, if its box is much higher. Those `inside` it, or not, where that is asked
+    for and there are such ones.
     """
     thing = meant.object
     if thing is None or not thing.receptacles:
@@ -166,7 +169,8 @@ def surfaces_of(meant: ResolvedObject, item: Box | None) -> list[Surface]:
         return [Surface(one, False, False, bottom) for one in usual]
     need = sorted(item.size[:2]) if item is not None else [0.0, 0.0]
     out = []
-    for receptacle in thing.receptacles:
+    wanted = [r for r in thing.receptacles if inside is None or r.inside is inside]
+    for receptacle in wanted or thing.receptacles:
         have = sorted(receptacle.surface.size[:2])
         if need[0] <= have[0] and need[1] <= have[1]:
             out.append(Surface(receptacle.surface, receptacle.inside and thing.is_open is False))
