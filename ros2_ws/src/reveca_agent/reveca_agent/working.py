@@ -198,11 +198,15 @@ class Work:
             result, instead = await self._walk(action, step.skill)
             if instead is not None:
                 return instead
+            drives = isinstance(step.skill, NavigateTo)
+            if going and drives and result.ok and not self.body.arrived(action):
+                # Near enough for a drive, in the next room: nothing is reached from there.
+                result = SkillResult(Outcome.UNREACHABLE, "it only got to another room")
             if self.body.stepped(action, step, result):
                 await self._breathe(result)
                 return None
             failed = failed if result.ok else result
-            if isinstance(step.skill, NavigateTo) and result.outcome in _ELSEWHERE:
+            if drives and result.outcome in _ELSEWHERE:
                 await self._make_way(idle=False)
         if step.effect == "give up":
             self.body.gave_up(action, step, failed)
@@ -218,15 +222,13 @@ class Work:
 
     def _end(self, action: Action, step: Option) -> None:
         """Take in that an action was done: the robot is there, or has seen what it did."""
-        if isinstance(action, GoTo):
-            there = self.body.arrived(action)
-            far = SkillResult(Outcome.UNREACHABLE, "it only got to another room")
-            self.body.ended(action, SkillResult(Outcome.SUCCEEDED) if there else far)
-        elif isinstance(action, Put):
+        if isinstance(action, Put):
             unseen = step.step.purpose is not Purpose.CONFIRMED
             if unseen and self.body.to_be_seen(action.item):
                 self.body.fell(action.item)
         else:
+            if isinstance(action, GoTo):
+                self.body.arrived(action)
             self.body.ended(action, SkillResult(Outcome.SUCCEEDED))
 
     async def _try(self, action: Action, motion: Motion) -> tuple[SkillResult, Action | None]:

@@ -223,8 +223,12 @@ def place(
             answer = replace(answer, opens=name, work=work, time=work)
         # What stands open comes first, then what the robot sees itself put the thing down on.
         worth = 10.0 * (not surface.closed) + 5.0 * seen - 20.0 * crowded
+        # A hand that holds a tall thing has to get higher than where its foot shall stand.
+        high = z - tools.plan.elevation(floor) + thing.size[2] / 2.0
+        tall = all(hand.row(high) is None for hand in kind.body.hands)
+        worth -= 4.0 * tall
         answers.append((-reach.margin - worth, answer))
-        if seen and not surface.closed and not crowded:
+        if seen and not (surface.closed or crowded or tall):
             break
     if answers:
         return min(answers, key=lambda a: a[0])[1]

@@ -131,6 +131,10 @@ def _meant(thing: SceneObject) -> ResolvedObject:
     return ResolvedObject(thing.label.top or thing.id, thing.box, thing)
 
 
+_SHELF = 0.3
+"""Between heights at which shelves are taken to be of which nobody knows where they are [m]."""
+
+
 @dataclass(frozen=True, slots=True)
 class Surface:
     """Where something can be put: the surface [m], and whether it lies behind a closed door.
@@ -163,6 +167,13 @@ def surfaces_of(
     for and there are such ones.
     """
     thing = meant.object
+    if inside and thing is not None and thing.is_open is not None and not thing.receptacles:
+        heights = np.arange(thing.box.bottom + _SHELF, thing.box.top - _SHELF, _SHELF)
+        x, y, _ = thing.box.center
+        shelves = [
+            Box((x, y, float(z)), (*thing.box.size[:2], 0.0), thing.box.yaw) for z in heights
+        ]
+        return [Surface(one, thing.is_open is False, False) for one in shelves]
     if thing is None or not thing.receptacles:
         bottom = hollow_bottom(meant.name, meant.box)
         usual = usual_surfaces(meant.name, meant.box, item)
