@@ -24,9 +24,10 @@ from coterie_msgs.msg import ImageDetections, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.conversions import DetectedBoxes, DetectedImage
 from coterie_ros.conversions import detections as vision
+from coterie_world.perception.frame_join import Boxes, DepthImage, Detections
+from coterie_world.perception.registration import CameraModel
 from coterie_world.scene import Room, SceneGraph
 from robot_adapters.relay import Relay, RobotFrames, mounted
-from robot_adapters.sensing.camera import Boxes, CameraModel, DepthImage, Detections
 from robot_adapters.sensing.clocks import ClockCheck, ClockLimits
 from robot_adapters.sensing.frames import FrameNames
 from robot_adapters.sensing.grid_space import GridData, GridSpace

@@ -9,6 +9,7 @@ import numpy as np
 from coterie_core.geometry import Box, Vec3, iou
 from coterie_core.household import load_household
 from coterie_core.skills import Outcome, Target
+from coterie_world.association import TARGET
 from coterie_world.sightings import is_solid
 from coterie_world.surfaces import (
     as_high_as_its_kind,
@@ -26,8 +27,6 @@ EDGE = 0.06
 """Edge of a thing whose size nobody knows [m]."""
 CLEARANCE = 0.02
 """Height above a surface at which things are let go [m]."""
-_SAME = 0.5
-"""A thing of the label that lies farther from the target's position is another one [m]."""
 _BESIDE = 0.3
 """A point so near to the box of furniture means that: boxes of two maps differ [m]."""
 _STEP_IN = 0.07
@@ -54,7 +53,7 @@ def known_box(where: Whereabouts, target: Target) -> Box | None:
     there = [
         one
         for one in alike
-        if one[1] <= _SAME or one[2].contains((x, y, one[2].center[2]), _BESIDE)
+        if one[1] <= TARGET.distance_m or one[2].contains((x, y, one[2].center[2]), _BESIDE)
     ]
     return min(there, key=lambda one: one[:2])[2] if there else None
 
