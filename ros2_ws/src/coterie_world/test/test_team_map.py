@@ -9,11 +9,12 @@ import pytest
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.observation import Detection, Observation
 from coterie_core.tasks import Thing
+from coterie_world.association import SIGHTING, TWICE
 from coterie_world.object_events import ObjectEvent
 from coterie_world.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, SceneObject
 from coterie_world.sightings import put_down
 from coterie_world.surfaces import hollow_bottom
-from coterie_world.team_map import ASSOCIATION_RADIUS_M, DUPLICATE_RADIUS_M, TeamMap
+from coterie_world.team_map import TeamMap
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_two_alike_side_by_side_are_two_and_stay_who_they_are(known: TeamMap) ->
 
 def test_one_reported_twice_at_one_spot_is_one(known: TeamMap) -> None:
     first = look(known, at("mug", 1.0))
-    assert look(known, at("mug", 1.0), at("mug", 1.0 + 0.9 * DUPLICATE_RADIUS_M)) == first * 2
+    assert look(known, at("mug", 1.0), at("mug", 1.0 + 0.9 * TWICE.distance_m)) == first * 2
     assert sum(o.kind == "item" for o in known.scene.objects.values()) == 1
 
 
@@ -139,7 +140,7 @@ def test_nearest_pairs_come_first(known: TeamMap) -> None:
 def test_other_labels_and_far_things_are_others(known: TeamMap) -> None:
     look(known, at("mug", 1.0))
     assert look(known, at("plate", 1.0)) == ["rover-plate-1"]
-    assert look(known, at("mug", 1.0 + ASSOCIATION_RADIUS_M + 0.05)) == ["rover-mug-2"]
+    assert look(known, at("mug", 1.0 + SIGHTING.distance_m + 0.05)) == ["rover-mug-2"]
     assert look(known, at("cup", 1.0)) == ["rover-mug-1"], "a synonym"
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import cast
 
 from coterie_core.colors import basic_color
-from coterie_core.geometry import Box, Vec2, distance, iou
+from coterie_core.geometry import Vec2, distance
 from coterie_core.household import load_household, normalized
 from coterie_core.relations import NEAR_GAP_M, PAIRS, RelationKind, between, gap
 from coterie_requests.detector_vocabulary import STRUCTURE
@@ -19,6 +19,7 @@ from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.grounding import Resolver
 from coterie_requests.understanding.phrases import Phrase
 from coterie_requests.understanding.vocabulary import Vocabulary, plain_name
+from coterie_world.association import ANSWER
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.scene import Room, SceneGraph, SceneObject
 from coterie_world.scene.lookups import Nearby
@@ -45,7 +46,6 @@ LIKELY = 0.3
 """Least probability for an object to be taken for what a question speaks of."""
 HOLDS = 0.25
 """Least strength of a relation that counts as held."""
-_SAME_SPOT = 0.25
 STATED = 0.85
 """How sure it is of what the map itself says of a thing."""
 _DENIED = 0.12
@@ -591,7 +591,7 @@ class MapIndex:
                 x, y = math.floor(box.center[0]), math.floor(box.center[1])
                 nearby = (f for i in (-1, 0, 1) for j in (-1, 0, 1)
                           for f in cells.get((x + i, y + j), ()))  # fmt: skip
-                twin = next((f for f in nearby if same_spot(f.thing.box, box)), None)
+                twin = next((f for f in nearby if ANSWER.score(f.thing.box, box)), None)
             if twin is not None:
                 twin.ids = (*twin.ids, *one.ids)
                 twin.p = max(twin.p, one.p)
@@ -600,18 +600,6 @@ class MapIndex:
             if box.volume > 0.0:
                 cells.setdefault((x, y), []).append(one)
         return kept
-
-
-def same_spot(a: Box, b: Box) -> bool:
-    """Whether two boxes of the same kind of thing are so much in one place that they are one."""
-    apart = distance(a.center, b.center)
-    if apart > (math.hypot(*a.size) + math.hypot(*b.size)) / 2.0:
-        return False
-    if iou(a, b) >= _SAME_SPOT:
-        return True
-    smaller = min(max(a.size), max(b.size))
-    inner = a.contains(b.center) or b.contains(a.center)
-    return inner and apart < 0.5 * max(smaller, 0.1)
 
 
 @lru_cache(maxsize=512)

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from coterie_core.conformal import LEVELS
-from coterie_core.geometry import distance
 from coterie_core.wording import enumerated
 from coterie_requests.ask_back.describing import described, named_room, plain_label, where
 from coterie_requests.ask_back.judgement import Judgement
@@ -17,6 +16,7 @@ from coterie_requests.ask_back.reading import Mention, mentions, words_of_taste
 from coterie_requests.ask_back.state import RequestState
 from coterie_requests.understanding.phrases import Phrase, phrase_of
 from coterie_requests.understanding.problems import NotUnderstood, ProblemKind
+from coterie_world.association import ANSWER
 from coterie_world.coverage import SEEN_WELL_QUALITY, recall
 from coterie_world.scene import Room, SceneObject
 
@@ -35,8 +35,6 @@ LEFT_OUT: Mapping[ProblemKind, str] = {
     "ambiguous": "which", "empty": "object",
 }  # fmt: skip
 """Part that is left out where words were not read for such a problem."""
-_SAME_SPOT = 0.08
-"""Things of one name that are nearer than this, or than half of their length, may be one [m]."""
 _MAX_SHOWN = 4
 _WHAT = {"ask": "Which thing do you ask about?", "find": "What shall be found?",
          "do": "Which thing do you mean?"}  # fmt: skip
@@ -274,7 +272,6 @@ def _distinct(things: Sequence[SceneObject]) -> list[SceneObject]:
     """Leave out what may be another thing of the list, mapped twice."""
     kept: list[SceneObject] = []
     for thing in sorted(things, key=lambda t: (-t.observations, t.id)):
-        apart = max(_SAME_SPOT, 0.5 * max(thing.box.size))
-        if all(distance(thing.box.center, one.box.center) > apart for one in kept):
+        if not any(ANSWER.score(thing.box, one.box) for one in kept):
             kept.append(thing)
     return sorted(kept, key=lambda t: t.id)

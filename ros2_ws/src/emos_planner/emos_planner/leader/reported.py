@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from coterie_core.geometry import Box, Vec3, distance
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
+from coterie_world.association import SIGHTING
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.sightings import (
-    ASSOCIATION_RADIUS_M,
     kind_of,
     note_found,
     put_down,
@@ -163,9 +163,9 @@ class ReportedThings:
                 continue
             if (
                 self._alias.get(name) == id
-                or distance(place, thing.position) <= ASSOCIATION_RADIUS_M
+                or distance(place, thing.position) <= SIGHTING.distance_m
             ):
-                if distance(known.box.center, thing.position) > ASSOCIATION_RADIUS_M:
+                if distance(known.box.center, thing.position) > SIGHTING.distance_m:
                     if thing.sightings < before.get(name, 0) + SURE:
                         return True
         return False
@@ -185,7 +185,7 @@ class ReportedThings:
         if not targets or thing.position is None:
             return False
         known = self.scene.objects.get(thing.id)
-        if known is not None and distance(known.box.center, thing.position) <= ASSOCIATION_RADIUS_M:
+        if known is not None and distance(known.box.center, thing.position) <= SIGHTING.distance_m:
             return False
         if support_at(self.scene, thing.position)[0] in targets:
             return True

@@ -46,7 +46,7 @@ THERE = 0.1
 """A robot this near to a spot stands on it [m]."""
 ANOTHER_SPOT = 0.5
 """A spot this far from where a robot went is another one [m]."""
-SAME_SPOT_TRIES = 2
+TRIES_FROM_ONE_POSE = 2
 """How often the same thing is tried from the same spot."""
 GO_TRIES = 3
 """How often a way may fail until the robot goes nowhere any more for a sub-task."""
@@ -300,7 +300,7 @@ def _pick(now: Situation) -> Iterator[Option]:
     holder = now.scene.objects.get(now.estimate.opens or thing.container)
     if holder is not None and holder.is_open is False:
         yield from _go(now, now.estimate.spot, holder.box.center, f"go to the {holder.label.top}")
-        if now.failures("Open") < SAME_SPOT_TRIES:
+        if now.failures("Open") < TRIES_FROM_ONE_POSE:
             yield Option("open", f"open the {holder.label.top}", skill=Open(_target(holder)))
     yield from _go(now, now.estimate.spot, thing.box.center, f"go to the {label}")
     yield from _retry(now, "Pick", f"take the {label}", Pick(_target(thing)), thing)
@@ -321,7 +321,7 @@ def _place(now: Situation) -> Iterator[Option]:
     if goal is not None and goal.is_open is False and (now.estimate.opens or inside_only(goal)):
         yield from _go(now, spot, goal.box.center, f"go to the {name}")
         # A full hand can still pull a door: worlds and robots say so if theirs cannot.
-        if now.failures("Open") < SAME_SPOT_TRIES:
+        if now.failures("Open") < TRIES_FROM_ONE_POSE:
             yield Option("open", f"open the {name}", skill=Open(_target(goal)))
     yield from _go(now, spot, target, f"go to the {name}")
     where = target or (goal.box.center if goal is not None else spot)
