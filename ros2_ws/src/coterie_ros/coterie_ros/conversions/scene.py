@@ -239,7 +239,12 @@ def map_object_to_msg(thing: SceneObject) -> MapObject:
         container=thing.container,
         opening=_OPENING_NUMBERS[thing.is_open],
         receptacles=[
-            MapReceptacle(id=one.id, surface=box_to_msg(one.surface), inside=one.inside)
+            MapReceptacle(
+                id=one.id,
+                surface=box_to_msg(one.surface),
+                variance=float(one.variance),
+                inside=one.inside,
+            )
             for one in thing.receptacles
         ],
         observations=thing.observations,
@@ -267,7 +272,10 @@ def map_object_from_msg(message: MapObject, checks: Checks | None = None) -> Sce
     }
     receptacles = [
         Receptacle(
-            part.text("id", one.id), box_from_msg(one.surface, part, "surface"), bool(one.inside)
+            part.text("id", one.id),
+            box_from_msg(one.surface, part, "surface"),
+            bool(one.inside),
+            part.number("variance", one.variance, 0.0),
         )
         for part, one in _parts(checks, "receptacles", message.receptacles)
     ]

@@ -134,15 +134,17 @@ class Receptacle:
     """A surface for things: `surface.center` lies on it, `surface.size` is its extent [m].
 
     `inside` is true for shelves behind a door or in a drawer: hidden while the owner is closed.
+    `variance` of its height [m^2] where it was estimated from depth images; 0: told by a map.
     """
 
     id: str
     surface: Box
     inside: bool = False
+    variance: float = 0.0
 
     def __deepcopy__(self, memo: dict[int, object]) -> Receptacle:
         """Copy it; a Box does not change."""
-        return Receptacle(self.id, self.surface, self.inside)
+        return Receptacle(self.id, self.surface, self.inside, self.variance)
 
 
 @dataclass(slots=True)
@@ -194,7 +196,7 @@ class SceneObject:
             self.support,
             self.container,
             self.is_open,
-            [Receptacle(r.id, r.surface, r.inside) for r in self.receptacles],
+            [Receptacle(r.id, r.surface, r.inside, r.variance) for r in self.receptacles],
             self.observations,
             None if seen is None else Sighting(seen.time, seen.robot),
             dict(self.properties),
