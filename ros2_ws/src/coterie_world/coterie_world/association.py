@@ -24,21 +24,23 @@ class Gate:
 
     Attributes:
         distance_m: Largest distance of the centers [m].
-        grows_to_m: The distance grows with half the diagonal of the larger box up to this [m]:
-            views of a large object show parts of it, whose centers are far apart.
+        growth: Share of the diagonal of the larger box to which the distance grows: views of a
+            large object show parts of it, whose centers are far apart.
+        grows_to_m: Up to this distance [m].
         min_iou: Least overlap of the boxes (IoU, 0..1).
         min_inside: Least share of the smaller box that lies in the other (0..1).
     """
 
     distance_m: float = 0.0
+    growth: float = 0.5
     grows_to_m: float = 0.0
     min_iou: float = math.inf
     min_inside: float = math.inf
 
     def limit(self, *boxes: Box) -> float:
         """Return the largest distance of the centers [m] for objects of these sizes."""
-        half = max((math.hypot(*box.size) / 2.0 for box in boxes), default=0.0)
-        return max(self.distance_m, min(half, self.grows_to_m))
+        largest = max((math.hypot(*box.size) for box in boxes), default=0.0)
+        return max(self.distance_m, min(self.growth * largest, self.grows_to_m))
 
     def score(self, a: Box, b: Box) -> float:
         """Return how much speaks for one object: 0 outside of the gate, else 0.5 .. 2."""
@@ -65,9 +67,9 @@ class Gate:
 SIGHTING = Gate(0.6)
 """A robot's report of a label and a place, against a map: two robots' poses are off by 0.1 to 0.3 m
 each, and each saw another side of the object."""
-LOOK = Gate(0.6, grows_to_m=math.inf)
+LOOK = Gate(0.6, growth=0.4, grows_to_m=math.inf)
 """Detections of one look, against the map of the robot that looked: as SIGHTING, and a look shows a
-part of large furniture."""
+part of large furniture. Two pieces stand side by side at less than half their diagonal."""
 MISNAMED_FURNITURE = Gate(min_iou=0.4)
 """Solid furniture of another label: no two pieces fill one volume."""
 MISNAMED_ITEM = Gate(min_iou=0.1)

@@ -12,7 +12,7 @@ from coterie_core.tasks import Thing
 from coterie_world.association import SIGHTING
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, Sighting
 from coterie_world.sizes import oversize
-from coterie_world.surfaces import hollow_bottom, usual_top
+from coterie_world.surfaces import hollow_bottom, usual_surfaces
 
 ASSOCIATION_RADIUS_M = SIGHTING.distance_m
 MOVED_DISTANCE_M = 1.0
@@ -185,7 +185,7 @@ def put_down(scene: SceneGraph, thing: str, owner: str) -> None:
     x, y, _ = place.box.center
     label = place.label.top
     z = hollow_bottom(label, place.box)
-    z = usual_top(label, place.box) if z is None else z
+    z = usual_surfaces(label, place.box)[0].center[2] if z is None else z
     top = Box((x, y, z), (*place.box.size[:2], 0.0), place.box.yaw)
     item.box = _free_spot(scene, item, surfaces[0].surface if surfaces else top)
     item.room, item.support = place.room, place.id
@@ -252,7 +252,7 @@ def support_at(
     boxes = [
         owner
         for owner in scene.objects.values()
-        if owner.id != but and not owner.receptacles and _lies_in(owner, low, (x, y))
+        if owner.id != but and not owner.told_surfaces and _lies_in(owner, low, (x, y))
     ]
     # A basket that stands on a shelf is in the shelf's box as well.
     nearest = min(boxes, key=carries_before, default=None)

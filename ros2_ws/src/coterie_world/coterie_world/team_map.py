@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coterie_core.geometry import Box, Vec3, distance, spanning
 from coterie_core.household import load_household
@@ -420,6 +420,11 @@ class TeamMap:
         elif thing.id in self._made and (thing.kind == "furniture" or is_solid(thing.label.top)):
             if detection.fused:
                 self.reshape(thing, detection.box)
+                if detection.surfaces:
+                    thing.receptacles = [
+                        replace(one, id=f"{thing.id}/level_{k}")
+                        for k, one in enumerate(detection.surfaces, 1)
+                    ]
             elif not thing.receptacles:
                 # Surfaces, where somebody made them of the box, would not grow with it.
                 thing.box = _with_more(thing, detection.box)

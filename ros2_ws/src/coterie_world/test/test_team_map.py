@@ -481,3 +481,14 @@ def test_what_is_too_large_for_its_kind_takes_nothing_from_the_furniture_below(
     look(known, Detection("basket", 0.9, Box((3.3, 2.1, 1.05), (0.4, 0.3, 0.2))))
     (ball,) = look(known, at("ball", 3.3, 2.1, 1.05))
     assert known.scene.objects[ball].support == "rover-basket-1", "the smallest one carries it"
+
+
+def test_surfaces_of_the_teams_map_come_with_what_it_made_of_a_piece(known: TeamMap) -> None:
+    level = Receptacle("object_7/level_1", Box((4.0, 3.0, 0.45), (0.5, 0.4, 0.0)), False, 1e-4)
+    sofa = replace(box_of("sofa", 4.0, 2.0, 0.9, 0.8), fused=True, surfaces=(level,))
+    assert look(known, sofa) == ["rover-sofa-1"]
+    (own,) = known.scene.objects["rover-sofa-1"].receptacles
+    assert own == replace(level, id="rover-sofa-1/level_1")
+    cup = Detection("cup", 0.9, Box((4.1, 3.0, 0.5), (0.08, 0.08, 0.1)))
+    (id_,) = look(known, cup, time=2.0)
+    assert known.scene.objects[id_].support == "rover-sofa-1"

@@ -8,6 +8,7 @@ from typing import Literal
 from coterie_core.embedding import Embedding
 from coterie_core.geometry import Box, Pose, Vec2, Vec3
 from coterie_core.household import ObjectKind
+from coterie_core.observation import Receptacle as Receptacle
 
 ConnectionKind = Literal["door", "opening", "stairs"]
 
@@ -130,24 +131,6 @@ class PlaceLink:
 
 
 @dataclass(slots=True)
-class Receptacle:
-    """A surface for things: `surface.center` lies on it, `surface.size` is its extent [m].
-
-    `inside` is true for shelves behind a door or in a drawer: hidden while the owner is closed.
-    `variance` of its height [m^2] where it was estimated from depth images; 0: told by a map.
-    """
-
-    id: str
-    surface: Box
-    inside: bool = False
-    variance: float = 0.0
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Receptacle:
-        """Copy it; a Box does not change."""
-        return Receptacle(self.id, self.surface, self.inside, self.variance)
-
-
-@dataclass(slots=True)
 class Sighting:
     """When [s, the world's clock] and by which robot a thing was last seen."""
 
@@ -183,6 +166,11 @@ class SceneObject:
     properties: dict[str, str] = field(default_factory=dict)
     confidence: float = 0.0
     embeddings: tuple[Embedding, ...] = ()
+
+    @property
+    def told_surfaces(self) -> list[Receptacle]:
+        """Surfaces that a map told which was given: all that it has, unlike what cameras saw."""
+        return [one for one in self.receptacles if one.variance == 0.0]
 
     def __deepcopy__(self, memo: dict[int, object]) -> SceneObject:
         """Copy it with all that can change in it."""

@@ -155,19 +155,18 @@ class Surface:
 def surfaces_of(meant: ResolvedObject, item: Box | None) -> list[Surface]:
     """Return the surfaces of a receptacle that an item's box fits on, reachable ones first.
 
-    What has no receptacles in the scene is taken to have those usual for it: its upper face, or
-    its seat, without the edges, since boxes are too wide at times; boards if it is a shelf; and
-    where its kind ends, if its box is much higher.
+    They are those of the map. What the map has none of, as no camera has looked down on it, is
+    taken to have those usual for its kind.
     """
     thing = meant.object
-    if thing is None or not thing.receptacles:
-        bottom = hollow_bottom(meant.name, meant.box)
-        usual = usual_surfaces(meant.name, meant.box, item)
-        return [Surface(one, False, False, bottom) for one in usual]
     need = sorted(item.size[:2]) if item is not None else [0.0, 0.0]
-    out = []
-    for receptacle in thing.receptacles:
-        have = sorted(receptacle.surface.size[:2])
-        if need[0] <= have[0] and need[1] <= have[1]:
-            out.append(Surface(receptacle.surface, receptacle.inside and thing.is_open is False))
-    return sorted(out, key=lambda s: s.closed)
+    mapped = [
+        Surface(one.surface, one.inside and thing.is_open is False)
+        for one in (thing.receptacles if thing is not None else ())
+        if all(a <= b for a, b in zip(need, sorted(one.surface.size[:2]), strict=True))
+    ]
+    if mapped or (thing is not None and thing.told_surfaces):
+        return sorted(mapped, key=lambda s: s.closed)
+    bottom = hollow_bottom(meant.name, meant.box)
+    usual = usual_surfaces(meant.name, meant.box, item)
+    return [Surface(one, False, False, bottom) for one in usual]

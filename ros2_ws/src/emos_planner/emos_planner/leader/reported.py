@@ -195,5 +195,5 @@ class ReportedThings:
             math.dist(owner.box.center[:2], thing.position[:2]) <= max(owner.box.size[:2])
             and owner.box.bottom <= thing.position[2] <= owner.box.top + _ABOVE
             for owner in found
-            if owner is not None and not owner.receptacles
+            if owner is not None and not owner.told_surfaces
         )

@@ -544,7 +544,8 @@ class Observer:
         room, score = self.map.room_at(where.to_robot(box.center)), min(1.0, scores[label])
         told = dict(scores)
         near, look, fused = track.distance, track.embeddings, known is not None
-        return Detection(label, score, box, room, near, "", told, look, fused)
+        surfaces = () if known is None else tuple(known.receptacles)
+        return Detection(label, score, box, room, near, "", told, look, fused, surfaces)
 
     def _neighbors(
         self,
