@@ -17,6 +17,7 @@ from coterie_llm import Decided, Decider, Image, estimate_tokens
 from coterie_requests.detector_vocabulary import DetectorVocabulary
 from coterie_requests.read_request import read_request
 from coterie_requests.understanding import NotUnderstood, Problem
+from coterie_requests.understanding.map_geometry import STATES
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.meaning import Meanings, likeness_by_label
 from coterie_world.recording import RecordedFrame, Recording, RecordingError, sample_evenly
@@ -51,7 +52,7 @@ from openeqa_agent.labels import household_names
 from openeqa_agent.map_text import map_text, whole_text
 from openeqa_agent.settings import Method
 from openeqa_agent.things import MapIndex
-from openeqa_agent.understood import STATES, OpenQuestion, question_of, serves
+from openeqa_agent.understood import OpenQuestion, question_of, serves
 
 SMALLEST_SIDE = 128
 """Longest side [px] below which images are left out rather than scaled down further."""
@@ -191,7 +192,7 @@ class OpenAgent:
             why = f"{len(text)} characters; at most {MAX_QUESTION_CHARS} are read: ask in short"
             return OpenQuestion(text, problem=Problem("too_long", f"the question has {why}"))
         index = self._indexed(scene, None) if scene is not None else None
-        names = household_names() if index is None else index.vocabulary
+        names = household_names() if index is None else index.names
         # Who answers from images or memory alone is asked in the person's words.
         reader = self.decider if self.method in ("ours", "scene_graph") else None
         try:

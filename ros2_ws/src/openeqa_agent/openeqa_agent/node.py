@@ -19,6 +19,7 @@ from coterie_msgs.msg import SemanticMap, TeamMessage
 from coterie_requests.ask_back import Judgement, Person, RequestState, Settled, settle, without
 from coterie_requests.ask_back.rule import LEFT_OUT
 from coterie_requests.detector_vocabulary import DetectorVocabulary
+from coterie_requests.lexicon import meant
 from coterie_requests.request import Thing
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
@@ -49,7 +50,7 @@ from openeqa_agent.agents import MAX_QUESTION_CHARS, AgentOptions, OpenAgent, re
 from openeqa_agent.answers import OpenReply
 from openeqa_agent.asking_back import answers_all_the_same
 from openeqa_agent.explore import ExplorerOptions
-from openeqa_agent.labels import meant, room_said
+from openeqa_agent.labels import room_said
 from openeqa_agent.looking import Hop, Walk, go_and_look
 from openeqa_agent.settings import OpenQuestionsSettings
 from openeqa_agent.things import MapIndex
