@@ -176,6 +176,7 @@ def _mele(seed: int) -> list[Sample]:
     from coterie_requests.presence import read_presence
     from coterie_requests.understanding import NotUnderstood
     from coterie_requests.understanding.vocabulary import Vocabulary
+    from coterie_core.questions import Question
     from coterie_world.scene import rooms_text
     from habitat_bridge.factory import WorldSpec, make_world
     from habitat_bridge.robots import EMBODIMENTS
@@ -225,7 +226,9 @@ def _mele(seed: int) -> list[Sample]:
             f"Liegt im {rooms[-1]} noch ein {thing}?",
         ):
             with suppress(NotUnderstood):
-                await read_presence(words, Vocabulary.named(labels, rooms), deciders["ada"])
+                await read_presence(
+                    Question("", "", "", words), Vocabulary.named(labels, rooms), deciders["ada"]
+                )
 
     return _caught(work)
 

@@ -93,11 +93,11 @@ def _is_there(node: Tree, reader: ThingReader) -> Step:
     if trees(node, "nothing"):
         things = with_places((Thing(amount=ALL),), places)
         return Step(act="is_there", things=things, negated=True)
-    things = _things(node, reader)
     if any(token.type == "AT_MOST" for token in tokens_of(node)):
         said = reader.said(node)
         raise NotUnderstood(f"{said!r} asks whether there are no more; that is not answered",
                             "word", said, question="Ask how many there are")  # fmt: skip
+    things = _things(node, reader)
     if places:  # "a mug in the kitchen or in the bedroom"
         last = things[-1]
         other = last.model_copy(update={"places": tuple(places)})

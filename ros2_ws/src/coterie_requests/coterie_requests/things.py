@@ -202,10 +202,9 @@ class ThingReader:
         singled = bool(fields.get("rank")) or str(fields.get("choice", "")) not in ("", "other")
         all_or_one = ALL if plural and not singled else 1
         if node is not None and kind == "vague":
-            raise NotUnderstood(
-                f"{self.said(node) or 'that'!r} leaves open how many", "ambiguous",
-                question="How many? A number, or all",
-            )  # fmt: skip
+            raise self._open_amount(node)
+        if node is not None and self.said(node).startswith(("at most", "up to")):
+            raise self._open_amount(node)  # it may be one, or none
         if kind == "definite":
             return {"definite": True, "amount": numbers[0] if numbers else all_or_one}
         table: dict[str, dict[str, object]] = {
@@ -222,6 +221,12 @@ class ThingReader:
             "rest": {"amount": ALL, "choice": "rest", "definite": True},
         }
         return table.get(kind, {"amount": all_or_one})
+
+    def _open_amount(self, node: Tree) -> NotUnderstood:
+        return NotUnderstood(
+            f"{self.said(node) or 'that'!r} leaves open how many", "ambiguous",
+            question="How many? A number, or all",
+        )  # fmt: skip
 
     def use(self, node: Tree) -> str:
         """Return the words of a use, with "to" or "for" before them: "somewhere to eat"."""

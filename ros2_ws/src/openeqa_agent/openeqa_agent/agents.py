@@ -16,6 +16,7 @@ from PIL import Image as Pictures
 from coterie_llm import Decided, Decider, Image, estimate_tokens
 from coterie_requests.detector_vocabulary import DetectorVocabulary
 from coterie_requests.read_request import read_request
+from coterie_requests.request import request_from_json
 from coterie_requests.understanding import NotUnderstood, Problem
 from coterie_requests.understanding.map_geometry import STATES
 from coterie_world.coverage import Coverage, PlacesSeen
@@ -181,12 +182,15 @@ class OpenAgent:
         self._captions: dict[tuple[str, int], _Frames] = {}
         self._captioning = asyncio.Lock()
 
-    async def read(self, text: str, scene: SceneGraph | None = None) -> OpenQuestion:
+    async def read(
+        self, text: str, scene: SceneGraph | None = None, read: str = ""
+    ) -> OpenQuestion:
         """Return what a text asks; words that are not understood are named in `problem`.
 
         Args:
             text: The question, as a person put it.
             scene: The map whose names count as words, if there is one.
+            read: JSON of the Request that somebody has read of it; "": it is read now.
         """
         if len(text) > MAX_QUESTION_CHARS:
             why = f"{len(text)} characters; at most {MAX_QUESTION_CHARS} are read: ask in short"
@@ -196,6 +200,8 @@ class OpenAgent:
         # Who answers from images or memory alone is asked in the person's words.
         reader = self.decider if self.method in ("ours", "scene_graph") else None
         try:
+            if read:
+                return question_of(request_from_json(read, text))
             return question_of(await read_request(text, names, reader, "ask"))
         except NotUnderstood as error:
             return OpenQuestion(text, problem=error.problem)

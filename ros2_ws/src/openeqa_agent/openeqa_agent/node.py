@@ -313,7 +313,11 @@ class OpenNode(AgentNode):
         belong(question=request.question.id)
         note("question", "open_questions", {"words": text})
         goal.feedback(AskTeam.Feedback(stage=AskTeam.Feedback.THINKING))
-        question = await self.agent.read(text, self._scene)
+        try:
+            said = conversions.request_from_msg(request.question, "ask_open")
+        except ValueError as error:
+            return AskTeam.Result(message=str(error))
+        question = await self.agent.read(text, self._scene, said)
         problem = question.problem
         if self.agent.decider.rule_only and problem and problem.kind not in LEFT_OUT:
             return AskTeam.Result(message=problem.line)
@@ -432,8 +436,6 @@ class OpenNode(AgentNode):
             guessed=not denied,
             path=tuple(walk.path[-_PATH_POINTS:]) if walk is not None else (),
             method=self.agent.method,
-            decided_by=told.decided_by,
-            reason=told.reason,
             explanation="; ".join(part for part in parts if part)[:1200],
         )
         message = conversions.open_answer_to_msg(

@@ -352,7 +352,9 @@ class Resolver(MapGeometry):
         if self.unknown(left_out) or load_lexicon().denied_in(left_out.use):
             return []
         found = [one.id for one in self.chosen(self.find(other), other) if one.fit > DENIED]
-        if other.noun and not (self.is_one(other) or other.places or other.color or other.order or other.use):
+        if other.noun and not (
+            self.is_one(other) or other.places or other.color or other.order or other.use
+        ):
             noun, things = self.singular(other), self.scene.objects.values()
             found += [thing.id for thing in things if self.label(thing).endswith(noun)]
         return found
