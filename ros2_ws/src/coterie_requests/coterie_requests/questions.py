@@ -177,8 +177,8 @@ def _state(node: Tree, reader: ThingReader) -> Step:
     tokens = [reader.word(t).said for t in tokens_of(node)]
     negated = bool(trees(node, "no")) and tokens[-1:] != ["not"]
     state = _STATES.get(said[0], said[0])
-    return Step(act="state", things=_things(node, reader), attribute=state, choices=choices,
-                negated=negated)  # fmt: skip
+    things = with_places(_things(node, reader), _places(node, reader))
+    return Step(act="state", things=things, attribute=state, choices=choices, negated=negated)
 
 
 def _used(node: Tree, reader: ThingReader) -> Step:

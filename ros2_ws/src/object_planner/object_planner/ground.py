@@ -123,7 +123,8 @@ class Grounder:
                 one for one, why in zip(either[1:], refused[1:], strict=True) if not why
             ),
         )
-        words = [word for one in (*either, *phrase.excluded) for word in self._unknown(one)]
+        words = [word for one in either for word in self._unknown(one)]
+        words += [word for one in phrase.excluded for word in self.map.unknown(one)]
         remarks = [f"left out, as nothing is known of it: {word!r}" for word in words]
         missing = next((by for by in phrase.by if not on.find(by)), None)
         if missing is not None:

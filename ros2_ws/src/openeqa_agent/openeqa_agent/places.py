@@ -42,7 +42,7 @@ class Wanted:
         serves.
         """
         named = [names for thing in question.things if (names := names_of(thing))]
-        serving = [
+        served = [
             frozenset(label for label, grade in serving(thing.use).items() if grade >= 0.7)
             for thing in question.things
             if thing.use
@@ -50,7 +50,7 @@ class Wanted:
         rooms = [room for thing in question.things if (room := room_said(thing))]
         around = (one for t in question.things for place in t.places for one in place.things)
         return Wanted(
-            tuple(dict.fromkeys(filter(None, (*serving, *named)))),
+            tuple(dict.fromkeys(filter(None, (*served, *named)))),
             tuple(names for one in around if (names := names_of(one))),
             rooms[0] if rooms else "",
         )

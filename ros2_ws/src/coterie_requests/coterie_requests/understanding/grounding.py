@@ -434,7 +434,8 @@ class Resolver(MapGeometry):
             return 0.0, ""
         best = max(shares, key=lambda label: (shares[label], label))
         said = phrase.use or phrase.noun
-        same = normalized(best) in (said, *singulars(said))
+        best = canonical(best)
+        same = best in (said, *singulars(said))
         why = f"it is a {best}" if same else f"{best}: {said}"
         return min(sum(shares.values()), 1.0), why
 
@@ -652,7 +653,7 @@ class Resolver(MapGeometry):
     def plausible(self, thing: SceneObject) -> float:
         """How plausible a thing's size is for what it is taken for (0..1)."""
         box = thing.box
-        return plausible_size(self.label(thing), box.size) if box.volume > 0.0 else 1.0
+        return plausible_size(canonical(self.label(thing)), box.size) if box.volume > 0.0 else 1.0
 
     # -- where to put things --------------------------------------------------------------------
 

@@ -245,7 +245,7 @@ class MapGeometry:
 
     def is_furniture(self, thing: SceneObject) -> bool:
         """Whether the household has such things as furniture."""
-        return load_household().kind(self.label(thing)) == "furniture"
+        return load_household().kind(canonical(self.label(thing))) == "furniture"
 
     def between(self, thing: SceneObject, a: SceneObject, b: SceneObject) -> float:
         """How surely an object lies between two others (0..1)."""
