@@ -170,13 +170,13 @@ def _caught(work: Callable[[_Catch], Coroutine[Any, Any, None]]) -> list[Sample]
 
 def _mele(seed: int) -> list[Sample]:
     """Three robots explore a house, answer questions on it, and debate where they disagree."""
+    from coterie_core.questions import Question
     from coterie_fixtures.explorations import run_exploration
     from coterie_requests.common_sense import load_common_sense
     from coterie_requests.debate import LocalSpeaker, debate
     from coterie_requests.presence import read_presence
     from coterie_requests.understanding import NotUnderstood
     from coterie_requests.understanding.vocabulary import Vocabulary
-    from coterie_core.questions import Question
     from coterie_world.scene import rooms_text
     from habitat_bridge.factory import WorldSpec, make_world
     from habitat_bridge.robots import EMBODIMENTS

@@ -273,7 +273,7 @@ def _before(word: Word, noun: Word) -> Word:
     if not {"T", "K"} & set(noun.tags) or not word.said.isalpha() or "A" in word.tags:
         return word
     known = word.tags or word.said in _grammar()[1] or nearest(word.said, _adjectives(), 1)
-    if word.tags == "T" and not word.plural or not known:
+    if (word.tags == "T" and not word.plural) or not known:
         return Word(word.said, f"{word.tags}AK", word.name, word.plural)
     return word
 

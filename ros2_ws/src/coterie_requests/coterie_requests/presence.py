@@ -94,8 +94,8 @@ async def read_presence(question: Question, names: Vocabulary, decider: Decider)
     found = presence_of(request, names, question.id)
     if found is None:
         raise NotUnderstood(
-            f"{question.text[:80]!r} asks for more than whether there is a thing of a name in a room "
-            f"({request.told()[:120]}); ask, for example: Is there a mug in the kitchen?",
+            f"{question.text[:80]!r} asks for more than whether there is a thing of a name in a "
+            f"room ({request.told()[:120]}); ask, for example: Is there a mug in the kitchen?",
             "nothing",
         )
     return found

@@ -75,13 +75,17 @@ async def test_with_a_model_the_meaning_tells_who_answers_in_any_language() -> N
     with Endpoint(reply) as endpoint:
         profile = ModelProfile(kind="openai", base_url=endpoint.url, model="m")
         decider = build_decider(profile, who="aggregator")
-        asked = await read_presence(Question("q", "", "", "Liegt im Keller ein Schlitten?"), NAMES, decider)
+        asked = await read_presence(
+            Question("q", "", "", "Liegt im Keller ein Schlitten?"), NAMES, decider
+        )
         assert (asked.object, asked.room) == ("ladder", "cellar")
         with pytest.raises(NotUnderstood, match="asks for more than"):
             await read_presence(Question("q", "", "", "Welche Farbe hat das Sofa?"), NAMES, decider)
         await decider.aclose()
     with pytest.raises(NotUnderstood, match="I did not understand"):
-        await read_presence(Question("q", "", "", "Welche Farbe hat das Sofa?"), NAMES, Decider(RulesModel()))
+        await read_presence(
+            Question("q", "", "", "Welche Farbe hat das Sofa?"), NAMES, Decider(RulesModel())
+        )
 
 
 MUG = Thing(name="mug", said="a mug")

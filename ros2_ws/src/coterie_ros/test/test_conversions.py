@@ -513,7 +513,7 @@ def test_a_question_carries_what_was_read_of_it():
     question = Question("q", "", "", "a mug", said)
     assert cv.question_from_msg(over_the_wire(cv.question_to_msg(question))) == question
     message = cv.question_to_msg(Question("q", "", "", "a cup", said))
-    with pytest.raises(ConversionError, match="field request: .*not those of the sentence"):
+    with pytest.raises(ConversionError, match=r"field request: .*not those of the sentence"):
         cv.question_from_msg(message)
 
 

@@ -19,12 +19,12 @@ from coterie_llm import Decision, Image, Message, as_data
 from coterie_requests.lexicon import canonical, load_lexicon, meant, serving
 from coterie_requests.request import Step, Thing
 from coterie_requests.understanding.grounding import LIKELY
-from coterie_requests.understanding.map_geometry import STATES
+from coterie_requests.understanding.map_geometry import STATES, plain
 from coterie_world.perception.appearance import color_evidence
 from coterie_world.recording import RecordedFrame
 from coterie_world.scene import SceneGraph
 from openeqa_agent.answers import OpenReply
-from openeqa_agent.labels import is_room_name, plain
+from openeqa_agent.labels import is_room_name
 from openeqa_agent.understood import OpenQuestion, is_polar, serves
 
 _SEEN = 0.3

@@ -12,7 +12,6 @@ from coterie_requests.lexicon import meant, serving
 from coterie_requests.request import Step, Thing
 from coterie_requests.understanding.map_geometry import STATED, STATES
 from coterie_requests.understanding.phrases import size_order
-from openeqa_agent import phrases
 from openeqa_agent.things import MapIndex, ordering
 from openeqa_agent.understood import OpenQuestion, mentioned, serves
 
@@ -163,7 +162,7 @@ def _seen(thing: Thing, anchor: Thing, index: MapIndex) -> str:
     found = index.fitting(Thing(name=thing.name, color=thing.color, places=rooms))
     if not found:
         return ""
-    where = phrases.place(index, found[0].thing)
+    where = index.where(found[0].thing, beside=True)
     label = article(index.label(found[0].thing))
     return f"; {label} was seen{f' {where}' if where else ''}"
 

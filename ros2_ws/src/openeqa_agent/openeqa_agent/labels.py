@@ -1,22 +1,12 @@
-"""Names as people say them: labels in plain words, and which names are rooms'."""
+"""Names of rooms, by what any home calls them."""
 
 from __future__ import annotations
 
-import re
-from functools import cache, lru_cache
+from functools import cache
 
 from coterie_requests.request import Thing
 from coterie_requests.understanding.vocabulary import Vocabulary, plain_name
 from coterie_world.scene import SceneGraph
-
-_WORD = re.compile(r"[^\W\d_]+")
-
-
-@lru_cache(maxsize=4096)
-def plain(label: str) -> str:
-    """Return a label as a person would say it: no codes, no end numbers, not endless."""
-    words = " ".join(_WORD.findall(label.replace("_", " ").lower())[:6])
-    return words[:60] or "thing"
 
 
 @cache

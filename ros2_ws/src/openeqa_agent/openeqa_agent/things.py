@@ -9,12 +9,11 @@ from coterie_requests.lexicon import canonical, load_lexicon
 from coterie_requests.request import Thing
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.grounding import Found, Resolver
-from coterie_requests.understanding.map_geometry import one_of_each
+from coterie_requests.understanding.map_geometry import one_of_each, plain
 from coterie_requests.understanding.phrases import size_order
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.scene import Room, SceneGraph, SceneObject
 from openeqa_agent.answers import OpenReply
-from openeqa_agent.labels import plain
 
 
 def generic(thing: Thing) -> bool:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import cast
 
+from coterie_core.colors import stated_color
 from coterie_core.geometry import Box, Vec2, distance, iou
 from coterie_core.household import load_household
 from coterie_core.relations import NEAR_GAP_M, PAIRS, RelationKind, between, gap
@@ -23,6 +26,7 @@ FLAT = 0.15
 STATED = 0.85
 """How sure it is of what the map itself says of a thing."""
 _SAME_SPOT = 0.25
+_WORD = re.compile(r"[^\W\d_]+")
 STATES: dict[str, str] = {
     **dict.fromkeys(("open", "opened", "ajar", "drawn", "unlocked"), "open"),
     **dict.fromkeys(("closed", "close", "shut", "locked"), "closed"),
@@ -145,6 +149,43 @@ class MapGeometry:
                     if held is not None and held[1].id == thing.id:
                         found[other.id] = (held[0], other)
         return list(found.values())
+
+    def where(self, thing: SceneObject, *, beside: bool = False) -> str:
+        """Return where a thing is: "on the desk in the office"; "" where nothing tells.
+
+        Args:
+            thing: The thing.
+            beside: Whether to tell, of what nothing bears, what it is next to.
+        """
+        held, room = self.holder(thing), self.room(thing)
+        parts = [f"{held[0]} the {plain(self.label(held[1]))}"] if held is not None else []
+        if held is None and thing.kind != "furniture" and self.attached(thing, "wall"):
+            parts.append("on the wall")
+        if room is not None:
+            parts.append(f"in {named_room(room)}")
+        near = self.neighbours(thing, 4) if beside and held is None else []
+        others = (one for one in near if self.label(one) != self.label(thing))
+        other = next(others, None)
+        told = f"next to the {plain(self.label(other))}" if other is not None else ""
+        return ", ".join(filter(None, (" ".join(parts), told)))
+
+    def described(self, things: Sequence[SceneObject]) -> list[str]:
+        """Return words for each thing; those that would be alike get more, at last their id.
+
+        "The red mug on the desk in the office", "the chair in the kitchen, next to the fridge".
+        """
+        names = [
+            " ".join(filter(None, ("the", stated_color(t.properties), plain(t.label.top))))
+            for t in things
+        ]
+        texts = [f"{name} {self.where(t)}".strip() for name, t in zip(names, things, strict=True)]
+        for more in (lambda t: self.where(t, beside=True), lambda t: f"{self.where(t)} ({t.id})"):
+            counts = Counter(texts)
+            texts = [
+                f"{name} {more(thing)}".strip() if counts[text] > 1 else text
+                for name, text, thing in zip(names, texts, things, strict=True)
+            ]
+        return texts
 
     def neighbours(self, thing: SceneObject, limit: int = 3) -> list[SceneObject]:
         """Nearest other things in the same room, structure and what it holds left out."""
@@ -269,6 +310,19 @@ class MapGeometry:
         side = left if kind == "left of" else -left
         along = abs(ahead[0] * dx + ahead[1] * dy) / length
         return near if side > 0.1 and side > 0.5 * along else 0.0
+
+
+@lru_cache(maxsize=4096)
+def plain(label: str) -> str:
+    """Return a label as a person would say it: no codes, no end numbers, not endless."""
+    words = " ".join(_WORD.findall(label.replace("_", " ").lower())[:6])
+    return words[:60] or "thing"
+
+
+def named_room(room: Room) -> str:
+    """Return a room's name as a sentence has it: "the kitchen", "bedroom 2"."""
+    name = room.name.removeprefix("the ")
+    return name if name[-1:].isdigit() else f"the {name}"
 
 
 def belief(thing: SceneObject) -> dict[str, float]:

@@ -108,7 +108,7 @@ def request_from_msg(message: QuestionMsg, topic: str = "question") -> str:
     try:
         said and request_from_json(said, message.text)
     except ValueError as error:
-        hint = "the JSON of a coterie_requests Request of the same `text`, or nothing: the text is read"
+        hint = "the JSON of a coterie_requests Request of the same `text`, or nothing"
         raise checks.fail("request", f"{hint} ({error})", said) from None
     return said
 
