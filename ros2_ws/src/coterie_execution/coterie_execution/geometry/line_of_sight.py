@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec3
+from coterie_execution.geometry.body import DOOR_HEIGHT
+from coterie_execution.geometry.floorplan import FloorPlan
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.surfaces import HOLLOW_SIDE, hollow_bottom
-from emos_planner.geometry.body import DOOR_HEIGHT
-from emos_planner.geometry.floorplan import FloorPlan
 
 Floats = npt.NDArray[np.float64]
 _ROUGH = 0.15
@@ -89,7 +89,8 @@ class Sightlines:
         What a robot has seen is in view from somewhere, whatever its neighbours' boxes say.
         """
         if self._forgiving is None:
-            seen = np.array([t.last_seen is not None and t.kind != "item" for t in self._things])
+            items = (t.last_seen is not None and t.kind != "item" for t in self._things)
+            seen = np.fromiter(items, dtype=bool)
             out = copy.copy(self)
             out._half = self._half.copy()
             out._half[seen, :2] = np.maximum(self._half[seen, :2] - _ROUGH, 1e-4)
