@@ -21,9 +21,9 @@ LEFT_OUT = re.compile(
     r"|(^|/)zstandard/_cffi\."
     # The sources that libraries are compiled from.
     r"|(^|/)fontTools/.*\.c$"
-    r"|(^|/)(apsw|lxml|numba|scipy|shapely|sklearn)/.*\.(c|cpp|h|pxd|pxi|pyx)$"
+    r"|(^|/)(apsw|lxml|scipy|shapely|sklearn)/.*\.(c|cpp|h|pxd|pxi|pyx)$"
     # The libraries' own tests, which none of their modules imports.
-    r"|(^|/)(matplotlib|networkx|numba|numpy|scipy|sklearn)/(.*/)?tests/"
+    r"|(^|/)(matplotlib|networkx|numpy|scipy|sklearn)/(.*/)?tests/"
 )
 """Files that are removed, by their path below site-packages."""
 _LIBRARY = re.compile(r"\.so(\.|$)")
