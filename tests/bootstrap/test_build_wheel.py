@@ -33,7 +33,7 @@ def folder(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (packages / "rclpy.py").write_text("raise ModuleNotFoundError('no rclpy', name='rclpy')")
     subprocess.run(
         [sys.executable, "-m", "pip", "--python", str(folder / "env" / "bin" / "python"), "install",
-         "--quiet", "--no-deps", "--no-index", str(wheel)],
+         "--quiet", "--no-deps", "--no-index", "--no-compile", str(wheel)],
         check=True,
     )  # fmt: skip
     return folder

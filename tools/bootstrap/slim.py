@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
 import itertools
 import os
@@ -42,6 +43,9 @@ def slim(environment: Path, site_packages: Path) -> None:
     for path in _files(site_packages):
         if LEFT_OUT.search(path.relative_to(site_packages).as_posix()):
             path.unlink(missing_ok=True)
+    for place, _, _ in os.walk(site_packages, topdown=False):
+        with contextlib.suppress(OSError):
+            os.rmdir(place)  # if it is empty by now
     sizes: dict[int, list[Path]] = defaultdict(list)
     for path in _files(environment):
         if _LIBRARY.search(path.name):

@@ -21,8 +21,8 @@ from coterie_requests.request import Step, Thing
 from coterie_world.perception.appearance import color_evidence
 from coterie_world.recording import RecordedFrame
 from coterie_world.scene import SceneGraph
-from openeqa_agent.answers import OpenReply
 from openeqa_agent.labels import canonical, is_room_name, meant, members_of, plain
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.things import LIKELY
 from openeqa_agent.understood import STATES, OpenQuestion, is_polar, serves
 from openeqa_agent.uses import grades_for

@@ -14,8 +14,8 @@ from coterie_core.wording import article
 from coterie_core.yaml_marks import OWN, read_yaml
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import Step, Thing
-from openeqa_agent.answers import OpenReply
 from openeqa_agent.labels import is_room_name, meant, room_said
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.understood import MORE, STATES, OpenQuestion, is_polar, serves
 from openeqa_agent.uses import grades_for
 

@@ -12,11 +12,11 @@ from coterie_requests.detector_vocabulary import STRUCTURE
 from coterie_requests.request import ALL, Step, Thing
 from coterie_world.scene import SceneGraph
 from openeqa_agent import phrases
-from openeqa_agent.answers import OpenReply
 from openeqa_agent.labels import meant
 from openeqa_agent.measures import answer_size, answer_space
 from openeqa_agent.presence import answer_how_many, answer_is_there
 from openeqa_agent.purposes import answer_use
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.things import HOLDS, LIKELY, Found, MapIndex, alternatives, generic, reply_on
 from openeqa_agent.understood import STATES, OpenQuestion, category_of, is_polar, serves
 

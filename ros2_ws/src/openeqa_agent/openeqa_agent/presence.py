@@ -12,8 +12,8 @@ from coterie_requests.request import Step, Thing
 from coterie_world.coverage import MIN_LIKELIHOOD, SEEN_WELL_RECALL, likely_in, recall
 from coterie_world.scene import Room
 from openeqa_agent import phrases
-from openeqa_agent.answers import OpenReply
 from openeqa_agent.labels import UNKNOWN_COLOR, color_fit, meant
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.things import Found, MapIndex, alternatives, generic, reply_on
 
 _ON_ANCHOR = 0.35

@@ -6,8 +6,8 @@ import re
 
 from coterie_requests.request import Step
 from openeqa_agent import phrases
-from openeqa_agent.answers import OpenReply
 from openeqa_agent.labels import can_contain, canonical
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import is_polar
 from openeqa_agent.uses import grades_for

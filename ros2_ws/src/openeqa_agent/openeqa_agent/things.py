@@ -23,7 +23,6 @@ from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.scene import Room, SceneGraph, SceneObject
 from coterie_world.scene.lookups import Nearby
 from coterie_world.sizes import SIZE_ORDERS, SizeOrder
-from openeqa_agent.answers import OpenReply
 from openeqa_agent.labels import (
     belief,
     can_contain,
@@ -36,6 +35,7 @@ from openeqa_agent.labels import (
     plain,
 )
 from openeqa_agent.narrower import called_share, narrower, phrase_share, place_of
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.understood import STATES
 from openeqa_agent.uses import grades_for
 

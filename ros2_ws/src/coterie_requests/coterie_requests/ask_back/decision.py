@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from coterie_core.plain_data import shorten
 from coterie_llm import CheckFailed, Decision, Message, as_data, neutral_order
-from coterie_requests.ask_back.answers import with_answer
+from coterie_requests.ask_back.apply_answer import with_answer
 from coterie_requests.ask_back.describing import described, named_room, plain_label
 from coterie_requests.ask_back.judgement import Judgement, RequestKind
 from coterie_requests.ask_back.reading import mentions
