@@ -86,6 +86,7 @@ class SubTask(_Part):
     description: str = Field("", description="in words")
     state: SubTaskState = SubTaskState.PENDING
     reason: str = Field("", description="why it failed or was handed back")
+    inside: bool | None = Field(None, description="of a place: whether in it; None: as it fits")
     enough: float = Field(0.0, ge=0.0, description="of a search: unseen things that may be left")
     looked: dict[str, dict[str, float]] = {}
     seen: bool = False

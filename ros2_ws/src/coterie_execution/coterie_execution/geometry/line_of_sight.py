@@ -89,7 +89,8 @@ class Sightlines:
         What a robot has seen is in view from somewhere, whatever its neighbours' boxes say.
         """
         if self._forgiving is None:
-            seen = np.array([t.last_seen is not None and t.kind != "item" for t in self._things])
+            items = (t.last_seen is not None and t.kind != "item" for t in self._things)
+            seen = np.fromiter(items, dtype=bool)
             out = copy.copy(self)
             out._half = self._half.copy()
             out._half[seen, :2] = np.maximum(self._half[seen, :2] - _ROUGH, 1e-4)

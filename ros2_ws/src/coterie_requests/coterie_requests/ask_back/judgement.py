@@ -43,8 +43,6 @@ class Judgement:
         evidence: Evidence that the judgement rests on, one line each.
         answer: Answer of the person; "" where nobody gave one, or was asked.
         settled: Whether the answer made it clear, so that it was worked on.
-        decided_by: `model` or `rule`.
-        reason: Reason why the rule took over, or "".
     """
 
     kind: RequestKind = "clear"
@@ -58,8 +56,6 @@ class Judgement:
     evidence: tuple[str, ...] = ()
     answer: str = ""
     settled: bool = False
-    decided_by: Literal["model", "rule"] = "rule"
-    reason: str = ""
 
     @property
     def clear(self) -> bool:
