@@ -199,7 +199,8 @@ class Work:
             if instead is not None:
                 return instead
             drives = isinstance(step.skill, NavigateTo)
-            if going and drives and result.ok and not self.body.arrived(action):
+            went = drives and result.ok
+            if went and isinstance(action, GoTo) and not self.body.arrived(action):
                 # Near enough for a drive, in the next room: nothing is reached from there.
                 result = SkillResult(Outcome.UNREACHABLE, "it only got to another room")
             if self.body.stepped(action, step, result):
