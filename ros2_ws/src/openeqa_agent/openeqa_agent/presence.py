@@ -13,7 +13,7 @@ from coterie_requests.request import Step, Thing
 from coterie_requests.understanding.grounding import UNKNOWN_COLOR, Found, color_fit
 from coterie_world.coverage import MIN_LIKELIHOOD, SEEN_WELL_RECALL, likely_in, recall
 from coterie_world.scene import Room
-from openeqa_agent.answers import OpenReply
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.things import MapIndex, alternatives, generic, reply_on
 
 _ON_ANCHOR = 0.35
@@ -81,7 +81,7 @@ def _is_there(index: MapIndex, wanted: Thing) -> OpenReply | None:
     if none <= 0.5:
         listed = found[: max(wanted_count, 3)]
         where = "; ".join(
-            f"the {index.label(one.thing)} {index.where(one.thing, beside=True)}".strip()
+            f"the {index.label(one.thing)} {index.whereabouts(one.thing, beside=True)}".strip()
             for one in listed[:wanted_count]
         )
         return reply_on("yes", 1.0 - none, found, where)

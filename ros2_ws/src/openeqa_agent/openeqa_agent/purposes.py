@@ -7,7 +7,7 @@ import re
 from coterie_requests.lexicon import canonical, serving
 from coterie_requests.request import Step
 from coterie_requests.understanding.map_geometry import can_contain
-from openeqa_agent.answers import OpenReply
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.things import MapIndex, reply_on
 from openeqa_agent.understood import is_polar
 
@@ -34,7 +34,7 @@ def answer_use(index: MapIndex, step: Step) -> OpenReply | None:
         f"yes, {text}" if polar else text,
         0.55 * min(best.score, 1.0) + 0.15,
         [best, *alike],
-        f"{label} {index.where(best.thing, beside=True)}",
+        f"{label} {index.whereabouts(best.thing, beside=True)}",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from coterie_requests.lexicon import canonical, load_lexicon
@@ -13,7 +14,7 @@ from coterie_requests.understanding.map_geometry import one_of_each, plain
 from coterie_requests.understanding.phrases import size_order
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.scene import Room, SceneGraph, SceneObject
-from openeqa_agent.answers import OpenReply
+from openeqa_agent.reply import OpenReply
 
 
 def generic(thing: Thing) -> bool:
@@ -122,5 +123,4 @@ class MapIndex(Resolver):
 def _merged(group: Sequence[Found]) -> Found:
     first = group[0]
     ids = tuple(one.id for one in group)
-    p = max(one.p for one in group)
-    return Found(first.thing, p, first.fit, ids, first.other, first.reasons)
+    return replace(first, p=max(one.p for one in group), ids=ids)

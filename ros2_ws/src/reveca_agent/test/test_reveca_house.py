@@ -49,7 +49,7 @@ from reveca_agent.memory import Memory
 from reveca_agent.motions import Motion
 from reveca_agent.plans import Plan
 from reveca_agent.settings import Settings
-from reveca_agent.skills import deliver
+from reveca_agent.skill_book import deliver
 
 pytestmark = pytest.mark.quick
 

@@ -17,6 +17,7 @@ from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from std_msgs.msg import Header
 
+from coterie_core import open3d_library
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.observation import Observation
 from coterie_core.transforms import TransformBuffer, TransformError
@@ -100,6 +101,7 @@ class Cameras:
         self._mounted: dict[str, str] = {}  # cameras with a mount -> their optical frames
         self._told: dict[str, dict[str, str]] = {}  # camera -> topic -> frame of its images
         for camera in settings.sensors.all_cameras():
+            open3d_library.load()  # so that the first image holds nothing up
             if camera.mount is not None:
                 frame = relay.own(f"{camera.name}_mounted_optical_frame")
                 self._mounted[camera.name] = frame

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from coterie_core.geometry import Box, Vec3
-from coterie_core.tasks import Obstacle, SubTask, Thing
+from coterie_core.tasks import BY_HAND, Obstacle, SubTask, Thing
 from coterie_execution.geometry.bodies import BodiesInScene
 from coterie_execution.geometry.grasp import around, gap_to
 from coterie_execution.geometry.manipulation import (
@@ -346,7 +346,7 @@ def _looks(tools: BodiesInScene, room: str) -> int:
 def _not_known(tools: BodiesInScene, robot: str, sub_task: SubTask, thing: Thing) -> Estimate:
     """Return what the body alone tells about a thing that nobody has found yet."""
     kind = tools.kind(robot)
-    if sub_task.kind in ("pick", "place", "open", "close") and not kind.body.hands:
+    if sub_task.kind in BY_HAND and not kind.body.hands:
         return Estimate(False, Obstacle.NO_ARM, "it has no arm")
     if sub_task.kind == "detect" and not kind.body.cameras:
         return Estimate(False, Obstacle.NO_CAMERA, "it has no camera")

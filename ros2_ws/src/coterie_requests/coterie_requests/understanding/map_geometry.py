@@ -150,7 +150,7 @@ class MapGeometry:
                         found[other.id] = (held[0], other)
         return list(found.values())
 
-    def where(self, thing: SceneObject, *, beside: bool = False) -> str:
+    def whereabouts(self, thing: SceneObject, *, beside: bool = False) -> str:
         """Return where a thing is: "on the desk in the office"; "" where nothing tells.
 
         Args:
@@ -178,8 +178,13 @@ class MapGeometry:
             " ".join(filter(None, ("the", stated_color(t.properties), plain(t.label.top))))
             for t in things
         ]
-        texts = [f"{name} {self.where(t)}".strip() for name, t in zip(names, things, strict=True)]
-        for more in (lambda t: self.where(t, beside=True), lambda t: f"{self.where(t)} ({t.id})"):
+        texts = [
+            f"{name} {self.whereabouts(t)}".strip() for name, t in zip(names, things, strict=True)
+        ]
+        for more in (
+            lambda t: self.whereabouts(t, beside=True),
+            lambda t: f"{self.whereabouts(t)} ({t.id})",
+        ):
             counts = Counter(texts)
             texts = [
                 f"{name} {more(thing)}".strip() if counts[text] > 1 else text
