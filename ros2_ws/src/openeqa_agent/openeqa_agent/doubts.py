@@ -162,7 +162,7 @@ def _seen(thing: Thing, anchor: Thing, index: MapIndex) -> str:
     found = index.fitting(Thing(name=thing.name, color=thing.color, places=rooms))
     if not found:
         return ""
-    where = index.where(found[0].thing, beside=True)
+    where = index.whereabouts(found[0].thing, beside=True)
     label = article(index.label(found[0].thing))
     return f"; {label} was seen{f' {where}' if where else ''}"
 

@@ -148,13 +148,13 @@ def _where_is(index: MapIndex, step: Step, wanted: Thing) -> OpenReply | None:
     if not found or (generic(wanted) and not (wanted.color or wanted.choice)):
         return None
     best = found[0]
-    text = index.where(best.thing, beside=True)
+    text = index.whereabouts(best.thing, beside=True)
     if not text:
         return None
     alike = [one for one in found[1:] if one.score > 0.7 * best.score]
     confidence = best.score * (0.9 if not alike else 0.75 if len(alike) == 1 else 0.6)
     if _several(wanted) and alike:
-        places = dict.fromkeys(index.where(one.thing, beside=True) for one in (best, *alike))
+        places = dict.fromkeys(index.whereabouts(one.thing, beside=True) for one in (best, *alike))
         named = [place for place in places if place]
         text = f"{len(alike) + 1} of them: {enumerated(named, _LISTED)}"
         return reply_on(text, best.score * 0.9, [best, *alike], "all that the map has")
@@ -301,12 +301,12 @@ def _stands(index: MapIndex, step: Step, wanted: Thing) -> OpenReply | None:
         so = [one.thing.id in there for one in alone]
         return _all_so(index, alone, so, [True] * len(alone))
     if found and found[0].score >= LIKELY * HOLDS:
-        why = index.where(found[0].thing, beside=True)
+        why = index.whereabouts(found[0].thing, beside=True)
         share = found[0].score if index.anchors(wanted) else found[0].p
         return reply_on("yes", 0.5 + 0.45 * min(share, 1.0), found[:2], f"it is {why}")
     if not alone or _missing_anchor(index, wanted):
         return None
-    why = f"the {index.label(alone[0].thing)} is {index.where(alone[0].thing, beside=True)}"
+    why = f"the {index.label(alone[0].thing)} is {index.whereabouts(alone[0].thing, beside=True)}"
     room = index.room(alone[0].thing)
     for place in wanted.places:
         others = [index.room(one.thing) for t in place.things for one in index.fitting(t)]

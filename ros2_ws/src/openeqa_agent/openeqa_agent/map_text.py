@@ -50,7 +50,7 @@ def relevance(
     near, nearest = likeness or {}, nearest_labels(likeness or {})
     scores = {}
     for thing in index.scene.objects.values():
-        score = max((index.likeness(thing, one)[0] for one in spoken), default=0.0) * 3.0
+        score = max((one.p for s in spoken if (one := index.liked(thing, s))), default=0.0) * 3.0
         shared = words[thing.id] & asked
         score += sum(math.log(1.0 + total / counts[word]) for word in shared) / 5.0
         if grades:

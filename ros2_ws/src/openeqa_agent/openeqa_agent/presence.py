@@ -81,7 +81,7 @@ def _is_there(index: MapIndex, wanted: Thing) -> OpenReply | None:
     if none <= 0.5:
         listed = found[: max(wanted_count, 3)]
         where = "; ".join(
-            f"the {index.label(one.thing)} {index.where(one.thing, beside=True)}".strip()
+            f"the {index.label(one.thing)} {index.whereabouts(one.thing, beside=True)}".strip()
             for one in listed[:wanted_count]
         )
         return reply_on("yes", 1.0 - none, found, where)

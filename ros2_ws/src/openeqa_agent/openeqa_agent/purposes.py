@@ -34,7 +34,7 @@ def answer_use(index: MapIndex, step: Step) -> OpenReply | None:
         f"yes, {text}" if polar else text,
         0.55 * min(best.score, 1.0) + 0.15,
         [best, *alike],
-        f"{label} {index.where(best.thing, beside=True)}",
+        f"{label} {index.whereabouts(best.thing, beside=True)}",
     )
 
 

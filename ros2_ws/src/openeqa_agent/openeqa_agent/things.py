@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from coterie_requests.lexicon import canonical, load_lexicon
@@ -122,5 +123,4 @@ class MapIndex(Resolver):
 def _merged(group: Sequence[Found]) -> Found:
     first = group[0]
     ids = tuple(one.id for one in group)
-    p = max(one.p for one in group)
-    return Found(first.thing, p, first.fit, ids, first.other, first.reasons)
+    return replace(first, p=max(one.p for one in group), ids=ids)

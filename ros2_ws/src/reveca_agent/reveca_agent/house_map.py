@@ -110,7 +110,7 @@ class HouseMap(TeamMap):
                 "the map known beforehand has no room with an outline or places; "
                 "set cooperation: prior_map: rooms or furniture"
             )
-        self._told = frozenset(one.id for one in scene.objects.values() if one.receptacles)
+        self._told = frozenset(one.id for one in scene.objects.values() if one.told_surfaces)
         self._stands: dict[str, tuple[Box, Vec3]] = {}
         self._lookouts: dict[str, tuple[str, Vec3, list[Lookout]]] = {}
         self._near: dict[str, list[Lookout]] = {}

@@ -21,10 +21,7 @@ Attributes:
     subjective: It asks for a taste or an opinion.
     underspecified: It leaves out something that is needed.
 """
-Command = Literal["ask", "find", "do"]
-"""Command that the request is given to: a question, a request for objects, a task."""
 REQUEST_KINDS: tuple[RequestKind, ...] = get_args(RequestKind)
-COMMANDS: tuple[Command, ...] = get_args(Command)
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,7 +212,7 @@ def _elsewhere(state: RequestState, others: Sequence[SceneObject]) -> str:
     if not others:
         return ""
     first = others[0]
-    at = state.resolver.where(first)
+    at = state.resolver.whereabouts(first)
     return f"; a {plain(first.label.top)} was seen{f' {at}' if at else ''}"
 
 

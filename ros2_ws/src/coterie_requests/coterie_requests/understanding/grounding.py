@@ -54,6 +54,8 @@ _LEAST_STRENGTH = 0.15
 """Least strength with which a thing must stand where it is said to be."""
 _USEFUL = 0.15
 """Least grade for a label to count as one that serves."""
+_RULED_OUT = 0.4
+"""Least share of labels by which a thing is what a request rules out."""
 _RIVAL = 0.75
 """Least probability of a label, by that of the likeliest one, where little is enough."""
 _PLAUSIBLE = 0.4
@@ -74,7 +76,8 @@ _IN_ROOMS = {"in": True, "on": True, "from": True, "to": True, "near": True, "fa
 class Found:
     """An object that may be meant; `ids` holds its duplicates too, itself first.
 
-    `p` (0..1) is how likely it is the kind of thing, `fit` how well the rest of the description
+    `p` (0..1) is how likely it is the kind of thing, `share` what its labels say of that before how
+    often it was seen counts, `fit` how well the rest of the description
     (color, state, relation) fits, `other` what it stands to, `reasons` why.
     """
 
@@ -84,6 +87,7 @@ class Found:
     ids: tuple[str, ...] = ()
     other: SceneObject | None = None
     reasons: tuple[str, ...] = ()
+    share: float = 1.0
 
     @property
     def id(self) -> str:
@@ -349,9 +353,10 @@ class Resolver(MapGeometry):
         other = left_out.like(phrase) if anything and (phrase.noun or phrase.use) else left_out
         if stage == self._certain:
             return [thing.id for thing in self.things(other)]
-        if self.unknown(left_out) or load_lexicon().denied_in(left_out.use):
+        if self.unknown(left_out):
             return []
-        found = [one.id for one in self.chosen(self.find(other), other) if one.fit > DENIED]
+        each = self.chosen(self.find(other), other)
+        found = [one.id for one in each if one.fit > DENIED and one.share >= _RULED_OUT]
         if other.noun and not (
             self.is_one(other) or other.places or other.color or other.order or other.use
         ):
@@ -406,38 +411,39 @@ class Resolver(MapGeometry):
         wanted = [lexicon.spread(lexicon.qualities[one].things) for one in phrase.qualities]
         found = []
         for thing in self.scene.objects.values():
-            p, why = self.likeness(thing, phrase)
-            for grades in wanted if p > 0.0 else ():
-                p *= max(self.grade(thing, grades), 0.0 if phrase.anything else LIKELY)
-            if p > 0.0:
-                found.append(Found(thing, p, ids=(thing.id,), reasons=(why,)))
+            one = self.liked(thing, phrase)
+            for grades in wanted if one is not None else ():
+                graded = max(self.grade(thing, grades), 0.0 if phrase.anything else LIKELY)
+                one = replace(one, p=one.p * graded, share=one.share * graded)
+            if one is not None and one.p > 0.0:
+                found.append(one)
         if " " in phrase.noun and not (phrase.use or phrase.anything):
             noun = self.singular(phrase)
             called = [one for one in found if self._called(one.thing, noun) >= LIKELY]
             return called or found
         return found
 
-    def likeness(self, thing: SceneObject, phrase: Phrase) -> tuple[float, str]:
-        """How likely a thing is what a phrase names (0..1; 0: too little to count), and why."""
+    def liked(self, thing: SceneObject, phrase: Phrase) -> Found | None:
+        """Return a thing as what a phrase names, all its labels considered; None: hardly ever."""
         own = self.belief(thing)
         if phrase.anything:
-            return float(self.label(thing) not in STRUCTURE), "any thing"
+            fits = self.label(thing) not in STRUCTURE
+            return Found(thing, ids=(thing.id,), reasons=("any thing",)) if fits else None
         if phrase.use and phrase.noun == phrase.use:
-            grades = serving(phrase.use)
-            shares = {label: p * grades.get(canonical(label), 0.0) for label, p in own.items()}
+            uses = serving(phrase.use)
+            grades = {label: uses.get(canonical(label), 0.0) for label in own}
         else:
             noun, there = self.singular(phrase), self._is_there(thing, phrase)
-            shares = {label: p * likeness(label, noun, there=there) for label, p in own.items()}
+            grades = {label: likeness(label, noun, there=there) for label in own}
         raw = own if self.certain else thing.label.distribution()
-        fit = [label for label, share in shares.items() if share >= _USEFUL * own[label]]
+        fit = [label for label, grade in grades.items() if grade >= _USEFUL]
         if not fit or (fit[0] != next(iter(own)) and sum(raw[k] for k in fit) < self._least(raw)):
-            return 0.0, ""
-        best = max(shares, key=lambda label: (shares[label], label))
+            return None
+        best = canonical(max(fit, key=lambda label: (own[label] * grades[label], label)))
         said = phrase.use or phrase.noun
-        best = canonical(best)
-        same = best in (said, *singulars(said))
-        why = f"it is a {best}" if same else f"{best}: {said}"
-        return min(sum(shares.values()), 1.0), why
+        why = f"it is a {best}" if best in (said, *singulars(said)) else f"{best}: {said}"
+        p, share = (sum(of[k] * grades[k] for k in own) for of in (own, raw))
+        return Found(thing, min(p, 1.0), share=share, ids=(thing.id,), reasons=(why,))
 
     def _least(self, raw: Mapping[str, float]) -> float:
         """Return what labels that are not the likeliest one must have together (0..1)."""
@@ -642,7 +648,7 @@ class Resolver(MapGeometry):
         return found[: max(phrase.count, 1)] if told else found
 
     def _rank(self, one: Found) -> tuple[float, int, str]:
-        return -one.score * self.worth(one.thing), -one.thing.observations, one.id
+        return -one.share * one.fit * self.worth(one.thing), -one.thing.observations, one.id
 
     def worth(self, thing: SceneObject) -> float:
         """What a thing counts for (0.25..1): how often it was seen, how plausible its size is."""
