@@ -10,6 +10,7 @@ from coterie_fixtures.two_floor_home import small_house
 from coterie_requests.grammar import Door, read, read_place, read_thing
 from coterie_requests.understanding.problems import NotUnderstood
 from coterie_requests.understanding.vocabulary import Vocabulary
+from coterie_world.scene import Room
 
 NAMES = Vocabulary.of(small_house(), ("rover", "walker", "drone"))
 
@@ -193,6 +194,19 @@ def test_a_refusal_says_up_to_where_words_were_understood() -> None:
     with pytest.raises(NotUnderstood, match="open or close") as refused:
         read("Turn the lamp off", NAMES)
     assert not refused.value.problem.suggestions  # "urn" is no word for "turn"
+
+
+def test_what_is_a_room_here_stands_on_no_furniture():
+    """A closet is a room and, elsewhere, a wardrobe."""
+    home = small_house()
+    home.add_room(
+        Room("r9", "closet", "closet", next(iter(home.floors)), [(9, 9), (11, 9), (9, 11)])
+    )
+    (step,) = read("Put the mug in the closet on the sofa", Vocabulary.of(home)).steps
+    assert [place.thing.name for place in step.things[0].places] == ["closet"]
+    assert step.to is not None and (step.to.relation, step.to.thing.name) == ("on", "sofa")
+    (step,) = read("Put the mug on the sofa in the closet", Vocabulary.of(home)).steps
+    assert step.to is not None and step.to.thing.places[0].thing.name == "closet"
 
 
 def test_phrases_alone_are_read_by_the_same_grammar() -> None:
