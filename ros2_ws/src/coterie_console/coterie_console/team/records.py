@@ -27,6 +27,8 @@ class Robot:
     stopped: bool | None = None
     heard: float | None = None
     cameras: tuple[str, ...] = ()
+    description: str = ""
+    """Its URDF."""
     way: deque[tuple[float, float, float]] = field(
         default_factory=lambda: deque(maxlen=MAX_TRAIL_POINTS)
     )

@@ -146,6 +146,11 @@ class ConsoleState:
                 self.touch("robots")
         self.touch("poses")
 
+    def described(self, name: str, urdf: str) -> None:
+        """Note what a robot looks like."""
+        if (robot := self.robot(name)) is not None:
+            robot.description = urdf
+
     def report(self, name: str, report: RobotReport) -> None:
         """Note what a robot says that it does."""
         robot = self.robot(name)
