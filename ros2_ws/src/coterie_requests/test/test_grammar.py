@@ -205,7 +205,8 @@ def test_the_kept_grammar_is_that_of_the_text() -> None:
 
     def parts(parser: lark.Lark) -> list[object]:
         rules = [(r.origin, r.expansion, r.order, r.alias, vars(r.options)) for r in parser.rules]
-        terminals = [(t.name, t.pattern, t.priority) for t in parser.terminals]
-        return [rules, terminals, list(parser.ignore_tokens)]
+        terminals = [(t.name, t.pattern.to_regexp(), t.priority) for t in parser.terminals]
+        return [rules, terminals, [*map(str, parser.ignore_tokens)]]
 
-    assert repr(parts(kept)) == repr(parts(text))
+    same = parts(kept) == parts(text)
+    assert same  # a difference of thousands of rules would take minutes to be shown

@@ -22,6 +22,10 @@ class Robot:
     room: str = ""
     floor: str = ""
     doing: str = ""
+    reports: bool = False
+    """Whether it tells itself what it does; of others the log's goals tell it, the last of which
+    ended then."""
+    ended: float | None = None
     holding: str = ""
     help: str = ""
     stopped: bool | None = None

@@ -36,6 +36,8 @@ MAX_TALKS, MAX_TASKS, MAX_MOMENTS = 40, 20, 300
 MAX_ROBOTS, MAX_NODES, MAX_WAITING = 100, 300, 100
 _TRAIL_STEP_M = 0.1
 """Points of a robot's way are at least so far apart [m]."""
+_RESTS_S = 4.0
+"""A robot that reports nothing does nothing so long after the end of its last goal [s]."""
 _WORDS = 600
 _POSITION = re.compile(r"\((-?\d+(?:\.\d+)?), (-?\d+(?:\.\d+)?), (-?\d+(?:\.\d+)?)\)")
 """A position in words [m, map frame]."""
@@ -156,7 +158,7 @@ class ConsoleState:
         robot = self.robot(name)
         if robot is None or report.robot != name:
             return
-        robot.heard = self.clock()
+        robot.heard, robot.reports = self.clock(), True
         known = self.scene.rooms.get(report.room)
         skill = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", report.skill).lower()  # NavigateTo: navigate to
         doing = skill or ("" if report.waiting else "thinks")
@@ -255,6 +257,11 @@ class ConsoleState:
             "why": why,
             "goal": plain(goal, 200),
         }
+        one = self.robots.get(robot)
+        if one is not None and not one.reports and kind in ("goal", "result", "refusal"):
+            one.doing = plain(goal, 80).removeprefix("to ") or one.doing
+            one.ended = None if kind == "goal" else self.clock()
+            self.touch("robots")
         self._moments.append(moment)
         self.touch("timeline")
 
@@ -267,6 +274,10 @@ class ConsoleState:
 
     def tick(self) -> None:
         """Let ages go on; call it about once a second."""
+        for robot in list(self.robots.values()):
+            if robot.ended is not None and self.clock() - robot.ended > _RESTS_S:
+                robot.doing, robot.ended = "", None
+                self.touch("robots")
         self.touch("health")
 
     # -- talk and tasks ------------------------------------------------------------------------
