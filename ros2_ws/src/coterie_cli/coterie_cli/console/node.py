@@ -231,7 +231,9 @@ class ConsoleNode(Operator):
                     at = _seconds(entry.at)
                     why = f"#{entry.seq}" if entry.kind in _EXPLAINED else ""
                     goal = str(entry.body.get("why") or "")
-                    self.state.moment(entry.kind, entry.robot, entry_words(entry), at, why, goal)
+                    what = str(entry.body.get("what") or "") if entry.kind == "goal" else ""
+                    text = what or entry_words(entry)
+                    self.state.moment(entry.kind, entry.robot, text, at, why, goal)
 
     def _on_place(self, robot: str, seen: tuple[Pose, str]) -> None:
         self.state.move(robot, seen[0])

@@ -107,18 +107,22 @@ function drawNames(svg, unit) { // those that find room, rooms first; a click on
   return taken.slice(0, first);
 }
 
+const within = (outline, [x, y]) => outline.filter((a, k) => { // whether an outline is around a point
+  const b = outline[(k + 1) % outline.length];
+  return (a[1] > y) !== (b[1] > y) && x < a[0] + (y - a[1]) * (b[0] - a[0]) / (b[1] - a[1]);
+}).length % 2 === 1;
+
 function innermost(outline) { // the point of a grid that is farthest from the walls, in the outline
   const edges = outline.map((p, k) => [p, outline[(k + 1) % outline.length]]), [xs, ys] = [outline.map((p) => p[0]), outline.map((p) => p[1])];
-  const inside = ([x, y]) => edges.filter(([a, b]) => (a[1] > y) !== (b[1] > y) && x < a[0] + (y - a[1]) * (b[0] - a[0]) / (b[1] - a[1])).length % 2 === 1;
   const away = (at) => Math.min(...edges.map(([a, b]) => {
     const [dx, dy] = [b[0] - a[0], b[1] - a[1]], t = Math.min(Math.max(((at[0] - a[0]) * dx + (at[1] - a[1]) * dy) / (dx * dx + dy * dy || 1), 0), 1);
     return Math.hypot(a[0] + t * dx - at[0], a[1] + t * dy - at[1]);
   }));
   const [left, low, steps] = [Math.min(...xs), Math.min(...ys), 15];
-  let best = [(left + Math.max(...xs)) / 2, (low + Math.max(...ys)) / 2], most = inside(best) ? away(best) + 0.2 : 0; // the middle where it is nearly as good
+  let best = [(left + Math.max(...xs)) / 2, (low + Math.max(...ys)) / 2], most = within(outline, best) ? away(best) + 0.2 : 0; // the middle where it is nearly as good
   for (let k = 1; k < steps * steps; k++) {
     const at = [left + (Math.max(...xs) - left) * (k % steps) / steps, low + (Math.max(...ys) - low) * Math.floor(k / steps) / steps];
-    if (inside(at) && away(at) > most) [best, most] = [at, away(at)];
+    if (within(outline, at) && away(at) > most) [best, most] = [at, away(at)];
   }
   return best;
 }
@@ -136,13 +140,25 @@ function drawWanted() { // where robots ask whether they may go
   }
 }
 
+function throughWall(a, b) { // whether a straight way is long and leaves a room where no door is
+  const [dx, dy] = [b[0] - a[0], b[1] - a[1]], long = Math.hypot(dx, dy), room = (p) => plan.map.rooms.find((r) => onFloor(r.floor) && within(r.outline, p));
+  if (long < 1 || room(a) === room(b)) return false;
+  const away = ([x, y]) => { const t = Math.min(Math.max(((x - a[0]) * dx + (y - a[1]) * dy) / long ** 2, 0), 1); return Math.hypot(a[0] + t * dx - x, a[1] + t * dy - y); };
+  return !plan.map.ways.some((way) => onFloor(way.floor) && away(way.at) < 0.8);
+}
+
 function drawTrails() {
   const layer = plan.layers.trails;
   if (!layer) return;
   layer.replaceChildren();
   for (const [name, points] of Object.entries(plan.trails)) {
-    const here = points.filter((p) => onFloor(floorOf(p[2] ?? 0)));
-    if (here.length > 1) draw(layer, "polyline", { points: flat(here), stroke: colorOf(name) }, "trail");
+    let part = [];
+    const end = () => { if (part.length > 1) draw(layer, "polyline", { points: flat(part), stroke: colorOf(name) }, "trail"); part = []; };
+    for (const p of points.filter((p) => onFloor(floorOf(p[2] ?? 0)))) {
+      if (part.length && throughWall(part[part.length - 1], p)) end(); // how it got there was not heard
+      part.push(p);
+    }
+    end();
   }
 }
 

@@ -270,7 +270,8 @@ class ConsoleState:
             room = self.scene.rooms.get(self._regions.room_at(_position(found)))
             return f"the {room.name}" if room else found[0]
 
-        return _POSITION.sub(named, text)
+        told = _POSITION.sub(named, text)
+        return re.sub(r"the ([^,;]+) in \1", r"\1", told)  # "drive to the kitchen in kitchen"
 
     def tick(self) -> None:
         """Let ages go on; call it about once a second."""

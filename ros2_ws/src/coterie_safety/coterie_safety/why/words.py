@@ -175,7 +175,8 @@ def entry_words(entry: Entry) -> str:
     if entry.kind == "result":
         moved = body.get("distance")
         far = f", {moved:.1f} m" if isinstance(moved, (int, float)) and moved else ""
-        return f"the goal ended {line(body.get('outcome', ''), 40)}{far}{reason}"
+        ended = line(body.get("outcome", ""), 40).replace("_", " ").lower()
+        return f"the goal {ended}{far}{reason}"
     if (said := _DONE.get(entry.kind)) is not None:
         return f"{said} by {by}{reason}"
     return ", ".join(f"{line(key, 40)}: {line(value)}" for key, value in body.items())
