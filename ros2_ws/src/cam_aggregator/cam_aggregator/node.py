@@ -41,6 +41,7 @@ from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import MODEL_PARAMETER, node_decider
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
+from coterie_safety.why import note
 
 AGGREGATOR_PARAMETERS = (
     ParameterSpec(
@@ -383,7 +384,7 @@ class AggregatorNode(AgentNode):
         message = goal.request.question
         if not await self._open.wait(0.0):
             if problem is not None:
-                return _unclear(message.id, problem)
+                return _unclear(message.id, message.text, problem)
             return AskTeam.Result(
                 message="this is an open question, and nobody in this team answers those: add "
                 "`open_questions: {}` (and `mapper: {}`) to the team file, or ask whether there is "
@@ -475,7 +476,7 @@ class AggregatorNode(AgentNode):
         }
 
 
-def _unclear(question: str, problem: Problem) -> AskTeam.Result:
+def _unclear(question: str, words: str, problem: Problem) -> AskTeam.Result:
     """Return the result of a question that is not understood: what is asked back."""
     told = Judgement(
         "underspecified",
@@ -484,6 +485,8 @@ def _unclear(question: str, problem: Problem) -> AskTeam.Result:
         choices=problem.suggestions,
         said=problem.word,
     )
+    note("question", "aggregator", {"words": words}, question=question)
+    note("answer", "the team", {"words": told.line, "judgement": told.data}, question=question)
     answer = OpenAnswer(question, problem.line, guessed=True)
     return AskTeam.Result(
         success=True,
