@@ -140,30 +140,24 @@ class Cameras:
     def _hear_detections(self, camera: CameraSettings) -> None:
         node, found, table = self._node, camera.detections, dict(camera.detections.labels)
         self._labels[camera.name] = table
-        kind: Any = ImageDetections
-        work: Callable[..., None] = self._on_found
-        if found.type != "coterie_msgs/ImageDetections":
-            kind = getattr(vision, found.type.rpartition("/")[2])
-            if kind is None:
-                raise ValueError(
-                    f"sensors: {found.topic} sends {found.type}, and vision_msgs is not installed: "
-                    "run ./coterie setup --with robots, or install ros-jazzy-vision-msgs"
-                )
-            work = self._on_boxes if found.in_space else self._on_found
-            if found.label_info:
-                node.subscribe(
-                    vision.LabelInfo, found.label_info, "latched", table.update,
-                    convert=partial(conversions.labels_from_msg, topic=found.label_info),
-                )  # fmt: skip
-        readers: dict[str, Callable[..., Any]] = {
-            "coterie_msgs/ImageDetections": conversions.detections_from_msg,
-            "vision_msgs/Detection2DArray": conversions.detections_from_vision_msg,
-            "vision_msgs/Detection3DArray": conversions.boxes_from_vision_msg,
-        }
+        kind, package = conversions.detection_type(found.type), found.type.partition("/")[0]
+        if kind is None:
+            raise ValueError(
+                f"sensors: {found.topic} sends {found.type}, and {package} is not installed: "
+                f"install it, for example ros-jazzy-{package.replace('_', '-')}; ./coterie setup "
+                "--with robots builds vision_msgs and yolo_msgs"
+            )
+        if found.label_info and found.type.startswith("vision_msgs/"):
+            node.subscribe(
+                vision.LabelInfo, found.label_info, "latched", table.update,
+                convert=partial(conversions.labels_from_msg, topic=found.label_info),
+            )  # fmt: skip
+        work: Callable[..., None] = self._on_boxes if found.in_space else self._on_found
         named = {} if kind is ImageDetections else {"labels": table}
         read = partial(
-            readers[found.type], topic=found.topic, frame=self._mounted.get(camera.name, ""),
-            skip=partial(self._on_skipped, found.topic), **named,
+            conversions.DETECTION_READERS[found.type], topic=found.topic,
+            frame=self._mounted.get(camera.name, ""), skip=partial(self._on_skipped, found.topic),
+            **named,
         )  # fmt: skip
         node.subscribe(
             kind, found.topic, "detections", partial(work, camera),
