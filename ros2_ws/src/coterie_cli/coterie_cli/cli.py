@@ -43,6 +43,7 @@ PANELS = {
         "record": "record",
         "replay": "replay",
         "map": "map",
+        "detect": "detect",
         "resume": "resume",
     },
     "Build": {
