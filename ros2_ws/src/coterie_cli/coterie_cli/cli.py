@@ -44,6 +44,7 @@ PANELS = {
         "replay": "replay",
         "map": "map",
         "detect": "detect",
+        "tags": "tags",
         "resume": "resume",
     },
     "Build": {

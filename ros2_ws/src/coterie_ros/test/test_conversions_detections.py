@@ -238,7 +238,9 @@ def yolo(**changes: Any) -> Any:
     item.bbox.center.position = msg.Point2D(x=20.0, y=30.0)
     item.bbox.size = msg.Vector2(x=10.0, y=20.0)
     item.mask = msg.Mask(width=64, height=48)
-    item.mask.data = [msg.Point2D(x=float(x), y=float(y)) for x, y in ((15, 20), (19, 20), (19, 39), (15, 39))]
+    item.mask.data = [
+        msg.Point2D(x=float(x), y=float(y)) for x, y in ((15, 20), (19, 20), (19, 39), (15, 39))
+    ]
     for name, value in changes.items():
         setattr(item, name, value)
     return msg.DetectionArray(header=conversions.header(12.5, "eye"), detections=[item])
@@ -262,7 +264,7 @@ def test_what_yolo_ros_sends_is_read_as_it_comes() -> None:
 
 
 def test_what_ultralytics_ros_sends_has_the_header_of_its_image() -> None:
-    """The package is not here: its message is a header and a Detection2DArray, taken as they are."""
+    """The package is not here: its message is a header and a Detection2DArray, as they are."""
     vision = pytest.importorskip("vision_msgs.msg")
     from coterie_ros import conversions
 
