@@ -149,6 +149,7 @@ def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
         "team_map": "/" + "/".join(filter(None, (team.namespace, "semantic_map")))
         if team.mapper is not None
         else "",
+        "model_profile": _profile(team, robot.model) if team.profile(robot.model).vision else "",
         "rooms": json.dumps(drawn) if drawn else "",
         "floors": _floors_of(team),
         "urdf": urdf,
@@ -343,6 +344,7 @@ def open_parameters(
     return {
         **settings_of(spec, OpenQuestionsSettings),
         "model_profile": _profile(team, spec.model),
+        "vision": team.profile(spec.model).vision,
         "embedder": embedder_parameter(team, spec.embedder),
         "robot": "" if robot == "none" else robot,
         **body,

@@ -104,9 +104,9 @@ def _show(rows: list[Any], shares: dict[str, tuple[int, int]], seen: dict[int, i
 
 
 def _presence(file: Path | None, scene: SceneGraph) -> Iterator[tuple[str, str, bool | None]]:
-    """Yield object, room and answer of the questions of a file that ask whether a thing is there."""
-    from coterie_llm import build_decider
+    """Yield object, room and answer of a file's questions whether a thing is there."""
     from coterie_bringup.team_models import named_profile
+    from coterie_llm import build_decider
     from coterie_requests.presence import presence_of
     from coterie_requests.read_request import read_request
     from coterie_requests.understanding.problems import NotUnderstood

@@ -10,6 +10,7 @@ from coterie_safety.ledger import Entry
 from coterie_safety.why.record import Record
 
 PHRASES: Mapping[str, str] = {
+    "adapter.check_outcome": "whether it came about",
     "coela.act_or_speak": "whether to act or to speak",
     "coela.word_message": "how to word a message",
     "emos.choose_skill": "what to do next",
