@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from sensor_msgs.msg import BatteryState
 from std_srvs.srv import Trigger
 
@@ -78,6 +80,8 @@ _PUT_NEAR = 0.25
 """A thing seen so near to where it was put is that thing [m]."""
 _MOST_PICTURES, _PICTURE_SIDE = 3, 768
 """Cameras whose images a model is shown after a skill, and their longest side [px]."""
+_PICTURE_PATIENCE = 5.0
+"""How long a picture taken after a skill is waited for [s]."""
 _SLACK = 0.05  # [m] and [rad] that a robot may roll on after its goal checker was content
 _NOWHERE = Pose((math.nan, math.nan, math.nan))
 
@@ -480,11 +484,20 @@ class AdapterNode(AgentNode):
         seen = await self._detected(skill, held, result)
         images: tuple[Image, ...] = ()
         if self._sees:
-            found = await asyncio.to_thread(self.sensors.cameras.pictures, since)
+            found = await self._pictures(since)
             images = tuple(encode(one, _PICTURE_SIDE) for one in found[:_MOST_PICTURES])
         decider = self._decider if images else self._ruled
         decided = await decider.decide(CheckOutcome(), Outlook(task, seen, images))
         return judged(skill, result, decided.reply)
+
+    async def _pictures(self, since: float) -> list[npt.NDArray[np.uint8]]:
+        """Return what cameras show after a time [s]; [] where no picture comes."""
+        end = time.monotonic() + _PICTURE_PATIENCE
+        while True:
+            found = await asyncio.to_thread(self.sensors.cameras.pictures, since)
+            if found or time.monotonic() > end:
+                return found
+            await asyncio.sleep(_REPEAT_SETTLED)
 
     async def _detected(self, skill: Skill, held: str, result: SkillResult) -> bool | None:
         """Return whether detectors show that a skill came about; None: they tell nothing of it."""
