@@ -74,6 +74,13 @@ READ: dict[Door, dict[str, str]] = {
         "See if the laptop is on the bed": "check, the laptop on the bed",
     },
     "ask": {
+        "Are the lights turned on in the hall?": "state, on, all lights in the hall",
+        "Where is the plaid blanket?": "where, the plaid blanket",
+        "Are all cabinet drawers closed?": "state, closed, all cabinet drawers",
+        "What is between the two beds?": "what, all things between 2 beds",
+        "I want to check my outfit, how can I do this?":
+            "used for, all things to check my outfit",
+        "I need to dry my hands, what can I use?": "used for, all things to dry my hands",
         "Any towels left in the bathroom?": "is there, towel in the bathroom",
         "Do we have any bananas left?": "is there, banana",
         "Is there a mug and a plate?": "is there, mug and plate",
@@ -132,6 +139,9 @@ REFUSED = {
     "Bring the heavier of the two bags to the garage": "spelling",
     "Collect the dirty plates in the kitchen sink": "ambiguous",
     "Take the trash out": "target",
+    "Bring at most two mugs to the kitchen": "ambiguous",
+    "Bring up to three plates to the kitchen": "ambiguous",
+    "Bring the plaid blanket to the kitchen": "spelling",
     "Do not go upstairs": "negation",
     "Take the mug because it is dirty and put it in the sink": "spelling",
     "Are there exactly two mugs?": "word",

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from coterie_core.household import load_household, normalized
 from coterie_llm import Image
 from coterie_world.scene import SceneGraph, SceneObject
-from openeqa_agent.answers import OpenReply
+from openeqa_agent.reply import OpenReply
 
 Pictures = Callable[[Sequence[SceneObject]], Awaitable[Mapping[str, npt.NDArray[np.uint8]]]]
 """Returns pictures (rows, cols, 3) RGB of things, by id, as far as there are any."""
