@@ -45,6 +45,8 @@ PANELS = {
         "record": "record",
         "replay": "replay",
         "map": "map",
+        "detect": "detect",
+        "tags": "tags",
         "resume": "resume",
     },
     "Build": {

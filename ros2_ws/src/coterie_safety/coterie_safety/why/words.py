@@ -10,6 +10,7 @@ from coterie_safety.ledger import Entry
 from coterie_safety.why.record import Record
 
 PHRASES: Mapping[str, str] = {
+    "adapter.check_outcome": "whether it came about",
     "coela.act_or_speak": "whether to act or to speak",
     "coela.word_message": "how to word a message",
     "emos.choose_skill": "what to do next",
@@ -18,6 +19,7 @@ PHRASES: Mapping[str, str] = {
     "emos.reflect_on_share": "whether it can do its share",
     "emos.split_task": "what sub-tasks the task has, and who does them",
     "emos.write_check": "how to check its share",
+    "mapper.name_thing": "what a thing is, by its picture",
     "mele.answer": "what to answer",
     "mele.choose_place": "where to go next",
     "mele.debate": "what to say in the debate",
