@@ -109,6 +109,10 @@ def _robot(team: Team, robot: RobotSpec, index: int, seed: int) -> dict[str, Any
             solid = "3d" if one.detections.type.endswith("Detection3DArray") else ""
             usual = f"{camera}/detections_3d" if solid else f"{camera}/detections"
             names[usual] = below(None, one.detections.topic)
+        if one.detections.detector:  # which looks at the lab's images itself
+            names[f"{camera}/detections"] = below(None, f"{camera}/of_the_lab")
+        if one.color:
+            names[f"{camera}/color/image_raw"] = below(None, one.color.removesuffix("/compressed"))
     return {
         **found,
         "names": {name: value for name, value in names.items() if value != f"{robot.name}/{name}"},

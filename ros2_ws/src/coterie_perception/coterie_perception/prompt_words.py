@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coterie_core.household import load_household
+from coterie_perception.coco import INDOORS
 
 MOST_WORDS = 40
 """Most words of one prompt: open-vocabulary networks read some 250 tokens."""
@@ -15,12 +15,11 @@ class PromptWords:
     """The words, those that the team asked for last first.
 
     Args:
-        given: Words of the team file; none: the household's small things and furniture.
+        given: Words of the team file; none: what COCO has of homes.
     """
 
     def __init__(self, given: Sequence[str]) -> None:
-        usual = (one.label for one in load_household().categories.values() if one.shape != "none")
-        self._base = tuple(given) or tuple(usual)
+        self._base = tuple(given) or INDOORS
         self._asked: list[str] = []
 
     def add(self, words: Sequence[str]) -> None:

@@ -87,12 +87,12 @@ def save_grounding_dino(folder):
             vocab_size=count, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
             intermediate_size=16,
         ),
-        d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
+        d_model=32, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2,
         decoder_attention_heads=2, encoder_ffn_dim=16, decoder_ffn_dim=16, num_queries=9,
         max_text_len=32,
     )  # fmt: skip
     GroundingDinoForObjectDetection(config).save_pretrained(folder)
-    images = GroundingDinoImageProcessor(size={"height": 64, "width": 64})
+    images = GroundingDinoImageProcessor(size={"height": 128, "width": 128})
     GroundingDinoProcessor(images, tokenizer).save_pretrained(folder)
 
 

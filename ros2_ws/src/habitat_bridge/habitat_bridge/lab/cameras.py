@@ -8,14 +8,7 @@ from typing import Any
 import numpy as np
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from std_msgs.msg import Header
-from vision_msgs.msg import (
-    BoundingBox2D,
-    Detection2D,
-    Detection2DArray,
-    Detection3D,
-    Detection3DArray,
-    ObjectHypothesisWithPose,
-)
+from vision_msgs.msg import Detection2DArray, Detection3D, Detection3DArray
 
 from coterie_core.detections import ImageDetection
 from coterie_core.embodiment import Camera
@@ -24,8 +17,6 @@ from coterie_ros.safe_publisher import SafePublisher
 from habitat_bridge.image_detector import ImageDetector
 from habitat_bridge.lab.robot import LabRobotNode
 from habitat_bridge.simulator import Frame, FrameRequest
-
-_LEAST_SCORE = 0.1
 
 
 class LabCamera:
@@ -109,7 +100,7 @@ class LabCamera:
             yield self._png, lambda: conversions.packed_depth_to_msg(depth, head)
         if frame.semantic is not None and depth is not None and detector is not None:
             found = self._seen(detector, frame)
-            yield self._flat, lambda: detections_2d(found, head)
+            yield self._flat, lambda: conversions.detections_to_vision_msg(found, head)
             yield self._solid, lambda: detections_3d(found, frame, head)
 
     def _seen(self, detector: ImageDetector, frame: Frame) -> list[ImageDetection]:
@@ -128,19 +119,6 @@ class LabCamera:
             )
             for one in found
         ]
-
-
-def detections_2d(found: Sequence[ImageDetection], head: Header) -> Detection2DArray:
-    """Return detections as vision_msgs has them: class ids are labels, boxes in pixels."""
-    message = Detection2DArray(header=head)
-    for k, one in enumerate(found):
-        x, y, width, height = one.box
-        box = BoundingBox2D(size_x=float(width), size_y=float(height))
-        box.center.position.x, box.center.position.y = x + width / 2.0, y + height / 2.0
-        message.detections.append(
-            Detection2D(header=head, id=str(k), bbox=box, results=_hypotheses(one))
-        )
-    return message
 
 
 def detections_3d(found: Sequence[ImageDetection], frame: Frame, head: Header) -> Detection3DArray:
@@ -166,20 +144,12 @@ def detections_3d(found: Sequence[ImageDetection], frame: Frame, head: Header) -
         px = (u + cols.start - (frame.camera.width - 1) / 2.0) * z / focal
         py = (v + rows.start - (frame.camera.height - 1) / 2.0) * z / focal
         low, high = np.percentile(np.stack([px, py, z]), [5.0, 95.0], axis=1)
-        detection = Detection3D(header=head, id=str(k), results=_hypotheses(one))
+        detection = Detection3D(
+            header=head, id=str(k), results=conversions.hypotheses_to_msg(one.scores)
+        )
         center, size = (low + high) / 2.0, high - low
         at, extent = detection.bbox.center.position, detection.bbox.size
         at.x, at.y, at.z = (float(c) for c in center)
         extent.x, extent.y, extent.z = (max(float(e), 0.01) for e in size)
         message.detections.append(detection)
     return message
-
-
-def _hypotheses(one: ImageDetection) -> list[ObjectHypothesisWithPose]:
-    out: list[ObjectHypothesisWithPose] = []
-    for label, score in sorted(one.scores.items(), key=lambda item: (-item[1], item[0])):
-        if score >= _LEAST_SCORE or not out:
-            hypothesis = ObjectHypothesisWithPose()
-            hypothesis.hypothesis.class_id, hypothesis.hypothesis.score = label, float(score)
-            out.append(hypothesis)
-    return out
