@@ -153,8 +153,9 @@ def ensure_detectors(specs: Sequence[ProcessSpec]) -> None:
     Raises:
         CommandError: It cannot be installed; says what to do.
     """
-    values = [one for spec in specs for one in spec.parameters.values()]
-    cameras = [camera for one in values for camera in json.loads(one.get("cameras") or "[]")]
+    eyes = [spec for spec in specs if spec.package == "coterie_perception"]
+    told = [node["cameras"] for spec in eyes for node in spec.parameters.values()]
+    cameras = [camera for text in told for camera in json.loads(text)]
     if any(camera["detector"] in ("box", "onnx") for camera in cameras):
         needs = "detectors need the packages onnx and onnxruntime"
         _set_up(

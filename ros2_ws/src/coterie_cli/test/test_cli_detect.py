@@ -50,9 +50,7 @@ def red(amount):
     return pixels
 
 
-def test_a_folder_of_pictures_becomes_a_table_json_and_pictures_with_boxes(
-    network, tmp_path, capsys
-):
+def test_a_folder_of_pictures_becomes_a_table_json_and_boxes(network, tmp_path, capsys):
     folder = tmp_path / "pictures"
     folder.mkdir()
     for name, amount in (("a", 255), ("b", 204), ("c", 0)):

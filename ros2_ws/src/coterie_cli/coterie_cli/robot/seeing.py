@@ -117,9 +117,8 @@ def _detector(
         remedy = 'name them in its section detections: labels: {"0": person}, or label_info'
         yield finding("note", text, remedy)
     # Against the images' own delay, so that the robot's clock may be off.
-    delay = min(
-        (came[role].offset or 0.0 for role in ("depth", "color") if role in came), default=0.0
-    )
+    delays = [came[role].offset or 0.0 for role in ("depth", "color") if role in came]
+    delay = min(delays, default=0.0)
     if found.offsets:
         late = statistics.median(found.offsets) - delay
         text = f"detections come {late:.2f} s after their images"
