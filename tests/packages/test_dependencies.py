@@ -28,13 +28,13 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "mpl_toolkits": ("matplotlib", "python3-matplotlib"),
     "msgpack": ("msgpack", "python3-msgpack"),
     "networkx": ("networkx", "python3-networkx"),
-    "numba": ("numba", "python3-numba"),
     "numpy": ("numpy", "python3-numpy"),
     "open3d": ("open3d-cpu", "python3-open3d-pip"),
     "openai": ("openai", "python3-openai-pip"),
     "pandas": ("pandas", "python3-pandas"),
     "psutil": ("psutil", "python3-psutil"),
     "pinocchio": ("pin", "pinocchio"),
+    "py_trees": ("py-trees", "py_trees"),
     "pydantic": ("pydantic", "python3-pydantic"),
     "pydantic_core": ("pydantic", "python3-pydantic"),
     "pydantic_monty": ("pydantic-monty", None),
@@ -194,7 +194,10 @@ def test_nothing_unknown_or_unused_is_declared(name):
     assert not unused, f"{name}/package.xml: {sorted(unused)} are declared and never imported"
 
 
-FOUNDATION = ("coterie_core", "coterie_llm", "coterie_world", "coterie_safety", "coterie_requests")
+FOUNDATION = (
+    "coterie_core", "coterie_llm", "coterie_world", "coterie_safety", "coterie_requests",
+    "coterie_execution",
+)  # fmt: skip
 LAYERS = (
     *({name} for name in FOUNDATION),
     {"coterie_ros"},

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coterie_core.questions import Answer, LabelledQuestion
+from coterie_core.questions import Answer, LabelledQuestion, Question
 from coterie_fixtures.explorations import ExplorerRun, run_exploration
 from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider
 from coterie_requests.common_sense import load_common_sense
@@ -212,7 +212,7 @@ async def sentences(answering: Answering) -> list[Outcome]:
     right = []
     for text, thing, room in sets.SENTENCES[: answering.amount.items]:
         try:
-            asked = await read_presence(text, names, decider)
+            asked = await read_presence(Question("", "", "", text), names, decider)
         except NotUnderstood:
             right.append(False)
         else:

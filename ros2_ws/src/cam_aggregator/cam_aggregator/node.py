@@ -29,8 +29,7 @@ from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_requests.ask_back import judged_answers
 from coterie_requests.debate import ROUNDS, Speaker, Utterance, debate
-from coterie_requests.presence import presence_of, read_presence
-from coterie_requests.read_request import read_request
+from coterie_requests.presence import presence_of, read_presence, request_of
 from coterie_requests.understanding.problems import NotUnderstood
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_ros import conversions
@@ -184,7 +183,7 @@ class AggregatorNode(AgentNode):
     async def _on_question(self, asked: tuple[Question, float]) -> None:
         question, deadline = asked
         try:
-            question = await self._understood(question)
+            question = await read_presence(question, self._names(), self.decider)
         except NotUnderstood as error:
             self.problem(f"question {question.id}: {error}")
             return
@@ -195,12 +194,6 @@ class AggregatorNode(AgentNode):
         """Remember names of rooms, so that sentences about them are understood."""
         if len(self._rooms) < MOST_ROOMS:
             self._rooms.update(name for name in names if name)
-
-    async def _understood(self, question: Question) -> Question:
-        """Return the question with object and room, taken from its sentence where they lack."""
-        if question.object:
-            return question
-        return await read_presence(question.text, self._names(), self.decider, id=question.id)
 
     def _names(self) -> Vocabulary:
         return Vocabulary.named(rooms=sorted(self._rooms), robots=self.robots)
@@ -337,7 +330,9 @@ class AggregatorNode(AgentNode):
         if not question.object:
             try:
                 names = self._names()
-                request = await read_request(question.text, names, self.decider, "ask")
+                request = await request_of(question, names, self.decider)
+                # Whoever answers it gets what was read, and reads nothing anew.
+                message.request = request.model_dump_json(exclude_defaults=True)
                 presence, problem = presence_of(request, names, question.id), ""
             except NotUnderstood as error:
                 presence, problem = None, error.problem.line

@@ -247,7 +247,7 @@ BUILT_IN = {
             "timeout_s": 20.0,
             "max_retries": 0,
             "join": 1,
-            "modes": {"team.judge_request": "rule", "team.read_request": "rule"},
+            "modes": {"team.read_request": "rule"},
         }
     ),
 }

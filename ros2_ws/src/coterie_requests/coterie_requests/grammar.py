@@ -12,7 +12,7 @@ from typing import Literal
 import lark
 
 from coterie_core.colors import basic_color
-from coterie_core.household import singulars
+from coterie_core.household import load_household, singulars
 from coterie_core.yaml_marks import OWN, read_yaml
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import Place, Request, Thing
@@ -187,10 +187,10 @@ def _parts(
                 part.append(tokens.pop(0))
                 continue
             if _stripped(part):
-                yield then, _tagged(" ".join(_stripped(part)), names)
+                yield then, _tagged(" ".join(_stripped(part)), names, door)
             then, part, tokens = True, [], tokens[len(found) :]
         if _stripped(part):
-            yield then, _tagged(" ".join(_stripped(part)), names)
+            yield then, _tagged(" ".join(_stripped(part)), names, door)
             then = False
 
 
@@ -248,7 +248,7 @@ def _stripped(tokens: list[str]) -> list[str]:
 # -- words and their tags -------------------------------------------------------------------------
 
 
-def _tagged(text: str, names: Vocabulary) -> list[Word]:
+def _tagged(text: str, names: Vocabulary, door: Door = "do") -> list[Word]:
     tokens = _TOKEN.findall(text)
     if len(tokens) > _MAX_WORDS:
         raise NotUnderstood(f"{len(tokens)} words in one sentence; say it in several", "too_long")
@@ -258,7 +258,30 @@ def _tagged(text: str, names: Vocabulary) -> list[Word]:
         word, length = _named(tokens, k, names)
         words.append(word)
         k += length
+    if door != "do":
+        for k in range(len(words) - 1, 0, -1):
+            words[k - 1] = _before(words[k - 1], words[k])
     return words
+
+
+def _before(word: Word, noun: Word) -> Word:
+    """Let a word before a thing's name, or before such a word, tell what kind it is of.
+
+    "Plaid" is no word of ours: a "plaid blanket" is a blanket, and the answer says what it left
+    out. Nothing is done on such words: tasks refuse them.
+    """
+    if not {"T", "K"} & set(noun.tags) or not word.said.isalpha() or "A" in word.tags:
+        return word
+    known = word.tags or word.said in _grammar()[1] or nearest(word.said, _adjectives(), 1)
+    if (word.tags == "T" and not word.plural) or not known:
+        return Word(word.said, f"{word.tags}AK", word.name, word.plural)
+    return word
+
+
+@cache
+def _adjectives() -> tuple[str, ...]:
+    """Return the words of which one before a noun may be a misspelling."""
+    return (*sorted(_words().adjectives), *sorted(load_household().colors))
 
 
 def _named(tokens: list[str], k: int, names: Vocabulary) -> tuple[Word, int]:
@@ -318,19 +341,27 @@ def _parsed(
     )
     try:
         return _tree(start, text)
-    except lark.exceptions.UnexpectedInput:
-        raise _not_read(words, sentence, door, names) from None
+    except lark.exceptions.UnexpectedInput as error:
+        end = len(text) if error.pos_in_stream is None else error.pos_in_stream
+        at = text[:end].count(" ")
+        raise _not_read(words, at, sentence, door, names) from None
 
 
-def _not_read(words: Sequence[Word], sentence: str, door: Door, names: Vocabulary) -> NotUnderstood:
-    """Say which word is not known, or where what was read ends."""
+def _not_read(
+    words: Sequence[Word], at: int, sentence: str, door: Door, names: Vocabulary
+) -> NotUnderstood:
+    """Say which word is not known, or else at which one (`at`) no sentence goes on so."""
     known = _grammar()[1]
     unknown = [w for w in words if not w.tags and w.said not in known and w.said != ","]
     strange = unknown[0] if unknown else None
     like = f"say it like {EXAMPLES[door]}, or give me a model"
     if strange is None:
-        return NotUnderstood(f"I did not understand {shown(sentence)!r}; {like}", "word")
-    near = nearest(strange.said, sorted({*names.words(), *known}), _MAX_SUGGESTED)
+        if not at and door == "do":
+            like = f"{CAN_DO}; {like}"
+        there = f" from {words[at].said!r} on" if 0 < at < len(words) else ""
+        return NotUnderstood(f"I did not understand {shown(sentence)!r}{there}; {like}", "word")
+    alike = nearest(strange.said, sorted({*names.words(), *known}), _MAX_SUGGESTED)
+    near = tuple(w for w in alike if w[0] == strange.said[0]) if len(strange.said) > 3 else ()
     other_language = 2 * len(unknown) > len(words)
     if near and strange.said not in near and not other_language:
         meant = " or ".join(repr(word) for word in near)

@@ -508,6 +508,15 @@ def test_a_question_without_object_and_text_is_refused():
         cv.question_from_msg(message)
 
 
+def test_a_question_carries_what_was_read_of_it():
+    said = '{"words": "a mug", "steps": [{"act": "find", "things": [{"name": "mug"}]}]}'
+    question = Question("q", "", "", "a mug", said)
+    assert cv.question_from_msg(over_the_wire(cv.question_to_msg(question))) == question
+    message = cv.question_to_msg(Question("q", "", "", "a cup", said))
+    with pytest.raises(ConversionError, match=r"field request: .*not those of the sentence"):
+        cv.question_from_msg(message)
+
+
 def test_skills_that_no_action_does_are_refused():
     with pytest.raises(ConversionError, match="got Ask"):
         cv.manipulate_to_msg(Ask("r2", "hello"))

@@ -16,12 +16,13 @@ from PIL import Image as Pictures
 from coterie_llm import Decided, Decider, Image, estimate_tokens
 from coterie_requests.detector_vocabulary import DetectorVocabulary
 from coterie_requests.read_request import read_request
+from coterie_requests.request import request_from_json
 from coterie_requests.understanding import NotUnderstood, Problem
+from coterie_requests.understanding.map_geometry import STATES
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.meaning import Meanings, likeness_by_label
 from coterie_world.recording import RecordedFrame, Recording, RecordingError, sample_evenly
 from coterie_world.scene import SceneGraph
-from openeqa_agent.answers import OpenReply
 from openeqa_agent.calibration import calibrated
 from openeqa_agent.captions import (
     CaptionFrame,
@@ -49,9 +50,10 @@ from openeqa_agent.doubts import doubt_of, going_helps, left_out
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.labels import household_names
 from openeqa_agent.map_text import map_text, whole_text
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.settings import Method
 from openeqa_agent.things import MapIndex
-from openeqa_agent.understood import STATES, OpenQuestion, question_of, serves
+from openeqa_agent.understood import OpenQuestion, question_of, serves
 
 SMALLEST_SIDE = 128
 """Longest side [px] below which images are left out rather than scaled down further."""
@@ -180,21 +182,26 @@ class OpenAgent:
         self._captions: dict[tuple[str, int], _Frames] = {}
         self._captioning = asyncio.Lock()
 
-    async def read(self, text: str, scene: SceneGraph | None = None) -> OpenQuestion:
+    async def read(
+        self, text: str, scene: SceneGraph | None = None, read: str = ""
+    ) -> OpenQuestion:
         """Return what a text asks; words that are not understood are named in `problem`.
 
         Args:
             text: The question, as a person put it.
             scene: The map whose names count as words, if there is one.
+            read: JSON of the Request that somebody has read of it; "": it is read now.
         """
         if len(text) > MAX_QUESTION_CHARS:
             why = f"{len(text)} characters; at most {MAX_QUESTION_CHARS} are read: ask in short"
             return OpenQuestion(text, problem=Problem("too_long", f"the question has {why}"))
         index = self._indexed(scene, None) if scene is not None else None
-        names = household_names() if index is None else index.vocabulary
+        names = household_names() if index is None else index.names
         # Who answers from images or memory alone is asked in the person's words.
         reader = self.decider if self.method in ("ours", "scene_graph") else None
         try:
+            if read:
+                return question_of(request_from_json(read, text))
             return question_of(await read_request(text, names, reader, "ask"))
         except NotUnderstood as error:
             return OpenQuestion(text, problem=error.problem)

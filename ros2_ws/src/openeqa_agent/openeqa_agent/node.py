@@ -19,6 +19,7 @@ from coterie_msgs.msg import SemanticMap, TeamMessage
 from coterie_requests.ask_back import Judgement, Person, RequestState, Settled, settle, without
 from coterie_requests.ask_back.rule import LEFT_OUT
 from coterie_requests.detector_vocabulary import DetectorVocabulary
+from coterie_requests.lexicon import meant
 from coterie_requests.request import Thing
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
@@ -46,11 +47,11 @@ from coterie_world.right_of_way import RightOfWay
 from coterie_world.scene import SceneGraph
 from coterie_world.team_memory import TeamMemory
 from openeqa_agent.agents import MAX_QUESTION_CHARS, AgentOptions, OpenAgent, read_frames
-from openeqa_agent.answers import OpenReply
-from openeqa_agent.asking_back import answers_all_the_same
+from openeqa_agent.answerable import answers_all_the_same
 from openeqa_agent.explore import ExplorerOptions
-from openeqa_agent.labels import meant, room_said
+from openeqa_agent.labels import room_said
 from openeqa_agent.looking import Hop, Walk, go_and_look
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.settings import OpenQuestionsSettings
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion, question_of
@@ -312,7 +313,11 @@ class OpenNode(AgentNode):
         belong(question=request.question.id)
         note("question", "open_questions", {"words": text})
         goal.feedback(AskTeam.Feedback(stage=AskTeam.Feedback.THINKING))
-        question = await self.agent.read(text, self._scene)
+        try:
+            said = conversions.request_from_msg(request.question, "ask_open")
+        except ValueError as error:
+            return AskTeam.Result(message=str(error))
+        question = await self.agent.read(text, self._scene, said)
         problem = question.problem
         if self.agent.decider.rule_only and problem and problem.kind not in LEFT_OUT:
             return AskTeam.Result(message=problem.line)
@@ -431,8 +436,6 @@ class OpenNode(AgentNode):
             guessed=not denied,
             path=tuple(walk.path[-_PATH_POINTS:]) if walk is not None else (),
             method=self.agent.method,
-            decided_by=told.decided_by,
-            reason=told.reason,
             explanation="; ".join(part for part in parts if part)[:1200],
         )
         message = conversions.open_answer_to_msg(

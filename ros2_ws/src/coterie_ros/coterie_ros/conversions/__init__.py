@@ -109,6 +109,7 @@ if TYPE_CHECKING:
     from coterie_ros.conversions.talk import open_answer_to_msg as open_answer_to_msg
     from coterie_ros.conversions.talk import question_from_msg as question_from_msg
     from coterie_ros.conversions.talk import question_to_msg as question_to_msg
+    from coterie_ros.conversions.talk import request_from_msg as request_from_msg
     from coterie_ros.conversions.talk import yield_request_from_msg as yield_request_from_msg
     from coterie_ros.conversions.talk import yield_request_to_msg as yield_request_to_msg
     from coterie_ros.conversions.tasks import LEADER as LEADER

@@ -37,7 +37,6 @@ PHRASES: Mapping[str, str] = {
     "reveca.choose_plan": "what to do next",
     "reveca.judge_scenario": "whether somebody else changed what it plans with",
     "reveca.rate_relevance": "what matters for the goal",
-    "team.judge_request": "whether the request is clear",
     "team.read_request": "what the request asks for",
 }
 _LINE = 240

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
 
-from coterie_core.skills import Ask, Outcome, Skill
-from coterie_core.tasks import Obstacle, SubTask
+from coterie_core.skills import Ask, Outcome
+from coterie_core.tasks import SubTask
+from coterie_execution.options import Option
+from coterie_execution.situation import Situation
 from coterie_llm import (
     CheckFailed,
     Decision,
@@ -21,43 +23,13 @@ from coterie_llm import (
     neutral_order,
 )
 from coterie_requests.asking import Asking
-from coterie_safety.why import follow, note
 from emos_planner.lookups import Lookups
 from emos_planner.map_view import thing_line
 from emos_planner.robot.share_facts import share_facts
-from emos_planner.robot.situation import Situation
 
-Effect = Literal["act", "done", "give up"]
 SAID_CHARS = 300
 """Most characters that a robot says at a time."""
 _MOST_TRIED = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """Something the robot can do now: a skill, or to call the sub-task done or give it back."""
-
-    id: str
-    words: str
-    effect: Effect = "act"
-    skill: Skill | None = None
-    obstacle: Obstacle | None = None
-    reason: str = ""
-    asks_help: bool = False
-
-
-def keep_option(robot: str, option: Option, words: str = "") -> None:
-    """Keep what a robot is going to do, so that the goal it sends next follows from it.
-
-    Args:
-        robot: Its name.
-        option: What it chose.
-        words: What it says with it.
-    """
-    body = {"words": option.words or option.id, "effect": option.effect, "says": words}
-    if option.skill is not None:
-        body["skill"] = type(option.skill).__name__
-    follow(note("action", robot, {**body, "reason": option.reason}))
 
 
 @dataclass(frozen=True, slots=True)
