@@ -132,6 +132,26 @@ def settings_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
     return parameters
 
 
+def perception_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
+    """Return the parameters of the node that has detectors look; none: no camera has one."""
+    cameras = []
+    for one in robot.adapter.sensors.all_cameras() if robot.adapter else ():
+        found = one.detections
+        if not found.detector:
+            continue
+        told = found.options.model_dump(mode="json")
+        for field in ("file", "labels"):
+            # A name at a hub is no path of the team's.
+            if told[field] and team.resolve(told[field]).exists():
+                told[field] = str(team.resolve(told[field]))
+        if told["profile"]:
+            told["profile"] = model_parameter(team, told["profile"])
+        watched = one.model_dump(include={"name", "color", "depth", "info"})
+        shared = {"topic": found.topic, "type": found.type, "detector": found.detector}
+        cameras.append({**watched, **shared, "options": told})
+    return {"cameras": json.dumps(cameras)} if cameras else {}
+
+
 def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
     """Return the parameters of a real robot's adapter.
 

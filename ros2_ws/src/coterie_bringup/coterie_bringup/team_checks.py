@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from coterie_llm.profile import BUILT_IN
 from coterie_requests.presence import unknown_room
 
 if TYPE_CHECKING:
+    from coterie_core.detector_options import DetectorOptions
     from robot_adapters.sensing.grid_space import GridData
     from robot_adapters.settings import AdapterSettings
 
@@ -163,6 +165,40 @@ def check_files(marked: MarkedData, team: Any, problems: list[Problem]) -> None:
                 read_map(team, robot.adapter)
             except ValueError as error:
                 problems.append(Problem(path, marked.line(path), str(error)))
+
+
+def check_detectors(marked: MarkedData, team: Any, problems: list[Problem]) -> None:
+    """Detectors that come with Coterie must have what they are told to use.
+
+    Args:
+        marked: The file.
+        team: The team that it describes (a `Team`).
+        problems: Found ones are added.
+    """
+    for i, robot in enumerate(team.robots if team.real else ()):
+        if robot.adapter is None:
+            continue
+        sensors = robot.adapter.sensors
+        for k, camera in enumerate(sensors.all_cameras()):
+            found = camera.detections
+            where = ("cameras", k) if sensors.cameras else ()
+            path = ("robots", i, "adapter", "sensors", *where, "detections", "options")
+            for field, text in _detector_problems(found.detector, found.options, team):
+                problems.append(Problem((*path, field), marked.line((*path, field)), text))
+
+
+def _detector_problems(
+    name: str | None, options: DetectorOptions, team: Any
+) -> Iterator[tuple[str, str]]:
+    """Give the fields of a detector's options that it cannot work with, and why."""
+    for field in ("file", "labels") if name == "onnx" else ():
+        given = getattr(options, field)
+        if given and not team.resolve(given).is_file():
+            yield field, f"there is no {team.resolve(given)}"
+    if name in ("onnx", "open_vocabulary") and not options.file:
+        yield "file", f"{name} needs the network: a path of its own"
+    if name == "vlm" and team.profile(options.profile).kind == "rules":
+        yield "profile", "vlm needs a profile of `models` whose model sees images"
 
 
 def check_arms(marked: MarkedData, team: Any, problems: list[Problem]) -> None:

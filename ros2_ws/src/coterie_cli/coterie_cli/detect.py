@@ -73,7 +73,7 @@ class DetectOptions:
 
 @command(app, "detect", DetectOptions)
 def detect(options: DetectOptions) -> int:
-    """Find things in pictures: a table, and the pictures with boxes. Exit code 1 if none is found."""
+    """Find things in pictures: a table, and boxes on them. Exit code 1 if none is found."""
     console = Console(highlight=False)
     try:
         detector = _detector(options)

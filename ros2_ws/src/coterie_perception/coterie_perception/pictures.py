@@ -95,7 +95,7 @@ def _video(source: int | str) -> Iterator[Picture]:
             good, pixels = opened.read()
             if not good:
                 return
-            yield Picture(f"{k:06d}", cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB))
+            yield Picture(f"{k:06d}", np.ascontiguousarray(pixels[..., ::-1], np.uint8))
     finally:
         opened.release()
 

@@ -142,7 +142,7 @@ class _Converter:
             self._add(_SAME_OPS[last], [out], name)
 
     def _relu6(self, taken: str, name: str) -> None:
-        bounds = [self._constant(f"bound_{v:g}", np.float32(v)) for v in (0.0, 6.0)]  # type: ignore[arg-type]
+        bounds = [self._constant(f"bound_{v:g}", np.float32(v)) for v in (0.0, 6.0)]
         self._add("Clip", [taken, *bounds], name)
 
     def _resize(self, inputs: Sequence[str], name: str) -> None:
