@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import lark
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie_fixtures.two_floor_home import small_house
+from coterie_requests import grammar
 from coterie_requests.grammar import Door, read, read_place, read_thing
 from coterie_requests.understanding.problems import NotUnderstood
 from coterie_requests.understanding.vocabulary import Vocabulary
@@ -233,3 +235,15 @@ def test_any_text_is_read_or_refused(words: str) -> None:
         except NotUnderstood:
             continue
         assert request.words == words and all(step.things or step.options for step in request.steps)
+
+
+def test_the_kept_grammar_is_that_of_the_text() -> None:
+    kept, text = grammar._parser(), lark.Lark(grammar._grammar()[0], start=list(grammar._STARTS))
+
+    def parts(parser: lark.Lark) -> list[object]:
+        rules = [(r.origin, r.expansion, r.order, r.alias, vars(r.options)) for r in parser.rules]
+        terminals = [(t.name, t.pattern.to_regexp(), t.priority) for t in parser.terminals]
+        return [rules, terminals, [*map(str, parser.ignore_tokens)]]
+
+    same = parts(kept) == parts(text)
+    assert same  # a difference of thousands of rules would take minutes to be shown
