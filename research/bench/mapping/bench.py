@@ -18,10 +18,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from coterie_core.detections import RgbdFrame
+from coterie_core.detector_options import DetectorOptions
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.household import load_household
 from coterie_core.skills import NavigateTo
 from coterie_fixtures.map_score import compare
+from coterie_perception.detector import DetectorError, make_detector
 from coterie_world.meaning import EmbedderError, Meanings, local_meanings
 from coterie_world.recording import RecordingError
 from coterie_world.scene import SceneGraph
@@ -34,6 +36,7 @@ from habitat_bridge.image_detector import NO_THINGS, ImageDetector
 from habitat_bridge.simulator import Frame, FrameRequest, Start, WorldError, run_skill
 from research.bench.common.records import write_csv, write_json
 from research.bench.common.tables import print_whole
+from research.bench.mapping.detectors import compare_room
 from research.bench.mapping.errors import EXACT, LADDER, SensorErrors
 from research.bench.mapping.naming import FreeNaming, Words, other_names
 from research.bench.mapping.room import RoomErrors, map_room, print_room
@@ -227,6 +230,13 @@ def bench_map(
     room: Annotated[
         Path | None, typer.Option(help="Folder of 7-Scenes RedKitchen: map this real room instead.")
     ] = None,
+    detector: Annotated[
+        str,
+        typer.Option(
+            help="Detector that sees the real room, beside its outlines: box, or another name as "
+            "./coterie detect has it; with --room."
+        ),
+    ] = "",
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for results.json and CSV; default: none are written."),
@@ -237,6 +247,9 @@ def bench_map(
     if noise not in get_args(NoiseLevel):
         Console(stderr=True).print(f"bench map: --noise: one of {', '.join(get_args(NoiseLevel))}")
         raise typer.Exit(2)
+    if room is not None and detector:
+        _bench_detector(room, detector, console, out)
+        return
     if room is not None:
         _bench_room(room, RoomErrors(leak=leak or 2, masks=not boxes), seed, console)
         return
@@ -279,6 +292,14 @@ def bench_map(
         write_json(out / "results.json", records)
         write_csv(out / "results.csv", records)
         console.print(f"results: {out}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _bench_detector(folder: Path, name: str, console: Console, out: Path | None) -> None:
+    try:
+        compare_room(folder, lambda: make_detector(name, DetectorOptions()), name, console, out)
+    except (RecordingError, DetectorError) as error:
+        Console(stderr=True).print(f"bench map: {error}", markup=False, soft_wrap=True)
+        raise typer.Exit(2) from None
 
 
 def _bench_room(folder: Path, errors: RoomErrors, seed: int, console: Console) -> None:

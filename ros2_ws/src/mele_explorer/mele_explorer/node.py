@@ -10,10 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
 from std_msgs.msg import Bool
 
+from coterie_core.confidence import DetectorModel
 from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation
+from coterie_core.plain_data import schema_problems
 from coterie_core.questions import Answer, Question
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult, Wait
 from coterie_core.waiting import in_time
@@ -87,6 +90,13 @@ EXPLORER_PARAMETERS = (
         "detector_vocabulary",
         [],
         "Labels that the detector can report; empty: they are not known.",
+    ),
+    ParameterSpec(
+        "detector_model",
+        "",
+        "What the robot believes of its detector: a DetectorModel as JSON; empty: what was "
+        "measured of usual ones.",
+        json=True,
     ),
     ParameterSpec(
         "deadline",
@@ -203,6 +213,7 @@ class ExplorerNode(AgentNode):
             self.memory,
             self.sense,
             self.decider,
+            detector=_detector_model(parameters.json("detector_model")),
             vocabulary=DetectorVocabulary.of(parameters["detector_vocabulary"]),
             meanings=node_meanings(parameters.json("embedder")),
         )
@@ -541,6 +552,20 @@ def _bounded(request: Any) -> str | None:
 def make_nodes(options: ProcessOptions) -> list[ExplorerNode]:
     """Make the nodes of one process: one per robot it serves."""
     return nodes_of_robots(options, ExplorerNode, "explorer", __doc__)
+
+
+def _detector_model(given: object) -> DetectorModel | None:
+    """Return what is believed of the detector; None: nothing was said.
+
+    Raises:
+        ValueError: It is no DetectorModel.
+    """
+    if given is None:
+        return None
+    try:
+        return DetectorModel.model_validate(given)
+    except ValidationError as error:
+        raise ValueError(f"parameter 'detector_model': {schema_problems(error)}") from None
 
 
 def main() -> None:
