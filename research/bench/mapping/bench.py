@@ -36,7 +36,7 @@ from habitat_bridge.image_detector import NO_THINGS, ImageDetector
 from habitat_bridge.simulator import Frame, FrameRequest, Start, WorldError, run_skill
 from research.bench.common.records import write_csv, write_json
 from research.bench.common.tables import print_whole
-from research.bench.mapping.detectors import compare_room
+from research.bench.mapping.detectors import Watching, compare_room, sight_table
 from research.bench.mapping.errors import EXACT, LADDER, SensorErrors
 from research.bench.mapping.naming import FreeNaming, Words, other_names
 from research.bench.mapping.room import RoomErrors, map_room, print_room
@@ -91,6 +91,7 @@ def map_house(
     errors: SensorErrors = EXACT,
     naming: FreeNaming | None = None,
     meanings: Meanings | None = None,
+    watching: Watching | None = None,
 ) -> tuple[SceneGraph, MapScore]:
     """Drive a camera through a generated house, map it, and compare with the truth.
 
@@ -103,6 +104,7 @@ def map_house(
         errors: Of depth, poses and masks.
         naming: Other words of the detector for the same things; None: it has one each.
         meanings: Compares labels by meaning, for the mapper; None: it does not.
+        watching: A detector that looks at the images in place of the house's own; None: that does.
     """
     rng, names_rng = np.random.default_rng([seed, 7]), np.random.default_rng([seed, 8])
     world = EmbeddedWorld(generate_house(seed, floors=1), seed=seed, look_on_arrival=False)
@@ -144,6 +146,8 @@ def map_house(
                     frame.time,
                     "mapper",
                 )
+                if watching is not None:
+                    detections = watching.look(rgbd, detections)
                 rgbd, detections = errors.spoil(rgbd, detections, rng)
                 if naming is not None:
                     detections = naming.rename(detections, names_rng)
@@ -233,8 +237,8 @@ def bench_map(
     detector: Annotated[
         str,
         typer.Option(
-            help="Detector that sees the real room, beside its outlines: box, or another name as "
-            "./coterie detect has it; with --room."
+            help="Detector that sees the real room or the rendered images in place of the told "
+            "detections: box, or another name as ./coterie detect has it."
         ),
     ] = "",
     out: Annotated[
@@ -261,6 +265,9 @@ def bench_map(
     except EmbedderError as error:
         Console(stderr=True).print(f"bench map: --meaning: {error}", markup=False)
         raise typer.Exit(2) from None
+    if detector:
+        _bench_rendered(detector, houses, seed, width, console)
+        return
     one = SensorErrors(depth_noise, position_jitter, rotation_jitter, leak, boxes)
     steps = LADDER if ladder else (one,)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -294,9 +301,25 @@ def bench_map(
         console.print(f"results: {out}", highlight=False, markup=False, soft_wrap=True)
 
 
+def _bench_rendered(name: str, houses: int, seed: int, width: int, console: Console) -> None:
+    try:
+        watching = Watching(make_detector(name, DetectorOptions()))
+    except DetectorError as error:
+        Console(stderr=True).print(f"bench map: {error}", markup=False, soft_wrap=True)
+        raise typer.Exit(2) from None
+    size = (width, width * 3 // 4)
+    print_scores(
+        [map_house(seed + k, noise="none", size=size, watching=watching)[1] for k in range(houses)],
+        console,
+        f"seen by {name} in rendered images",
+    )
+    kinds = sorted({*watching.sight.seen, *watching.sight.missed, *watching.sight.wrong})
+    print_whole(sight_table(name, {"rendered": watching.sight}, kinds), console)
+
+
 def _bench_detector(folder: Path, name: str, console: Console, out: Path | None) -> None:
     try:
-        compare_room(folder, lambda: make_detector(name, DetectorOptions()), name, console, out)
+        compare_room(folder, make_detector(name, DetectorOptions()), name, console, out)
     except (RecordingError, DetectorError) as error:
         Console(stderr=True).print(f"bench map: {error}", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,6 +17,9 @@ from rich.console import Console
 from rich.table import Table
 
 from coterie_core.detections import Detector, ImageDetection, RgbdFrame
+from coterie_core.household import load_household
+from coterie_perception.detector import ColorDetector
+from coterie_requests.lexicon import load_lexicon
 from research.bench.common.tables import print_whole
 from research.bench.mapping.room import RoomErrors, map_frames, measured, print_room, room_frames
 
@@ -28,8 +31,6 @@ WORDS = {"cup": "mug", "tv": "television", "couch": "sofa", "cell phone": "phone
 """COCO's words for what the outlines call otherwise; all other labels stay."""
 OVERLAP = 0.3
 """Least intersection over union of a right box: outlines end where depth does."""
-
-Frames = Iterator[tuple[RgbdFrame, list[ImageDetection]]]
 
 
 @dataclass(slots=True)
@@ -51,10 +52,15 @@ class Sight:
         right = sum(self.seen[k] for k in kinds)
         return right / max(right + sum(self.wrong[k] for k in kinds), 1)
 
-    def add(self, truth: Sequence[ImageDetection], found: Sequence[ImageDetection]) -> None:
+    def add(
+        self,
+        truth: Sequence[ImageDetection],
+        found: Sequence[ImageDetection],
+        kinds: Sequence[str] = COUNTED,
+    ) -> None:
         """Take one image: the surest report takes the outline that it overlaps most."""
         self.images += 1
-        for kind in COUNTED:
+        for kind in kinds:
             left = [one for one in truth if one.label == kind]
             reports = [one for one in found if one.label == kind]
             for report in sorted(reports, key=lambda one: -max(one.scores.values())):
@@ -65,6 +71,33 @@ class Sight:
                 else:
                     self.wrong[kind] += 1
             self.missed[kind] += len(left)
+
+
+class Watching:
+    """A detector that looks at a generated house's images, scored against what is in them.
+
+    Args:
+        detector: Looks; its labels are read in the household's words.
+    """
+
+    def __init__(self, detector: ColorDetector) -> None:
+        self.detector, self.sight = detector, Sight()
+        canonical = load_lexicon().canonical
+        known = {one.label for one in load_household().categories.values()}
+        words = {label: canonical(label) for label in detector.labels or ()}
+        self._words = {label: word for label, word in words.items() if word in known}
+
+    def look(self, frame: RgbdFrame, truth: Sequence[ImageDetection]) -> Sequence[ImageDetection]:
+        """Return what it sees of the things that the household and it have names for."""
+        found = [
+            replace(
+                one, scores={self._words[k]: v for k, v in one.scores.items() if k in self._words}
+            )
+            for one in self.detector(frame)
+            if one.label in self._words
+        ]
+        self.sight.add(truth, found, sorted(set(self._words.values())))
+        return found
 
 
 def overlap(one: Sequence[int], other: Sequence[int]) -> float:
@@ -83,35 +116,44 @@ def renamed(found: Sequence[ImageDetection]) -> list[ImageDetection]:
     ]
 
 
-def sights(folder: Path, detector: Detector, part: slice) -> tuple[Sight, Frames]:
-    """Return what was reported in a part of the room's images, and those with the reports.
+def compare_room(
+    folder: Path, detector: Detector, name: str, console: Console, out: Path | None
+) -> None:
+    """Print how a detector sees every second image, and its map beside that of the outlines.
+
+    The profile comes from the first half of the images in time, the test from the second.
 
     Raises:
         RecordingError: There are no such frames.
     """
-    sight, seen = Sight(), []
-    for frame, truth in list(room_frames(folder, errors=EXACT))[part]:
-        found = renamed(detector(frame))
-        sight.add(truth, found)
-        seen.append((frame, found))
-    return sight, iter(seen)
+    truth = list(room_frames(folder, 2, EXACT))
+    found = [renamed(detector(frame)) for frame, _ in truth]
+    half = len(truth) // 2
+    halves = {"first half": Sight(), "second half": Sight()}
+    for k, ((_, outlined), reports) in enumerate(zip(truth, found, strict=True)):
+        halves["first half" if k < half else "second half"].add(outlined, reports)
+    print_whole(sight_table(name, halves, COUNTED), console)
+    profile = profile_of(halves["first half"])
+    console.print(f"profile from the first half: {json.dumps(profile)}", soft_wrap=True)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "profile.json").write_text(json.dumps({name: profile}, indent=1))
+    maps = []
+    for title, reports in ((name, found), ("the outlines", [one for _, one in truth])):
+        frames = zip((frame for frame, _ in truth), reports, strict=True)
+        maps.append(map_frames(frames))
+        print_room(maps[-1], console, f"The map from {title}")
+    seen, drawn = ({r.id for r in measured(scene) if r.id and r.right} for scene in maps)
+    console.print(f"in the map from the outlines alone: {', '.join(sorted(drawn - seen))}")
 
 
-def compare_room(
-    folder: Path, make: Callable[[], Detector], name: str, console: Console, out: Path | None
-) -> None:
-    """Print how a detector sees the room, and its map beside that of the outlines.
-
-    The profile comes from the first half of the images in time, the test from the second.
-    """
-    detector = make()
-    fitted, _ = sights(folder, detector, slice(0, 100))
-    tested, _ = sights(folder, detector, slice(100, 200))
-    table = Table(title=f"{name}, image by image: {COUNTED}", title_justify="left")
+def sight_table(name: str, halves: Mapping[str, Sight], counted: Sequence[str]) -> Table:
+    """Return a row for each kind, and for all, of each part of the images."""
+    table = Table(title=f"{name}, image by image", title_justify="left")
     for column in ("images", "kind", "recall", "precision", "in view", "reports"):
         table.add_column(column)
-    for part, sight in (("first half", fitted), ("second half", tested)):
-        for kinds in (*((kind,) for kind in COUNTED), COUNTED):
+    for part, sight in halves.items():
+        for kinds in (*((kind,) for kind in counted), tuple(counted)):
             right = sum(sight.seen[k] for k in kinds)
             table.add_row(
                 f"{part} ({sight.images})",
@@ -121,21 +163,7 @@ def compare_room(
                 str(right + sum(sight.missed[k] for k in kinds)),
                 str(right + sum(sight.wrong[k] for k in kinds)),
             )
-    print_whole(table, console)
-    profile = profile_of(fitted)
-    console.print(f"profile from the first half: {json.dumps(profile)}", soft_wrap=True)
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / "profile.json").write_text(json.dumps({name: profile}, indent=1))
-    _, frames = sights(folder, detector, slice(0, 200, 2))
-    mapped = map_frames(frames)
-    print_room(mapped, console, f"The map from {name}, every second image")
-    drawn = map_frames(room_frames(folder, 2, EXACT))
-    print_room(drawn, console, "The map from the outlines without errors, every second image")
-    both = [
-        {row.id for row in measured(scene) if row.id and row.right} for scene in (mapped, drawn)
-    ]
-    console.print(f"in the map from the outlines alone: {', '.join(sorted(both[1] - both[0]))}")
+    return table
 
 
 def profile_of(sight: Sight) -> Mapping[str, float]:

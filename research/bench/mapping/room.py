@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -152,7 +152,7 @@ def map_room(folder: Path, every: int = 2, errors: RoomErrors = USUAL, seed: int
     return map_frames(room_frames(folder, every, errors, seed))
 
 
-def map_frames(frames: Iterator[tuple[RgbdFrame, list[ImageDetection]]]) -> SceneGraph:
+def map_frames(frames: Iterable[tuple[RgbdFrame, list[ImageDetection]]]) -> SceneGraph:
     """Map frames with what was detected in them."""
     mapper = SemanticMapper(MapperOptions())
     for k, (frame, found) in enumerate(frames):
