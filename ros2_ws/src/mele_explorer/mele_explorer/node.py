@@ -10,13 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
 from std_msgs.msg import Bool
 
 from coterie_core.confidence import DetectorModel
 from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation
-from coterie_core.plain_data import schema_problems
 from coterie_core.questions import Answer, Question
 from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult, Wait
 from coterie_core.waiting import in_time
@@ -209,11 +207,12 @@ class ExplorerNode(AgentNode):
         self._given: OrderedDict[str, tuple[Question, Answer]] = OrderedDict()
         self._slots = asyncio.Semaphore(parameters["concurrency"])
         self.sense = load_common_sense()
+        believed = parameters.json("detector_model")
         self.answerer = Answerer(
             self.memory,
             self.sense,
             self.decider,
-            detector=_detector_model(parameters.json("detector_model")),
+            detector=None if believed is None else DetectorModel.model_validate(believed),
             vocabulary=DetectorVocabulary.of(parameters["detector_vocabulary"]),
             meanings=node_meanings(parameters.json("embedder")),
         )
@@ -552,20 +551,6 @@ def _bounded(request: Any) -> str | None:
 def make_nodes(options: ProcessOptions) -> list[ExplorerNode]:
     """Make the nodes of one process: one per robot it serves."""
     return nodes_of_robots(options, ExplorerNode, "explorer", __doc__)
-
-
-def _detector_model(given: object) -> DetectorModel | None:
-    """Return what is believed of the detector; None: nothing was said.
-
-    Raises:
-        ValueError: It is no DetectorModel.
-    """
-    if given is None:
-        return None
-    try:
-        return DetectorModel.model_validate(given)
-    except ValidationError as error:
-        raise ValueError(f"parameter 'detector_model': {schema_problems(error)}") from None
 
 
 def main() -> None:
