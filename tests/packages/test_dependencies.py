@@ -83,8 +83,6 @@ ASKED_FOR = {
 # Installed by nobody here: users who want them install them, and are told how.
 _PERCEPTION = SOURCES / "coterie_perception" / "coterie_perception"
 USERS_OWN = dict.fromkeys(("torch", "transformers"), _PERCEPTION)
-    ("torch", "transformers"), SOURCES / "coterie_perception" / "coterie_perception"
-)
 # Modules of helpers for tests may import what tests do.
 TEST_ONLY = {"pytest": "python3-pytest"}
 # In a ROS installation and not among the wheels of requirements/ros.txt.

@@ -253,11 +253,9 @@ def boxes_to_vision_msg(boxes: Sequence[BoxDetection], head: Header) -> Any:
         turn = item.bbox.center.orientation
         turn.x, turn.y, turn.z, turn.w = one.rotation
         item.bbox.size.x, item.bbox.size.y, item.bbox.size.z = map(float, one.size)
-        for label, score in one.scores.items():
-            guess = ObjectHypothesisWithPose()
-            guess.hypothesis.class_id, guess.hypothesis.score = label, float(score)
+        item.results = hypotheses_to_msg(one.scores)
+        for guess in item.results:
             guess.pose.pose = item.bbox.center
-            item.results.append(guess)
         message.detections.append(item)
     return message
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from std_msgs.msg import Header
-from vision_msgs.msg import Detection2DArray, Detection3D, Detection3DArray
+from vision_msgs.msg import Detection2DArray, Detection3DArray
 
-from coterie_core.detections import ImageDetection
+from coterie_core.detections import BoxDetection, ImageDetection
 from coterie_core.embodiment import Camera
 from coterie_ros import conversions
 from coterie_ros.safe_publisher import SafePublisher
@@ -127,10 +127,10 @@ def detections_3d(found: Sequence[ImageDetection], frame: Frame, head: Header) -
     A box stands along the frame's axes around the points between the 5th and 95th percentile, as
     segmenting detectors with depth make it.
     """
-    message = Detection3DArray(header=head)
+    boxes: list[BoxDetection] = []
     assert frame.depth is not None
     focal = frame.camera.focal
-    for k, one in enumerate(found):
+    for one in found:
         x, y, width, height = one.box
         rows, cols = slice(max(y, 0), max(y + height, 0)), slice(max(x, 0), max(x + width, 0))
         depth = frame.depth[rows, cols]
@@ -144,12 +144,6 @@ def detections_3d(found: Sequence[ImageDetection], frame: Frame, head: Header) -
         px = (u + cols.start - (frame.camera.width - 1) / 2.0) * z / focal
         py = (v + rows.start - (frame.camera.height - 1) / 2.0) * z / focal
         low, high = np.percentile(np.stack([px, py, z]), [5.0, 95.0], axis=1)
-        detection = Detection3D(
-            header=head, id=str(k), results=conversions.hypotheses_to_msg(one.scores)
-        )
-        center, size = (low + high) / 2.0, high - low
-        at, extent = detection.bbox.center.position, detection.bbox.size
-        at.x, at.y, at.z = (float(c) for c in center)
-        extent.x, extent.y, extent.z = (max(float(e), 0.01) for e in size)
-        message.detections.append(detection)
-    return message
+        center, size = ((low + high) / 2.0).tolist(), np.maximum(high - low, 0.01).tolist()
+        boxes.append(BoxDetection(tuple(center), (0.0, 0.0, 0.0, 1.0), tuple(size), one.scores))
+    return conversions.boxes_to_vision_msg(boxes, head)
