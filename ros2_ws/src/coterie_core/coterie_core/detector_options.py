@@ -12,6 +12,7 @@ DETECTORS = {
     "onnx": "coterie_perception.onnx_export:OnnxDetector",
     "open_vocabulary": "coterie_perception.open_vocabulary:OpenVocabularyDetector",
     "vlm": "coterie_perception.vlm:VlmDetector",
+    "tags": "coterie_perception.tags:TagsDetector",
 }
 """Detectors that come with Coterie: name in a team file -> class; all take `DetectorOptions`."""
 
@@ -22,7 +23,7 @@ class DetectorOptions(Settings):
     file: str = Field(
         "",
         description="Network: for onnx the path of an .onnx file, for open_vocabulary the folder "
-        "or the name of a model that transformers loads.",
+        "or the name of a model that transformers loads; for tags the YAML file of the tags.",
     )
     labels: str = Field(
         "",
