@@ -273,7 +273,8 @@ def _before(word: Word, noun: Word) -> Word:
     if not {"T", "K"} & set(noun.tags) or not word.said.isalpha() or "A" in word.tags:
         return word
     known = word.tags or word.said in _grammar()[1] or nearest(word.said, _adjectives(), 1)
-    if (word.tags == "T" and not word.plural) or not known:
+    compound = word.tags == "T" and not word.plural and "K" not in noun.tags
+    if (compound and word.said != noun.said) or not known:
         return Word(word.said, f"{word.tags}AK", word.name, word.plural)
     return word
 
@@ -361,7 +362,10 @@ def _not_read(
         there = f" from {words[at].said!r} on" if 0 < at < len(words) else ""
         return NotUnderstood(f"I did not understand {shown(sentence)!r}{there}; {like}", "word")
     alike = nearest(strange.said, sorted({*names.words(), *known}), _MAX_SUGGESTED)
-    near = tuple(w for w in alike if w[0] == strange.said[0]) if len(strange.said) > 3 else ()
+    near = tuple(
+        w for w in alike if w[0] == strange.said[0] and abs(len(w) - len(strange.said)) < 2
+    )
+    near = near if len(strange.said) > 3 else ()
     other_language = 2 * len(unknown) > len(words)
     if near and strange.said not in near and not other_language:
         meant = " or ".join(repr(word) for word in near)
