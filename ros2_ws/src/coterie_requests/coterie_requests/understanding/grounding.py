@@ -421,10 +421,12 @@ class Resolver(MapGeometry):
         found = []
         for thing in self.scene.objects.values():
             one = self.liked(thing, phrase)
-            for grades in wanted if one is not None else ():
+            if one is None:
+                continue
+            for grades in wanted:
                 graded = max(self.grade(thing, grades), 0.0 if phrase.anything else LIKELY)
                 one = replace(one, p=one.p * graded, share=one.share * graded)
-            if one is not None and one.p > 0.0:
+            if one.p > 0.0:
                 found.append(one)
         if " " in phrase.noun and not (phrase.use or phrase.anything):
             noun = self.singular(phrase)
