@@ -25,7 +25,7 @@ EXPECTED = {
     "run": 10,
     "messages": 65,
     "more": 15,
-    "renderer": 15,
+    "renderer": 2,
     "robots": 60,
 }
 

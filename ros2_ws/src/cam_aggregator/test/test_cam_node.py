@@ -15,7 +15,7 @@ from rclpy.action import ActionClient  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from cam_aggregator.node import AggregatorNode  # noqa: E402
-from coterie_core.answers import AnswerTable  # noqa: E402
+from coterie_core.answer_table import AnswerTable  # noqa: E402
 from coterie_core.questions import Answer, Evidence, OpenAnswer, Question  # noqa: E402
 from coterie_msgs.action import AskTeam  # noqa: E402
 from coterie_msgs.msg import Answer as AnswerMsg  # noqa: E402

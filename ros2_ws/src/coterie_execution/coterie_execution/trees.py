@@ -49,7 +49,7 @@ THERE = 0.1
 """A robot this near to a spot stands on it [m]."""
 ANOTHER_SPOT = 0.5
 """A spot this far from where a robot went is another one [m]."""
-SAME_SPOT_TRIES = 2
+TRIES_FROM_ONE_POSE = 2
 """How often the same thing is tried from the same spot."""
 GO_TRIES = 3
 """How often a way may fail until the robot goes nowhere any more for a sub-task."""
@@ -529,7 +529,7 @@ def _go_to_door(now: Situation) -> Iterator[Option]:
 def _open_first(now: Situation) -> Iterator[Option]:
     """Open what it is in, or goes into: a full hand can still pull a door, or says so."""
     door = _door(now)
-    if door is not None and now.failures(Open) < SAME_SPOT_TRIES:
+    if door is not None and now.failures(Open) < TRIES_FROM_ONE_POSE:
         words, step = f"open the {door.label.top}", Step(Purpose.OPEN_FIRST, door.id)
         yield Option("open", words, skill=Open(_target(door)), step=step)
 

@@ -23,7 +23,6 @@ from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.meaning import Meanings, likeness_by_label
 from coterie_world.recording import RecordedFrame, Recording, RecordingError, sample_evenly
 from coterie_world.scene import SceneGraph
-from openeqa_agent.answers import OpenReply
 from openeqa_agent.calibration import calibrated
 from openeqa_agent.captions import (
     CaptionFrame,
@@ -51,6 +50,7 @@ from openeqa_agent.doubts import doubt_of, going_helps, left_out
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.labels import household_names
 from openeqa_agent.map_text import map_text, whole_text
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.settings import Method
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion, question_of, serves

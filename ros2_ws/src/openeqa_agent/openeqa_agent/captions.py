@@ -23,8 +23,8 @@ from coterie_requests.understanding.map_geometry import STATES, plain
 from coterie_world.perception.appearance import color_evidence
 from coterie_world.recording import RecordedFrame
 from coterie_world.scene import SceneGraph
-from openeqa_agent.answers import OpenReply
 from openeqa_agent.labels import is_room_name
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.understood import OpenQuestion, is_polar, serves
 
 _SEEN = 0.3

@@ -15,8 +15,8 @@ from coterie_core.yaml_marks import OWN, read_yaml
 from coterie_requests.lexicon import load_lexicon, meant, serving
 from coterie_requests.request import Step, Thing
 from coterie_requests.understanding.map_geometry import STATES
-from openeqa_agent.answers import OpenReply
 from openeqa_agent.labels import is_room_name, room_said
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.understood import MORE, OpenQuestion, is_polar, serves
 
 _COMMON = ("table", "counter", "desk", "shelf", "sofa", "bed")

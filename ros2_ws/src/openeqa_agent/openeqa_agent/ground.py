@@ -15,10 +15,10 @@ from coterie_requests.understanding.grounding import LIKELY, Found
 from coterie_requests.understanding.map_geometry import HOLDS, STATES
 from coterie_world.scene import SceneGraph
 from openeqa_agent import phrases
-from openeqa_agent.answers import OpenReply
 from openeqa_agent.measures import answer_size, answer_space
 from openeqa_agent.presence import answer_how_many, answer_is_there
 from openeqa_agent.purposes import answer_use
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.things import MapIndex, alternatives, generic, reply_on
 from openeqa_agent.understood import OpenQuestion, category_of, is_polar, serves
 

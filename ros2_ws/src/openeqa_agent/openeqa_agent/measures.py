@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from coterie_core.relations import gap
 from coterie_requests.request import Step, Thing
 from coterie_requests.understanding.grounding import Found
-from openeqa_agent.answers import OpenReply
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import MORE
 

@@ -47,11 +47,11 @@ from coterie_world.right_of_way import RightOfWay
 from coterie_world.scene import SceneGraph
 from coterie_world.team_memory import TeamMemory
 from openeqa_agent.agents import MAX_QUESTION_CHARS, AgentOptions, OpenAgent, read_frames
-from openeqa_agent.answers import OpenReply
-from openeqa_agent.asking_back import answers_all_the_same
+from openeqa_agent.answerable import answers_all_the_same
 from openeqa_agent.explore import ExplorerOptions
 from openeqa_agent.labels import room_said
 from openeqa_agent.looking import Hop, Walk, go_and_look
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.settings import OpenQuestionsSettings
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion, question_of

@@ -13,7 +13,7 @@ from coterie_requests.request import Step, Thing
 from coterie_requests.understanding.grounding import UNKNOWN_COLOR, Found, color_fit
 from coterie_world.coverage import MIN_LIKELIHOOD, SEEN_WELL_RECALL, likely_in, recall
 from coterie_world.scene import Room
-from openeqa_agent.answers import OpenReply
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.things import MapIndex, alternatives, generic, reply_on
 
 _ON_ANCHOR = 0.35

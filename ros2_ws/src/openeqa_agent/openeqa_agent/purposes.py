@@ -7,7 +7,7 @@ import re
 from coterie_requests.lexicon import canonical, serving
 from coterie_requests.request import Step
 from coterie_requests.understanding.map_geometry import can_contain
-from openeqa_agent.answers import OpenReply
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.things import MapIndex, reply_on
 from openeqa_agent.understood import is_polar
 

@@ -14,7 +14,7 @@ from coterie_requests.understanding.map_geometry import one_of_each, plain
 from coterie_requests.understanding.phrases import size_order
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.scene import Room, SceneGraph, SceneObject
-from openeqa_agent.answers import OpenReply
+from openeqa_agent.reply import OpenReply
 
 
 def generic(thing: Thing) -> bool:

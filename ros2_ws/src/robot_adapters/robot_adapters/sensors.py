@@ -17,6 +17,7 @@ from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from std_msgs.msg import Header
 
+from coterie_core import open3d_library
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.observation import Observation
 from coterie_core.transforms import TransformBuffer, TransformError
@@ -24,9 +25,10 @@ from coterie_msgs.msg import ImageDetections, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.conversions import DetectedBoxes, DetectedImage
 from coterie_ros.conversions import detections as vision
-from coterie_world.scene import Room, SceneGraph
+from coterie_world.perception.frame_join import Boxes, DepthImage, Detections
+from coterie_world.perception.registration import CameraModel
+from coterie_world.scene import Receptacle, Room, SceneGraph
 from robot_adapters.relay import Relay, RobotFrames, mounted
-from robot_adapters.sensing.camera import Boxes, CameraModel, DepthImage, Detections
 from robot_adapters.sensing.clocks import ClockCheck, ClockLimits
 from robot_adapters.sensing.frames import FrameNames
 from robot_adapters.sensing.grid_space import GridData, GridSpace
@@ -99,6 +101,7 @@ class Cameras:
         self._mounted: dict[str, str] = {}  # cameras with a mount -> their optical frames
         self._told: dict[str, dict[str, str]] = {}  # camera -> topic -> frame of its images
         for camera in settings.sensors.all_cameras():
+            open3d_library.load()  # so that the first image holds nothing up
             if camera.mount is not None:
                 frame = relay.own(f"{camera.name}_mounted_optical_frame")
                 self._mounted[camera.name] = frame
@@ -303,6 +306,7 @@ class Sensors:
         if topic := settings.sensors.map_topic:
             node.subscribe(OccupancyGrid, topic, "latched", self._on_grid, limit=5)
         self._team_objects: list[tuple[str, str, Box]] = []
+        self._team_surfaces: dict[str, tuple[Receptacle, ...]] = {}
         if team_map:
             node.subscribe(SemanticMap, team_map, "latched", self._on_team_map,
                            convert=partial(conversions.scene_from_msg, topic=team_map))  # fmt: skip
@@ -508,6 +512,10 @@ class Sensors:
                 found.append((f"seen_{k}", track.label, box))
         return found
 
+    def surfaces(self, id_: str) -> tuple[Receptacle, ...]:
+        """Return the open support surfaces that the team's map has of an object."""
+        return self._team_surfaces.get(id_, ())
+
     def seen(self, label: str, position: Vec3, within: float) -> Box | None:
         """Return a thing as the robot saw it of late from near by; None where it did not."""
         own = self._map_pose.to_robot(position)
@@ -628,6 +636,10 @@ class Sensors:
             for thing in scene.objects.values()
             if thing.box.volume > 0.0
         ]
+        self._team_surfaces = {
+            thing.id: tuple(r for r in thing.receptacles if not r.inside or thing.is_open)
+            for thing in scene.objects.values()
+        }
 
         def work() -> None:
             if self.observer.feed_team_map(scene):

@@ -292,6 +292,7 @@ class SemanticMapper:
                     observations=thing.observations,
                     last_seen=Sighting(thing.time, thing.robot),
                     is_open=thing.is_open,
+                    receptacles=thing.receptacles(),
                     properties=thing.properties,
                     embeddings=self.association.traits(thing).embeddings[:MAX_EMBEDDINGS],
                 )

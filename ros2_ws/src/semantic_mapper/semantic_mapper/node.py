@@ -31,6 +31,7 @@ from coterie_ros.pictures import PictureServer, Wanted
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.team_memory import MemoryKeeper
 from coterie_world.object_events import ObjectEvent
+from coterie_world.perception.frame_join import JoinedFrame
 from coterie_world.perception.lift_options import LiftOptions
 from coterie_world.scene import SceneError, SceneGraph, merge
 from coterie_world.scene.corrections import Corrections, write_corrections
@@ -42,7 +43,7 @@ from semantic_mapper.builder import (
     check_frame,
     save_scene,
 )
-from semantic_mapper.camera_subscriber import CameraSubscriber, Job
+from semantic_mapper.camera_subscriber import CameraSubscriber
 from semantic_mapper.files import color_of, load_map
 from semantic_mapper.grid import GridOptions
 from semantic_mapper.instances import meant
@@ -120,8 +121,8 @@ class MapperNode(AgentNode):
     def on_start(self) -> None:
         """Start the mapping thread; listen to cameras, transforms and maps."""
         parameters = self.parameters
-        self.worker: Worker[Job] = Worker(
-            lambda job: job.add_to(self.builder),
+        self.worker: Worker[JoinedFrame] = Worker(
+            self._map,
             self._publish,
             lambda what, error: self.report_failure(f"mapping ({what})", error),
             parameters["queue"],
@@ -225,6 +226,12 @@ class MapperNode(AgentNode):
             self.problem(f"{text} ({count} so far)")
 
     # -- what goes out, in the mapping thread --------------------------------------------------
+
+    def _map(self, joined: JoinedFrame) -> None:
+        if joined.boxes:
+            self.builder.add_boxes(joined.frame, joined.boxes)
+        elif joined.detections is not None:
+            self.builder.add(joined.frame, joined.detections)
 
     def _publish(self) -> None:
         """Publish what has changed, if it is time; keep the state now and then."""

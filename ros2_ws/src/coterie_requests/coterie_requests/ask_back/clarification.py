@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from coterie_llm import Decider
-from coterie_requests.ask_back.answers import Settling, meaning, with_answer
+from coterie_requests.ask_back.apply_answer import Settling, meaning, with_answer
 from coterie_requests.ask_back.judgement import Judgement
 from coterie_requests.ask_back.rule import LEFT_OUT, judged
 from coterie_requests.ask_back.state import RequestState

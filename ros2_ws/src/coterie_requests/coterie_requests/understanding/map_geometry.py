@@ -11,12 +11,13 @@ from itertools import zip_longest
 from typing import cast
 
 from coterie_core.colors import stated_color
-from coterie_core.geometry import Box, Vec2, distance, iou
+from coterie_core.geometry import Vec2, distance
 from coterie_core.household import load_household
 from coterie_core.relations import NEAR_GAP_M, PAIRS, RelationKind, between, gap
 from coterie_requests.detector_vocabulary import STRUCTURE
 from coterie_requests.lexicon import canonical, load_lexicon
 from coterie_requests.request import Relation
+from coterie_world.association import ANSWER
 from coterie_world.scene import Room, SceneGraph, SceneObject
 from coterie_world.scene.lookups import Nearby
 
@@ -26,7 +27,6 @@ FLAT = 0.15
 """What is no higher than this, as rugs, bears furniture [m]."""
 STATED = 0.85
 """How sure it is of what the map itself says of a thing."""
-_SAME_SPOT = 0.25
 _WORD = re.compile(r"[^\W\d_]+")
 STATES: dict[str, str] = {
     **dict.fromkeys(("open", "opened", "ajar", "drawn", "unlocked"), "open"),
@@ -367,21 +367,10 @@ def one_of_each(things: Sequence[SceneObject]) -> list[list[SceneObject]]:
             continue
         x, y = math.floor(one.box.center[0]), math.floor(one.box.center[1])
         nearby = (g for i in (-1, 0, 1) for j in (-1, 0, 1) for g in cells.get((x + i, y + j), ()))
-        twin = next((group for group in nearby if _same_spot(group[0].box, one.box)), None)
+        twin = next((group for group in nearby if ANSWER.score(group[0].box, one.box)), None)
         if twin is not None:
             twin.append(one)
             continue
         kept.append([one])
         cells.setdefault((x, y), []).append(kept[-1])
     return kept
-
-
-def _same_spot(a: Box, b: Box) -> bool:
-    apart = distance(a.center, b.center)
-    if apart > (math.hypot(*a.size) + math.hypot(*b.size)) / 2.0:
-        return False
-    if iou(a, b) >= _SAME_SPOT:
-        return True
-    smaller = min(max(a.size), max(b.size))
-    inner = a.contains(b.center) or b.contains(a.center)
-    return inner and apart < 0.5 * max(smaller, 0.1)
