@@ -7,12 +7,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Literal
+from typing import Any, Literal
 
 import lark
+from lark.grammar import Rule
+from lark.lexer import TerminalDef
+from lark.load_grammar import Grammar
 
 from coterie_core.colors import basic_color
 from coterie_core.household import load_household, singulars
+from coterie_core.kept import kept
 from coterie_core.yaml_marks import OWN, read_yaml
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import Place, Request, Thing
@@ -325,9 +329,31 @@ def _grammar() -> tuple[str, frozenset[str]]:
     return f"{text}\n{words}\n_COMMA: /,\\{{\\}}/\n", known
 
 
+class _Compiled(Grammar):
+    """The grammar as lark's own terminals and rules: to compile its text takes longest."""
+
+    def __init__(self) -> None:
+        text = _grammar()[0]
+        self._parts = kept("request.lark", f"{lark.__version__}{text}", lambda: _compiled(text))
+
+    def compile(self, *_: Any) -> tuple[list[TerminalDef], list[Rule], list[str]]:
+        terminals, rules, ignored = self._parts
+        return (
+            [TerminalDef.deserialize(one, {}) for one in terminals],
+            [Rule.deserialize(one, {}) for one in rules],
+            ignored,
+        )
+
+
+def _compiled(text: str) -> tuple[list[Any], list[Any], list[str]]:
+    made = lark.Lark(text, parser="earley", start=list(_STARTS))
+    terminals = [one.serialize() for one in made.terminals]
+    return terminals, [one.serialize() for one in made.rules], list(made.ignore_tokens)
+
+
 @cache
 def _parser() -> lark.Lark:
-    return lark.Lark(_grammar()[0], parser="earley", lexer="dynamic", start=list(_STARTS))
+    return lark.Lark(_Compiled(), parser="earley", lexer="dynamic", start=list(_STARTS))
 
 
 @lru_cache(maxsize=512)
