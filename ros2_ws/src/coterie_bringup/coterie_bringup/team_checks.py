@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,6 @@ from coterie_llm.profile import BUILT_IN
 from coterie_requests.presence import unknown_room
 
 if TYPE_CHECKING:
-    from coterie_core.detector_options import DetectorOptions
     from robot_adapters.sensing.grid_space import GridData
     from robot_adapters.settings import AdapterSettings
 
@@ -175,30 +173,25 @@ def check_detectors(marked: MarkedData, team: Any, problems: list[Problem]) -> N
         team: The team that it describes (a `Team`).
         problems: Found ones are added.
     """
-    for i, robot in enumerate(team.robots if team.real else ()):
-        if robot.adapter is None:
-            continue
-        sensors = robot.adapter.sensors
+    adapters = [
+        (i, r.adapter.sensors) for i, r in enumerate(team.robots) if team.real and r.adapter
+    ]
+    for i, sensors in adapters:
         for k, camera in enumerate(sensors.all_cameras()):
-            found = camera.detections
-            where = ("cameras", k) if sensors.cameras else ()
-            path = ("robots", i, "adapter", "sensors", *where, "detections", "options")
-            for field, text in _detector_problems(found.detector, found.options, team):
-                problems.append(Problem((*path, field), marked.line((*path, field)), text))
-
-
-def _detector_problems(
-    name: str | None, options: DetectorOptions, team: Any
-) -> Iterator[tuple[str, str]]:
-    """Give the fields of a detector's options that it cannot work with, and why."""
-    for field in ("file", "labels") if name == "onnx" else ():
-        given = getattr(options, field)
-        if given and not team.resolve(given).is_file():
-            yield field, f"there is no {team.resolve(given)}"
-    if name in ("onnx", "open_vocabulary") and not options.file:
-        yield "file", f"{name} needs the network: a path of its own"
-    if name == "vlm" and team.profile(options.profile).kind == "rules":
-        yield "profile", "vlm needs a profile of `models` whose model sees images"
+            name, told = camera.detections.detector, camera.detections.options
+            wrong = {
+                field: f"there is no {team.resolve(path)}"
+                for field, path in (("file", told.file), ("labels", told.labels))
+                if name == "onnx" and path and not team.resolve(path).is_file()
+            }
+            if name in ("onnx", "open_vocabulary") and not told.file:
+                wrong["file"] = f"{name} needs the network: a path of its own"
+            if name == "vlm" and team.profile(told.profile).kind == "rules":
+                wrong["profile"] = "vlm needs a profile of `models` whose model sees images"
+            where = ("cameras", k) if sensors and sensors.cameras else ()
+            for field, text in wrong.items():
+                path = ("robots", i, "adapter", "sensors", *where, "detections", "options", field)
+                problems.append(Problem(path, marked.line(path), text))
 
 
 def check_arms(marked: MarkedData, team: Any, problems: list[Problem]) -> None:

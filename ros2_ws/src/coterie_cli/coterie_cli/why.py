@@ -19,6 +19,8 @@ from rich.text import Text
 from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import choose_run
 from coterie_cli.options import AsJson, RanTeam
+from coterie_execution.behavior_tree import to_xml
+from coterie_execution.trees import trees as trees_of_robots
 from coterie_llm import inline_data
 from coterie_llm.fence import clean_text
 from coterie_safety.why import Explanation, Step, read_story
@@ -61,11 +63,20 @@ def why(
             "such as http://localhost:4318/v1/traces; with --prompt: prompts and replies, too.",
         ),
     ] = "",
+    trees: Annotated[
+        bool,
+        typer.Option(
+            "--trees", help="Print the trees by which robots act instead, as BehaviorTree.CPP XML."
+        ),
+    ] = False,
     follow: Annotated[
         bool, typer.Option("--follow", help="Go on sending with --otlp until Ctrl-C.")
     ] = False,
 ) -> int:
     """Say why: the chain from words to motor of an answer, an action, an assignment, a refusal."""
+    if trees:
+        print(to_xml(trees_of_robots()), end="")
+        return 0
     if otlp:
         return send(otlp, team, folder, content=prompt, follow=follow)
     told = choose_run(team, folder).explain(" ".join(what or ()))

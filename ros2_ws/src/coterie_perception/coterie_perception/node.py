@@ -48,13 +48,17 @@ class PerceptionNode(AgentNode):
         if not cameras:
             raise ValueError("parameter 'cameras': no camera has a detector")
         robot = self.get_namespace().rpartition("/")[2]
-        shared: dict[str, Detector] = {}
+        shared: dict[tuple[str, object], Detector] = {}
         self._eyes = []
         for one in cameras:
             field = f"robots: {robot}: {one.name}: detections.detector"
-            key = one.model_dump_json(include={"detector", "options"})
+            key = one.detector, one.options
             if key not in shared:
-                shared[key] = _load(one, field)
+                shared[key] = (
+                    load_class(one.detector, field, Detector)()  # type: ignore[type-abstract]
+                    if one.own
+                    else make_detector(one.detector, one.options, field)
+                )
             self._eyes.append(Eye(self, one, shared[key]))
 
     def on_start(self) -> None:
@@ -62,29 +66,17 @@ class PerceptionNode(AgentNode):
         for eye in self._eyes:
             eye.listen()
         self.every(1.0, self._watch, "cameras")
-        prompted = [e.detector for e in self._eyes if isinstance(e.detector, ColorDetector)]
-        if prompted:
+        asked = team_name(self.get_namespace(), "question")
+        self.subscribe(Question, asked, "questions", self._look_for)
 
-            def look_for(asked: str) -> None:
-                for detector in prompted:
-                    detector.look_for([asked])
-
-            asked = team_name(self.get_namespace(), "question")
-            self.subscribe(Question, asked, "questions", look_for, convert=_asked)
+    def _look_for(self, asked: Any) -> None:
+        for eye in self._eyes:
+            if isinstance(eye.detector, ColorDetector):
+                eye.detector.look_for([str(asked.object)])
 
     async def _watch(self) -> None:
         for eye in self._eyes:
             eye.watch()
-
-
-def _load(camera: WatchedCamera, field: str) -> Detector:
-    if camera.own:
-        return load_class(camera.detector, field, Detector)()  # type: ignore[type-abstract]
-    return make_detector(camera.detector, camera.options, field)
-
-
-def _asked(question: Any) -> str:
-    return str(question.object)
 
 
 class Eye:
@@ -104,7 +96,7 @@ class Eye:
         self._newest: tuple[Any, Any] | None = None
         self._looking = False
         self._heard = time.monotonic()
-        self._told, self._took, self._late = "", 0.0, 0.0
+        self._told, self._took, self._late = "", 0.0, 0.0  # [s]
         kind, self._make = _publishing(camera.type)
         self._out = node.publisher(kind, camera.topic, "detections")
         node.diagnostics.add_source(camera.name, self._figures)
@@ -129,16 +121,14 @@ class Eye:
 
     def watch(self) -> None:
         """Tell once of a camera that is silent, or a detector that is slow."""
-        silent = time.monotonic() - self._heard
-        told = ""
-        if silent > _SILENT_S:
-            topic = self._camera.depth if self._camera.own else self._camera.color
-            told = f"{self._camera.name}: no image on {topic}: does its driver run?"
+        camera, told = self._camera, ""
+        if time.monotonic() - self._heard > _SILENT_S:
+            told = f"no image on {camera.depth if camera.own else camera.color}: does it run?"
         elif self._took > _SLOW_S:
-            told = f"{self._camera.name}: {self._name} takes {self._took:.1f} s for an image"
-        if told and told.partition(" takes ")[0] != self._told:
-            self._node.problem(told)
-        self._told = told.partition(" takes ")[0]
+            told = f"{self._name} takes more than {_SLOW_S:g} s for an image"
+        if told and told != self._told:
+            self._node.problem(f"{camera.name}: {told}")
+        self._told = told
 
     def _figures(self) -> dict[str, object]:
         return {"seconds_per_image": f"{self._took:.3f}", "late_s": f"{self._late:.3f}"}
@@ -189,7 +179,8 @@ class Eye:
 
     def _found(self, image: Any, color: Any) -> tuple[list[ImageDetection], tuple[int, int]]:
         camera = self._camera
-        if isinstance(self.detector, ColorDetector) and not camera.own:
+        if not camera.own:
+            assert isinstance(self.detector, ColorDetector)
             pixels = conversions.color_from_msg(color, camera.color)
             return self.detector.detect(pixels), (pixels.shape[1], pixels.shape[0])
         depth = conversions.depth_from_msg(image, camera.depth)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from coterie_core.detector_options import DetectorOptions, detector_name
 from coterie_core.plain_data import schema_problems
@@ -13,21 +13,21 @@ from coterie_core.settings import Settings
 
 
 class WatchedCamera(Settings):
-    """A camera, who looks at its images, and where what is found goes out."""
+    """A camera's topics, who looks at its images, and where what is found goes out.
 
-    name: str = Field("camera", description="Name of the camera, for diagnostics.")
-    color: str = Field("", description="Topic of color images; compressed ones are taken, too.")
-    depth: str = Field("", description="Topic of depth images, for a class of yours; empty: none.")
-    info: str = Field("", description="Topic of the camera info of the depth images; empty: none.")
-    topic: str = Field("detections", description="Topic that detections are published on.")
-    type: Literal["coterie_msgs/ImageDetections", "vision_msgs/Detection2DArray"] = Field(
-        "coterie_msgs/ImageDetections",
-        description="Type of the messages; only the first has masks.",
+    `depth` and `info` are for a class of the user's; only ImageDetections has masks.
+    """
+
+    name: str = "camera"
+    color: str = ""
+    depth: str = ""
+    info: str = ""
+    topic: str = "detections"
+    type: Literal["coterie_msgs/ImageDetections", "vision_msgs/Detection2DArray"] = (
+        "coterie_msgs/ImageDetections"
     )
-    detector: Annotated[str, AfterValidator(detector_name)] = Field(
-        "box", description="Detector that comes with Coterie, or my_package.module:Class."
-    )
-    options: DetectorOptions = Field(DetectorOptions(), description="What the detector is told.")
+    detector: Annotated[str, AfterValidator(detector_name)] = "box"
+    options: DetectorOptions = DetectorOptions()
 
     @property
     def own(self) -> bool:

@@ -87,6 +87,9 @@ detections = st.builds(
     instance=texts,
     scores=st.dictionaries(texts, shares, max_size=3),
     fused=st.booleans(),
+    surfaces=st.lists(st.builds(Receptacle, texts, boxes, st.booleans(), shares), max_size=2).map(
+        tuple
+    ),
 )
 places = st.builds(
     PlaceView,
@@ -335,7 +338,7 @@ def graph():
         "k",
         kind="furniture",
         is_open=False,
-        receptacles=[Receptacle("shelf", Box((3, 1, 1.2), (0.9, 0.4, 0.3), 0.3), inside=True)],
+        receptacles=[Receptacle("shelf", Box((3, 1, 1.2), (0.9, 0.4, 0.3), 0.3), True, 4e-4)],
         properties={"color": "blue=grey"},
         embeddings=(
             Embedding.of("clip", (0.6, -0.8)),

@@ -46,10 +46,10 @@ LARGEST_M = 100.0
 """Longest edge of a box in space [m]."""
 _MAX_EMBEDDING_LENGTH = 8192
 _MOST_ATTRIBUTES = 64
-_MOST_CORNERS = 10_000
-"""Most points of the outline of one thing."""
 _LEAST_SCORE = 0.1
 """Least score of a label beside the best one."""
+_MOST_CORNERS = 10_000
+"""Most points of the outline of one thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,25 +270,6 @@ def boxes_from_vision_msg(
     )
 
 
-DETECTION_READERS: dict[str, Callable[..., DetectedImage | DetectedBoxes]] = {
-    "coterie_msgs/ImageDetections": detections_from_msg,
-    "vision_msgs/Detection2DArray": detections_from_vision_msg,
-    "vision_msgs/Detection3DArray": boxes_from_vision_msg,
-    "yolo_msgs/DetectionArray": detections_from_yolo_msg,
-    "ultralytics_ros/YoloResult": detections_from_ultralytics_msg,
-}
-"""What reads the messages of detectors, by their type."""
-
-
-def detection_type(name: str) -> Any:
-    """Return the class of messages of a type `package/Name`; None: its package is missing."""
-    package, _, kind = name.partition("/")
-    try:
-        return getattr(importlib.import_module(f"{package}.msg"), kind)
-    except ImportError:
-        return None
-
-
 def detections_to_vision_msg(found: Sequence[ImageDetection], head: Header) -> Any:
     """Return detections as a `vision_msgs/Detection2DArray`: class ids are labels, no masks."""
     message = Detection2DArray(header=head)
@@ -313,6 +294,25 @@ def hypotheses_to_msg(scores: Mapping[str, float]) -> list[Any]:
     return out
 
 
+DETECTION_READERS: dict[str, Callable[..., DetectedImage | DetectedBoxes]] = {
+    "coterie_msgs/ImageDetections": detections_from_msg,
+    "vision_msgs/Detection2DArray": detections_from_vision_msg,
+    "vision_msgs/Detection3DArray": boxes_from_vision_msg,
+    "yolo_msgs/DetectionArray": detections_from_yolo_msg,
+    "ultralytics_ros/YoloResult": detections_from_ultralytics_msg,
+}
+"""What reads the messages of detectors, by their type."""
+
+
+def detection_type(name: str) -> Any:
+    """Return the class of messages of a type `package/Name`; None: its package is missing."""
+    package, _, kind = name.partition("/")
+    try:
+        return getattr(importlib.import_module(f"{package}.msg"), kind)
+    except ImportError:
+        return None
+
+
 def boxes_to_vision_msg(boxes: Sequence[BoxDetection], head: Header) -> Any:
     """Return detections in space as a `vision_msgs/Detection3DArray`; labels are class ids."""
     message = Detection3DArray(header=head)
@@ -322,11 +322,9 @@ def boxes_to_vision_msg(boxes: Sequence[BoxDetection], head: Header) -> Any:
         turn = item.bbox.center.orientation
         turn.x, turn.y, turn.z, turn.w = one.rotation
         item.bbox.size.x, item.bbox.size.y, item.bbox.size.z = map(float, one.size)
-        for label, score in one.scores.items():
-            guess = ObjectHypothesisWithPose()
-            guess.hypothesis.class_id, guess.hypothesis.score = label, float(score)
+        item.results = hypotheses_to_msg(one.scores)
+        for guess in item.results:
             guess.pose.pose = item.bbox.center
-            item.results.append(guess)
         message.detections.append(item)
     return message
 

@@ -168,7 +168,7 @@ def entry_words(entry: Entry) -> str:
         over = f"; it touches {', '.join(line(one, 60) for one in touched)}" if touched else ""
         return f"{line(entry.robot, 60)} was to {line(body.get('what', ''))}{why}{over}"
     if entry.kind == "request":
-        return f"a person was asked: {line(body.get('rule', ''))} asks"
+        return f"a person was asked, by {line(body.get('rule', ''))} of the team file"
     if entry.kind == "permit":
         once = "goals alike" if body.get("standing") else "this goal"
         return f"permitted by {by}, for {once}"
@@ -177,7 +177,8 @@ def entry_words(entry: Entry) -> str:
     if entry.kind == "result":
         moved = body.get("distance")
         far = f", {moved:.1f} m" if isinstance(moved, (int, float)) and moved else ""
-        return f"the motors' part ended {line(body.get('outcome', ''), 40)}{far}{reason}"
+        ended = line(body.get("outcome", ""), 40).replace("_", " ").lower()
+        return f"the goal {ended}{far}{reason}"
     if (said := _DONE.get(entry.kind)) is not None:
         return f"{said} by {by}{reason}"
     return ", ".join(f"{line(key, 40)}: {line(value)}" for key, value in body.items())

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from coterie_core.geometry import Box
 from coterie_core.open3d_library import o3d
+from coterie_world.perception.points import clusters
 
 LEVEL_COS = 0.9
 """Least vertical part of a level surface's normal: 26 degrees, as depth noise tilts normals."""
@@ -61,8 +62,7 @@ def support_surfaces(
     flat = points[level].astype(np.float64)
     if len(flat) < _LEAST_POINTS:
         return []
-    stretched = o3d.utility.Vector3dVector(flat * (1.0, 1.0, _HEIGHT_STRETCH))
-    labels = np.asarray(o3d.geometry.PointCloud(stretched).cluster_dbscan(_GAP_M, 4))
+    labels = clusters(flat * (1.0, 1.0, _HEIGHT_STRETCH), _GAP_M, 4)
     patches = (_patch(flat[labels == k]) for k in range(labels.max(initial=-1) + 1))
     found = [one for one in patches if one is not None]
     return sorted(found, key=lambda one: -one.box.size[0] * one.box.size[1])

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from std_msgs.msg import Header
-from vision_msgs.msg import Detection2DArray, Detection3D, Detection3DArray
+from vision_msgs.msg import Detection2DArray, Detection3DArray
 
-from coterie_core.detections import ImageDetection
+from coterie_core.detections import BoxDetection, ImageDetection
 from coterie_core.embodiment import Camera
 from coterie_ros import conversions
 from coterie_ros.safe_publisher import SafePublisher
@@ -21,7 +21,6 @@ from habitat_bridge.lab.robot import LabRobotNode
 from habitat_bridge.simulator import Frame, FrameRequest
 
 YOLO = "yolo_msgs/DetectionArray"
-
 
 class LabCamera:
     """The topics of one camera, and of the detector that looks at its images.
@@ -47,11 +46,7 @@ class LabCamera:
             for channel in ("color", "depth")
         ]
         yolo = robot.settings.detections.get(camera.name) == YOLO
-        self._found = (
-            partial(detections_yolo, camera=camera)
-            if yolo
-            else conversions.detections_to_vision_msg
-        )
+        self._found = partial(detections_yolo, camera=camera) if yolo else conversions.detections_to_vision_msg
         kind = conversions.detection_type(YOLO) if yolo else Detection2DArray
         if kind is None:
             raise ValueError(f"robot {robot.name}: its detector speaks {YOLO}, not installed here")
@@ -166,10 +161,10 @@ def detections_3d(found: Sequence[ImageDetection], frame: Frame, head: Header) -
     A box stands along the frame's axes around the points between the 5th and 95th percentile, as
     segmenting detectors with depth make it.
     """
-    message = Detection3DArray(header=head)
+    boxes: list[BoxDetection] = []
     assert frame.depth is not None
     focal = frame.camera.focal
-    for k, one in enumerate(found):
+    for one in found:
         x, y, width, height = one.box
         rows, cols = slice(max(y, 0), max(y + height, 0)), slice(max(x, 0), max(x + width, 0))
         depth = frame.depth[rows, cols]
@@ -183,12 +178,6 @@ def detections_3d(found: Sequence[ImageDetection], frame: Frame, head: Header) -
         px = (u + cols.start - (frame.camera.width - 1) / 2.0) * z / focal
         py = (v + rows.start - (frame.camera.height - 1) / 2.0) * z / focal
         low, high = np.percentile(np.stack([px, py, z]), [5.0, 95.0], axis=1)
-        detection = Detection3D(
-            header=head, id=str(k), results=conversions.hypotheses_to_msg(one.scores)
-        )
-        center, size = (low + high) / 2.0, high - low
-        at, extent = detection.bbox.center.position, detection.bbox.size
-        at.x, at.y, at.z = (float(c) for c in center)
-        extent.x, extent.y, extent.z = (max(float(e), 0.01) for e in size)
-        message.detections.append(detection)
-    return message
+        center, size = ((low + high) / 2.0).tolist(), np.maximum(high - low, 0.01).tolist()
+        boxes.append(BoxDetection(tuple(center), (0.0, 0.0, 0.0, 1.0), tuple(size), one.scores))
+    return conversions.boxes_to_vision_msg(boxes, head)
