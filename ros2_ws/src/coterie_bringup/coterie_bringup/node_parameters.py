@@ -147,7 +147,7 @@ def perception_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
             if told[field] and team.resolve(told[field]).exists():
                 told[field] = str(team.resolve(told[field]))
         if told["profile"]:
-            told["profile"] = _profile(team, told["profile"])
+            told["profile"] = model_parameter(team, told["profile"])
         watched = one.model_dump(include={"name", "color", "depth", "info"})
         shared = {"topic": found.topic, "type": found.type, "detector": found.detector}
         cameras.append({**watched, **shared, "options": told})
