@@ -57,8 +57,8 @@ class CheckOutcome(Decision[Outlook, OutcomeSeen]):
             Message.system(
                 "A robot has just done something with its arm. The images are from its own "
                 "cameras, taken afterwards; its hand may be in them. Judge by the images alone "
-                "whether it came about. Where what matters is hidden, out of view or too small, reply "
-                "cannot_tell."
+                "whether it came about. Where what matters is hidden, out of view or too small, "
+                "reply cannot_tell."
             ),
             Message.user(as_data("task", f"The robot was to {state.task}."), *state.images),
         )
