@@ -58,16 +58,16 @@ def usual_surfaces(
     """
     x, y, _ = box.center
     category = load_household().category(label)
-    edges = between_arms(label, box).size[:2]
-    if edges == box.size[:2]:
-        edges = tuple(max(edge - 2.0 * _EDGE_M, edge / 2.0) for edge in edges)
+    length, width = between_arms(label, box).size[:2]
+    if (length, width) == box.size[:2]:
+        length, width = (max(edge - 2.0 * _EDGE_M, edge / 2.0) for edge in box.size[:2])
     need = sorted(item.size[:2]) if item is not None else [0.0, 0.0]
-    if any(a > b for a, b in zip(need, sorted(edges), strict=True)):
-        edges = box.size[:2]
+    if any(a > b for a, b in zip(need, sorted((length, width)), strict=True)):
+        length, width = box.size[:2]
     heights = usual_tops(label, box, floor)
     if category is not None and category.boards:
         heights = (*heights, *board_heights(box))
-    return [Box((x, y, z), (*edges, 0.0), box.yaw) for z in heights]
+    return [Box((x, y, z), (length, width, 0.0), box.yaw) for z in heights]
 
 
 def usual_tops(label: str, box: Box, floor: float | None = None) -> tuple[float, ...]:
