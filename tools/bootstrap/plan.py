@@ -22,6 +22,8 @@ ROBOTS = "robots"
 AFTER_INSTALLING = ("relocate_cmake_exports", "write_setup_files")
 #: What the renderer of images is compiled from, below ros2_ws.
 RENDERER = "src/habitat_bridge/habitat_bridge/render/raster.c"
+#: What fetches the network of the detector in the box, below ros2_ws.
+NETWORK = "src/coterie_perception/coterie_perception/fetch.py"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,9 @@ from coterie_bringup.team_sections import (
     PlannerSpec,
 )
 from coterie_core.conformal import LEARNED_FROM, load_conformal
+from coterie_core.detector_options import DetectorOptions
 from coterie_core.settings import Settings
+from coterie_perception.profiles import labels_of, profile_of
 from coterie_requests.detector_vocabulary import STRUCTURE, household_vocabulary
 from coterie_safety.permits import Permits, public_half
 from coterie_world.meaning import EmbedderOptions
@@ -132,6 +134,26 @@ def settings_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
     return parameters
 
 
+def perception_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
+    """Return the parameters of the node that has detectors look; none: no camera has one."""
+    cameras = []
+    for one in robot.adapter.sensors.all_cameras() if robot.adapter else ():
+        found = one.detections
+        if not found.detector:
+            continue
+        told = found.options.model_dump(mode="json")
+        for field in ("file", "labels"):
+            # A name at a hub is no path of the team's.
+            if told[field] and team.resolve(told[field]).exists():
+                told[field] = str(team.resolve(told[field]))
+        if told["profile"]:
+            told["profile"] = _profile(team, told["profile"])
+        watched = one.model_dump(include={"name", "color", "depth", "info"})
+        shared = {"topic": found.topic, "type": found.type, "detector": found.detector}
+        cameras.append({**watched, **shared, "options": told})
+    return {"cameras": json.dumps(cameras)} if cameras else {}
+
+
 def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
     """Return the parameters of a real robot's adapter.
 
@@ -148,6 +170,9 @@ def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
         "permits": team.permits_of(robot).to_json(),
         "team_map": "/" + "/".join(filter(None, (team.namespace, "semantic_map")))
         if team.mapper is not None
+        else "",
+        "model_profile": model_parameter(team, robot.model)
+        if team.profile(robot.model).vision
         else "",
         "rooms": json.dumps(drawn) if drawn else "",
         "floors": _floors_of(team),
@@ -216,35 +241,66 @@ def explorer_parameters(team: Team, robot: RobotSpec, run_directory: Path | None
         "robot": robot.name,
         "robots": [r.name for r in team.robots],
         "radius": robot_body(team, robot).radius,
-        "model_profile": _profile(team, robot.model),
+        "model_profile": model_parameter(team, robot.model),
         "embedder": embedder_parameter(team),
         "seed": _seed(team, robot),
         "malicious": robot.malicious,
         "deadline": team.aggregator.deadline,
         **detector_vocabulary(team),
+        **detector_beliefs(team),
         "state_directory": "" if folder is None else str(folder / "memory"),
         **memory_parameters(team, run_directory),
     }
 
 
 def detector_vocabulary(team: Team, ignored: Collection[str] = ("door",)) -> dict[str, list[str]]:
-    """Return the parameter that says what a simulated detector can report; empty: not known.
+    """Return the parameter that says what the detectors can report; empty: not known.
 
     Args:
         team: The team.
         ignored: Labels that are not reported; see `household_vocabulary`.
     """
     world = team.world
-    if world.kind in ("graph", "real") or world.scene is not None or world.house is not None:
+    if team.real:
+        known = [labels_of(name, options) for name, options in _detectors(team)]
+        labels = {label for one in known for label in one or ()}
+        return {"detector_vocabulary": sorted(labels)} if known and None not in known else {}
+    if world.kind == "graph" or world.scene is not None or world.house is not None:
         return {}  # labels come from files, or from a detector that nobody knows
     return {"detector_vocabulary": list(household_vocabulary(ignored))}
+
+
+def detector_beliefs(team: Team) -> dict[str, str]:
+    """Return the parameter that says how often the team's detectors err; empty: as all do.
+
+    Of several detectors the one that misses most counts, and none where one was not measured.
+    """
+    models = [profile_of(name) for name, _ in _detectors(team)]
+    measured = [one for one in models if one is not None]
+    if not measured or len(measured) < len(models):
+        return {}
+    return {"detector_model": max(measured, key=lambda one: one.miss).model_dump_json()}
+
+
+def _detectors(team: Team) -> list[tuple[str, DetectorOptions]]:
+    """Return name and options of the detector of every camera of real robots; "": a stranger."""
+    found: list[tuple[str, DetectorOptions]] = []
+    for robot in team.robots if team.real else ():
+        for one in robot.adapter.sensors.all_cameras() if robot.adapter else ():
+            if one.detections.topic:
+                options = one.detections.options
+                if options.labels:
+                    labels = str(team.resolve(options.labels))
+                    options = options.model_copy(update={"labels": labels})
+                found.append((one.detections.detector or "", options))
+    return found
 
 
 def leader_parameters(team: Team, leader: LeaderSpec, run_directory: Path | None) -> dict[str, Any]:
     """Return the leader node's parameters."""
     return {
         "robots": [r.name for r in team.workers],
-        "model_profile": _profile(team, leader.model),
+        "model_profile": model_parameter(team, leader.model),
         "embedder": embedder_parameter(team),
         **settings_of(leader, LeaderSettings),
         "permits": _policies(team),
@@ -278,7 +334,7 @@ def worker_parameters(team: Team, robot: RobotSpec, run_directory: Path | None) 
         "robot": robot.name,
         "robots": [r.name for r in team.workers],
         "others": _of_other_roles(team, robot),
-        "model_profile": _profile(team, robot.model),
+        "model_profile": model_parameter(team, robot.model),
         **({} if team.leader is None else {"reflect_timeout": team.leader.reflect_timeout}),
         "seed": _seed(team, robot),
         "state_directory": "" if run_directory is None else str(run_directory / "robots"),
@@ -303,7 +359,7 @@ def cooperator_parameters(
         "robot": robot.name,
         "team": [*(r.name for r in team.cooperators), *spec.people],
         "others": _of_other_roles(team, robot),
-        "model_profile": _profile(team, robot.model),
+        "model_profile": model_parameter(team, robot.model),
         "embedder": embedder_parameter(team),
         "seed": _seed(team, robot),
         **settings_of(spec, CooperationSettings),
@@ -322,7 +378,7 @@ def planner_parameters(team: Team, spec: PlannerSpec, run_directory: Path | None
         **settings_of(spec, PlannerSettings),
         "rooms_given": _rooms_given(team),
         **detector_vocabulary(team, STRUCTURE),
-        "model_profile": _profile(team, spec.model),
+        "model_profile": model_parameter(team, spec.model),
         "embedder": embedder_parameter(team, spec.embedder),
         **memory_parameters(team, run_directory),
     }
@@ -342,7 +398,8 @@ def open_parameters(
     body = {} if robot == "none" else {"radius": robot_body(team, bodies[robot]).radius}
     return {
         **settings_of(spec, OpenQuestionsSettings),
-        "model_profile": _profile(team, spec.model),
+        "model_profile": model_parameter(team, spec.model),
+        "vision": team.profile(spec.model).vision,
         "embedder": embedder_parameter(team, spec.embedder),
         "robot": "" if robot == "none" else robot,
         **body,
@@ -363,7 +420,7 @@ def resume_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
     return {
         "robot": robot.name,
         "overrides": overrides,
-        "model_profile": _profile(team, robot.model),
+        "model_profile": model_parameter(team, robot.model),
     }
 
 
@@ -382,7 +439,7 @@ def embedder_parameter(team: Team, own: EmbedderOptions | None = None) -> str:
     return (own or team.embedder).model_dump_json(exclude_unset=True)
 
 
-def _profile(team: Team, name: str) -> str:
+def model_parameter(team: Team, name: str) -> str:
     """Return a model profile as JSON, with what it sets only: the rest are the node's defaults."""
     profile = team.profile(name)
     given = profile.model_dump(mode="json", exclude_defaults=True)

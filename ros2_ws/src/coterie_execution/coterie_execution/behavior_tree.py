@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from xml.etree import ElementTree
 
 from py_trees import display
@@ -68,10 +69,19 @@ class Act(Leaf):
         if self._besides and not (tick.options and tick.options[-1].effect == "act"):
             return Status.FAILURE
         found = list(self._offers(tick.now))
-        tick.options += found
+        path = self._path()
+        tick.options += [replace(option, path=path) for option in found]
         if not found:
             return Status.FAILURE
         return Status.SUCCESS if found[0].effect == "done" else Status.RUNNING
+
+    def _path(self) -> str:
+        names: list[str] = []
+        node: Behaviour | None = self
+        while node is not None:
+            names.append(node.name)
+            node = node.parent
+        return " > ".join(reversed(names))
 
 
 class Alternatives(Leaf, Composite):
@@ -148,14 +158,6 @@ class Tree:
         """Return the tree as indented lines, with how the last tick went through it."""
         text = display.unicode_tree(self.root, show_status=status)
         return "\n".join(line.rstrip() for line in text.splitlines())
-
-    def path(self) -> str:
-        """Return the names from the root to what the last tick would have the robot do."""
-        names, node = [self.root.name], self.root
-        while isinstance(node, Composite) and node.current_child is not None:
-            node = node.current_child
-            names.append(node.name)
-        return " > ".join(names)
 
 
 _TAGS: tuple[tuple[type[Behaviour], str], ...] = (

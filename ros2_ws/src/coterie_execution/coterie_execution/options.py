@@ -50,7 +50,8 @@ class Step:
 class Option:
     """Something the robot can do now: a skill, or to call the sub-task done or give it back.
 
-    `id` is its name for a model; the robot itself goes by `step`.
+    `id` is its name for a model; the robot itself goes by `step`. `path` names the nodes of the
+    tree that has offered it, from the root.
     """
 
     id: str
@@ -61,6 +62,7 @@ class Option:
     reason: str = ""
     asks_help: bool = False
     step: Step = Step(Purpose.DO)
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,4 +107,6 @@ def keep_option(robot: str, option: Option, words: str = "") -> None:
     body = {"words": option.words or option.id, "effect": option.effect, "says": words}
     if option.skill is not None:
         body["skill"] = type(option.skill).__name__
+    if option.path:
+        body["tree"] = option.path
     follow(note("action", robot, {**body, "reason": option.reason}))

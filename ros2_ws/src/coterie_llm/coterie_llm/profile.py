@@ -96,6 +96,11 @@ class ModelProfile(EndpointSettings):
         description="A model is asked also where just one reply is valid; to measure what that "
         "costs.",
     )
+    vision: bool = Field(
+        False,
+        description="The model sees: it is shown images where they tell more, such as pictures of "
+        "things and what a skill came to.",
+    )
     larger: ModelProfile | None = Field(
         None,
         description="Profile of the model that is asked when the replies of this one cannot be "

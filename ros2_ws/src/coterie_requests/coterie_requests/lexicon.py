@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from coterie_core.colors import basic_color
 from coterie_core.household import load_household, normalized, singulars
-from coterie_core.yaml_marks import OWN, read_yaml
+from coterie_core.yaml_marks import read_own
 
 Grades = dict[str, float]
 Modifier = Literal["overview", "none"]
@@ -191,9 +191,9 @@ class Lexicon(BaseModel):
         A class wins over a label of the same word ("bag", "table", "seat"): it contains it.
         """
         found: list[tuple[int, int, str]] = []
-        for pattern, name in _patterns():
+        for name in _names():
             # Most names are not in a text: looking for their letters is far quicker.
-            for match in pattern.finditer(text) if name.stem in text else ():
+            for match in _pattern(name.word).finditer(text) if name.stem in text else ():
                 if not any(a < match.end() and match.start() < b for a, b, _ in found):
                     found.append((match.start(), match.end(), name.means))
         return sorted(found)
@@ -394,25 +394,28 @@ def load_lexicon() -> Lexicon:
         pydantic.ValidationError: The data file is broken.
     """
     text = resources.files("coterie_requests").joinpath("data/objects.yaml").read_text("utf-8")
-    return Lexicon.model_validate(read_yaml(text, OWN))
+    return Lexicon.model_validate(read_own("objects.yaml", text))
 
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A name: letters that every form of it has, and the label or class it means."""
+    """A name: its word, letters that every form of it has, and the label or class it means."""
 
+    word: str
     stem: str
     means: str
 
 
 @cache
-def _patterns() -> tuple[tuple[re.Pattern[str], _Name], ...]:
-    """Patterns of all names, longest first."""
+def _names() -> tuple[_Name, ...]:
+    """All names, longest first."""
     ordered = sorted(_mentionable().items(), key=lambda kv: (-len(kv[0]), kv[0]))
-    return tuple(
-        (re.compile(rf"\b{_plural(word)}\b"), _Name(word[:-2] or word, name))
-        for word, name in ordered
-    )
+    return tuple(_Name(word, word[:-2] or word, name) for word, name in ordered)
+
+
+@cache
+def _pattern(word: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{_plural(word)}\b")
 
 
 @cache

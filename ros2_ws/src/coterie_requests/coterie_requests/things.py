@@ -310,7 +310,8 @@ class ThingReader:
 def nested(places: Sequence[Place], words: Sequence[Word]) -> tuple[Place, ...]:
     """Return places as they belong: "on the table in the kitchen" is one, of the table there.
 
-    What is said of a room, and "from", is of the thing itself.
+    What is said of a room, and "from", is of the thing itself. What may be a room, as a closet is,
+    stands on and in no furniture: "the shoes in the closet on the bench".
     """
     tags = {word.name: word.tags for word in words}
     kept: list[Place] = []
@@ -320,9 +321,10 @@ def nested(places: Sequence[Place], words: Sequence[Word]) -> tuple[Place, ...]:
             continue
         thing, after = place.things[-1], kept[1]
         room_within = set("RF") & set(tags.get(after.thing.name, ""))
-        if set("TP") & set(tags.get(thing.name, "T")) or (
-            "F" in tags.get(after.thing.name, "") and room_within
-        ):
+        here = set(tags.get(thing.name, "T"))
+        if after.relation in ("in", "on") and here >= set("TR") and not room_within:
+            continue
+        if set("TP") & here or ("F" in tags.get(after.thing.name, "") and room_within):
             own = thing.model_copy(update={"places": (after, *thing.places)})
             kept[:2] = [place.model_copy(update={"things": (*place.things[:-1], own)})]
     return tuple(kept)

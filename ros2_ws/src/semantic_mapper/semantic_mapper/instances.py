@@ -50,7 +50,7 @@ class Instance:
         reports, misses: Viewpoints, no farther than `reach` [m], from which something is in its
             place, and it was reported or was not.
         viewpoint: The last of them [m].
-        crop: Its best picture (rows, cols, 3), of `crop_quality`.
+        crop: Its best picture, of `crop_quality`: the bytes of a JPEG file.
         colors: Evidence per colour name.
         openings: Evidence for "open" and "closed"; the latest counts most.
         cloud: All points with their evidence.

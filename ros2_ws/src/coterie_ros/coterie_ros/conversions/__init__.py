@@ -33,16 +33,22 @@ if TYPE_CHECKING:
     from coterie_ros.conversions.debate import conversation_from_msg as conversation_from_msg
     from coterie_ros.conversions.debate import utterance_from_msg as utterance_from_msg
     from coterie_ros.conversions.debate import utterance_to_msg as utterance_to_msg
+    from coterie_ros.conversions.detections import DETECTION_READERS as DETECTION_READERS
     from coterie_ros.conversions.detections import DetectedBoxes as DetectedBoxes
     from coterie_ros.conversions.detections import DetectedImage as DetectedImage
     from coterie_ros.conversions.detections import LabelInfo as LabelInfo
     from coterie_ros.conversions.detections import boxes_from_vision_msg as boxes_from_vision_msg
     from coterie_ros.conversions.detections import boxes_to_vision_msg as boxes_to_vision_msg
+    from coterie_ros.conversions.detections import detection_type as detection_type
     from coterie_ros.conversions.detections import detections_from_msg as detections_from_msg
     from coterie_ros.conversions.detections import (
         detections_from_vision_msg as detections_from_vision_msg,
     )
     from coterie_ros.conversions.detections import detections_to_msg as detections_to_msg
+    from coterie_ros.conversions.detections import (
+        detections_to_vision_msg as detections_to_vision_msg,
+    )
+    from coterie_ros.conversions.detections import hypotheses_to_msg as hypotheses_to_msg
     from coterie_ros.conversions.detections import labels_from_msg as labels_from_msg
     from coterie_ros.conversions.frames import MAP as MAP
     from coterie_ros.conversions.frames import base_frame as base_frame
