@@ -238,7 +238,7 @@ def detector_vocabulary(team: Team, ignored: Collection[str] = ("door",)) -> dic
         ignored: Labels that are not reported; see `household_vocabulary`.
     """
     world = team.world
-    if world.kind in ("graph", "real") or world.scene is not None or world.house is not None:
+    if world.kind in ("own", "real") or world.scene is not None or world.house is not None:
         return {}  # labels come from files, or from a detector that nobody knows
     return {"detector_vocabulary": list(household_vocabulary(ignored))}
 
