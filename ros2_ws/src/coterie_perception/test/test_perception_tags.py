@@ -39,6 +39,7 @@ def table(tmp_path: Path) -> TagTable:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.quick
 def test_tags_of_every_family_are_found_in_perspective_with_their_poses(family):
     table = TagTable(family=family, size=0.12, tags={5: {"object": "mug"}})
     pose = facing((0.15, -0.08, 1.1), (0.5, -0.6, 0.4))
