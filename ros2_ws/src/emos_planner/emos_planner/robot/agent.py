@@ -9,7 +9,9 @@ from __future__ import annotations
 import copy
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation
@@ -20,6 +22,7 @@ from coterie_core.skills import (
     Close,
     Detect,
     LookAround,
+    NavigateTo,
     Open,
     Outcome,
     Pick,
@@ -29,7 +32,7 @@ from coterie_core.skills import (
     Wait,
 )
 from coterie_core.tasks import Obstacle, Proposal, Reflection, RobotReport, SubTask, SubTaskState
-from coterie_llm import Decider, inline_data
+from coterie_llm import CheckFailed, Decider, inline_data
 from coterie_requests.asking import Asking
 from coterie_safety.stop import is_stop
 from coterie_safety.why import belong, follow
@@ -41,7 +44,16 @@ from emos_planner.geometry.floorplan import Driven
 from emos_planner.geometry.results import Estimate
 from emos_planner.geometry.things import FLOOR
 from emos_planner.geometry.toolbox import Toolbox
-from emos_planner.robot.choose import ChooseSkill, Option, SkillChoice, Tried, keep_option, outlook
+from emos_planner.robot.choose import (
+    WITH_ARM,
+    ChooseSkill,
+    Option,
+    SkillChoice,
+    Tried,
+    chosen,
+    keep_option,
+    outlook,
+)
 from emos_planner.robot.clearing import HandClearing
 from emos_planner.robot.coverage import Looks
 from emos_planner.robot.helping import ANSWER_WAIT, HelpMessage, HelpTalk
@@ -50,8 +62,9 @@ from emos_planner.robot.right_of_way import YieldBehavior
 from emos_planner.robot.searching import LOOK_AGAIN
 from emos_planner.robot.share import Share, Work, open_places
 from emos_planner.robot.situation import LOOKED, Situation
+from emos_planner.robot.skill_calls import MOST_CHOSEN, step_of
 from emos_planner.robot.witness import OthersWork, Witness
-from emos_planner.robot.work import options_for
+from emos_planner.robot.work import rule_step
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
@@ -319,12 +332,10 @@ class RobotAgent:
             if option.effect == "give up":
                 self._give_up(work, option, said.words)
                 continue
-            if option.asks_help:
-                self.talk.ask(work.sub_task, option.reason, said.words)
-            elif isinstance(option.skill, Ask):
+            if isinstance(option.skill, Ask):
                 # Messages go between robots, not through the world; then it waits for an answer.
-                self.talk.say(work.sub_task, said.words, said.to)
-                words = f"said to {said.to or 'all'}: {inline_data(said.words, limit=200)}"
+                self.talk.say(work.sub_task, said.words, said.target)
+                words = f"said to {said.target or 'all'}: {inline_data(said.words, limit=200)}"
                 option = replace(option, words=words, skill=Wait(ANSWER_WAIT))
             self.talk.spoken_to = False
             return self._begin(option)
@@ -344,13 +355,18 @@ class RobotAgent:
 
     async def _choose(self, work: Work) -> tuple[Option, SkillChoice]:
         belong(task=self.task, sub_task=work.sub_task.id)
-        situation = self._situation(work)
-        options = options_for(situation)
-        if len(options) == 1:
-            return options[0], SkillChoice(option=options[0].id)
+        now = self._situation(work)
+        step = partial(step_of, now)
+        by_rule, meant = rule_step(now), work.meant
+        work.meant = None
+        if meant is not None and now.last is not None and now.last.ok and not by_rule.settled:
+            with suppress(CheckFailed):  # it drove there to do this
+                if not isinstance((option := step(meant)).skill, NavigateTo):
+                    return option, meant
         state = outlook(
-            situation,
-            options,
+            now,
+            by_rule,
+            step,
             work.tried,
             words=self.words,
             room=self._room,
@@ -359,10 +375,15 @@ class RobotAgent:
             numbers=self.limits.tells_numbers,
             asking=self.tools.asking,
         )
-        decided = await self.decider.decide(ChooseSkill(), state)
+        if len(work.attempts) >= MOST_CHOSEN:
+            decided = self.decider.decide_by_rule(ChooseSkill(), state)
+        else:
+            decided = await self.decider.decide(ChooseSkill(), state)
         follow(decided.trace)
-        chosen = next(o for o in options if o.id == decided.reply.option)
-        return chosen, decided.reply
+        option = chosen(state, decided.reply)
+        if option.name == "go_to" and decided.reply.skill in WITH_ARM:
+            work.meant = decided.reply
+        return option, decided.reply
 
     def _searched(self) -> str:
         """Return the kind of thing that is searched now ("": none)."""

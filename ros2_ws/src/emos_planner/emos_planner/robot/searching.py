@@ -27,46 +27,43 @@ TRIES = 2
 BLOCKED_WAIT = 3.0
 """How long a search waits for a way to become free [s]: who stands there was asked for it."""
 
+Ranked = tuple[float, str, Option]
+"""A step of a search: what it shows a second [1/s], a key that tells it from others, the step."""
 LOOK_AGAIN = "look again"
 """Begins the ids of options that look once more from where the robot stands."""
 
 
 def search(now: Situation) -> Iterator[Option]:
-    """Yield what a search can do next; "done" where enough is seen, or no look helps any more."""
+    """Yield what a search does next; "done" where enough is seen, or no look helps any more."""
     cover = now.coverage
     if not now.estimate.feasible or cover is None:
         return
     last = now.last
     if last is not None and last.ok and last.skill in ("NavigateTo", "Open"):
         if last.skill == "Open" or not last.option.startswith("go "):
-            yield Option("look", "look around here", skill=LookAround())
+            yield Option("look", "look around here", skill=LookAround(), settled=True)
             return
     if now.glimpsed:
         words = f"look again at what one look shows ({', '.join(now.glimpsed[:3])})"
         yield Option(f"{LOOK_AGAIN} {len(now.attempts)}", words, skill=LookAround())
         return
-    rooms = [r for r in now.sub_task.rooms or tuple(now.scene.rooms) if r in now.scene.rooms]
-    left = {room: cover.left(now.tools, room) for room in rooms}
-    over = {room: left[room] <= LOOKED_OVER * cover.whole(now.tools, room) for room in rooms}
+    left = now.unseen
+    over = {room: left[room] <= LOOKED_OVER * cover.whole(now.tools, room) for room in left}
     if sum(left.values()) <= now.sub_task.enough and all(over.values()):
-        yield Option("done", "what may be left unseen is little enough", "done")
+        yield Option("done", "what may be left unseen is little enough", "done", settled=True)
         return
-    ranked: list[tuple[float, str, Option]] = []
-    for room in rooms:
-        if not over[room] or left[room] > MIN_FRACTION_LEFT * now.sub_task.enough / max(
-            len(rooms), 1
-        ):
-            ranked += _views(now, room, left[room])
-            ranked += _containers(now, room, left[room])
+    ranked: list[Ranked] = []
+    for room in left:
+        if not over[room] or left[room] > MIN_FRACTION_LEFT * now.sub_task.enough / len(left):
+            ranked += views(now, room) + containers(now, room)
     # Who stands in the way was asked to go aside. Where it stays another view is as good.
     blocked = last.option if last is not None and last.outcome is Outcome.BLOCKED else ""
     ranked.sort(key=lambda one: (one[1] == blocked, -one[0], one[1]))
     if blocked and (_just_blocked(now) or [key for _, key, _ in ranked] == [blocked]):
         yield Option("wait", "wait for the way to become free", skill=Wait(BLOCKED_WAIT))
-    for _, _, option in ranked[:5]:
-        yield option
-    if not ranked:
-        yield Option("done", "no look from where it gets to would show more", "done")
+    if ranked:
+        yield ranked[0][2]
+    yield Option("done", "no look from where it gets to would show more", "done", settled=True)
 
 
 def _just_blocked(now: Situation) -> bool:
@@ -75,12 +72,14 @@ def _just_blocked(now: Situation) -> bool:
     return drives[-1:] == [True] and not any(drives[-2:-1])
 
 
-def _views(now: Situation, room: str, left: float) -> list[tuple[float, str, Option]]:
+def views(now: Situation, room: str) -> list[Ranked]:
+    """Return where a robot may look from in a room, with what each look shows a second [1/s]."""
     cover = now.coverage
     assert cover is not None
+    left = cover.left(now.tools, room)
     name = now.scene.rooms[room].name
     parts = now.tools.components_of(now.robot, now.position)
-    found: list[tuple[float, str, Option]] = []
+    found: list[Ranked] = []
     for gain, spot in cover.views(now.tools, room, parts):
         if gain < WORTH * left or len(found) == VIEWS:
             break
@@ -88,18 +87,19 @@ def _views(now: Situation, room: str, left: float) -> list[tuple[float, str, Opt
         if _spent(now, key):
             continue
         words = f"look for it in the {name}{_told(now, spot, gain, cover.whole(now.tools, room))}"
-        option = Option(key, words, skill=NavigateTo.near(spot))
+        option = Option(key, words, skill=NavigateTo.near(spot), about=room)
         if now.position is not None and math.dist(now.position, spot) < 0.1:
-            option = Option(f"{key} here", words, skill=LookAround())
+            option = Option(f"{key} here", words, skill=LookAround(), about=room)
         found.append((gain / (_time(now, spot) + LOOK_TIME), key, option))
     return found
 
 
-def _containers(now: Situation, room: str, left: float) -> list[tuple[float, str, Option]]:
+def containers(now: Situation, room: str) -> list[Ranked]:
     """Open what is shut, where the arm can; what cannot be opened stays unseen."""
     cover = now.coverage
     assert cover is not None
-    found: list[tuple[float, str, Option]] = []
+    left = cover.left(now.tools, room)
+    found: list[Ranked] = []
     if any(a.skill == "Open" and a.outcome is Outcome.UNSUPPORTED for a in now.attempts):
         return found  # this arm opens nothing, as those of MoveIt
     for gain, name in cover.shut(now.tools, room):
@@ -123,10 +123,10 @@ def _containers(now: Situation, room: str, left: float) -> list[tuple[float, str
         if not there and len(went) < 2 * TRIES and not _at(now.position, spot):
             skill = NavigateTo.near(spot, yaw=math.atan2(y - spot[1], x - spot[0]))
             words = f"go to the {thing.label.top}, to open it and look inside{inside}"
-            option = Option(f"go {name}", words, skill=skill)
+            option = Option(f"go {name}", words, skill=skill, about=name)
         else:
             target = Target(thing.label.top, thing.box.center, name)
-            option = Option(f"open {name}", words, skill=Open(target))
+            option = Option(f"open {name}", words, skill=Open(target), about=name)
         found.append((gain / (_time(now, spot) + OPEN_TIME), f"open {name}", option))
     return found
 

@@ -9,7 +9,7 @@ from coterie_core.geometry import Vec3
 from coterie_core.skills import NavigateTo, Outcome, Skill
 from coterie_core.tasks import SubTask, SubTaskState
 from coterie_world.team_map import TeamMap
-from emos_planner.robot.choose import Tried
+from emos_planner.robot.choose import SkillChoice, Tried
 from emos_planner.robot.situation import Attempt
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
@@ -22,7 +22,7 @@ class Work:
 
     `released`: the leader has said that it failed, so that it may come back as pending. `visited`
     are rooms (ids), `stood` places [m] that it was tried from. `began` is the step of the last
-    observation before it was begun.
+    observation before it was begun. `meant` is what a model has chosen that the robot drives for.
     """
 
     sub_task: SubTask
@@ -32,6 +32,7 @@ class Work:
     visited: list[str] = field(default_factory=list)
     stood: list[Vec3] = field(default_factory=list)
     began: int = -1
+    meant: SkillChoice | None = None
 
     def note(
         self, option: str, skill: Skill, tried: Tried, step: int, bears_at: Vec3 | None = None

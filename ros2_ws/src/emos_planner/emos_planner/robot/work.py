@@ -1,17 +1,16 @@
-"""What a robot can do next for a sub-task, best first: the rule of stage 2 as options."""
+"""The next step of a robot for its sub-task by rule (EMOS, stage 2): where no model chooses."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 
 from coterie_core.geometry import Vec3
 from coterie_core.skills import (
-    Ask,
     Close,
     Detect,
     LookAround,
-    MoveArmTo,
     NavigateTo,
     Open,
     Outcome,
@@ -26,7 +25,7 @@ from coterie_core.tasks import Obstacle
 from coterie_safety.permits.gate import is_no_permit
 from coterie_world.scene import SceneObject
 from coterie_world.sightings import inside_only
-from emos_planner.geometry.things import ResolvedObject
+from emos_planner.geometry.things import FLOOR, ResolvedObject
 from emos_planner.geometry.viewpoints import CLEAR_SHARE
 from emos_planner.robot.choose import Option
 from emos_planner.robot.searching import search
@@ -54,12 +53,8 @@ NEAR_ENOUGH = 1.0
 """Beyond its reach a thing may be so far away for the hand to be tried all the same [m]."""
 LOOKS = 4
 """How often a thing is looked at before it is said not to be there."""
-MOST_SAID = 3
-"""How often a robot says something in its own words for one sub-task."""
 GIVE_UP = "give the sub-task back to the leader, for another robot or for nobody"
 ARM_KINDS = ("pick", "place", "open", "close")
-_FIRST = ("go", "open")
-"""Options that come before what the sub-task is about."""
 _PATIENCE = 6
 """How often a robot waits for others to go out of its way."""
 
@@ -75,19 +70,18 @@ _OBSTACLES: Mapping[Outcome, Obstacle] = {
 }
 
 
-def options_for(now: Situation) -> tuple[Option, ...]:
-    """Return what can be done now for a sub-task, best first; never empty.
+def rule_step(now: Situation) -> Option:
+    """Return the next step for a sub-task, by the rule.
 
-    As long as all goes well there is one step to take, and a search has several places to look
-    from. Once something has failed there is more to choose from: the hand may be tried out, others
-    may be spoken to, and the sub-task may be given back with the typed reason.
+    It is `settled` where nothing is to be chosen: what is so ends the sub-task, or patience or a
+    permit has.
     """
     if now.tries_left <= 0:
         if now.sub_task.kind == "place" and now.did("Place"):
-            return (_done("it was put down"),)  # whether it is there, others may see
-        return (_give_up(now, "tried often enough"),)
+            return done("it was put down")  # whether it is there, others may see
+        return give_up(now, "tried often enough", settled=True)
     if now.sub_task.kind != "search" and _not_permitted(now):
-        return (_give_up(now),)  # nobody is asked for it once more
+        return give_up(now, settled=True)  # nobody is asked for it once more
     plans: Mapping[str, Callable[[Situation], Iterator[Option]]] = {
         "go_to": _go_to,
         "search": search,
@@ -97,18 +91,8 @@ def options_for(now: Situation) -> tuple[Option, ...]:
         "open": _open_or_close,
         "close": _open_or_close,
     }
-    waits = [] if now.sub_task.kind == "search" else list(_waits(now))
-    options = waits or list(plans[now.sub_task.kind](now))
-    if options and options[0].id in _FIRST and not _in_trouble(now):
-        options = options[:1]  # the rest is for when it is there, or has opened it
-    if options and options[-1].effect == "act":
-        options += _besides(now)
-    if not options or (options[-1].effect == "act" and _in_trouble(now)):
-        options.append(_give_up(now))
-    unique: dict[str, Option] = {}
-    for option in options:
-        unique.setdefault(option.id, option)
-    return tuple(unique.values())
+    waits = iter(()) if now.sub_task.kind == "search" else _waits(now)
+    return next(chain(waits, plans[now.sub_task.kind](now)), None) or give_up(now)
 
 
 def _not_permitted(now: Situation) -> bool:
@@ -116,29 +100,7 @@ def _not_permitted(now: Situation) -> bool:
     return last is not None and is_no_permit(SkillResult(last.outcome, last.reason))
 
 
-def _in_trouble(now: Situation) -> bool:
-    """Whether something has failed, or was looked for and not seen."""
-    looked = now.sub_task.kind == "detect" and any(a.skill == "Detect" for a in now.attempts)
-    return looked or any(not attempt.ok for attempt in now.attempts)
-
-
-def _besides(now: Situation) -> Iterator[Option]:
-    """What may help where something went wrong, and an answer to who has asked."""
-    trouble, last = _in_trouble(now), now.last
-    goal = now.receptacle if now.sub_task.kind == "place" else now.thing
-    at = now.estimate.target or (goal.box.center if goal is not None else None)
-    if trouble and now.sub_task.kind in ARM_KINDS and goal is not None and at is not None:
-        near = now.position is not None and math.dist(now.position[:2], at[:2]) <= _far(now)
-        if near and (last is None or last.skill != "MoveArmTo"):
-            words = f"move the hand to the {goal.label.top}, to see whether it gets there from here"
-            yield Option("arm", words, skill=MoveArmTo(at))
-    said = sum(attempt.option == "say" for attempt in now.attempts)
-    if now.mates and (trouble or now.spoken_to) and said < MOST_SAID:
-        words = "say something to another robot, or to all: ask, answer, warn (fill `words`)"
-        yield Option("say", words, skill=Ask("", ""))
-
-
-def _far(now: Situation) -> float:
+def hand_range(now: Situation) -> float:
     """Return how far hands get from the middle of the robot at most [m]."""
     return max((hand.reach for hand in now.tools.kind(now.robot).body.hands), default=0.0)
 
@@ -152,7 +114,7 @@ def _waits(now: Situation) -> Iterator[Option]:
             yield Option("wait", "wait for the way to become free", skill=Wait(1.0 + blocked))
 
 
-def _give_up(now: Situation, why: str = "") -> Option:
+def give_up(now: Situation, why: str = "", *, settled: bool = False) -> Option:
     """Give the sub-task back: with what stands against it, or with what went wrong last."""
     failed = [a for a in now.attempts if not a.ok]
     if not now.estimate.feasible:
@@ -165,14 +127,15 @@ def _give_up(now: Situation, why: str = "") -> Option:
     else:
         obstacle, reason = Obstacle.OTHER, "there is nothing more that it can try"
     text = f"{why}: {reason}" if why else reason
-    return Option("give up", GIVE_UP, "give up", None, obstacle, text)
+    return Option("give up", GIVE_UP, "give up", None, obstacle, text, settled=settled)
 
 
-def _done(words: str) -> Option:
-    return Option("done", words, "done")
+def done(words: str, id: str = "done") -> Option:
+    """End the sub-task: what was to be so is so."""
+    return Option(id, words, "done", settled=True)
 
 
-def _go(now: Situation, spot: Vec3 | None, towards: Vec3 | None, words: str) -> Iterator[Option]:
+def go(now: Situation, spot: Vec3 | None, towards: Vec3 | None, words: str) -> Iterator[Option]:
     """Go to a spot, looking at what is to be done there; nothing if the robot stands there."""
     if spot is None:
         return
@@ -186,12 +149,9 @@ def _go(now: Situation, spot: Vec3 | None, towards: Vec3 | None, words: str) -> 
     last = now.last if now.last is not None and now.last.skill == "NavigateTo" else None
     if last is not None and last.outcome is Outcome.UNREACHABLE and goal is not None:
         # No way leads to that spot, now or later: one to another spot may.
-        sides = other_sides(now, goal) if now.sub_task.kind in ARM_KINDS else []
-        for k, side in enumerate(sides):
-            yield Option(f"go {failures}.{k}", f"{words}, to another spot", skill=side)
+        for side in other_sides(now, goal)[:1] if now.sub_task.kind in ARM_KINDS else ():
+            yield Option(f"go {failures}.0", f"{words}, to another spot", skill=side)
     yield Option("go", words, skill=NavigateTo.near(spot, yaw=yaw))
-    if failures and towards is not None:
-        yield Option("go near", f"{words}, as near as it gets", skill=NavigateTo.near(towards))
 
 
 def _stands_at(now: Situation, spot: Vec3) -> bool:
@@ -211,32 +171,32 @@ def _stands_at(now: Situation, spot: Vec3) -> bool:
 def _go_to(now: Situation) -> Iterator[Option]:
     arrived = any(a.ok and a.skill == "NavigateTo" for a in now.attempts)
     if arrived:
-        yield _done("it is there")
+        yield done("it is there")
         return
     if now.estimate.feasible:
         target = now.thing or now.receptacle
         name = target.label.top if target is not None else "the room"
-        yield from _go(now, now.estimate.spot, now.estimate.target, f"go to {name}")
+        yield from go(now, now.estimate.spot, now.estimate.target, f"go to {name}")
         if now.estimate.spot is not None and _stands_at(now, now.estimate.spot):
-            yield _done("it is there already")
+            yield done("it is there already")
 
 
 def _detect(now: Situation) -> Iterator[Option]:
     """Look at a known thing, from several sides before it is said not to be there."""
     thing, last = now.thing, now.last
     if thing is not None and now.holding == thing.id and now.sub_task.receptacle is None:
-        yield _done("it holds it")
+        yield done("it holds it")
         return
     if thing is None or not now.estimate.feasible:
         return
     if now.sub_task.receptacle is not None:
         if now.seen_placed:
-            yield _done("it was seen there")
+            yield done("it was seen there")
             return
     elif thing.id in now.seen_now and any(
         a.skill in ("Detect", "LookAround") for a in now.attempts
     ):
-        yield _done("it is in view")
+        yield done("it is in view")
         return
     label = thing.label.top
     looks = [a for a in now.attempts if a.looked]
@@ -244,11 +204,11 @@ def _detect(now: Situation) -> Iterator[Option]:
         yield _not_there(now, len(looks))
         return
     if sum(a.skill == "Detect" and not a.looked for a in now.attempts) >= LOOKS:
-        yield _give_up(now, "it cannot look")
+        yield give_up(now, "it cannot look")
         return
     if not looks:
         at = now.estimate.target or thing.box.center
-        yield from _go(now, now.estimate.spot, at, f"go where the {label} is in view")
+        yield from go(now, now.estimate.spot, at, f"go where the {label} is in view")
     elif last is not None and last.looked:
         yield from _another_view(now, thing, len(looks))
     yield Option("detect", f"look for the {label} from here", skill=Detect(label))
@@ -260,17 +220,17 @@ def _another_view(now: Situation, thing: SceneObject, looks: int) -> Iterator[Op
     Where on furniture it lies is not known for sure: all of that is looked over.
     """
     words = f"look at the {thing.label.top} from another side"
-    for k, (spot, (on_x, on_y, _)) in enumerate(other_views(now, thing)):
+    for spot, (on_x, on_y, _) in other_views(now, thing)[:1]:
         yaw = math.atan2(on_y - spot[1], on_x - spot[0])
-        yield Option(f"view {looks}.on.{k}", words, skill=NavigateTo.near(spot, yaw=yaw))
+        yield Option(f"view {looks}.on.0", words, skill=NavigateTo.near(spot, yaw=yaw))
     if looks == 1:
         yield Option("near", f"go nearer to the {thing.label.top}", skill=facing(now, thing))
         return
     if looks == 2 and (far := from_afar(now, thing)) is not None:
         words = f"look at the {thing.label.top} from farther away"
         yield Option("view from afar", words, skill=far)
-    for k, side in enumerate(other_sides(now, thing)):
-        yield Option(f"view {looks}.{k}", words, skill=side)
+    for side in other_sides(now, thing)[:1]:
+        yield Option(f"view {looks}.0", words, skill=side)
 
 
 def _not_there(now: Situation, looks: int) -> Option:
@@ -292,18 +252,19 @@ def _not_there(now: Situation, looks: int) -> Option:
 def _pick(now: Situation) -> Iterator[Option]:
     thing = now.thing
     if now.did("Pick") or (thing is not None and now.holding == thing.id):
-        yield _done("it holds it")
+        yield done("it holds it")
         return
     if thing is None or not now.estimate.feasible:
         return
     label = thing.label.top
     holder = now.scene.objects.get(now.estimate.opens or thing.container)
     if holder is not None and holder.is_open is False:
-        yield from _go(now, now.estimate.spot, holder.box.center, f"go to the {holder.label.top}")
+        yield from go(now, now.estimate.spot, holder.box.center, f"go to the {holder.label.top}")
         if now.failures("Open") < SAME_SPOT_TRIES:
-            yield Option("open", f"open the {holder.label.top}", skill=Open(_target(holder)))
-    yield from _go(now, now.estimate.spot, thing.box.center, f"go to the {label}")
-    yield from _retry(now, "Pick", f"take the {label}", Pick(_target(thing)), thing)
+            words = f"open the {holder.label.top}"
+            yield Option("open", words, skill=Open(target_of(holder)), about=holder.id)
+    yield from go(now, now.estimate.spot, thing.box.center, f"go to the {label}")
+    yield from _retry(now, "Pick", f"take the {label}", Pick(target_of(thing)), thing)
 
 
 def _place(now: Situation) -> Iterator[Option]:
@@ -311,27 +272,38 @@ def _place(now: Situation) -> Iterator[Option]:
     if now.did("Place"):
         yield from _look_at_it(now)
         return
-    if not now.holding:
+    if not now.holding or not now.estimate.feasible or (goal is None and not on_floor(now)):
         return
-    floor = now.sub_task.receptacle is not None and now.sub_task.receptacle.label == "floor"
-    if (goal is None and not floor) or not now.estimate.feasible:
-        return
-    name = goal.label.top if goal is not None else "floor"
-    spot, target = now.estimate.spot, now.estimate.target
+    name = goal.label.top if goal is not None else FLOOR
+    spot = now.estimate.spot
     if goal is not None and goal.is_open is False and (now.estimate.opens or inside_only(goal)):
-        yield from _go(now, spot, goal.box.center, f"go to the {name}")
+        yield from go(now, spot, goal.box.center, f"go to the {name}")
         # A full hand can still pull a door: worlds and robots say so if theirs cannot.
         if now.failures("Open") < SAME_SPOT_TRIES:
-            yield Option("open", f"open the {name}", skill=Open(_target(goal)))
-    yield from _go(now, spot, target, f"go to the {name}")
-    where = target or (goal.box.center if goal is not None else spot)
+            yield Option("open", f"open the {name}", skill=Open(target_of(goal)), about=goal.id)
+    yield from go(now, spot, now.estimate.target, f"go to the {name}")
+    put = put_down(now)
+    if put is not None:
+        yield from _retry(now, "Place", f"put it on the {name}", put, goal)
+
+
+def on_floor(now: Situation) -> bool:
+    """Whether the sub-task puts its thing on the floor."""
+    return now.sub_task.receptacle is not None and now.sub_task.receptacle.label == FLOOR
+
+
+def put_down(now: Situation) -> Place | None:
+    """Return how the hand puts down what it holds, from where the robot stands; None: nowhere."""
+    goal, spot = now.receptacle, now.estimate.spot
+    if goal is None and not on_floor(now):
+        return None
+    where = now.estimate.target or (goal.box.center if goal is not None else spot)
     if goal is not None and spot is not None and now.position is not None:
         if now.bears_at is not None or math.dist(now.position[:2], spot[:2]) > THERE:
             where = put_here(now, now.position) or where  # what was meant is for the other spot
     if where is None:
-        return
-    put = Place(Target(name, where, goal.id if goal is not None else ""))
-    yield from _retry(now, "Place", f"put it on the {name}", put, goal)
+        return None
+    return Place(Target(goal.label.top if goal else FLOOR, where, goal.id if goal else ""))
 
 
 def _look_at_it(now: Situation) -> Iterator[Option]:
@@ -340,10 +312,10 @@ def _look_at_it(now: Situation) -> Iterator[Option]:
     since = next((k for k, a in enumerate(now.attempts) if a.skill == "Place" and a.ok), 0)
     looks = [a for a in now.attempts[since:] if a.skill == "Detect"]
     if looks and now.seen_placed:
-        yield Option("seen", "it is where it should be, and was seen there", "done")
+        yield done("it is where it should be, and was seen there", "seen")
         return
     if thing is None or len(looks) >= LOOKS:
-        yield _done("it was put down")
+        yield done("it was put down")
         return
     last = now.last
     if looks and last is not None and last.skill == "Detect":
@@ -354,16 +326,16 @@ def _look_at_it(now: Situation) -> Iterator[Option]:
 def _open_or_close(now: Situation) -> Iterator[Option]:
     thing, opening = now.thing, now.sub_task.kind == "open"
     if now.did("Open" if opening else "Close"):
-        yield _done("it is open" if opening else "it is closed")
+        yield done("it is open" if opening else "it is closed")
         return
     if thing is None or not now.estimate.feasible:
         return
     label = thing.label.top
     if thing.is_open is opening:
-        yield _done(f"the {label} is {'open' if opening else 'closed'} already")
+        yield done(f"the {label} is {'open' if opening else 'closed'} already")
         return
-    yield from _go(now, now.estimate.spot, thing.box.center, f"go to the {label}")
-    skill: Skill = Open(_target(thing)) if opening else Close(_target(thing))
+    yield from go(now, now.estimate.spot, thing.box.center, f"go to the {label}")
+    skill: Skill = Open(target_of(thing)) if opening else Close(target_of(thing))
     name = type(skill).__name__
     yield from _retry(now, name, f"{now.sub_task.kind} the {label}", skill, thing)
 
@@ -380,7 +352,7 @@ def _retry(
     last, failures = now.last, now.failures(name)
     at = now.estimate.target or (thing.box.center if thing is not None else None)
     if at is not None and now.position is not None and _no_way(now) >= GO_TRIES:
-        if math.dist(now.position[:2], at[:2]) > _far(now) + NEAR_ENOUGH:
+        if math.dist(now.position[:2], at[:2]) > hand_range(now) + NEAR_ENOUGH:
             return  # no hand gets to it from here
     if failures == 0:
         yield Option("do", words, skill=skill)
@@ -391,7 +363,8 @@ def _retry(
         if last.outcome is Outcome.HAND_FULL and not now.holding and now.position is not None:
             # From before, or the fingers have closed on something beside: that goes down first.
             down = Place(floor_before(now.tools, now.robot, now.position, now.heading))
-            yield Option("empty hand", "put down what the hand holds already", skill=down)
+            clear = "put down what the hand holds already"
+            yield Option("empty hand", clear, skill=down, about=FLOOR)
         if last.outcome in (Outcome.REFUSED, Outcome.UNSUPPORTED, Outcome.HAND_FULL):
             return
         # A hand that closed on nothing reached for where the thing is not: seen anew, it is known.
@@ -407,8 +380,8 @@ def _retry(
         if elsewhere and thing is not None:
             other = f"go to another side of the {thing.label.top}"
             sides = other_sides(now, thing)
-            for k, side in enumerate(sides):
-                yield Option(f"side {failures}.{k}", other, skill=side)
+            for side in sides[:1]:
+                yield Option(f"side {failures}.0", other, skill=side)
             if last.outcome is Outcome.OUT_OF_REACH:
                 if not sides and at is not None and now.failures(name) == 1:
                     nearer = f"go as near to the {thing.label.top} as it gets"
@@ -426,5 +399,6 @@ def _retry(
     yield Option(f"again {failures}", f"{words}, once more", skill=skill)
 
 
-def _target(thing: SceneObject) -> Target:
+def target_of(thing: SceneObject) -> Target:
+    """Return a thing as skills act on it."""
     return Target(thing.label.top, thing.box.center, thing.id)
