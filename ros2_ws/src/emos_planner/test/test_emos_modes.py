@@ -243,7 +243,7 @@ async def test_a_models_no_moves_a_sub_task_and_the_others_hear_why(tools) -> No
                 "reason": "the walker holds it level",
                 "assignments": [{"sub_task": id, "robot": "walker"} for id in given],
             }
-        mind = re.search(r"household robot (\w+)", request["messages"][0]["content"]).group(1)
+        mind = json.loads(labelled(request, "your body"))["robot"]
         return verdicts(request, tea if mind == "rover" else "")
 
     asked: list[dict] = []
@@ -257,7 +257,8 @@ async def test_a_models_no_moves_a_sub_task_and_the_others_hear_why(tools) -> No
     kinds = [title(body) for body in asked]
     if "ReassignReply" in kinds:
         assert tea in labelled(asked[kinds.index("ReassignReply")], "what was said so far")
-    later = [b for b in asked if "household robot walker" in b["messages"][0]["content"]]
+    later = [b for b in asked if "mind of a" in b["messages"][0]["content"]]
+    later = [b for b in later if '"robot": "walker"' in labelled(b, "your body")]
     assert all(tea in labelled(body, "what was said so far") for body in later)
 
 
@@ -406,7 +407,7 @@ def after_pick(responder):
     """A model that picks the mug until that fails, and then does as it is told."""
 
     def answer(request):
-        failed = "out of reach" in labelled(request, "so far")
+        failed = "out of reach" in labelled(request, "sub-task")
         return responder(request) if failed else chooses("pick", "mug-1")(request)
 
     return answer
@@ -438,7 +439,7 @@ async def test_the_hand_can_be_tried_out() -> None:
     skill, received, _ = await next_by(None, after_pick(chooses("reach_out", "mug-1")))
     assert isinstance(skill, MoveArmTo) and skill.position[2] == pytest.approx(0.8, abs=0.1)
     request = received[0].body
-    assert "0.05 m short" in labelled(request, "so far")
+    assert "0.05 m short" in labelled(request, "sub-task")
     assert "bring the mug" in labelled(request, "task")
     assert "walker: go (pending)" in labelled(request, "others")
     assert "table-1" in labelled(request, "near you")

@@ -23,7 +23,7 @@ from coterie_core.skills import (
     Skill,
     Wait,
 )
-from coterie_core.tasks import Obstacle, SubTask
+from coterie_core.tasks import Obstacle, SubTask, Thing
 from coterie_llm import Decision, Message, Tool, as_data, inline_data
 from coterie_requests.asking import Asking
 from coterie_safety.why import follow, note
@@ -157,24 +157,32 @@ class ChoiceState:
 
 
 _SYSTEM = """\
-You steer a household robot through one sub-task, one skill at a time. After each skill you see \
+You steer a household robot through its sub-task, one skill at a time. After each skill you see \
 how it really ended: what failed has not happened. Skills:
 go_to: drive to a thing or a room; in a search it looks around there too
-look_around: turn once and look; look_for: look from here for a thing
-pick, place: take the thing; put it where it shall be. It drives there by itself first
-open, close: furniture or a door; it drives there first
+look_around: turn once and look. look_for: look from here for a thing
+pick: take a thing; place: put what is held on or in a thing; open, close: furniture or a door. \
+The robot drives there first
 reach_out: stretch the hand to the thing, to see whether it gets there
-say: tell or ask a robot something: target is its name, or empty for all; words is what you say
+say: tell or ask a robot something; target is its name, or empty for all; words is what you say
 wait: until somebody is out of the way
 done, give_up: end the sub-task; give_up only if nothing else is left
-target is an id as it stands below. What failed for a reason fails again as long as the reason \
-lasts: go to another side, look again, ask. Lengths are in metres, heights from the floor.
+target is an id as it stands in the data. Do what the sub-task says. What failed for a reason \
+fails again as long as the reason lasts: then go_to it for another side, look_around, or say. \
+Lengths are in metres, heights from the floor.
 Examples:
-sub-task pick cup-2, nothing tried: {"reason": "the cup is known", "skill": "pick", "target": \
-"cup-2", "words": ""}
-pick cup-2 ended out of reach: {"reason": "another side may be nearer", "skill": "go_to", \
-"target": "cup-2", "words": ""}
-search r1, r4; r1 is seen: {"reason": "r4 is left", "skill": "go_to", "target": "r4", "words": ""}\
+go to plant-4; so far: nothing -> {"reason": "drive to the plant", "skill": "go_to", "target": \
+"plant-4", "words": ""}
+detect vase-3; so far: go where the vase is in view -> succeeded -> {"reason": "it is there, so \
+look", "skill": "look_for", "target": "vase-3", "words": ""}
+pick cup-2; so far: nothing -> {"reason": "take the cup", "skill": "pick", "target": "cup-2", \
+"words": ""}
+pick cup-2; so far: take the cup -> out of reach -> {"reason": "another side may be nearer", \
+"skill": "go_to", "target": "cup-2", "words": ""}
+place cup-2 on table-1; so far: nothing -> {"reason": "put it on the table", "skill": "place", \
+"target": "table-1", "words": ""}
+search keys; unseen: r1 0.05, r4 0.61 -> {"reason": "r4 hides most", "skill": "go_to", "target": \
+"r4", "words": ""}\
 """
 
 
@@ -185,16 +193,26 @@ class ChooseSkill(Decision[ChoiceState, SkillChoice]):
     reply_type: ClassVar[type[BaseModel]] = SkillChoice
     max_tokens: ClassVar[int] = 300
 
+    def opening(self) -> str:
+        """Return the skills, and examples."""
+        return _SYSTEM
+
     def prompt(self, state: ChoiceState) -> Sequence[Message]:
         """Show skills, then what lasts (task, sub-task), then what changes with every skill."""
         others = [f"{who}: {'; '.join(work)}" for who, work in sorted(state.others.items()) if work]
+        one, now = state.sub_task, dict(state.now)
+        goal = one.receptacle if one.kind == "place" and one.object is None else one.object
+        due = f"{one.kind.replace('_', ' ')} {inline_data(_name(goal) or ', '.join(one.rooms))}"
+        if one.kind == "place" and one.receptacle is not None:
+            due += f" on {inline_data(_name(one.receptacle))}"
+        tried = [_told(one) for one in state.tried[-_MOST_TRIED:]]
         told = {
             "task": state.words[:400],
-            "sub-task": dict(state.facts) or state.sub_task.description,
+            "facts": dict(state.facts),
             "others": [*others[:4], *state.heard[-3:]],
             "near you": list(state.near),
-            "you now": dict(state.now),
-            "so far": [_told(one) for one in state.tried[-_MOST_TRIED:]] or "nothing tried",
+            "you now": now,
+            "sub-task": f"{due}; so far: {'; '.join(tried) or 'nothing'}",
         }
         parts = [as_data(label, value, limit=1600) for label, value in told.items() if value]
         return (Message.system(_SYSTEM), Message.user("\n".join(parts) + "\nWhat next?"))
@@ -235,6 +253,10 @@ def chosen(state: ChoiceState, reply: SkillChoice) -> Option:
         if reply.skill in ALONE or reply.target == _target(state):
             return state.by_rule
     return state.step(reply)
+
+
+def _name(thing: Thing | None) -> str:
+    return "" if thing is None else thing.id or thing.label
 
 
 def _target(state: ChoiceState) -> str:
@@ -297,7 +319,7 @@ def outlook(
         self_told["m to a spot to do it from"] = round(away, 1)
     near = _near(now, room)
     if now.unseen:
-        self_told["of it may be unseen in"] = {r: round(v, 2) for r, v in now.unseen.items()}
+        self_told["unseen"] = {r: round(v, 2) for r, v in now.unseen.items()}
         shut = [id for _, id in near if now.scene.objects[id].is_open is False]
         near = [one for one in near if one[1] in shut]
     body = now.tools.resumes[now.robot]
