@@ -30,10 +30,10 @@ sys.path[:0] = [
 from coterie_core.geometry import Vec3  # noqa: E402
 from coterie_core.resume import Resume  # noqa: E402
 from coterie_core.tasks import SubTask, Thing  # noqa: E402
+from coterie_execution.geometry.toolbox import Toolbox  # noqa: E402
 from coterie_fixtures.plan_times import plan_times  # noqa: E402
 from coterie_world.scene import SceneGraph  # noqa: E402
 from emos_planner.allocation.solver import assign  # noqa: E402
-from emos_planner.geometry.toolbox import Toolbox  # noqa: E402
 from habitat_bridge.embedded.world import EmbeddedWorld  # noqa: E402
 from habitat_bridge.house.generator import generate_house  # noqa: E402
 from habitat_bridge.robots import EMBODIMENTS  # noqa: E402

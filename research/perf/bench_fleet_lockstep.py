@@ -33,12 +33,12 @@ from cam_aggregator.registry import make_aggregator
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
 from coterie_core.tasks import SubTask
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_llm import RulesModel, estimate_tokens
 from coterie_requests.common_sense import load_common_sense
 from coterie_requests.debate import DebateState, DebateTurn, Utterance
 from coterie_world.scene import SceneGraph
 from emos_planner.allocation.solver import assign
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from habitat_bridge.embedded.world import EmbeddedWorld

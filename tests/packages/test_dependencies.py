@@ -35,6 +35,7 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "pandas": ("pandas", "python3-pandas"),
     "psutil": ("psutil", "python3-psutil"),
     "pinocchio": ("pin", "pinocchio"),
+    "py_trees": ("py-trees", "py_trees"),
     "pydantic": ("pydantic", "python3-pydantic"),
     "pydantic_core": ("pydantic", "python3-pydantic"),
     "pydantic_monty": ("pydantic-monty", None),
@@ -194,7 +195,10 @@ def test_nothing_unknown_or_unused_is_declared(name):
     assert not unused, f"{name}/package.xml: {sorted(unused)} are declared and never imported"
 
 
-FOUNDATION = ("coterie_core", "coterie_llm", "coterie_world", "coterie_safety", "coterie_requests")
+FOUNDATION = (
+    "coterie_core", "coterie_llm", "coterie_world", "coterie_safety", "coterie_requests",
+    "coterie_execution",
+)  # fmt: skip
 LAYERS = (
     *({name} for name in FOUNDATION),
     {"coterie_ros"},

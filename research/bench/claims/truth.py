@@ -10,13 +10,13 @@ from coterie_core.geometry import Box
 from coterie_core.household import load_household
 from coterie_core.resume import Resume
 from coterie_core.tasks import SubTask, Thing
+from coterie_execution.coverage import Coverage, Look
+from coterie_execution.geometry.things import surfaces_of
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.sightings import kind_of
 from coterie_world.surfaces import free_points
-from emos_planner.geometry.things import surfaces_of
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.searches import LOOKED_OVER, Searches
-from emos_planner.robot.coverage import Coverage, Look
 from research.bench.claims.cases import ALL, Case
 
 WORTH = 0.02

@@ -23,9 +23,9 @@ from coterie_core.plain_data import schema_problems
 from coterie_core.resume import Resume
 from coterie_core.tasks import Predicate, SubTask, SubTaskKind
 from coterie_description import overrides_path, urdf_path
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.sightings import as_thing
-from emos_planner.geometry.toolbox import Toolbox
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import NoiseLevel, make_world

@@ -14,8 +14,8 @@ from unified_planning.shortcuts import And, BoolType, Or, UserType, get_environm
 
 from coterie_core.resume import Resume
 from coterie_core.tasks import Predicate
+from coterie_execution.geometry.things import Catalog
 from coterie_world.scene import SceneGraph
-from emos_planner.geometry.things import Catalog
 from research.bench.emos.episodes import Episode
 from research.bench.emos.predicates import holds
 

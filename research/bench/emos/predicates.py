@@ -16,9 +16,9 @@ import numpy as np
 from coterie_core.geometry import Box
 from coterie_core.resume import Resume
 from coterie_core.tasks import Predicate, Thing
+from coterie_execution.geometry.grasp import gap_to
+from coterie_execution.geometry.things import Catalog, ResolvedObject
 from coterie_world.scene import AgentState, SceneGraph, SceneObject
-from emos_planner.geometry.grasp import gap_to
-from emos_planner.geometry.things import Catalog, ResolvedObject
 
 AT = 1.5
 """How near a robot has to be to be at a thing [m]."""

@@ -10,9 +10,9 @@ from typing import Literal, get_args
 
 from coterie_core.resume_text import ResumeFormat
 from coterie_core.tasks import Predicate, SubTask
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_world.scene import SceneGraph
 from coterie_world.sightings import as_thing
-from emos_planner.geometry.toolbox import Toolbox
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from research.bench.emos.episodes import (

@@ -17,9 +17,9 @@ from coterie_core.geometry import Pose, Vec3
 from coterie_core.resume import Resume
 from coterie_core.skills import NavigateTo, Open, Pick, Place, Target
 from coterie_core.tasks import Obstacle, SubTask, SubTaskKind, Thing
+from coterie_execution.geometry.results import Estimate
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_world.scene import SceneObject
-from emos_planner.geometry.results import Estimate
-from emos_planner.geometry.toolbox import Toolbox
 from habitat_bridge.embedded.body import Body, SkillFailed
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld

@@ -318,19 +318,27 @@ def _parsed(
     )
     try:
         return _tree(start, text)
-    except lark.exceptions.UnexpectedInput:
-        raise _not_read(words, sentence, door, names) from None
+    except lark.exceptions.UnexpectedInput as error:
+        end = len(text) if error.pos_in_stream is None else error.pos_in_stream
+        at = text[:end].count(" ")
+        raise _not_read(words, at, sentence, door, names) from None
 
 
-def _not_read(words: Sequence[Word], sentence: str, door: Door, names: Vocabulary) -> NotUnderstood:
-    """Say which word is not known, or where what was read ends."""
+def _not_read(
+    words: Sequence[Word], at: int, sentence: str, door: Door, names: Vocabulary
+) -> NotUnderstood:
+    """Say which word is not known, or else at which one (`at`) no sentence goes on so."""
     known = _grammar()[1]
     unknown = [w for w in words if not w.tags and w.said not in known and w.said != ","]
     strange = unknown[0] if unknown else None
     like = f"say it like {EXAMPLES[door]}, or give me a model"
     if strange is None:
-        return NotUnderstood(f"I did not understand {shown(sentence)!r}; {like}", "word")
-    near = nearest(strange.said, sorted({*names.words(), *known}), _MAX_SUGGESTED)
+        if not at and door == "do":
+            like = f"{CAN_DO}; {like}"
+        there = f" from {words[at].said!r} on" if 0 < at < len(words) else ""
+        return NotUnderstood(f"I did not understand {shown(sentence)!r}{there}; {like}", "word")
+    alike = nearest(strange.said, sorted({*names.words(), *known}), _MAX_SUGGESTED)
+    near = tuple(w for w in alike if w[0] == strange.said[0]) if len(strange.said) > 3 else ()
     other_language = 2 * len(unknown) > len(words)
     if near and strange.said not in near and not other_language:
         meant = " or ".join(repr(word) for word in near)

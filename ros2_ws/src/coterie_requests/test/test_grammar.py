@@ -54,6 +54,9 @@ READ: dict[Door, dict[str, str]] = {
         "Bring three plates or bowls to the table": "bring, 3 plates or 3 bowls, to the table",
         "put the books from the shelf on the bed":
             "bring, all books from the shelf, to: on the bed",
+        "Put the cushion that is on the floor on the sofa":
+            "bring, the cushion on the floor, to: on the sofa",
+        "Bring my keys here": "bring, the keys, to me",
         "I can't find my phone": "find, the phone",
         "Search the kitchen for the remote": "find, the remote in the kitchen",
         "search the house for my phone": "find, the phone",
@@ -71,6 +74,8 @@ READ: dict[Door, dict[str, str]] = {
         "See if the laptop is on the bed": "check, the laptop on the bed",
     },
     "ask": {
+        "Any towels left in the bathroom?": "is there, towel in the bathroom",
+        "Do we have any bananas left?": "is there, banana",
         "Is there a mug and a plate?": "is there, mug and plate",
         "Is there a mug or a glass in the hall?": "is there, mug in the hall or glass in the hall",
         "Are there two mugs?": "is there, 2 mugs",
@@ -170,6 +175,14 @@ def test_what_no_field_holds_is_refused_or_asked_back(words: str) -> None:
     with pytest.raises(NotUnderstood) as refused:
         read(words, NAMES, "do")
     assert refused.value.problem.kind == REFUSED[words]
+
+
+def test_a_refusal_says_up_to_where_words_were_understood() -> None:
+    with pytest.raises(NotUnderstood, match="from 'three' on"):
+        read("Bring two of the three chairs into the living room", NAMES)
+    with pytest.raises(NotUnderstood, match="open or close") as refused:
+        read("Turn the lamp off", NAMES)
+    assert not refused.value.problem.suggestions  # "urn" is no word for "turn"
 
 
 def test_phrases_alone_are_read_by_the_same_grammar() -> None:

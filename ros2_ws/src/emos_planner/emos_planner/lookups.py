@@ -9,12 +9,12 @@ from pydantic import BaseModel, Field
 
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import SubTask
+from coterie_execution.geometry.results import Estimate
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_llm import Tool, ToolRefused, inline_data
 from coterie_requests.asking import Asking
 from coterie_world.scene import SceneObject
 from coterie_world.sightings import as_thing
-from emos_planner.geometry.results import Estimate
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.map_view import SAID, ranks, thing_line
 
 _MOST_FOUND = 15

@@ -12,6 +12,8 @@ from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Box, Vec3
 from coterie_core.resume import Resume
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing
+from coterie_execution.geometry.bodies import UnknownRobot
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_fixtures.plan_times import plan_times
 from coterie_world.scene import (
     Connection,
@@ -28,8 +30,6 @@ from emos_planner.allocation.checks import Trouble, check_plan
 from emos_planner.allocation.problem import Problem, Robots
 from emos_planner.allocation.schedule import Plan, greedy, improve, play
 from emos_planner.allocation.solver import assign
-from emos_planner.geometry.bodies import UnknownRobot
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.leader import Leader, rules_decider
 
 EYES = (Camera(name="eye", mount_height=1.3, pitch=0.4),)

@@ -10,16 +10,16 @@ import pytest
 
 from coterie_core.geometry import Box
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
+from coterie_execution.coverage import Coverage, Look
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_world.scene import LabelBelief, SceneObject
 from coterie_world.search_belief import container_key, regions_of
 from coterie_world.team_map import TeamMap
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import TaskState, why_nobody
 from emos_planner.leader.state_file import load_state, save_state
-from emos_planner.robot.coverage import Coverage, Look
 
 DONE, FAILED, PENDING = SubTaskState.DONE, SubTaskState.FAILED, SubTaskState.PENDING
 MUG = Thing(label="mug", id="m1", position=(10.0, 3.5, 0.8), room="living", sightings=2)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from coterie_core.tasks import Obstacle, Reflection, RobotReport, SubTaskState, Verdict
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_safety.why import JournalSettings, belong, close_journal, explain, open_journal
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.hand_over import Wish
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions

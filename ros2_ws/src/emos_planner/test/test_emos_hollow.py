@@ -11,12 +11,12 @@ from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.geometry import Box
 from coterie_core.resume import Resume
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing
+from coterie_execution.geometry.things import ResolvedObject, surfaces_of
+from coterie_execution.geometry.toolbox import Toolbox
+from coterie_execution.geometry.viewpoints import CLEAR_SHARE, eyes_toward
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_world.scene import LabelBelief, SceneObject
 from coterie_world.surfaces import hollow_bottom
-from emos_planner.geometry.things import ResolvedObject, surfaces_of
-from emos_planner.geometry.toolbox import Toolbox
-from emos_planner.geometry.viewpoints import CLEAR_SHARE, eyes_toward
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.outcome import TaskState
 

@@ -18,9 +18,9 @@ from coterie_core.tasks import (
     Thing,
     Verdict,
 )
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_requests.understanding import NotUnderstood
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.state_file import StateError, load_state, save_state

@@ -10,6 +10,7 @@ import pytest
 
 from coterie_core.resume_text import resume_text, sentences
 from coterie_core.tasks import Proposal, Reflection, SubTask, Verdict
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_fixtures.endpoint import (
     BROKEN_JSON,
     Endpoint,
@@ -24,7 +25,6 @@ from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider, build_
 from coterie_requests.grammar import read
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.team_map import TeamMap
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.briefing import body_text, brief_body
 from emos_planner.leader.leader import Leader, rules_decider

@@ -21,6 +21,9 @@ from coterie_core.skills import (
     Wait,
 )
 from coterie_core.tasks import Obstacle, SubTask, Thing
+from coterie_execution.geometry.results import Estimate
+from coterie_execution.geometry.toolbox import Toolbox
+from coterie_execution.options import Option
 from coterie_fixtures.endpoint import Endpoint, Obey
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_llm import ModelProfile, build_decider, messages_for
@@ -33,8 +36,6 @@ from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.scene import LabelBelief, SceneObject
 from coterie_world.team_map import TeamMap
 from emos_planner.allocation.solver import assign
-from emos_planner.geometry.results import Estimate
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.progress import Progress
@@ -47,7 +48,7 @@ from emos_planner.leader.understand import Understanding, understand
 from emos_planner.lookups import Lookups
 from emos_planner.map_view import SAID, map_view, ranks
 from emos_planner.robot.agent import RobotAgent
-from emos_planner.robot.choose import ChoiceState, ChooseSkill, Option
+from emos_planner.robot.choose import ChoiceState, ChooseSkill
 from emos_planner.robot.helping import HelpMessage
 from emos_planner.robot.reflect import ReflectOnShare, ShareState
 from emos_planner.robot.share_facts import share_facts

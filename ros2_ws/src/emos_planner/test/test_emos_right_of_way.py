@@ -13,13 +13,13 @@ from coterie_core.geometry import Pose, Vec3
 from coterie_core.observation import Observation
 from coterie_core.skills import NavigateTo, Outcome, SkillResult, Wait
 from coterie_core.tasks import SubTask, Thing
+from coterie_execution.right_of_way import aside_of
 from coterie_fixtures.two_floor_home import UP, body, small_house, small_team
 from coterie_llm import Decider, RulesModel
 from coterie_world.free_space.yield_pose import MAX_YIELD_DISTANCE_M
 from coterie_world.right_of_way import MIN_YIELD_PERIOD_S, PASSING_GAP_M, YIELD_WAIT_S, YieldRequest
 from coterie_world.team_map import TeamMap
 from emos_planner.robot.agent import RobotAgent
-from emos_planner.robot.right_of_way import aside_of
 
 DOOR: Vec3 = (8.0, 2.0, 0.0)
 """Between hall and living room of the small house [m]; 0.9 m wide."""
@@ -205,7 +205,9 @@ def test_of_two_blocked_robots_one_makes_way(sender, moves):
     assert (agent.why == f"makes way for {sender}") is moves
     if moves:
         agent.skill_ended(skill, OK)
-        assert agent.share.in_work().attempts[-1].skill == "Wait", "it is no try of its work"
+        assert isinstance(agent.share.in_work().attempts[-1].skill, Wait), (
+            "it is no try of its work"
+        )
         lets_pass = chosen(agent)
         assert lets_pass == Wait(YIELD_WAIT_S)
         agent.skill_ended(lets_pass, OK)

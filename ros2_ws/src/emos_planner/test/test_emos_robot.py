@@ -24,13 +24,13 @@ from coterie_core.skills import (
     Target,
 )
 from coterie_core.tasks import Obstacle, Proposal, SubTask, SubTaskState, Thing
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_fixtures.endpoint import BROKEN_JSON, Endpoint, Obey, Says, server_error
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_llm import Decider, ModelProfile, RulesModel, build_model
 from coterie_world.object_events import ObjectEvent
 from coterie_world.scene import LabelBelief, SceneObject
 from coterie_world.team_map import TeamMap
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.transcript import reflection_text
 from emos_planner.robot.agent import RobotAgent
 from emos_planner.robot.helping import HelpMessage

@@ -12,13 +12,13 @@ from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Box
 from coterie_core.resume import Resume
 from coterie_core.tasks import Obstacle, SubTask, Thing, Verdict
+from coterie_execution.geometry.bodies import UnknownRobot
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_llm.decider import Decider
 from coterie_llm.errors import CheckFailed
 from coterie_llm.rules_model import RulesModel
 from coterie_llm.types import LanguageModel, ModelRequest, Reply, Usage
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
-from emos_planner.geometry.bodies import UnknownRobot
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.sandbox import sandbox
 from emos_planner.sandbox.sandbox import CodeResult, Failure, Limits, run_code
 from emos_planner.sandbox.write_check import (

@@ -12,6 +12,11 @@ from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.resume import Resume
 from coterie_core.tasks import Obstacle, SubTask, Thing
+from coterie_execution.geometry.bodies import UnknownRobot
+from coterie_execution.geometry.floorplan import Driven
+from coterie_execution.geometry.path_cost import UNCERTAIN_PATH_PENALTY_S
+from coterie_execution.geometry.things import ResolvedObject, surfaces_of
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_world.scene import (
     AgentState,
     Connection,
@@ -25,11 +30,6 @@ from coterie_world.scene import (
     SceneObject,
     Sighting,
 )
-from emos_planner.geometry.bodies import UnknownRobot
-from emos_planner.geometry.floorplan import Driven
-from emos_planner.geometry.path_cost import UNCERTAIN_PATH_PENALTY_S
-from emos_planner.geometry.things import ResolvedObject, surfaces_of
-from emos_planner.geometry.toolbox import Toolbox
 
 EYE = Camera(name="eye", mount_height=1.2, pitch=0.3, hfov=1.4)
 BODIES = {

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import Obstacle, SubTask
+from coterie_execution.geometry.toolbox import Toolbox
 from emos_planner.allocation.problem import OPEN, depths
-from emos_planner.geometry.toolbox import Toolbox
 
 
 class Trouble(str, enum.Enum):

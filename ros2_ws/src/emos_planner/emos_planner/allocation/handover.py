@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import SubTask, Thing
+from coterie_execution.geometry.results import Estimate
+from coterie_execution.geometry.things import FLOOR
 from emos_planner.allocation.problem import OPEN, Estimates
-from emos_planner.geometry.results import Estimate
-from emos_planner.geometry.things import FLOOR
 
 _MOST = 40  # places looked at for one hand-over
 _ENOUGH = 3  # of which so many that will do

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import Obstacle, SubTask, SubTaskState, Verdict
-from emos_planner.geometry.results import Estimate
-from emos_planner.geometry.toolbox import Toolbox
+from coterie_execution.geometry.results import Estimate
+from coterie_execution.geometry.toolbox import Toolbox
 
 NOBODY_KNOWS_WAY = 12.0
 """Time [s] taken for the way to or from what nobody has found yet."""

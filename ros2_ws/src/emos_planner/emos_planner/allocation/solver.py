@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import SubTask, SubTaskState, Verdict
+from coterie_execution.geometry.toolbox import Toolbox
 from emos_planner.allocation.handover import insert_hand_overs
 from emos_planner.allocation.problem import (
     OPEN,
@@ -19,7 +20,6 @@ from emos_planner.allocation.problem import (
     why_nobody,
 )
 from emos_planner.allocation.schedule import Times, greedy, improve, play
-from emos_planner.geometry.toolbox import Toolbox
 
 _NONE: Mapping[str, float] = MappingProxyType({})
 

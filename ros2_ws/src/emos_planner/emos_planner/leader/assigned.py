@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
 from coterie_core.tasks import SubTask, SubTaskState, Verdict
+from coterie_execution.geometry.results import Estimate
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_safety.why import note
 from emos_planner.allocation.problem import RULED_OUT
-from emos_planner.geometry.results import Estimate
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.discussion import Talk
 from emos_planner.leader.task import TaskInWork
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
 from coterie_core.tasks import Predicate, RobotReport, SubTask, SubTaskState
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_llm import Decider, RulesModel
 from coterie_requests.asking import Asking
 from coterie_requests.read_request import read_request
@@ -23,7 +24,6 @@ from coterie_safety.why.journal import keeping
 from coterie_world.meaning import Meanings
 from coterie_world.scene import SceneGraph
 from emos_planner.allocation.solver import Share, assign
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.leader.ablation import believed
 from emos_planner.leader.assigned import keep_assignment
 from emos_planner.leader.briefing import body_text, where_text

@@ -6,9 +6,8 @@ and what it sees afterwards, never itself.
 
 from __future__ import annotations
 
-import copy
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,114 +31,39 @@ from coterie_core.skills import (
     Wait,
 )
 from coterie_core.tasks import Obstacle, Proposal, Reflection, RobotReport, SubTask, SubTaskState
+from coterie_execution.clearing import HandClearing
+from coterie_execution.coverage import Looks
+from coterie_execution.geometry.things import FLOOR
+from coterie_execution.options import LOOKED, Option, Purpose, Step, keep_option
+from coterie_execution.own_tools import OwnTools
+from coterie_execution.right_of_way import YieldBehavior
+from coterie_execution.situation import Situation
+from coterie_execution.trees import trees
 from coterie_llm import CheckFailed, Decider, inline_data
 from coterie_requests.asking import Asking
 from coterie_safety.stop import is_stop
 from coterie_safety.why import belong, follow
 from coterie_world.object_events import ObjectEvent
 from coterie_world.right_of_way import YieldRequest
-from coterie_world.sightings import as_thing, kind_of
+from coterie_world.sightings import kind_of
 from coterie_world.team_map import TeamMap
-from emos_planner.geometry.floorplan import Driven
-from emos_planner.geometry.results import Estimate
-from emos_planner.geometry.things import FLOOR
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.robot.choose import (
     WITH_ARM,
     ChooseSkill,
-    Option,
     SkillChoice,
     Tried,
     chosen,
-    keep_option,
+    name_of,
     outlook,
 )
-from emos_planner.robot.clearing import HandClearing
-from emos_planner.robot.coverage import Looks
 from emos_planner.robot.helping import ANSWER_WAIT, HelpMessage, HelpTalk
 from emos_planner.robot.reflect import reflection_on
-from emos_planner.robot.right_of_way import YieldBehavior
-from emos_planner.robot.searching import LOOK_AGAIN
 from emos_planner.robot.share import Share, Work, open_places
-from emos_planner.robot.situation import LOOKED, Situation
 from emos_planner.robot.skill_calls import MOST_CHOSEN, step_of
 from emos_planner.robot.witness import OthersWork, Witness
-from emos_planner.robot.work import rule_step
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
-
-
-class OwnTools:
-    """The tools of one robot, made anew when its map or what is told of its body has changed.
-
-    Args:
-        robot: Its name.
-        resume: What its body can do.
-        team_map: What it knows of the house.
-
-    Attributes:
-        asking: Lets its model ask the person and other robots; None: there is no way to.
-    """
-
-    def __init__(self, robot: str, resume: Resume, team_map: TeamMap) -> None:
-        self.robot, self.map = robot, team_map
-        self.resume = resume
-        self.asking: Asking | None = None
-        self._toolbox: Toolbox | None = None
-        self._made_of: tuple[int, Resume] | None = None
-
-    def toolbox(self) -> Toolbox:
-        """Return the tools for what this robot knows now."""
-        made_of = (self.map.version, self.resume)
-        if self._toolbox is None or self._made_of != made_of:
-            scene, resumes = copy.deepcopy(self.map.scene), {self.robot: self.resume}
-            mobility = self.resume.mobility
-            driven = Driven(tuple(self.map.trail), mobility.radius if mobility else 0.0)
-            if self._toolbox is None:
-                self._toolbox = Toolbox(scene, resumes, driven)
-            else:
-                self._toolbox = self._toolbox.with_scene(scene, resumes, driven)
-            self._made_of = made_of
-        return self._toolbox
-
-    def begin(self, task: str) -> None:
-        """Begin a task: what was asked and answered about another one is forgotten."""
-        if self.asking is not None:
-            self.asking.begin(task)
-
-    def estimate(self, one: SubTask, position: Vec3 | None, holding: str) -> Estimate:
-        """Return what the tools say of a sub-task now, as this robot's own map has it.
-
-        Args:
-            one: The sub-task.
-            position: Where the robot stands [m].
-            holding: Id of what its hand holds ("": nothing).
-        """
-        held = (holding or None) if one.kind == "place" else holding
-        return self.toolbox().estimate(self.robot, self._grounded(one), position, holding=held)
-
-    def estimate_later(
-        self, one: SubTask, position: Vec3 | None, others: Mapping[str, SubTask]
-    ) -> Estimate:
-        """Return the same for when its turn has come.
-
-        What a place puts down is in the hand by then, what `others` (by id) open is open.
-        """
-        before = (others.get(id) for id in one.depends_on)
-        opened = [o.object.id for o in before if o and o.kind == "open" and o.object]
-        holding = one.object.id if one.kind == "place" and one.object is not None else ""
-        return self.toolbox().estimate(self.robot, one, position, holding=holding, opened=opened)
-
-    def _grounded(self, one: SubTask) -> SubTask:
-        """The sub-task with ids and places as this robot's own map has them."""
-        changes = {}
-        for name in ("object", "receptacle"):
-            thing = getattr(one, name)
-            known = self.map.resolve(thing) if thing is not None else None
-            if known is not None:
-                changes[name] = as_thing(known)
-        return one.model_copy(update=changes) if changes else one
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +105,10 @@ class RobotAgent:
         team_map: What it knows of the house.
         limits: Bounds.
         seed: For ties.
+
+    Attributes:
+        asking: Lets its model ask the person and other robots; None: there is no way to.
+        trees: What it does next by rule, by kind of sub-task.
     """
 
     def __init__(
@@ -204,6 +132,8 @@ class RobotAgent:
         self.talk = HelpTalk(robot)
         self.witness = Witness(robot, team_map)
         self.tools = OwnTools(robot, resume, team_map)
+        self.asking: Asking | None = None
+        self.trees = trees()
         self._looks = Looks(robot, self.tools.toolbox)
         self._clearing = HandClearing(robot, team_map)
         self.aside = YieldBehavior(robot, self.tools.toolbox)
@@ -234,7 +164,7 @@ class RobotAgent:
             self.limits.code_checks,
             self.talk.lines,
             self.limits.tells_numbers,
-            self.tools.asking,
+            self.asking,
         )
 
     def overhear(self, reflection: Reflection) -> None:
@@ -247,8 +177,7 @@ class RobotAgent:
         """Take over who does what; all sub-tasks of the task, those of others too."""
         if task != self.task:
             self.task, self.words = task, words
-            for part in (self.talk, self.witness, self.tools):
-                part.begin(task)
+            self._begin_task(task)
             self.share.clear()
             self._clearing.begin()
             self._looks.begin()
@@ -261,6 +190,12 @@ class RobotAgent:
         if not (self.holding or self.history):  # it may have begun anew with something in its hand
             self.holding = self.share.in_hand(self.map)
         self._others.note([one for one in sub_tasks if one.robot != self.robot])
+
+    def _begin_task(self, task: str) -> None:
+        self.talk.begin(task)
+        self.witness.begin(task)
+        if self.asking is not None:
+            self.asking.begin(task)
 
     def _learn(self, one: SubTask) -> None:
         """Take over what an own sub-task says of the house, and of what others have searched."""
@@ -327,7 +262,7 @@ class RobotAgent:
             option, said = await self._choose(work)
             keep_option(self.robot, option, said.words)
             if option.effect == "done":
-                self._end(work, _DONE, "", seen=option.id == "seen")
+                self._end(work, _DONE, "", seen=option.step.purpose is Purpose.CONFIRMED)
                 continue
             if option.effect == "give up":
                 self._give_up(work, option, said.words)
@@ -357,7 +292,7 @@ class RobotAgent:
         belong(task=self.task, sub_task=work.sub_task.id)
         now = self._situation(work)
         step = partial(step_of, now)
-        by_rule, meant = rule_step(now), work.meant
+        by_rule, meant = self.trees[work.sub_task.kind].step(now), work.meant
         work.meant = None
         if meant is not None and now.last is not None and now.last.ok and not by_rule.settled:
             with suppress(CheckFailed):  # it drove there to do this
@@ -373,7 +308,7 @@ class RobotAgent:
             share=self.share.all,
             heard=self.talk.lines,
             numbers=self.limits.tells_numbers,
-            asking=self.tools.asking,
+            asking=self.asking,
         )
         if len(work.attempts) >= MOST_CHOSEN:
             decided = self.decider.decide_by_rule(ChooseSkill(), state)
@@ -381,7 +316,7 @@ class RobotAgent:
             decided = await self.decider.decide(ChooseSkill(), state)
         follow(decided.trace)
         option = chosen(state, decided.reply)
-        if option.name == "go_to" and decided.reply.skill in WITH_ARM:
+        if name_of(option) == "go_to" and decided.reply.skill in WITH_ARM:
             work.meant = decided.reply
         return option, decided.reply
 
@@ -412,7 +347,6 @@ class RobotAgent:
             - work.tried_times(len(self.map.scene.rooms), self.limits.tries),
             tools=self.tools.toolbox(),
             scene=self.map.scene,
-            visited=tuple(work.visited),
             seen_now=self.witness.seen_now(),
             glimpsed=self.witness.glimpsed(self._position),
             stood=tuple(work.stood),
@@ -453,10 +387,10 @@ class RobotAgent:
             around = isinstance(skill, LookAround)
             if result.ok or (not around and result.outcome in LOOKED):
                 self._looks.add(self._position, None if around else self._heading)
-        if option is not None and option.id.startswith(LOOK_AGAIN):
+        if option is not None and option.step.purpose is Purpose.LOOK_AGAIN:
             self.witness.looked_again(self._position)
         work = self.share.get(self.share.current)
-        if option is not None and option.id == "put down":
+        if option is not None and option.step.purpose is Purpose.PUT_DOWN:
             self._clearing.ended(skill, result, self.holding, self._room)
         if result.ok:
             self.witness.passed(self._began + result.duration)
@@ -467,8 +401,8 @@ class RobotAgent:
             self.map.drop(skill.target.instance)
         if work is None or work.sub_task.state is not _RUNNING or is_stop(result):
             return
-        name = option.id if option is not None else "?"
-        work.note(name, skill, tried, self.witness.step, result.bears_at)
+        step = option.step if option is not None else Step(Purpose.DO)
+        work.note(step, skill, tried, self.witness.step, result.bears_at)
         looked = isinstance(skill, Detect) and result.outcome in LOOKED
         if (looked or not result.ok) and self._position is not None:
             work.stood.append(self._position)
@@ -550,6 +484,5 @@ class RobotAgent:
     def resume_work(self, report: RobotReport) -> None:
         """Go on after a restart from the last report: states of the own sub-tasks."""
         self.task = report.task
-        for part in (self.talk, self.witness, self.tools):
-            part.begin(report.task)
+        self._begin_task(report.task)
         self.share.resume(report.sub_tasks)

@@ -20,19 +20,17 @@ from coterie_core.skills import (
     Outcome,
     Pick,
     Place,
-    Skill,
     Wait,
 )
-from coterie_core.tasks import Obstacle, SubTask, Thing
+from coterie_core.tasks import SubTask, Thing
+from coterie_execution.geometry.things import FLOOR
+from coterie_execution.options import Option
+from coterie_execution.situation import Situation
 from coterie_llm import Decision, Message, Tool, as_data, inline_data
 from coterie_requests.asking import Asking
-from coterie_safety.why import follow, note
-from emos_planner.geometry.things import FLOOR
 from emos_planner.lookups import Lookups
 from emos_planner.robot.share_facts import share_facts
-from emos_planner.robot.situation import Situation
 
-Effect = Literal["act", "done", "give up"]
 SkillName = Literal[
     "go_to", "look_around", "look_for", "pick", "place", "open", "close", "reach_out", "say",
     "wait", "done", "give_up",
@@ -59,43 +57,11 @@ _NAMES: Mapping[type, SkillName] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """What the robot does next: a skill, or to call the sub-task done or give it back.
-
-    `about` is the thing or room (id) that it is done to; empty: what the sub-task is about.
-    `settled`: nothing is left to be chosen, so that no model is asked.
-    """
-
-    id: str
-    words: str
-    effect: Effect = "act"
-    skill: Skill | None = None
-    obstacle: Obstacle | None = None
-    reason: str = ""
-    about: str = ""
-    settled: bool = False
-
-    @property
-    def name(self) -> SkillName:
-        """The parametrised skill that it is one way to do."""
-        if self.skill is None:
-            return "done" if self.effect == "done" else "give_up"
-        return _NAMES[type(self.skill)]
-
-
-def keep_option(robot: str, option: Option, words: str = "") -> None:
-    """Keep what a robot is going to do, so that the goal it sends next follows from it.
-
-    Args:
-        robot: Its name.
-        option: What it chose.
-        words: What it says with it.
-    """
-    body = {"words": option.words or option.id, "effect": option.effect, "says": words}
-    if option.skill is not None:
-        body["skill"] = type(option.skill).__name__
-    follow(note("action", robot, {**body, "reason": option.reason}))
+def name_of(option: Option) -> SkillName:
+    """Return the parametrised skill that an option is one way to do."""
+    if option.skill is None:
+        return "done" if option.effect == "done" else "give_up"
+    return _NAMES[type(option.skill)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +206,7 @@ class ChooseSkill(Decision[ChoiceState, SkillChoice]):
     def rule(self, state: ChoiceState) -> SkillChoice:
         """Take the rule's step."""
         step = state.by_rule
-        return SkillChoice(reason=step.words[:300], skill=step.name, target=_target(state))
+        return SkillChoice(reason=step.words[:300], skill=name_of(step), target=_target(state))
 
 
 def chosen(state: ChoiceState, reply: SkillChoice) -> Option:
@@ -249,7 +215,7 @@ def chosen(state: ChoiceState, reply: SkillChoice) -> Option:
     Raises:
         CheckFailed: As `ChooseSkill.check`.
     """
-    if reply.skill == state.by_rule.name and reply.skill != "say":
+    if reply.skill == name_of(state.by_rule) and reply.skill != "say":
         if reply.skill in ALONE or reply.target == _target(state):
             return state.by_rule
     return state.step(reply)
@@ -260,9 +226,9 @@ def _name(thing: Thing | None) -> str:
 
 
 def _target(state: ChoiceState) -> str:
-    if state.by_rule.name in ALONE:
+    if name_of(state.by_rule) in ALONE:
         return ""
-    return state.by_rule.about or (state.names[0] if state.names else "")
+    return state.by_rule.step.about or (state.names[0] if state.names else "")
 
 
 def _told(one: Tried) -> str:

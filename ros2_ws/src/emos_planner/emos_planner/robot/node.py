@@ -345,7 +345,7 @@ class RobotNode(AgentNode):
             limits=limits,
             seed=self.parameters["seed"],
         )
-        self.agent.tools.asking = self._asking
+        self.agent.asking = self._asking
         self._restore(self.agent)
         if self._seen.latest is not None:
             self.agent.observe(self._seen.latest)

@@ -12,10 +12,10 @@ from pydantic import BaseModel, Field
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
 from coterie_core.tasks import Obstacle, Proposal, Reflection, SubTask, Verdict
+from coterie_execution.geometry.results import Estimate
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_llm import CheckFailed, Decider, Decision, Message, Tool, as_data, inline_data
 from coterie_requests.asking import Asking
-from emos_planner.geometry.results import Estimate
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.lookups import Lookups
 from emos_planner.robot.share_facts import share_facts
 from emos_planner.sandbox.write_check import second_opinion

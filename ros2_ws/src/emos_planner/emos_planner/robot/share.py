@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from coterie_core.geometry import Vec3
-from coterie_core.skills import NavigateTo, Outcome, Skill
+from coterie_core.skills import Place, Skill
 from coterie_core.tasks import SubTask, SubTaskState
+from coterie_execution.options import Attempt, Step
 from coterie_world.team_map import TeamMap
 from emos_planner.robot.choose import SkillChoice, Tried
-from emos_planner.robot.situation import Attempt
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
@@ -20,36 +20,30 @@ _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
 class Work:
     """A sub-task of the own share, and what was tried for it.
 
-    `released`: the leader has said that it failed, so that it may come back as pending. `visited`
-    are rooms (ids), `stood` places [m] that it was tried from. `began` is the step of the last
-    observation before it was begun. `meant` is what a model has chosen that the robot drives for.
+    `released`: the leader has said that it failed, so that it may come back as pending. `stood`
+    are places [m] that it was tried from. `began` is the step of the last observation before it was
+    begun. `meant` is what a model has chosen that the robot drives for.
     """
 
     sub_task: SubTask
     tried: list[Tried] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     released: bool = False
-    visited: list[str] = field(default_factory=list)
     stood: list[Vec3] = field(default_factory=list)
     began: int = -1
     meant: SkillChoice | None = None
 
     def note(
-        self, option: str, skill: Skill, tried: Tried, step: int, bears_at: Vec3 | None = None
+        self, step: Step, skill: Skill, tried: Tried, seen: int, bears_at: Vec3 | None = None
     ) -> None:
-        """Take down how a skill of an option (id) went, at the step of the last observation."""
-        goal = skill.position if isinstance(skill, NavigateTo) else None
+        """Take down how a skill went, and at which step of the observations (`seen`)."""
         self.tried.append(tried)
-        self.attempts.append(
-            Attempt(option, type(skill).__name__, tried.outcome, tried.reason, step, goal, bears_at)
-        )
-        if option.startswith("room ") and tried.outcome is Outcome.SUCCEEDED:
-            self.visited.append(option.removeprefix("room "))
+        self.attempts.append(Attempt(step, skill, tried.outcome, tried.reason, seen, bears_at))
 
     @property
     def placed(self) -> int:
         """Step of the last observation before the thing was put down, or the work was begun."""
-        puts = [a.step for a in self.attempts if a.skill == "Place" and a.ok]
+        puts = [a.seen for a in self.attempts if isinstance(a.skill, Place) and a.ok]
         return max((self.began, *puts))
 
     def tried_times(self, rooms: int, tries: int) -> int:

@@ -8,9 +8,9 @@ from typing import Any
 
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import SubTask, Thing
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_llm import inline_data
 from coterie_world.scene import Connection, SceneGraph, SceneObject
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.map_view import floor_height, thing_line, way_text
 
 _FARTHEST = 5.0  # [m] from a thing that a spot to stand on is looked for

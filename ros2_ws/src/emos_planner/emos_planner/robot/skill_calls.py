@@ -21,34 +21,35 @@ from coterie_core.skills import (
     Open,
     Outcome,
     Pick,
+    Place,
     Skill,
     Wait,
 )
 from coterie_core.tasks import SubTask
-from coterie_llm import CheckFailed, inline_data
-from coterie_world.scene import SceneObject
-from coterie_world.sightings import as_thing, inside_only
-from emos_planner.geometry.things import FLOOR
-from emos_planner.robot.choose import Option, SkillChoice
-from emos_planner.robot.searching import containers, views
-from emos_planner.robot.situation import Situation
-from emos_planner.robot.standpoints import APART, facing, other_sides
-from emos_planner.robot.work import (
+from coterie_execution.geometry.things import FLOOR
+from coterie_execution.options import Option, Purpose, Step
+from coterie_execution.searching import containers, views
+from coterie_execution.situation import Situation
+from coterie_execution.standpoints import APART, facing, other_sides
+from coterie_execution.trees import (
     GO_TRIES,
+    MOST_FAILURES,
     NEAR_ENOUGH,
     done,
+    door,
     give_up,
     go,
     hand_range,
-    on_floor,
-    put_down,
+    hand_skill,
     target_of,
 )
+from coterie_llm import CheckFailed, inline_data
+from coterie_world.scene import SceneObject
+from coterie_world.sightings import as_thing
+from emos_planner.robot.choose import SkillChoice
 
 MOST_CHOSEN = 40
 """Skills that a model may choose for one sub-task, before the rule goes on with it."""
-_MOST_FAILED = 5
-"""How often the hand may fail at the same thing."""
 _MOST_SAID = 3
 """How often a robot says something in its own words for one sub-task."""
 _WAIT_S = 2.0
@@ -87,11 +88,6 @@ def _known(now: Situation, name: str) -> SceneObject:
     return found
 
 
-def _goal(now: Situation) -> SceneObject | None:
-    """Return what the sub-task is done to."""
-    return now.receptacle if now.sub_task.kind == "place" else now.thing
-
-
 def _meant(now: Situation) -> str:
     one = now.sub_task
     return f"the sub-task is: {one.description or one.kind.replace('_', ' ')}"
@@ -106,7 +102,7 @@ def _go_to(now: Situation, target: str) -> Option:
             return _look_in(now, target)
         one, name = SubTask(id="go", kind="go_to", rooms=(target,)), now.scene.rooms[target].name
     else:
-        thing, goal = _known(now, target), _goal(now)
+        thing, goal = _known(now, target), now.goal
         if goal is not None and thing.id == goal.id:
             return _go_for(now, thing)
         one, name = SubTask(id="go", kind="go_to", object=as_thing(thing)), thing.label.top
@@ -115,7 +111,8 @@ def _go_to(now: Situation, target: str) -> Option:
         raise CheckFailed(f"go_to {target}: {way.reason}")
     if now.position is not None and math.dist(now.position[:2], way.spot[:2]) <= APART:
         raise CheckFailed(f"go_to {target}: you are there already")
-    return Option(f"view of {target}", f"go to the {name}", skill=NavigateTo.near(way.spot))
+    step = Step(Purpose.VIEW, target)
+    return Option(f"view {target}", f"go to the {name}", skill=NavigateTo.near(way.spot), step=step)
 
 
 def _go_for(now: Situation, thing: SceneObject) -> Option:
@@ -125,13 +122,14 @@ def _go_for(now: Situation, thing: SceneObject) -> Option:
         raise CheckFailed(f"go_to {thing.id}: {now.estimate.reason}")
     for step in go(now, now.estimate.spot, at, f"go to the {label}"):
         return step
-    if now.failures("NavigateTo") >= GO_TRIES and now.last is not None:
+    if now.failures(NavigateTo) >= GO_TRIES and now.last is not None:
         raise CheckFailed(f"{GO_TRIES} drives have failed, the last thing said: {now.last.reason}")
-    drives = sum(a.skill == "NavigateTo" for a in now.attempts)
     for side in other_sides(now, thing):
-        return Option(f"side {drives}", f"go to another side of the {label}", skill=side)
+        words = f"go to another side of the {label}"
+        return Option("side", words, skill=side, step=Step(Purpose.OTHER_SIDE))
     if now.position is not None and math.dist(now.position[:2], at[:2]) > hand_range(now):
-        return Option("nearer", f"go as near to the {label} as it gets", skill=facing(now, thing))
+        words, near = f"go as near to the {label} as it gets", Step(Purpose.GO_NEAR)
+        return Option("nearer", words, skill=facing(now, thing), step=near)
     raise CheckFailed(f"you stand at {thing.id}, and no other spot is known to do it from")
 
 
@@ -148,39 +146,38 @@ def _look_in(now: Situation, room: str) -> Option:
 
 def _look_around(now: Situation) -> Option:
     last = now.last
-    if last is not None and last.skill == "LookAround" and last.ok and not now.glimpsed:
+    if last is not None and isinstance(last.skill, LookAround) and last.ok and not now.glimpsed:
         raise CheckFailed("you have just looked around here; go elsewhere")
-    return Option("look", "look around here", skill=LookAround())
+    return Option("look", "look around here", skill=LookAround(), step=Step(Purpose.LOOK))
 
 
 def _look_for(now: Situation, target: str) -> Option:
-    thing = _known(now, target)
+    label = _known(now, target).label.top
     if now.last is not None and now.last.looked:
         raise CheckFailed("you have just looked from here; go_to it, to look from another side")
-    name = "see" if now.did("Place") else "detect"
-    return Option(name, f"look for the {thing.label.top} from here", skill=Detect(thing.label.top))
+    words = f"look for the {label} from here"
+    return Option("look for", words, skill=Detect(label), step=Step(Purpose.LOOK))
 
 
 # -- the hand --------------------------------------------------------------------------------------
 
 
-def _with_hand(now: Situation, thing: SceneObject | None, words: str, skill: Skill) -> Option:
+def _with_hand(now: Situation, words: str, skill: Skill, step: Step) -> Option:
     """Do something with the hand, or first drive to where it can be done."""
-    name = type(skill).__name__
-    at = now.estimate.target or (thing.box.center if thing is not None else None)
+    at = now.estimate.target or (now.goal.box.center if now.goal is not None else None)
     if not now.estimate.feasible:
         raise CheckFailed(f"{words}: {now.estimate.reason}")
-    for step in go(now, now.estimate.spot, at, f"go there, to {words}"):
-        return step
-    failed = [a for a in now.attempts if a.skill == name and not a.ok]
+    for drive in go(now, now.estimate.spot, at, f"go there, to {words}"):
+        return drive
     if now.position is not None and at is not None:
         away = math.dist(now.position[:2], at[:2])
         if away > hand_range(now) + NEAR_ENOUGH:
             raise CheckFailed(
                 f"{words}: it is {away:.1f} m away, the hand gets {hand_range(now):.2f} m far, and "
-                f"{now.failures('NavigateTo')} drives there have failed"
+                f"{now.failures(NavigateTo)} drives there have failed"
             )
-    if len(failed) >= _MOST_FAILED:
+    failed = [a for a in now.attempts if isinstance(a.skill, type(skill)) and not a.ok]
+    if len(failed) > MOST_FAILURES:
         raise CheckFailed(f"{words}: it has failed {len(failed)} times: {failed[-1].reason}")
     if failed and now.last is failed[-1]:
         twice = len(failed) > 1 and now.attempts[-2] is failed[-2]
@@ -189,13 +186,10 @@ def _with_hand(now: Situation, thing: SceneObject | None, words: str, skill: Ski
                 f"{words}: it has just failed from here ({now.last.reason}); go_to it for another "
                 "side, look_around, or ask"
             )
-    return Option("do" if not failed else f"again {len(failed)}", words, skill=skill)
+    return Option("do", words, skill=skill, step=step)
 
 
-def _shut(now: Situation, thing: SceneObject) -> SceneObject | None:
-    """Return what has to be opened first, None: nothing."""
-    holder = now.scene.objects.get(now.estimate.opens or thing.container)
-    return holder if holder is not None and holder.is_open is False else None
+_DO = Step(Purpose.DO)
 
 
 def _pick(now: Situation, target: str) -> Option:
@@ -204,14 +198,15 @@ def _pick(now: Situation, target: str) -> Option:
         raise CheckFailed(f"pick {target}: nobody asked for that to be taken; {_meant(now)}")
     if now.holding:
         raise CheckFailed(f"pick {target}: your hand holds {inline_data(now.holding)}")
-    if (holder := _shut(now, thing)) is not None:
-        raise CheckFailed(f"pick {target}: it is in {holder.id}, which is closed; open that first")
-    return _with_hand(now, thing, f"take the {thing.label.top}", Pick(target_of(thing)))
+    if (shut := door(now)) is not None:
+        raise CheckFailed(f"pick {target}: it is in {shut.id}, which is closed; open that first")
+    return _with_hand(now, f"take the {thing.label.top}", Pick(target_of(thing)), _DO)
 
 
 def _place(now: Situation, target: str) -> Option:
-    goal = now.receptacle
-    wanted = goal.id if goal is not None else FLOOR if on_floor(now) else ""
+    receptacle = now.sub_task.receptacle
+    floor = FLOOR if receptacle is not None and receptacle.label == FLOOR else ""
+    wanted = now.receptacle.id if now.receptacle is not None else floor
     if now.sub_task.kind != "place" or not wanted:
         raise CheckFailed(f"place: nothing is to be put down; {_meant(now)}")
     if target != wanted:
@@ -220,41 +215,40 @@ def _place(now: Situation, target: str) -> Option:
         )
     if not now.holding:
         raise CheckFailed(f"place {target}: your hand is empty")
-    if goal is not None and goal.is_open is False and (now.estimate.opens or inside_only(goal)):
+    if door(now) is not None:
         raise CheckFailed(f"place {target}: it is closed; open it first")
-    put = put_down(now)
-    if put is None:
+    put = hand_skill(now)
+    if not isinstance(put, Place):
         raise CheckFailed(f"place {target}: {now.estimate.reason}")
-    name = goal.label.top if goal is not None else FLOOR
-    return _with_hand(now, goal, f"put it on the {name}", put)
+    return _with_hand(now, f"put it on the {put.receptacle.label}", put, _DO)
 
 
 def _open(now: Situation, target: str) -> Option:
-    thing, goal, kind = _known(now, target), _goal(now), now.sub_task.kind
-    if kind == "search" and now.coverage is not None:
-        rooms = [room for room in now.unseen if room == thing.room]
-        found = [o for room in rooms for _, _, o in containers(now, room) if o.about == target]
+    thing = _known(now, target)
+    if thing.room in now.unseen:
+        found = [one for _, _, one in containers(now, thing.room) if one.step.about == target]
         if not found:
             raise CheckFailed(f"open {target}: it is not shut, was seen into, or is out of reach")
         return found[0]
-    meant = goal is not None and goal.id == target and kind in ("open", "place")
-    around = now.thing is not None and kind == "pick" and _shut(now, now.thing) == thing
-    if not (meant or around):
+    around = door(now)
+    meant = now.sub_task.kind == "open" and now.thing is not None and now.thing.id == target
+    if not meant and (around is None or around.id != target):
         raise CheckFailed(f"open {target}: nobody asked for that to be opened; {_meant(now)}")
     if thing.is_open:
         raise CheckFailed(f"open {target}: it is open already")
-    return _with_hand(now, thing, f"open the {thing.label.top}", Open(target_of(thing)))
+    step = _DO if meant else Step(Purpose.OPEN_FIRST, target)
+    return _with_hand(now, f"open the {thing.label.top}", Open(target_of(thing)), step)
 
 
 def _close(now: Situation, target: str) -> Option:
     thing = _known(now, target)
     if now.sub_task.kind != "close" or now.thing is None or thing.id != now.thing.id:
         raise CheckFailed(f"close {target}: nobody asked for that to be closed; {_meant(now)}")
-    return _with_hand(now, thing, f"close the {thing.label.top}", Close(target_of(thing)))
+    return _with_hand(now, f"close the {thing.label.top}", Close(target_of(thing)), _DO)
 
 
 def _reach_out(now: Situation, target: str) -> Option:
-    thing, goal = _known(now, target), _goal(now)
+    thing, goal = _known(now, target), now.goal
     if goal is None or thing.id != goal.id:
         raise CheckFailed(f"reach_out {target}: the hand is for {goal.id if goal else 'nothing'}")
     at = now.estimate.target or thing.box.center
@@ -263,10 +257,10 @@ def _reach_out(now: Situation, target: str) -> Option:
         raise CheckFailed(
             f"reach_out {target}: it is {away:.1f} m away, the hand gets {hand_range(now):.2f} m"
         )
-    if now.last is not None and now.last.skill == "MoveArmTo":
+    if now.last is not None and isinstance(now.last.skill, MoveArmTo):
         raise CheckFailed(f"reach_out {target}: you have just done that")
     words = f"move the hand to the {thing.label.top}, to see whether it gets there from here"
-    return Option("arm", words, skill=MoveArmTo(at))
+    return Option("arm", words, skill=MoveArmTo(at), step=Step(Purpose.MOVE_ARM))
 
 
 # -- words, waiting, the end -----------------------------------------------------------------------
@@ -280,20 +274,22 @@ def _say(now: Situation, choice: SkillChoice) -> Option:
         raise CheckFailed(
             f"target: there is no robot {inline_data(choice.target)} on this task; robots: {known}"
         )
-    if sum(attempt.option == "say" for attempt in now.attempts) >= _MOST_SAID:
+    if sum(attempt.step.purpose is Purpose.SAY for attempt in now.attempts) >= _MOST_SAID:
         raise CheckFailed(f"you have spoken {_MOST_SAID} times; do something")
-    return Option("say", "say something to the others", skill=Ask(choice.target, choice.words))
+    words, step = "say something to the others", Step(Purpose.SAY)
+    return Option("say", words, skill=Ask(choice.target, choice.words), step=step)
 
 
 def _wait(now: Situation) -> Option:
-    if [a.skill for a in now.attempts[-_MOST_WAITS:]] == ["Wait"] * _MOST_WAITS:
+    if sum(isinstance(a.skill, Wait) for a in now.attempts[-_MOST_WAITS:]) == _MOST_WAITS:
         raise CheckFailed(f"you have waited {_MOST_WAITS} times; do something else")
-    return Option("wait", "wait for the way to become free", skill=Wait(_WAIT_S))
+    words = "wait for the way to become free"
+    return Option("wait", words, skill=Wait(_WAIT_S), step=Step(Purpose.WAIT))
 
 
 def _done(now: Situation) -> Option:
     """Say that it is done; what the robot can see to be so has ended the sub-task before."""
-    if now.sub_task.kind == "place" and now.did("Place"):
+    if now.sub_task.kind == "place" and now.did(Place):
         return done("it was put down")
     unseen = ""
     if now.sub_task.kind == "search":

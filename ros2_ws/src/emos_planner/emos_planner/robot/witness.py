@@ -10,11 +10,11 @@ from coterie_core.household import load_household
 from coterie_core.observation import Observation
 from coterie_core.skills import Outcome
 from coterie_core.tasks import SubTask, SubTaskState, Thing
+from coterie_execution.options import Attempt
 from coterie_world.object_events import EventKind, ObjectEvent, event_of
 from coterie_world.scene import SceneObject
 from coterie_world.sightings import as_thing, kind_of
 from coterie_world.team_map import TeamMap
-from emos_planner.robot.situation import Attempt
 
 _NEAR = 3.0
 """Who looks for a thing from nearer than this sees whether it is there [m]."""
@@ -168,7 +168,7 @@ class Witness:
             return
         missed = (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET)
         looks = [a for a in attempts if a.outcome in missed]
-        since = min((a.step for a in looks), default=self._step)
+        since = min((a.seen for a in looks), default=self._step)
         near = position is not None and distance(position, thing.box.center) <= _NEAR
         if len(looks) >= _LOOKS and near and self._seen.get(thing.id, -1) < since:
             self.happened("gone", thing)

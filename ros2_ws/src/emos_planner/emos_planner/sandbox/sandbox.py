@@ -30,8 +30,8 @@ from coterie_core.geometry import Vec3
 from coterie_core.plain_data import schema_problems
 from coterie_core.tasks import Obstacle
 from coterie_core.waiting import in_time
-from emos_planner.geometry.results import Path, Reach, Sight
-from emos_planner.geometry.toolbox import Toolbox
+from coterie_execution.geometry.results import Path, Reach, Sight
+from coterie_execution.geometry.toolbox import Toolbox
 from emos_planner.sandbox.code_rules import trouble_with
 
 FUNCTIONS = ("reach", "sight", "path", "nearest_spot", "arm_reaches")

@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import SubTask, Verdict
+from coterie_execution.geometry.results import Estimate
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_llm import Decider, Decision
 from coterie_llm.errors import CheckFailed
 from coterie_llm.fence import as_data
 from coterie_llm.types import Message
-from emos_planner.geometry.results import Estimate
-from emos_planner.geometry.toolbox import Toolbox
 from emos_planner.sandbox.code_rules import LONGEST, trouble_with
 from emos_planner.sandbox.sandbox import DEFAULT_LIMITS, FUNCTIONS, CodeResult, Limits, run_code
 

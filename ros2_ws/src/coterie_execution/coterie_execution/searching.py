@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from coterie_core.geometry import Vec3
 from coterie_core.skills import LookAround, NavigateTo, Open, Outcome, Target, Wait
 from coterie_core.tasks import SubTask, Thing
+from coterie_execution.options import Option, Purpose, Step
+from coterie_execution.situation import Situation
 from coterie_world.search_belief import MIN_FRACTION_LEFT
-from emos_planner.robot.choose import Option
-from emos_planner.robot.situation import Situation
 
 LOOKED_OVER = 0.55
 """Share of a room that may stay unseen however unlikely a thing is there (0..1)."""
@@ -27,53 +27,57 @@ TRIES = 2
 BLOCKED_WAIT = 3.0
 """How long a search waits for a way to become free [s]: who stands there was asked for it."""
 
-Ranked = tuple[float, str, Option]
-"""A step of a search: what it shows a second [1/s], a key that tells it from others, the step."""
-LOOK_AGAIN = "look again"
-"""Begins the ids of options that look once more from where the robot stands."""
-
 
 def search(now: Situation) -> Iterator[Option]:
-    """Yield what a search does next; "done" where enough is seen, or no look helps any more."""
+    """Yield what a search can do next; "done" where enough is seen, or no look helps any more."""
     cover = now.coverage
     if not now.estimate.feasible or cover is None:
         return
     last = now.last
-    if last is not None and last.ok and last.skill in ("NavigateTo", "Open"):
-        if last.skill == "Open" or not last.option.startswith("go "):
-            yield Option("look", "look around here", skill=LookAround(), settled=True)
-            return
+    moved = last is not None and last.ok and isinstance(last.skill, (NavigateTo, Open))
+    if moved and last is not None and last.step.purpose is not Purpose.GO:
+        words = "look around here"
+        yield Option("look", words, skill=LookAround(), step=Step(Purpose.ARRIVED))
+        return
     if now.glimpsed:
         words = f"look again at what one look shows ({', '.join(now.glimpsed[:3])})"
-        yield Option(f"{LOOK_AGAIN} {len(now.attempts)}", words, skill=LookAround())
+        again = f"look again {len(now.attempts)}"
+        yield Option(again, words, skill=LookAround(), step=Step(Purpose.LOOK_AGAIN))
         return
     left = now.unseen
     over = {room: left[room] <= LOOKED_OVER * cover.whole(now.tools, room) for room in left}
     if sum(left.values()) <= now.sub_task.enough and all(over.values()):
-        yield Option("done", "what may be left unseen is little enough", "done", settled=True)
+        yield Option("done", "what may be left unseen is little enough", "done", step=_END)
         return
     ranked: list[Ranked] = []
     for room in left:
         if not over[room] or left[room] > MIN_FRACTION_LEFT * now.sub_task.enough / len(left):
             ranked += views(now, room) + containers(now, room)
     # Who stands in the way was asked to go aside. Where it stays another view is as good.
-    blocked = last.option if last is not None and last.outcome is Outcome.BLOCKED else ""
-    ranked.sort(key=lambda one: (one[1] == blocked, -one[0], one[1]))
-    if blocked and (_just_blocked(now) or [key for _, key, _ in ranked] == [blocked]):
-        yield Option("wait", "wait for the way to become free", skill=Wait(BLOCKED_WAIT))
-    if ranked:
-        yield ranked[0][2]
-    yield Option("done", "no look from where it gets to would show more", "done", settled=True)
+    blocked = last.step if last is not None and last.outcome is Outcome.BLOCKED else None
+    ranked.sort(key=lambda one: (one[2].step == blocked, -one[0], one[1]))
+    if blocked and (_just_blocked(now) or [one.step for _, _, one in ranked] == [blocked]):
+        words = "wait for the way to become free"
+        yield Option("wait", words, skill=Wait(BLOCKED_WAIT), step=Step(Purpose.WAIT))
+    for _, _, option in ranked[:1]:
+        yield option
+    if not ranked:
+        yield Option("done", "no look from where it gets to would show more", "done", step=_END)
+
+
+_END = Step(Purpose.END)
+Ranked = tuple[float, str, Option]
+"""What a look shows a second, the name that breaks ties, and the step."""
 
 
 def _just_blocked(now: Situation) -> bool:
     """Whether its last drive is the first one since one went well in which it was blocked."""
-    drives = [a.outcome is Outcome.BLOCKED for a in now.attempts if a.skill == "NavigateTo"]
+    drives = [a.outcome is Outcome.BLOCKED for a in now.attempts if isinstance(a.skill, NavigateTo)]
     return drives[-1:] == [True] and not any(drives[-2:-1])
 
 
 def views(now: Situation, room: str) -> list[Ranked]:
-    """Return where a robot may look from in a room, with what each look shows a second [1/s]."""
+    """Return where a search may look from in a room."""
     cover = now.coverage
     assert cover is not None
     left = cover.left(now.tools, room)
@@ -84,12 +88,13 @@ def views(now: Situation, room: str) -> list[Ranked]:
         if gain < WORTH * left or len(found) == VIEWS:
             break
         key = f"room {room} {spot[0]:.1f},{spot[1]:.1f}"
-        if _spent(now, key):
+        step = Step(Purpose.VIEW, room, (round(spot[0], 1), round(spot[1], 1), 0.0))
+        if _spent(now, step):
             continue
         words = f"look for it in the {name}{_told(now, spot, gain, cover.whole(now.tools, room))}"
-        option = Option(key, words, skill=NavigateTo.near(spot), about=room)
+        option = Option(key, words, skill=NavigateTo.near(spot), step=step)
         if now.position is not None and math.dist(now.position, spot) < 0.1:
-            option = Option(f"{key} here", words, skill=LookAround(), about=room)
+            option = Option(f"{key} here", words, skill=LookAround(), step=step)
         found.append((gain / (_time(now, spot) + LOOK_TIME), key, option))
     return found
 
@@ -100,14 +105,15 @@ def containers(now: Situation, room: str) -> list[Ranked]:
     assert cover is not None
     left = cover.left(now.tools, room)
     found: list[Ranked] = []
-    if any(a.skill == "Open" and a.outcome is Outcome.UNSUPPORTED for a in now.attempts):
+    if any(isinstance(a.skill, Open) and a.outcome is Outcome.UNSUPPORTED for a in now.attempts):
         return found  # this arm opens nothing, as those of MoveIt
     for gain, name in cover.shut(now.tools, room):
         if gain < WORTH * left or len(found) == VIEWS:
             break
         thing = now.scene.objects[name]
-        mine = [a for a in now.attempts if a.option.endswith(f" {name}")]
-        went = [a for a in mine if a.option.startswith("go ")]
+        to_go, to_open = Step(Purpose.GO, name), Step(Purpose.OPEN_FIRST, name)
+        mine = [a for a in now.attempts if a.step in (to_go, to_open)]
+        went = [a for a in mine if a.step == to_go]
         if len(mine) - len(went) >= TRIES or sum(not a.ok for a in went) >= TRIES:
             continue
         item = Thing(label=thing.label.top, id=name, position=thing.box.center, room=room)
@@ -119,14 +125,14 @@ def containers(now: Situation, room: str) -> list[Ranked]:
         spot = estimate.spot
         inside = _told(now, spot, gain, cover.whole(now.tools, room))
         words = f"open the {thing.label.top} to look inside{inside}"
-        there = now.last is not None and now.last.ok and now.last.option == f"go {name}"
+        there = now.last is not None and now.last.ok and now.last.step == to_go
         if not there and len(went) < 2 * TRIES and not _at(now.position, spot):
             skill = NavigateTo.near(spot, yaw=math.atan2(y - spot[1], x - spot[0]))
             words = f"go to the {thing.label.top}, to open it and look inside{inside}"
-            option = Option(f"go {name}", words, skill=skill, about=name)
+            option = Option(f"go {name}", words, skill=skill, step=to_go)
         else:
             target = Target(thing.label.top, thing.box.center, name)
-            option = Option(f"open {name}", words, skill=Open(target), about=name)
+            option = Option(f"open {name}", words, skill=Open(target), step=to_open)
         found.append((gain / (_time(now, spot) + OPEN_TIME), f"open {name}", option))
     return found
 
@@ -142,9 +148,9 @@ def _told(now: Situation, spot: Vec3, gain: float, whole: float) -> str:
     )
 
 
-def _spent(now: Situation, key: str) -> bool:
+def _spent(now: Situation, view: Step) -> bool:
     """Whether a viewpoint was looked from already, or cannot be got at."""
-    mine = [a for a in now.attempts if a.option.startswith(key)]
+    mine = [a for a in now.attempts if a.step == view]
     blocked = [a for a in mine if a.outcome is Outcome.BLOCKED]
     return any(a.ok for a in mine) or len(mine) - len(blocked) >= TRIES or len(blocked) > 2 * TRIES
 

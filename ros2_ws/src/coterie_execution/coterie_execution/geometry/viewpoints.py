@@ -11,11 +11,11 @@ import numpy.typing as npt
 from coterie_core.geometry import Box, Vec3
 from coterie_core.resume import ResumeCamera
 from coterie_core.tasks import Obstacle
-from emos_planner.geometry.body import Body
-from emos_planner.geometry.configuration_space import BasePoses, ConfigurationSpace
-from emos_planner.geometry.grasp import around, gap_to, spread
-from emos_planner.geometry.line_of_sight import Sightlines, points_of
-from emos_planner.geometry.results import Sight
+from coterie_execution.geometry.body import Body
+from coterie_execution.geometry.configuration_space import BasePoses, ConfigurationSpace
+from coterie_execution.geometry.grasp import around, gap_to, spread
+from coterie_execution.geometry.line_of_sight import Sightlines, points_of
+from coterie_execution.geometry.results import Sight
 
 Floats = npt.NDArray[np.float64]
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from coterie_core.geometry import Vec2, Vec3
+from coterie_execution.geometry.body import Frame
+from coterie_execution.geometry.floorplan import ANY_WIDTH, CELL, FloorPlan
 from coterie_world.scene import SceneGraph
-from emos_planner.geometry.body import Frame
-from emos_planner.geometry.floorplan import ANY_WIDTH, CELL, FloorPlan
 
 _SNAP = 1.2  # [m] how far from a wanted spot a robot may stand
 _STAIRS_SNAP = 0.6  # [m] how far an end of stairs may lie from free space

@@ -8,16 +8,15 @@ from functools import partial
 
 from coterie_core.geometry import Vec3
 from coterie_core.skills import NavigateTo, Skill, SkillResult, Wait
+from coterie_execution.geometry.floorplan import CELL
+from coterie_execution.geometry.toolbox import Toolbox
+from coterie_execution.options import Option, Purpose, Step, keep_option
 from coterie_llm import inline_data
 from coterie_world.free_space.free_cells import FreeCells
 from coterie_world.free_space.yield_pose import yield_pose
 from coterie_world.right_of_way import YIELD_WAIT_S, RightOfWay, YieldRequest
-from emos_planner.geometry.floorplan import CELL
-from emos_planner.geometry.toolbox import Toolbox
-from emos_planner.robot.choose import Option, keep_option
 
-ASIDE = "aside"
-"""Id of the option to go aside."""
+_STEP = Step(Purpose.YIELD)
 
 
 def wanted_way(tools: Toolbox, robot: str, skill: NavigateTo, here: Vec3) -> Sequence[Vec3] | None:
@@ -110,7 +109,7 @@ class YieldBehavior(RightOfWay):
         if not self.lets_pass:
             return None
         self.lets_pass = False
-        return Option(ASIDE, "lets the other one pass", skill=Wait(YIELD_WAIT_S))
+        return Option("aside", "lets the other one pass", skill=Wait(YIELD_WAIT_S), step=_STEP)
 
     def option(self, here: Vec3 | None, now: float, idle: bool) -> Option | None:
         """Return how to go aside for who has asked; None: nobody has, or there is no need.
@@ -133,7 +132,7 @@ class YieldBehavior(RightOfWay):
             return None
         if self.shut_in:
             self._ask(skill, here, now)
-        option = Option(ASIDE, self.words, skill=skill)
+        option = Option("aside", self.words, skill=skill, step=_STEP)
         keep_option(self.robot, option)
         return option
 
@@ -157,7 +156,7 @@ class YieldBehavior(RightOfWay):
         Returns:
             Whether it was to make way, and no work of its own.
         """
-        own = option is not None and option.id == ASIDE
+        own = option is not None and option.step.purpose is Purpose.YIELD
         if own:
             drive = skill if self.ended(result) and isinstance(skill, NavigateTo) else None
         else:

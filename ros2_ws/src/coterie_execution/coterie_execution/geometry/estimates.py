@@ -10,10 +10,9 @@ import numpy as np
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.tasks import Obstacle, SubTask, Thing
-from coterie_world.search_belief import spread_over
-from emos_planner.geometry.bodies import BodiesInScene
-from emos_planner.geometry.grasp import around, gap_to
-from emos_planner.geometry.manipulation import (
+from coterie_execution.geometry.bodies import BodiesInScene
+from coterie_execution.geometry.grasp import around, gap_to
+from coterie_execution.geometry.manipulation import (
     WORK,
     done,
     open_or_close,
@@ -22,8 +21,9 @@ from emos_planner.geometry.manipulation import (
     place_on_floor,
     put_from,
 )
-from emos_planner.geometry.results import Estimate
-from emos_planner.geometry.things import FLOOR, ResolvedObject, surfaces_of
+from coterie_execution.geometry.results import Estimate
+from coterie_execution.geometry.things import FLOOR, ResolvedObject, surfaces_of
+from coterie_world.search_belief import spread_over
 
 AT_OBJECT = 1.5
 """How near [m] a robot has to be to be at a thing."""

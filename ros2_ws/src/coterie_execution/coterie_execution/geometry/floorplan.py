@@ -15,8 +15,8 @@ from scipy import ndimage
 from shapely.geometry.base import BaseGeometry
 
 from coterie_core.geometry import Box, Vec2, Vec3
+from coterie_execution.geometry.body import Frame
 from coterie_world.scene import Connection, Floor, Room, SceneGraph
-from emos_planner.geometry.body import Frame
 
 CELL = 0.05
 """Edge of a raster cell [m]."""

@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
 from coterie_core.tasks import Obstacle
+from coterie_execution.geometry.body import Body, Frame, body_key
+from coterie_execution.geometry.configuration_space import ConfigurationSpace
+from coterie_execution.geometry.floorplan import Driven, FloorPlan
+from coterie_execution.geometry.line_of_sight import Sightlines
+from coterie_execution.geometry.path_cost import Ways
+from coterie_execution.geometry.results import Sight
+from coterie_execution.geometry.things import Catalog, ResolvedObject
+from coterie_execution.geometry.viewpoints import BEST_AWAY, sights
 from coterie_world.scene import SceneGraph
-from emos_planner.geometry.body import Body, Frame, body_key
-from emos_planner.geometry.configuration_space import ConfigurationSpace
-from emos_planner.geometry.floorplan import Driven, FloorPlan
-from emos_planner.geometry.line_of_sight import Sightlines
-from emos_planner.geometry.path_cost import Ways
-from emos_planner.geometry.results import Sight
-from emos_planner.geometry.things import Catalog, ResolvedObject
-from emos_planner.geometry.viewpoints import BEST_AWAY, sights
 
 BodiesT = TypeVar("BodiesT", bound="BodiesInScene")
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from coterie_core.geometry import Vec3, wrap_angle
 from coterie_core.skills import NavigateTo, Place, Skill, SkillResult, Target
 from coterie_core.tasks import SubTask
+from coterie_execution.geometry.toolbox import Toolbox
+from coterie_execution.options import Option, Purpose, Step
+from coterie_execution.standpoints import floor_before
 from coterie_world.sightings import as_thing
 from coterie_world.team_map import TeamMap
-from emos_planner.geometry.toolbox import Toolbox
-from emos_planner.robot.choose import Option
-from emos_planner.robot.standpoints import floor_before
 
 WORDS = "put down what nobody wants any more"
 TRIED = 6
@@ -23,6 +23,7 @@ FARTHEST = 6.0
 PATIENCE = 3
 """Choices that a robot waits for the leader before it puts down what nobody seems to want."""
 _TRIES = 2
+_STEP = Step(Purpose.PUT_DOWN)
 _BESIDE = math.radians(30.0)
 """An arm may not reach what lies farther from straight ahead: the robot turns first [rad]."""
 
@@ -63,8 +64,9 @@ def leftover(
         spot, target = estimate.spot, estimate.target or top.box.center
         if math.dist(spot[:2], position[:2]) > 0.3:
             yaw = math.atan2(target[1] - spot[1], target[0] - spot[0])
-            return Option("put down", WORDS, skill=NavigateTo.near(spot, yaw=yaw))
-        return Option("put down", WORDS, skill=Place(Target(top.label.top, target, top.id)))
+            return Option("put down", WORDS, skill=NavigateTo.near(spot, yaw=yaw), step=_STEP)
+        down = Place(Target(top.label.top, target, top.id))
+        return Option("put down", WORDS, skill=down, step=_STEP)
     return None
 
 
@@ -113,7 +115,7 @@ class HandClearing:
             ahead = math.atan2(at[1] - position[1], at[0] - position[0])
             if not self._turned and abs(wrap_angle(ahead - heading)) > _BESIDE:
                 self._turned, skill = True, NavigateTo.near(position, yaw=ahead)
-            option = Option("put down", WORDS, skill=skill)
+            option = Option("put down", WORDS, skill=skill, step=_STEP)
         self._tries += isinstance(option.skill, NavigateTo)
         return option
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.tasks import Obstacle, SubTask
-from emos_planner.geometry.bodies import BodiesInScene
-from emos_planner.geometry.estimates import estimate_for
-from emos_planner.geometry.grasp import grips, reach_of
-from emos_planner.geometry.path_cost import UNCERTAIN_PATH_PENALTY_S
-from emos_planner.geometry.results import Estimate, Path, Reach, Sight
-from emos_planner.geometry.things import ResolvedObject
+from coterie_execution.geometry.bodies import BodiesInScene
+from coterie_execution.geometry.estimates import estimate_for
+from coterie_execution.geometry.grasp import grips, reach_of
+from coterie_execution.geometry.path_cost import UNCERTAIN_PATH_PENALTY_S
+from coterie_execution.geometry.results import Estimate, Path, Reach, Sight
+from coterie_execution.geometry.things import ResolvedObject
 
 _UNCERTAIN = "whether it gets past furniture that was seen only, trying tells"
 _FROM_ELSEWHERE = (

@@ -10,16 +10,16 @@ import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec2, Vec3
 from coterie_core.tasks import Obstacle, Thing
+from coterie_execution.geometry.bodies import BodiesInScene
+from coterie_execution.geometry.body import Hand
+from coterie_execution.geometry.grasp import FEW, Grip, gap_to, grips, reach_of
+from coterie_execution.geometry.line_of_sight import Sightlines, points_of
+from coterie_execution.geometry.results import Estimate, Reach
+from coterie_execution.geometry.things import FLOOR, ResolvedObject, Surface, surfaces_of
+from coterie_execution.geometry.viewpoints import eyes_toward
 from coterie_safety.guard.mass import object_mass
 from coterie_world.sizes import oversize
 from coterie_world.surfaces import free_points, reaching_over
-from emos_planner.geometry.bodies import BodiesInScene
-from emos_planner.geometry.body import Hand
-from emos_planner.geometry.grasp import FEW, Grip, gap_to, grips, reach_of
-from emos_planner.geometry.line_of_sight import Sightlines, points_of
-from emos_planner.geometry.results import Estimate, Reach
-from emos_planner.geometry.things import FLOOR, ResolvedObject, Surface, surfaces_of
-from emos_planner.geometry.viewpoints import eyes_toward
 
 WORK = {"pick": 2.0, "place": 2.0, "open": 1.5, "close": 1.5, "detect": 0.5, "go_to": 0.0}
 """How long skills take at the spot [s]."""

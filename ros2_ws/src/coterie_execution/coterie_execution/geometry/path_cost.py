@@ -11,9 +11,9 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
 from coterie_core.geometry import Vec3
+from coterie_execution.geometry.body import Body
+from coterie_execution.geometry.configuration_space import ConfigurationSpace
 from coterie_world.scene import PlaceLink, SceneGraph
-from emos_planner.geometry.body import Body
-from emos_planner.geometry.configuration_space import ConfigurationSpace
 
 _ENTRIES = 4  # places tried from where a robot stands
 _AROUND = 1.3  # a way around furniture is so much longer than the straight line

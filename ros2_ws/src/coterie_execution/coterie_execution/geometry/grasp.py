@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from coterie_core.geometry import Box
 from coterie_core.tasks import Obstacle
-from emos_planner.geometry.body import Body, Hand
-from emos_planner.geometry.configuration_space import BasePoses, ConfigurationSpace
-from emos_planner.geometry.results import Reach
+from coterie_execution.geometry.body import Body, Hand
+from coterie_execution.geometry.configuration_space import BasePoses, ConfigurationSpace
+from coterie_execution.geometry.results import Reach
 
 Floats = npt.NDArray[np.float64]
 

@@ -6,15 +6,15 @@ import math
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.skills import NavigateTo, Target
+from coterie_execution.geometry.estimates import put_at, views_on
+from coterie_execution.geometry.grasp import FEW, Grip, grips
+from coterie_execution.geometry.things import ResolvedObject
+from coterie_execution.geometry.toolbox import Toolbox
+from coterie_execution.geometry.viewpoints import FAR_AWAY
+from coterie_execution.right_of_way import cells_of
+from coterie_execution.situation import Situation
 from coterie_world.free_space.free_cells import beside
 from coterie_world.scene import SceneObject
-from emos_planner.geometry.estimates import put_at, views_on
-from emos_planner.geometry.grasp import FEW, Grip, grips
-from emos_planner.geometry.things import ResolvedObject
-from emos_planner.geometry.toolbox import Toolbox
-from emos_planner.geometry.viewpoints import FAR_AWAY
-from emos_planner.robot.right_of_way import cells_of
-from emos_planner.robot.situation import Situation
 
 APART = 0.35
 """Spots nearer to one another than this are the same try [m]."""

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec3
+from coterie_execution.geometry.body import DOOR_HEIGHT
+from coterie_execution.geometry.floorplan import FloorPlan
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.surfaces import HOLLOW_SIDE, hollow_bottom
-from emos_planner.geometry.body import DOOR_HEIGHT
-from emos_planner.geometry.floorplan import FloorPlan
 
 Floats = npt.NDArray[np.float64]
 _ROUGH = 0.15

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from coterie_core.geometry import Vec3, containment
 from coterie_core.household import load_household
 from coterie_core.tasks import SubTask
+from coterie_execution.geometry.toolbox import Toolbox
 from coterie_world.search_belief import (
     Missed,
     Region,
@@ -25,7 +26,6 @@ from coterie_world.search_belief import (
     spread_over,
 )
 from coterie_world.sightings import kind_of
-from emos_planner.geometry.toolbox import Toolbox
 
 Floats = npt.NDArray[np.float64]
 MISS = 0.15
