@@ -179,8 +179,9 @@ def messages_for(
 _SHARES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.02, 0.015)
 _WITH_TOOLS = 0.5
 """Tools take room too: shorter prompts than this share go without them."""
-_LEAST_SHARE = 0.25
-"""A prompt is made no shorter than this for a model that would rather read less."""
+_QUARTER = 0.25
+"""Share to which a prompt is cut for a model that would rather read less, where no share would make
+it short enough."""
 _CAREFUL = 1.1
 """Tokens of a strange tokenizer for each of the estimate's."""
 
@@ -206,8 +207,8 @@ def request_for(
             that would leave little of them, without tools.
         shortened_times: Number of times that the prompt is halved anyway, because the model is
             slow.
-        short: Tokens of messages above which a prompt is made with less of every list, down to a
-            quarter; None: no matter how many.
+        short: Tokens of messages above which a prompt is made with less of every list, as far as
+            that helps; None: no matter how many.
         look_ups: Whether tools are offered.
     """
     tools = tuple(tool.spec for tool in decision.tools(state)) if look_ups else ()
@@ -216,6 +217,7 @@ def request_for(
     shares = _SHARES[shortened_times:]
     ways = [(share, tools) for share in shares if share >= _WITH_TOOLS]
     ways += [(share, ()) for share in shares]
+    longer: ModelRequest | None = None
     for share, offered in ways:
         with shortened(share):  # what is left out of a prompt need not be an option either
             messages = messages_for(decision, state, mode)
@@ -227,12 +229,12 @@ def request_for(
             temperature=decision.temperature,
             max_tokens=most,
         )
-        fits = context is None or estimate_prompt(request) * _CAREFUL + most <= context
-        if fits and (
-            short is None or share <= _LEAST_SHARE or estimate_messages(messages) <= short
-        ):
-            break
-    return request
+        if context is not None and estimate_prompt(request) * _CAREFUL + most > context:
+            continue
+        if short is None or estimate_messages(messages) <= short:
+            return request
+        longer = request if longer is None or share >= _QUARTER else longer
+    return longer or request
 
 
 def decide_by_rule(decision: Decision[StateT, ReplyT], state: StateT) -> Decided[ReplyT]:

@@ -91,8 +91,8 @@ class ModelProfile(EndpointSettings):
     prompt: int | None = Field(
         None,
         ge=100,
-        description="Number of tokens above which prompts are made shorter, down to a quarter of "
-        f"what they list; left out: {LOCAL_PROMPT} with kind local, else no matter how many.",
+        description="Number of tokens above which prompts list less, as far as that helps; left "
+        f"out: {LOCAL_PROMPT} with kind local, else no matter how many.",
     )
     cache: int = Field(
         256,

@@ -101,6 +101,7 @@ class ChoiceState:
         facts: Numbers of the sub-task: see `share_facts`.
         now: The robot itself: where it is, what its hand holds.
         near: What is near to it, a line each.
+        unseen: Room (id) -> how many of what is searched may be unseen there.
         others: Robot -> what it does, a line each.
         heard: What other robots said, the latest last.
         lookups: Its tools; None: none are offered.
@@ -117,6 +118,7 @@ class ChoiceState:
     facts: Mapping[str, Any] = field(default_factory=dict)
     now: Mapping[str, Any] = field(default_factory=dict)
     near: tuple[str, ...] = ()
+    unseen: Mapping[str, float] = field(default_factory=dict)
     others: Mapping[str, Sequence[str]] = field(default_factory=dict)
     heard: tuple[str, ...] = ()
     lookups: Lookups | None = None
@@ -147,8 +149,8 @@ pick cup-2; so far: take the cup -> out of reach -> {"reason": "another side may
 "skill": "go_to", "target": "cup-2", "words": ""}
 place cup-2 on table-1; so far: nothing -> {"reason": "put it on the table", "skill": "place", \
 "target": "table-1", "words": ""}
-search keys; unseen: r1 0.05, r4 0.61 -> {"reason": "r4 hides most", "skill": "go_to", "target": \
-"r4", "words": ""}\
+search keys; unseen: study 0.05, attic 0.61; so far: nothing -> {"reason": "most may be unseen in \
+the attic", "skill": "go_to", "target": "attic", "words": ""}\
 """
 
 
@@ -171,10 +173,12 @@ class ChooseSkill(Decision[ChoiceState, SkillChoice]):
         due = f"{one.kind.replace('_', ' ')} {inline_data(_name(goal) or ', '.join(one.rooms))}"
         if one.kind == "place" and one.receptacle is not None:
             due += f" on {inline_data(_name(one.receptacle))}"
+        if state.unseen:
+            due += f"; unseen: {', '.join(f'{r} {v:.2f}' for r, v in state.unseen.items())}"
         tried = [_told(one) for one in state.tried[-_MOST_TRIED:]]
         told = {
             "task": state.words[:400],
-            "facts": dict(state.facts),
+            "facts": {k: v for k, v in state.facts.items() if k not in ("id", "what", "words")},
             "others": [*others[:4], *state.heard[-3:]],
             "near you": list(state.near),
             "you now": now,
@@ -285,7 +289,6 @@ def outlook(
         self_told["m to a spot to do it from"] = round(away, 1)
     near = _near(now, room)
     if now.unseen:
-        self_told["unseen"] = {r: round(v, 2) for r, v in now.unseen.items()}
         shut = [id for _, id in near if now.scene.objects[id].is_open is False]
         near = [one for one in near if one[1] in shut]
     body = now.tools.resumes[now.robot]
@@ -305,6 +308,7 @@ def outlook(
         facts=share_facts(now.tools, now.robot, now.sub_task, now.position, numbers=numbers),
         now=self_told,
         near=tuple(_line(now, away, id) for away, id in near[:_MOST_NEAR]),
+        unseen=now.unseen,
         others=others,
         heard=tuple(heard),
         lookups=Lookups(now.tools, {now.robot: now.position}, own=now.robot, asking=asking),
