@@ -81,6 +81,8 @@ def step_of(now: Situation, choice: SkillChoice) -> Option:
 
 def _known(now: Situation, name: str) -> SceneObject:
     found = now.scene.objects.get(name)
+    if name in now.scene.rooms:
+        raise CheckFailed(f"target: {name} is a room; that can be done to things; go_to the room")
     if found is None:
         near = difflib.get_close_matches(name, now.scene.objects, 3)
         hint = f"did you mean {', '.join(near)}?" if near else "give the id of a thing or room"
@@ -152,6 +154,8 @@ def _look_around(now: Situation) -> Option:
 
 
 def _look_for(now: Situation, target: str) -> Option:
+    if target in now.unseen:  # looking for a thing in a room begins with going there
+        return _look_in(now, target)
     label = _known(now, target).label.top
     if now.last is not None and now.last.looked:
         raise CheckFailed("you have just looked from here; go_to it, to look from another side")
