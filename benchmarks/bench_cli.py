@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 ROOT = Path(__file__).resolve().parents[1]
+HOUSE = ROOT / "examples" / "house_map.json"
 CHILD = """
 import importlib, os, sys, time
 program, begins, words = sys.argv[1], sys.argv[2], sys.argv[3:]
@@ -70,6 +71,7 @@ def commands(folder: Path) -> list[Measured]:
             (*find, "--map", str(folder / "map.json")),
             "semantic_mapper.files:load_map",
         ),
+        Measured("find --map FILE, all of it", (*find, "--map", str(HOUSE)), ""),
         Measured("ask", ask, "coterie_bringup.spinning:spinning"),
         Measured("find", find, "coterie_bringup.spinning:spinning"),
         Measured("stop", ("stop",), "rclpy:init", "coterie_bringup.stop_robots"),
@@ -97,6 +99,8 @@ def measure(repeats: int) -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory() as name:
         os.environ["COTERIE_STATE"] = f"{name}/state"
         environment = {**os.environ, "COLUMNS": "100"}
+        if environment.pop("PYTHONDONTWRITEBYTECODE", ""):  # as ./coterie has it
+            environment.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".coterie" / "bytecode"))
         empty = "import time; print('CPU', time.process_time())"
         python = cpu_seconds([sys.executable, "-c", empty], environment, repeats)
         rows: list[dict[str, object]] = [{"command": "python -c pass", "cpu_s": round(python, 3)}]

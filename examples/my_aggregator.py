@@ -7,7 +7,7 @@ import numpy as np
 
 from cam_aggregator.base import Aggregator
 from coterie import Team
-from coterie_core.answers import AnswerTable
+from coterie_core.answer_table import AnswerTable
 
 
 class AnyYes(Aggregator):

@@ -170,6 +170,7 @@ def _caught(work: Callable[[_Catch], Coroutine[Any, Any, None]]) -> list[Sample]
 
 def _mele(seed: int) -> list[Sample]:
     """Three robots explore a house, answer questions on it, and debate where they disagree."""
+    from coterie_core.questions import Question
     from coterie_fixtures.explorations import run_exploration
     from coterie_requests.common_sense import load_common_sense
     from coterie_requests.debate import LocalSpeaker, debate
@@ -225,7 +226,9 @@ def _mele(seed: int) -> list[Sample]:
             f"Liegt im {rooms[-1]} noch ein {thing}?",
         ):
             with suppress(NotUnderstood):
-                await read_presence(words, Vocabulary.named(labels, rooms), deciders["ada"])
+                await read_presence(
+                    Question("", "", "", words), Vocabulary.named(labels, rooms), deciders["ada"]
+                )
 
     return _caught(work)
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
-from coterie_core.answers import AnswerTable
+from coterie_core.answer_table import AnswerTable
 from coterie_core.questions import Question
 
 

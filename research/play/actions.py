@@ -28,7 +28,7 @@ from coterie_core.cooperation.messages import Answer
 from research.natural_order import natural
 from research.play.person import Choice, Person
 from reveca_agent.communication import looked, searched
-from reveca_agent.skills import carriers
+from reveca_agent.skill_book import carriers
 
 WALK = 400
 """Most steps of one walk before the person is asked again."""

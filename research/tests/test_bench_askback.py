@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import yaml
 
-from coterie_core.answers import AnswerTable
+from coterie_core.answer_table import AnswerTable
 from coterie_core.conformal import LEARNED_FROM, LEVELS, Thresholds
 from coterie_core.questions import Answer, Evidence, LabelledQuestion, Question
 from research.bench.askback.calibrate import Measured, calibrated, told_answers, told_learned

@@ -3,8 +3,8 @@
     python -m research.tools.compare_records BEFORE AFTER
 
 BEFORE and AFTER are folders that one and the same command wrote (`./coterie bench NAME --out`,
-`./coterie demo --out`). JSON, JSON lines and CSV of both are read. Names of files that are digests
-of code are not compared: such files are paired by what they hold. Exit code 1 where something
+`./coterie demo --out`). JSON, JSON lines and CSV of both are read. Digests in names of files, which
+are of code, are not compared: such files are paired by what they hold. Exit code 1 where something
 differs.
 """
 
@@ -52,21 +52,16 @@ def read(file: Path) -> Any:
 
 def records(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the leaves of every record file, by its path below the folder."""
-    found: dict[str, dict[str, Any]] = {}
-    unnamed: dict[str, list[dict[str, Any]]] = {}
+    named: dict[str, list[dict[str, Any]]] = {}
     for file in sorted(folder.rglob("*")):
-        if file.suffix not in (".json", ".jsonl", ".csv"):
-            continue
-        held = dict(values(read(file)))
-        place = str(file.relative_to(folder).parent)
-        if _DIGEST.fullmatch(file.stem):
-            unnamed.setdefault(place, []).append(held)
-        else:
-            found[str(file.relative_to(folder))] = held
-    for place, those in unnamed.items():
-        for k, held in enumerate(sorted(those, key=lambda one: json.dumps(one, default=str))):
-            found[f"{place}/#{k}"] = held
-    return found
+        if file.suffix in (".json", ".jsonl", ".csv"):
+            name = _DIGEST.sub("#", str(file.relative_to(folder)))
+            named.setdefault(name, []).append(dict(values(read(file))))
+    return {
+        f"{name}{k or ''}": held
+        for name, those in named.items()
+        for k, held in enumerate(sorted(those, key=lambda one: json.dumps(one, default=str)))
+    }
 
 
 def differences(before: Path, after: Path) -> tuple[int, list[str]]:

@@ -15,7 +15,6 @@ from rich.markup import escape
 from coterie_bringup.errors import CommandError
 from coterie_cli.record_live import CASSETTE, DECISIONS_TOPIC, PARAMETERS
 from coterie_llm import tracing
-from coterie_requests.ask_back.decision import JudgeRequest
 from coterie_requests.read_request import ReadRequest
 from coterie_safety.why.words import line, reply_words
 from coterie_world.recording.bag_files import McapFile
@@ -26,7 +25,7 @@ from research.whatif.rerun.tasks import TaskAgain, TaskEnd
 _SERVED = ("base_url", "api_key_env", "record_to", "larger", "file", "threads", "context")
 """Fields of a profile that are for models that are asked."""
 
-_BEFOREHAND = frozenset({JudgeRequest.name, ReadRequest.name})
+_BEFOREHAND = frozenset({ReadRequest.name})
 """Decisions about a person's words, before the leader begins: no part of what is done again."""
 
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -185,7 +186,9 @@ def test_a_file_that_was_changed_is_not_installed(tmp_path: Path) -> None:
         return f"--hash=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}"
 
     venv, wanted = tmp_path / "venv", tmp_path / "wanted.txt"
-    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    (packages,) = (venv / "lib").glob("python3*/site-packages")
+    (packages / "pip.pth").write_text(sysconfig.get_path("purelib"))
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_CONFIG_FILE": "/dev/null"}
     environ["PIP_INDEX_URL"] = f"file://{tmp_path}/simple"
 

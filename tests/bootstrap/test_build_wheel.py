@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import build_wheel
+from coterie_fixtures.ros_harness import patience
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +34,7 @@ def folder(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (packages / "rclpy.py").write_text("raise ModuleNotFoundError('no rclpy', name='rclpy')")
     subprocess.run(
         [sys.executable, "-m", "pip", "--python", str(folder / "env" / "bin" / "python"), "install",
-         "--quiet", "--no-deps", "--no-index", str(wheel)],
+         "--quiet", "--no-deps", "--no-index", "--no-compile", str(wheel)],
         check=True,
     )  # fmt: skip
     return folder
@@ -43,7 +44,8 @@ def coterie(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {"HOME": str(folder / "home"), "PATH": "/usr/bin:/bin", "COLUMNS": "200"}
     return subprocess.run(
         [str(folder / "env" / "bin" / "coterie"), *words],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False,
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+        timeout=patience(120.0),
     )  # fmt: skip
 
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import json
 import math
 
 import pytest
+from PIL import Image as PictureFile
 
 pytest.importorskip("rclpy")
 pytest.importorskip("nav2_msgs")
 pytest.importorskip("moveit_msgs")
 
-from coterie_core.skills import Close, LookAround, NavigateTo, Open, Pick, Place, Target
+from coterie_core.skills import Close, LookAround, NavigateTo, Open, Outcome, Pick, Place, Target
+from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.lab_rig import TEAM, LabRig
+from coterie_llm import ModelProfile
+from coterie_safety.why.journal import JournalSettings, close_journal, open_journal
 
 pytestmark = pytest.mark.ros
 
@@ -77,3 +84,35 @@ def test_it_opens_a_fridge_sees_what_is_in_it_shuts_it_and_takes_it_out(ros):
     taken = rig.end(Pick(Target("milk", rig.world.contents.things["o_milk"].box.center)))
     assert taken.ok, taken.reason
     assert rig.world.state("slim").holding == "o_milk"
+
+
+COLORED = TEAM.replace(
+    "info: head/depth/camera_info",
+    "info: head/depth/camera_info\n            color: head/color/image_raw",
+)
+
+
+def test_what_the_hand_did_is_looked_at_by_a_model_that_sees_and_kept(ros, tmp_path):
+    def look(body):
+        task, picture = body["messages"][-1]["content"]
+        assert "take the mug into its hand" in task["text"] and picture["type"] == "image_url"
+        return {"reason": "the hand holds a can", "came_about": "no", "confidence": 0.95}
+
+    open_journal(JournalSettings(tmp_path, 8.0, 1.0))
+    try:
+        with Endpoint(look) as endpoint:
+            sees = ModelProfile(
+                kind="openai", model="m", base_url=endpoint.url, max_retries=0, vision=True
+            )
+            rig = LabRig(ros, COLORED, model_profile=sees.model_dump_json())
+            rig.wait_ready()
+            ended = rig.end(Pick(Target("mug", (0.5, 1.2, 0.95))), timeout=180.0)
+            assert ended.outcome is Outcome.HAND_FULL and "the hand holds a can" in ended.reason
+            assert len(endpoint.received) == 1
+    finally:
+        close_journal()
+    kept = [json.loads(line) for file in tmp_path.glob("*.jsonl") for line in file.open()]
+    (check,) = [one["body"] for one in kept if one.get("kind") == "decision"]
+    assert check["name"] == "adapter.check_outcome" and check["reply"]["came_about"] == "no"
+    (picture,) = check["prompt"][-1]["pictures"]  # it can be looked at again
+    assert max(PictureFile.open(io.BytesIO(base64.b64decode(picture))).size) == 256

@@ -74,7 +74,7 @@ def test_the_map_is_the_house(ros):
     ros.spin_until(lambda: maps and len(maps[-1].objects) >= 5)
     scene = conversions.scene_from_msg(maps[-1])
     assert scene.rooms.keys() == truth.rooms.keys()
-    assert mapper.diagnostics.counter("no_transform") == 0
+    assert mapper.diagnostics.counter("dropped_no_transform") == 0
     hidden = {t.id for t in truth.objects.values() if t.is_open is False}
     below = [
         t.id

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie_core.answers import EVIDENCE_KINDS, AnswerTable
+from coterie_core.answer_table import EVIDENCE_KINDS, AnswerTable
 from coterie_core.embodiment import Embodiment
 from coterie_core.household import plural
 from coterie_fixtures.explorations import (

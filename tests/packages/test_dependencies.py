@@ -28,7 +28,6 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "mpl_toolkits": ("matplotlib", "python3-matplotlib"),
     "msgpack": ("msgpack", "python3-msgpack"),
     "networkx": ("networkx", "python3-networkx"),
-    "numba": ("numba", "python3-numba"),
     "numpy": ("numpy", "python3-numpy"),
     "open3d": ("open3d-cpu", "python3-open3d-pip"),
     "openai": ("openai", "python3-openai-pip"),

@@ -34,9 +34,12 @@ docs/INSTALL.md tells what is installed where, and how to undo it."""
 #: Commands that begin at once, without a look at the set-up, and the modules that do them.
 AT_ONCE = {"stop": "coterie_bringup.stop_robots", "release": "coterie_bringup.stop_robots"}
 #: Groups of requirements that a command needs instead of that of its own name: a test builds the
-#: site, puts a decision to the model in the box, and asks the MCP server; no command is named docs.
+#: site, puts a decision to the model in the box, runs detectors, asks the MCP server; no command is
+#: named docs.
 GROUPS = {
-    "test": ("test", "docs", "embeddings", "local-model", "mcp", ROBOTS),
+    "test": ("test", "detector", "docs", "embeddings", "local-model", "mcp", ROBOTS),
+    "detect": ("detector",),
+    "tags": ("detector",),
     "docs": (),
 }
 

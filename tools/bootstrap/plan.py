@@ -20,8 +20,10 @@ _NO_GROUP = ("system", "unused")
 ROBOTS = "robots"
 #: Programs of tools/ that make the wheels of ROS usable.
 AFTER_INSTALLING = ("relocate_cmake_exports", "write_setup_files")
-#: What numba compiles at the first image, below ros2_ws.
-RENDERER = "src/habitat_bridge/habitat_bridge/render/raster.py"
+#: What the renderer of images is compiled from, below ros2_ws.
+RENDERER = "src/habitat_bridge/habitat_bridge/render/raster.c"
+#: What fetches the network of the detector in the box, below ros2_ws.
+NETWORK = "src/coterie_perception/coterie_perception/fetch.py"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
 import itertools
 import os
@@ -21,9 +22,9 @@ LEFT_OUT = re.compile(
     r"|(^|/)zstandard/_cffi\."
     # The sources that libraries are compiled from.
     r"|(^|/)fontTools/.*\.c$"
-    r"|(^|/)(apsw|lxml|numba|scipy|shapely|sklearn)/.*\.(c|cpp|h|pxd|pxi|pyx)$"
+    r"|(^|/)(apsw|lxml|scipy|shapely|sklearn)/.*\.(c|cpp|h|pxd|pxi|pyx)$"
     # The libraries' own tests, which none of their modules imports.
-    r"|(^|/)(matplotlib|networkx|numba|numpy|scipy|sklearn)/(.*/)?tests/"
+    r"|(^|/)(matplotlib|networkx|numpy|scipy|sklearn)/(.*/)?tests/"
 )
 """Files that are removed, by their path below site-packages."""
 _LIBRARY = re.compile(r"\.so(\.|$)")
@@ -42,6 +43,9 @@ def slim(environment: Path, site_packages: Path) -> None:
     for path in _files(site_packages):
         if LEFT_OUT.search(path.relative_to(site_packages).as_posix()):
             path.unlink(missing_ok=True)
+    for place, _, _ in os.walk(site_packages, topdown=False):
+        with contextlib.suppress(OSError):
+            os.rmdir(place)  # if it is empty by now
     sizes: dict[int, list[Path]] = defaultdict(list)
     for path in _files(environment):
         if _LIBRARY.search(path.name):

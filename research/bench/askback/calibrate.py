@@ -9,7 +9,7 @@ import numpy as np
 import yaml
 
 from cam_aggregator.registry import aggregator_names, make_aggregator
-from coterie_core.answers import AnswerTable
+from coterie_core.answer_table import AnswerTable
 from coterie_core.confidence import load_confidence
 from coterie_core.conformal import LEARNED_FROM, LEVELS, Thresholds
 from coterie_requests.detector_vocabulary import household_vocabulary

@@ -16,7 +16,7 @@ from emos_planner.leader.understand import understand
 from object_planner.asking_back import find_settled
 from object_planner.workflows import Options, Roles, plan_objects
 from openeqa_agent.agents import OpenAgent
-from openeqa_agent.asking_back import answers_all_the_same
+from openeqa_agent.answerable import answers_all_the_same
 from openeqa_agent.things import MapIndex
 from research.bench.askback.cases import Case
 from research.bench.askback.situation import Situation

@@ -10,6 +10,7 @@ from typing import Any
 from coterie_core.household import load_household
 from coterie_core.observation import Observation
 from coterie_fixtures.explorations import run_exploration
+from coterie_world.association import SIGHTING
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.team_memory import TeamMemory
@@ -22,8 +23,6 @@ ROBOTS = ("rover", "walker")
 BODIES = {True: "legs", False: "wheels"}
 """Legs take stairs and get everywhere; wheels never see another floor."""
 STEPS = {True: 40, False: 3}
-SAME = 0.6
-"""How near what is mapped is to the true thing that it stands for [m]."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Situation:
             (math.dist(thing.box.center, true.box.center), true.id)
             for true in self.true_things(label)
         ]
-        return min(near)[1] if near and min(near)[0] <= SAME else ""
+        return min(near)[1] if near and min(near)[0] <= SIGHTING.distance_m else ""
 
 
 class _Watched:

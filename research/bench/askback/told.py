@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coterie_core.answers import BoolArray, FloatArray
+from coterie_core.answer_table import BoolArray, FloatArray
 from coterie_core.conformal import threshold
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie_core.answers import EVIDENCE_KINDS, AnswerTable, BoolArray, FloatArray, IntArray
+from coterie_core.answer_table import EVIDENCE_KINDS, AnswerTable, BoolArray, FloatArray, IntArray
 from coterie_core.confidence import ConfidenceModel
 from coterie_core.questions import LabelledQuestion
 from coterie_fixtures.explorations import ExplorerRun, run_exploration

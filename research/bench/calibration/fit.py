@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from coterie_core.answers import AnswerTable, BoolArray, FloatArray
+from coterie_core.answer_table import AnswerTable, BoolArray, FloatArray
 from coterie_core.confidence import (
     MIN_PROBABILITY,
     ConfidenceModel,

@@ -11,7 +11,7 @@ from cam_aggregator.base import Aggregator
 from cam_aggregator.cam import MODELS
 from cam_aggregator.folds import folds_by_group
 from cam_aggregator.registry import make_aggregator
-from coterie_core.answers import AnswerTable, BoolArray, FloatArray
+from coterie_core.answer_table import AnswerTable, BoolArray, FloatArray
 from coterie_core.confidence import ConfidenceModel
 from coterie_fixtures.aggregator_measures import calibration_error, reliability
 from research.bench.calibration.data import Exploration

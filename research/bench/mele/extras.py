@@ -12,7 +12,7 @@ import numpy as np
 
 from cam_aggregator.base import accuracy
 from cam_aggregator.registry import make_aggregator
-from coterie_core.answers import AnswerTable
+from coterie_core.answer_table import AnswerTable
 from coterie_fixtures.aggregator_measures import (
     agreement,
     calibration_error,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cam_aggregator.cam import CamDecisionTree
-from coterie_core.answers import AnswerTable
+from coterie_core.answer_table import AnswerTable
 from coterie_fixtures.aggregator_measures import draw_tree, split
 from coterie_fixtures.explorations import ExplorerRun, answer_all, oracle_run, run_exploration
 from coterie_requests.common_sense import CommonSense

@@ -13,7 +13,7 @@ from cam_aggregator.cam import MODELS
 from cam_aggregator.cam_plus import DEFAULT_GROUPS
 from cam_aggregator.features import TWIN
 from cam_aggregator.registry import accepted_options, make_aggregator
-from coterie_core.answers import AnswerTable, FloatArray, IntArray
+from coterie_core.answer_table import AnswerTable, FloatArray, IntArray
 from coterie_fixtures.aggregator_measures import SPLITS, split
 
 NO_TWIN = "cam_plus_no_twin"

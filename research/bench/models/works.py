@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coterie_core.questions import Answer, LabelledQuestion
+from coterie_core.questions import Answer, LabelledQuestion, Question
 from coterie_fixtures.explorations import ExplorerRun, run_exploration
 from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider
 from coterie_requests.common_sense import load_common_sense
@@ -212,7 +212,7 @@ async def sentences(answering: Answering) -> list[Outcome]:
     right = []
     for text, thing, room in sets.SENTENCES[: answering.amount.items]:
         try:
-            asked = await read_presence(text, names, decider)
+            asked = await read_presence(Question("", "", "", text), names, decider)
         except NotUnderstood:
             right.append(False)
         else:
@@ -369,9 +369,9 @@ def all_works(amount: Amount | None = None, houses: Sequence[int] = ()) -> dict[
     works |= {f"explore {seed}": explore(seed) for seed in houses}
     for seed in houses:
         works[f"house {seed}: do"] = emos(4, seed)
-        works[f"house {seed}: cooperate"] = reveca("reveca", seed)
         works[f"house {seed}: find"] = objects(seed, ("grounded",))
         works[f"house {seed}: explore, ask"] = mele(seed)
+        works[f"house {seed}: cooperate"] = reveca("reveca", seed)
     works |= {f"mele {seed}": mele(seed) for seed in houses or sets.MELE_HOUSES[:most]}
     for method in ("reveca", "coela"):
         works |= {f"{method} {seed}": reveca(method, seed) for seed in sets.REVECA_SEEDS[:most]}

@@ -11,8 +11,8 @@ from coterie_core.colors import basic_color
 from coterie_core.household import load_household, singulars
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.understanding import written_out
+from coterie_requests.understanding.map_geometry import STATES
 from coterie_requests.understanding.quantities import COUNTS
-from openeqa_agent.understood import STATES
 
 _STOP = frozenset(
     re.findall(

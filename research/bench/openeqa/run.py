@@ -24,9 +24,9 @@ from coterie_world.scene import SceneGraph
 from habitat_bridge.embedded.navigation import NoWay
 from habitat_bridge.factory import NoiseLevel
 from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent
-from openeqa_agent.answers import OpenReply
 from openeqa_agent.decisions import AnswerBlind, AnswerFromCaptions, AnswerFromMap, AnswerWithTools
 from openeqa_agent.explore import Explorer
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.understood import OpenQuestion
 from research.bench.openeqa.facts import Facts
 from research.bench.openeqa.judge import efficiency, judge, match_score, rule_mark

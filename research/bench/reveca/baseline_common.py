@@ -26,7 +26,7 @@ from reveca_agent.observation import Observer
 from reveca_agent.plans import Plan, Task
 from reveca_agent.searching import INSIDE, closed_containers, search_places
 from reveca_agent.settings import Settings
-from reveca_agent.skills import carried, room_left, transport_skills
+from reveca_agent.skill_book import carried, room_left, transport_skills
 
 RETRIES = 3
 """Failures at one target after which it counts as missing."""

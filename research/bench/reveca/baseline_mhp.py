@@ -16,7 +16,7 @@ from coterie_core.cooperation import Spot
 from research.bench.reveca.baseline_common import BASE, BaselineAgent
 from reveca_agent.plans import Plan, PlanKind
 from reveca_agent.settings import Settings
-from reveca_agent.skills import carried, carriers
+from reveca_agent.skill_book import carried, carriers
 
 ITERATIONS = 60
 """Simulations per decision."""

@@ -8,7 +8,7 @@ setup(
     name=PACKAGE,
     version="0.3.0",
     packages=find_packages(exclude=["test"]),
-    package_data={PACKAGE: ["py.typed", "data/*", "data/**/*"]},
+    package_data={PACKAGE: ["py.typed", "render/*.c", "data/*", "data/**/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),

@@ -10,7 +10,7 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from coterie_core.answers import EVIDENCE_KINDS, AnswerTable, BoolArray, FloatArray
+from coterie_core.answer_table import EVIDENCE_KINDS, AnswerTable, BoolArray, FloatArray
 from coterie_core.confidence import ConfidenceModel, load_confidence
 from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question, Vote, is_guess
 from coterie_requests.presence import said_once

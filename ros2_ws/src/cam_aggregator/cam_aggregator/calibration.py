@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from cam_aggregator.linear import LinearModel
-from coterie_core.answers import BoolArray, FloatArray
+from coterie_core.answer_table import BoolArray, FloatArray
 from coterie_core.confidence import MIN_PROBABILITY, log_odds, probability
 
 Kind = Literal["none", "platt", "isotonic", "confidence"]

@@ -13,7 +13,7 @@ from cam_aggregator.base import Aggregator, AggregatorError
 from cam_aggregator.calibration import KINDS, Calibration, Kind
 from cam_aggregator.encoding import Codes, paper_inputs
 from cam_aggregator.folds import folds_by_group
-from coterie_core.answers import AnswerTable, BoolArray, FloatArray, IntArray
+from coterie_core.answer_table import AnswerTable, BoolArray, FloatArray, IntArray
 
 MODELS: tuple[str, ...] = (
     "neural_network",

@@ -21,7 +21,7 @@ from cam_aggregator.features import (
 )
 from cam_aggregator.folds import folds_by_group
 from cam_aggregator.linear import LinearModel
-from coterie_core.answers import AnswerTable, BoolArray, FloatArray, IntArray
+from coterie_core.answer_table import AnswerTable, BoolArray, FloatArray, IntArray
 from coterie_core.confidence import log_odds
 
 DEFAULT_GROUPS: tuple[str, ...] = (*(group for group in GROUPS if group != "similar"), TWIN)

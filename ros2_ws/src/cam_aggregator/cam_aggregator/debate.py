@@ -10,7 +10,7 @@ import numpy as np
 
 from cam_aggregator.base import Aggregator
 from cam_aggregator.votes import MajorityVote
-from coterie_core.answers import AnswerTable, FloatArray
+from coterie_core.answer_table import AnswerTable, FloatArray
 from coterie_core.confidence import ConfidenceModel
 from coterie_core.questions import Question
 from coterie_requests.debate import ROUNDS, DebateResult, LocalSpeaker, debate

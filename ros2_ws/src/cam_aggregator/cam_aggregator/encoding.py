@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coterie_core.answers import AnswerTable, FloatArray
+from coterie_core.answer_table import AnswerTable, FloatArray
 
 MISSING = -1.0
 """Input value of an answer that was not given, in training."""

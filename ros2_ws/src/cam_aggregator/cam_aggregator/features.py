@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from coterie_core.answers import AnswerTable, BoolArray, FloatArray, IntArray
+from coterie_core.answer_table import AnswerTable, BoolArray, FloatArray, IntArray
 from coterie_core.confidence import log_odds
 from coterie_core.household import load_household
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from coterie_core.answers import IntArray
+from coterie_core.answer_table import IntArray
 
 
 def folds_by_group(groups: Sequence[str], seed: int, folds: int = 10) -> IntArray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from cam_aggregator.base import Aggregator, AggregatorError
 from cam_aggregator.votes import MajorityVote
-from coterie_core.answers import AnswerTable, FloatArray
+from coterie_core.answer_table import AnswerTable, FloatArray
 from coterie_core.confidence import ConfidenceModel
 
 _LOG = logging.getLogger(__name__)

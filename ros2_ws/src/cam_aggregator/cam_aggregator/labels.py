@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cam_aggregator.base import Aggregator
 from cam_aggregator.collector import OpenQuestion
-from coterie_core.answers import AnswerTable
+from coterie_core.answer_table import AnswerTable
 from coterie_core.files import write_atomically
 from coterie_core.questions import Answer, LabelledQuestion
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from coterie_core.answers import BoolArray, FloatArray
+from coterie_core.answer_table import BoolArray, FloatArray
 from coterie_core.confidence import probability
 
 _STEPS = 50

@@ -20,18 +20,18 @@ from cam_aggregator.labels import Labels, few_labels
 from cam_aggregator.moved import after_moves
 from cam_aggregator.registry import accepted_options, aggregator_names, make_aggregator
 from cam_aggregator.store import ModelFileError, load_model, save_model
-from coterie_core.questions import Answer, FinalAnswer, Question
+from coterie_core.questions import Answer, FinalAnswer, OpenAnswer, Question
 from coterie_core.waiting import in_time
 from coterie_msgs.action import AskTeam
 from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import DiscussionTurn, Label
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
-from coterie_requests.ask_back import judged_answers
+from coterie_requests.ask_back import Judgement, judged_answers
 from coterie_requests.debate import ROUNDS, Speaker, Utterance, debate
-from coterie_requests.presence import presence_of, read_presence
-from coterie_requests.read_request import ReadRequest, read_request
-from coterie_requests.understanding.problems import NotUnderstood
+from coterie_requests.presence import presence_of, read_presence, request_of
+from coterie_requests.read_request import ReadRequest
+from coterie_requests.understanding.problems import NotUnderstood, Problem
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
@@ -41,6 +41,7 @@ from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import MODEL_PARAMETER, node_decider
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
+from coterie_safety.why import note
 
 AGGREGATOR_PARAMETERS = (
     ParameterSpec(
@@ -186,7 +187,7 @@ class AggregatorNode(AgentNode):
     async def _on_question(self, asked: tuple[Question, float]) -> None:
         question, deadline = asked
         try:
-            question = await self._understood(question)
+            question = await read_presence(question, self._names(), self.decider)
         except NotUnderstood as error:
             self.problem(f"question {question.id}: {error}")
             return
@@ -197,12 +198,6 @@ class AggregatorNode(AgentNode):
         """Remember names of rooms, so that sentences about them are understood."""
         if len(self._rooms) < MOST_ROOMS:
             self._rooms.update(name for name in names if name)
-
-    async def _understood(self, question: Question) -> Question:
-        """Return the question with object and room, taken from its sentence where they lack."""
-        if question.object:
-            return question
-        return await read_presence(question.text, self._names(), self.decider, id=question.id)
 
     def _names(self) -> Vocabulary:
         return Vocabulary.named(rooms=sorted(self._rooms), robots=self.robots)
@@ -339,10 +334,12 @@ class AggregatorNode(AgentNode):
         if not question.object:
             try:
                 names = self._names()
-                request = await read_request(question.text, names, self.decider, "ask")
-                presence, problem = presence_of(request, names, question.id), ""
+                request = await request_of(question, names, self.decider)
+                # Whoever answers it gets what was read, and reads nothing anew.
+                message.request = request.model_dump_json(exclude_defaults=True)
+                presence, problem = presence_of(request, names, question.id), None
             except NotUnderstood as error:
-                presence, problem = None, error.problem.line
+                presence, problem = None, error.problem
             if presence is None:
                 return await self._ask_open(goal, problem)
             question = presence
@@ -380,13 +377,14 @@ class AggregatorNode(AgentNode):
             await asyncio.wait({waiter}, timeout=PROGRESS)
         return waiter.result()
 
-    async def _ask_open(self, goal: GoalContext, problem: str) -> AskTeam.Result:
+    async def _ask_open(self, goal: GoalContext, problem: Problem | None) -> AskTeam.Result:
         """Have the map asked; who answers open questions knows more names than explorers told."""
         message = goal.request.question
         if not await self._open.wait(0.0):
+            if problem is not None:
+                return _unclear(message.id, message.text, problem)
             return AskTeam.Result(
-                message=problem
-                or "this is an open question, and nobody in this team answers those: add "
+                message="this is an open question, and nobody in this team answers those: add "
                 "`open_questions: {}` (and `mapper: {}`) to the team file, or ask whether there is "
                 "something: Is there a mug in the kitchen?"
             )
@@ -474,6 +472,26 @@ class AggregatorNode(AgentNode):
             "labels": len(self.labels),
             "method": self.method if self.aggregator is not None else "confidence_vote (untrained)",
         }
+
+
+def _unclear(question: str, words: str, problem: Problem) -> AskTeam.Result:
+    """Return the result of a question that is not understood: what is asked back."""
+    told = Judgement(
+        "underspecified",
+        problem.text,
+        problem.question,
+        choices=problem.suggestions,
+        said=problem.word,
+    )
+    note("question", "aggregator", {"words": words}, question=question)
+    note("answer", "the team", {"words": told.line, "judgement": told.data}, question=question)
+    answer = OpenAnswer(question, problem.line, guessed=True)
+    return AskTeam.Result(
+        success=True,
+        is_open=True,
+        open=conversions.open_answer_to_msg(answer, frame=conversions.MAP),
+        judgement=judgement_to_msg(told),
+    )
 
 
 class _RemoteSpeaker:

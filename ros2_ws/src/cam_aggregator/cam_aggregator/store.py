@@ -17,7 +17,7 @@ from cam_aggregator.cam_plus import CamPlus
 from cam_aggregator.encoding import Codes, input_names
 from cam_aggregator.features import from_lists
 from cam_aggregator.linear import LinearModel
-from coterie_core.answers import AnswerTable
+from coterie_core.answer_table import AnswerTable
 from coterie_core.files import write_atomically
 
 FORMAT = "coterie/cam/2"

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from cam_aggregator.base import Aggregator
-from coterie_core.answers import AnswerTable, FloatArray
+from coterie_core.answer_table import AnswerTable, FloatArray
 from coterie_core.confidence import ConfidenceModel, observed
 
 Tie = Literal["no", "yes", "abstain"]

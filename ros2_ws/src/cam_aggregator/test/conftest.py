@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coterie_core.answers import AnswerTable
+from coterie_core.answer_table import AnswerTable
 
 ROOMS = ("bathroom", "bedroom", "hallway", "kitchen", "living room", "office")
 

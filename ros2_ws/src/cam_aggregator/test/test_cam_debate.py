@@ -48,7 +48,7 @@ def test_a_debate_by_the_rule_lets_sight_win_over_guesses() -> None:
     answers = [said("a", False, 0.6), said("b", False, 0.6), said("c", True, 0.97, "seen")]
     debated = Debate().decide(Question("q", "mug", "office"), answers, ROBOTS)
     assert debated.yes and debated.confidence < 0.99
-    from coterie_core.answers import AnswerTable
+    from coterie_core.answer_table import AnswerTable
     from coterie_core.questions import LabelledQuestion
 
     table = AnswerTable.of(

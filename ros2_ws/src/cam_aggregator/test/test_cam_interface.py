@@ -12,7 +12,7 @@ from cam_aggregator.base import Aggregator, AggregatorError, accuracy
 from cam_aggregator.label_free import DawidSkeneAggregator
 from cam_aggregator.registry import aggregator_names, make_aggregator
 from cam_aggregator.votes import ConfidenceWeightedVote, MajorityVote
-from coterie_core.answers import AnswerTable
+from coterie_core.answer_table import AnswerTable
 from coterie_core.questions import Answer, Evidence, LabelledQuestion, Question, is_guess
 from coterie_requests.presence import unknown_room
 

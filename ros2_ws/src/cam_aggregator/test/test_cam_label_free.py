@@ -12,7 +12,7 @@ import pytest
 from cam_aggregator.base import AggregatorError, accuracy
 from cam_aggregator.registry import make_aggregator
 from cam_aggregator.votes import MajorityVote
-from coterie_core.answers import AnswerTable
+from coterie_core.answer_table import AnswerTable
 from coterie_fixtures.aggregator_measures import with_missing
 
 CROWD_KIT = pytest.mark.skipif(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cam_aggregator.collector import Collector
 from cam_aggregator.labels import Labels
-from coterie_core.answers import AnswerTable
+from coterie_core.answer_table import AnswerTable
 from coterie_core.questions import Answer, Evidence, Question
 
 ROBOTS = ("ann", "bob")

@@ -15,7 +15,7 @@ from rclpy.action import ActionClient  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from cam_aggregator.node import AggregatorNode  # noqa: E402
-from coterie_core.answers import AnswerTable  # noqa: E402
+from coterie_core.answer_table import AnswerTable  # noqa: E402
 from coterie_core.questions import Answer, Evidence, OpenAnswer, Question  # noqa: E402
 from coterie_msgs.action import AskTeam  # noqa: E402
 from coterie_msgs.msg import Answer as AnswerMsg  # noqa: E402
@@ -24,6 +24,7 @@ from coterie_msgs.msg import Label  # noqa: E402
 from coterie_msgs.msg import Question as QuestionMsg  # noqa: E402
 from coterie_ros import conversions  # noqa: E402
 from coterie_ros.agent_node import AgentNode  # noqa: E402
+from coterie_ros.conversions.judgement import judgement_from_msg  # noqa: E402
 from coterie_ros.qos import profile  # noqa: E402
 
 ROBOTS = ["ann", "bob", "cid"]
@@ -299,6 +300,15 @@ def test_an_open_question_that_nobody_answers_is_told_so(ros, start) -> None:
     node = ros.node("asker")
     response = Client(ros, node).ask("What colour is the sofa?")
     assert not response.success and "open_questions" in response.message
+
+
+def test_a_question_that_is_not_understood_is_asked_back(ros, start) -> None:
+    start()
+    response = Client(ros, ros.node("asker")).ask("What color is it?")
+    assert response.success and response.is_open and response.open.guessed
+    told = judgement_from_msg(response.judgement, "ask")
+    assert told.kind == "underspecified" and not told.proceeds
+    assert told.question in response.open.text == told.line.replace(". Asked back:", ".")
 
 
 def test_ask_says_what_it_did_not_understand(ros, start) -> None:

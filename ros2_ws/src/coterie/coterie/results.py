@@ -241,4 +241,5 @@ def unclear(judgement: Judgement | None) -> str:
     """Return why a request is not clear, and what is asked back; "": it is clear."""
     if judgement is None or judgement.clear:
         return ""
-    return " ".join(part for part in (judgement.text, judgement.question) if part)
+    text = judgement.text if judgement.text[-1:] in ".?!" else f"{judgement.text}."
+    return f"{text} {judgement.question}" if judgement.question else judgement.text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from coterie_bringup.errors import PlanError
 from coterie_bringup.team import Team
 from coterie_bringup.team_robots import RobotSpec
@@ -17,7 +19,10 @@ def robot_body(team: Team, robot: RobotSpec) -> Embodiment:
         PlanError: The URDF or its overrides cannot be used.
     """
     if not robot.urdf:
-        given = {"name": robot.name} | ({"radius": robot.radius} if robot.radius else {})
+        given: dict[str, Any] = {"name": robot.name}
+        given |= {"radius": robot.radius} if robot.radius else {}
+        if team.real and robot.adapter is not None and robot.adapter.arm.backend == "none":
+            given["arm"] = None  # nothing moves one, whatever the preset has
         return EMBODIMENTS[robot.embodiment].model_copy(update=given)
     return described_robot(team, robot)[1].embodiment()
 

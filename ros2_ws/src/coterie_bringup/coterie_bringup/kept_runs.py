@@ -80,7 +80,7 @@ def choose_run(team: str = "", folder: Path | None = None) -> KeptRun:
     """Return the run that is meant: in a folder, of a team by name, or the last one.
 
     Args:
-        team: Name of the team; "": any.
+        team: Name of the team, or of the team file that it was begun with; "": any.
         folder: The run's folder, or the folder of decisions in it.
 
     Raises:
@@ -92,13 +92,19 @@ def choose_run(team: str = "", folder: Path | None = None) -> KeptRun:
         if not decisions.is_dir():
             raise CommandError(f"{folder}: no such folder")
         return KeptRun(folder.name, decisions, decisions.parent / "log")
-    runs = [run for run in kept_runs() if team in ("", run.team)]
+    from coterie_bringup.resuming import begun_as  # loads slowly
+
+    kept = kept_runs()
+    runs = [run for run in kept if team in ("", run.team)]
+    runs = runs or [run for run in kept if team == begun_as(run.directory)]
     live = sorted({run.team for run in runs if run.running})
     if not team and len(live) > 1:
         raise CommandError(f"several teams run here: give --team {' or '.join(live)}")
     if not runs:
+        names = sorted({run.team for run in kept})
+        others = f"; there are those of {', '.join(names)}" if names else ""
         raise CommandError(
-            f"no decisions of {team or 'any team'} are kept on this computer: start a team "
+            f"no decisions of {team or 'any team'} are kept on this computer{others}: start a team "
             "(./coterie up), and leave why.keep in its team file as it is"
         )
     return runs[0]

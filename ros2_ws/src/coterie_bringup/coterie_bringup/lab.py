@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from coterie_bringup.errors import CommandError
 from coterie_bringup.node_parameters import robot_body_parameters
 from coterie_bringup.team import Team
 from coterie_bringup.team_robots import RobotSpec
 from robot_adapters.names import joined
+from robot_adapters.settings_base import MountSettings
+from robot_adapters.settings_sensing import CameraSettings
 
 _NAVIGATION = (
     "navigate_to_pose",
@@ -100,18 +103,17 @@ def _robot(team: Team, robot: RobotSpec, index: int, seed: int) -> dict[str, Any
         names["apply_planning_scene"] = below(arm.namespace, arm.scene)
         names["get_planning_scene"] = below(arm.namespace, arm.scene_told)
     names["gripper_controller/gripper_cmd"] = below(arm.namespace, arm.gripper.action)
+    detections: dict[str, str] = {}
     for one, own in zip(sensors.all_cameras(), found["embodiment"]["cameras"], strict=False):
-        camera = own["name"]
-        if one.depth:
-            names[f"{camera}/depth/image_raw"] = below(None, one.depth)
-            names[f"{camera}/depth/camera_info"] = below(None, one.info)
+        names |= _camera_names(one, camera := own["name"], below)
+        if one.mount is not None:
+            own |= _mounted(one.mount, f"robots: {robot.name}: {one.name}")
         if one.detections.topic:
-            solid = "3d" if one.detections.type.endswith("Detection3DArray") else ""
-            usual = f"{camera}/detections_3d" if solid else f"{camera}/detections"
-            names[usual] = below(None, one.detections.topic)
+            detections[camera] = one.detections.type
     return {
         **found,
         "names": {name: value for name, value in names.items() if value != f"{robot.name}/{name}"},
+        "detections": detections,
         "frames": {
             "map": adapter.frames.map,
             "odom": adapter.frames.odom or "odom",
@@ -126,6 +128,34 @@ def _robot(team: Team, robot: RobotSpec, index: int, seed: int) -> dict[str, Any
         "dock": navigation.dock or "home",
         "stamped_velocity": navigation.stamped_velocity,
     }
+
+
+def _camera_names(
+    camera: CameraSettings, own: str, below: Callable[[None, str], str]
+) -> dict[str, str]:
+    """Return the names of a camera's topics by those of the lab's; packed images are beside."""
+    usual = "detections_3d" if camera.detections.in_space else "detections"
+    given = {
+        f"{own}/depth/image_raw": camera.depth.removesuffix("/compressedDepth"),
+        f"{own}/depth/camera_info": camera.info,
+        f"{own}/color/image_raw": camera.color.removesuffix("/compressed"),
+        f"{own}/{usual}": camera.detections.topic,
+    }
+    return {name: below(None, topic) for name, topic in given.items() if topic}
+
+
+def _mounted(mount: MountSettings, where: str) -> dict[str, float]:
+    """Return where a camera of the lab sits.
+
+    Raises:
+        CommandError: Somewhere that no camera of the lab does.
+    """
+    if mount.y or mount.roll or mount.yaw:
+        raise CommandError(
+            f"{where}: mount: the lab's cameras are in the middle and look straight ahead; play it "
+            "with y, roll and yaw of 0"
+        )
+    return {"mount_forward": mount.x, "mount_height": mount.z, "pitch": mount.pitch}
 
 
 def _map_origin(given: Any, index: int, seed: int) -> dict[str, float]:

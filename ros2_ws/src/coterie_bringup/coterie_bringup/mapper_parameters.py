@@ -7,7 +7,12 @@ from typing import Any
 
 from coterie_bringup.bodies import robot_body
 from coterie_bringup.memory import memory_folder, memory_parameters
-from coterie_bringup.node_parameters import bridge_parameters, embedder_parameter, settings_of
+from coterie_bringup.node_parameters import (
+    bridge_parameters,
+    embedder_parameter,
+    model_parameter,
+    settings_of,
+)
 from coterie_bringup.team import Team
 from robot_adapters.settings import RELAYED, AdapterSettings
 from robot_adapters.settings_sensing import CameraSettings
@@ -53,6 +58,8 @@ def mapper_parameters(team: Team, run_directory: Path | None) -> dict[str, dict[
         ]
     )
     chosen["embedder"] = embedder_parameter(team, spec.embedder)
+    if team.profile(spec.model).vision:
+        chosen["model_profile"] = model_parameter(team, spec.model)
     common = {**chosen, **known, "cameras": cameras, "state_directory": kept}
     memory = memory_parameters(team, run_directory)
     if not spec.per_robot:

@@ -149,6 +149,9 @@ def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
         "team_map": "/" + "/".join(filter(None, (team.namespace, "semantic_map")))
         if team.mapper is not None
         else "",
+        "model_profile": model_parameter(team, robot.model)
+        if team.profile(robot.model).vision
+        else "",
         "rooms": json.dumps(drawn) if drawn else "",
         "floors": _floors_of(team),
         "urdf": urdf,
@@ -216,7 +219,7 @@ def explorer_parameters(team: Team, robot: RobotSpec, run_directory: Path | None
         "robot": robot.name,
         "robots": [r.name for r in team.robots],
         "radius": robot_body(team, robot).radius,
-        "model_profile": _profile(team, robot.model),
+        "model_profile": model_parameter(team, robot.model),
         "embedder": embedder_parameter(team),
         "seed": _seed(team, robot),
         "malicious": robot.malicious,
@@ -244,7 +247,7 @@ def leader_parameters(team: Team, leader: LeaderSpec, run_directory: Path | None
     """Return the leader node's parameters."""
     return {
         "robots": [r.name for r in team.workers],
-        "model_profile": _profile(team, leader.model),
+        "model_profile": model_parameter(team, leader.model),
         "embedder": embedder_parameter(team),
         **settings_of(leader, LeaderSettings),
         "permits": _policies(team),
@@ -278,7 +281,7 @@ def worker_parameters(team: Team, robot: RobotSpec, run_directory: Path | None) 
         "robot": robot.name,
         "robots": [r.name for r in team.workers],
         "others": _of_other_roles(team, robot),
-        "model_profile": _profile(team, robot.model),
+        "model_profile": model_parameter(team, robot.model),
         **({} if team.leader is None else {"reflect_timeout": team.leader.reflect_timeout}),
         "seed": _seed(team, robot),
         "state_directory": "" if run_directory is None else str(run_directory / "robots"),
@@ -303,7 +306,7 @@ def cooperator_parameters(
         "robot": robot.name,
         "team": [*(r.name for r in team.cooperators), *spec.people],
         "others": _of_other_roles(team, robot),
-        "model_profile": _profile(team, robot.model),
+        "model_profile": model_parameter(team, robot.model),
         "embedder": embedder_parameter(team),
         "seed": _seed(team, robot),
         **settings_of(spec, CooperationSettings),
@@ -322,7 +325,7 @@ def planner_parameters(team: Team, spec: PlannerSpec, run_directory: Path | None
         **settings_of(spec, PlannerSettings),
         "rooms_given": _rooms_given(team),
         **detector_vocabulary(team, STRUCTURE),
-        "model_profile": _profile(team, spec.model),
+        "model_profile": model_parameter(team, spec.model),
         "embedder": embedder_parameter(team, spec.embedder),
         **memory_parameters(team, run_directory),
     }
@@ -342,7 +345,8 @@ def open_parameters(
     body = {} if robot == "none" else {"radius": robot_body(team, bodies[robot]).radius}
     return {
         **settings_of(spec, OpenQuestionsSettings),
-        "model_profile": _profile(team, spec.model),
+        "model_profile": model_parameter(team, spec.model),
+        "vision": team.profile(spec.model).vision,
         "embedder": embedder_parameter(team, spec.embedder),
         "robot": "" if robot == "none" else robot,
         **body,
@@ -363,7 +367,7 @@ def resume_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
     return {
         "robot": robot.name,
         "overrides": overrides,
-        "model_profile": _profile(team, robot.model),
+        "model_profile": model_parameter(team, robot.model),
     }
 
 
@@ -382,7 +386,7 @@ def embedder_parameter(team: Team, own: EmbedderOptions | None = None) -> str:
     return (own or team.embedder).model_dump_json(exclude_unset=True)
 
 
-def _profile(team: Team, name: str) -> str:
+def model_parameter(team: Team, name: str) -> str:
     """Return a model profile as JSON, with what it sets only: the rest are the node's defaults."""
     profile = team.profile(name)
     given = profile.model_dump(mode="json", exclude_defaults=True)

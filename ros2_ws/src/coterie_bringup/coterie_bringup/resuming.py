@@ -115,31 +115,37 @@ def _last(team: str, busy: set[Path]) -> Path | None:
     return max(found)[1] if found else None
 
 
-def team_to_end(name: str) -> RunState:
+def team_to_end(name: str, domain: int | None = None) -> RunState:
     """Return the running team with a name, or begun by that of a file (`demo`); "": the only one.
+
+    Args:
+        name: Of the team.
+        domain: ROS domain that it runs in; None: any.
 
     Raises:
         CommandError: None runs, several do, or it has no such name.
     """
-    teams = running_teams()
+    teams = [state for state in running_teams() if domain in (None, state.domain)]
     names = sorted({state.team for state in teams})
     chosen = [state for state in teams if name in ("", state.team)]
-    chosen = chosen or [state for state in teams if name == _begun_as(state)]
+    chosen = chosen or [state for state in teams if name == begun_as(state.directory)]
     if not teams:
-        raise CommandError("no team runs on this computer")
+        where = "" if domain is None else f" in ROS domain {domain}"
+        raise CommandError(f"no team runs on this computer{where}")
     if not chosen:
         raise CommandError(
             f"no team {name!r} runs here{suggestion(name, names)}; teams here: {', '.join(names)}"
         )
     if len(chosen) > 1:
         told = ", ".join(f"{s.team} (domain {s.domain}, process {s.pid})" for s in chosen)
-        raise CommandError(f"several teams run here: {told}; name one, or end it with Ctrl-C")
+        raise CommandError(f"several teams run here: {told}; name one, or give --domain")
     return chosen[0]
 
 
-def _begun_as(state: RunState) -> str:
+def begun_as(directory: str | Path) -> str:
+    """Return the name of the team file that a run was begun with; "": not known."""
     try:
-        return Path(read_note(Path(state.directory)).file).stem
+        return Path(read_note(Path(directory)).file).stem
     except CommandError:
         return ""
 

@@ -206,6 +206,11 @@ class MapperSpec(MapperSettings):
         description="Embedder by which labels of detections are compared, and that is kept in the "
         "map; left out: the team's.",
     )
+    model: str = Field(
+        "rules",
+        description="Name of a profile of `models` with vision, which names things that detectors "
+        "find without knowing them, by their pictures.",
+    )
 
 
 class PlannerSpec(PlannerSettings):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from coterie_bringup.errors import CommandError
 from coterie_bringup.lab import lab_parameters
 from coterie_bringup.team import load_team, parse_team
 
@@ -70,6 +73,29 @@ def test_the_team_that_comes_with_coterie_finds_its_robots():
     assert parameters["clock"] == "sim" and parameters["pace"] == 3.0
     assert {r["tf"] for r in robots.values()} == {"own"}
     assert all(not robot["names"] for robot in robots.values())
+
+
+def test_cameras_are_played_with_their_mounts_types_and_packed_images():
+    text = TEAM.replace(
+        "depth: eye/depth\n            info: eye/info",
+        "depth: eye/depth/compressedDepth\n            info: eye/info\n"
+        "            color: /eye/rgb/compressed\n            mount: {x: 0.1, z: 0.4, pitch: 0.2}",
+    ).replace("vision_msgs/Detection2DArray", "yolo_msgs/DetectionArray")
+    _, robots = robots_of(parse_team(text))
+    porter = robots["porter"]
+    assert porter["names"]["head/depth/image_raw"] == "porter/eye/depth"
+    assert porter["names"]["head/color/image_raw"] == "/eye/rgb"
+    assert porter["detections"] == {"head": "yolo_msgs/DetectionArray"}
+    camera = porter["embodiment"]["cameras"][0]
+    assert (camera["mount_forward"], camera["mount_height"], camera["pitch"]) == (0.1, 0.4, 0.2)
+    with pytest.raises(CommandError, match="porter: eye: mount"):
+        robots_of(parse_team(text.replace("x: 0.1", "y: 0.1")))
+
+
+def test_an_arm_that_nothing_drives_is_none():
+    _, robots = robots_of(parse_team(TEAM.replace("backend: trajectory", "backend: none")))
+    assert robots["porter"]["embodiment"]["arm"] is None
+    assert robots_of(parse_team(TEAM))[1]["porter"]["embodiment"]["arm"] is not None
 
 
 def test_a_nav2_at_the_root_has_plain_names_and_none_given_is_the_robots_name():

@@ -104,9 +104,12 @@ def test_a_running_team_is_ended_by_its_name():
     with rundir.registered(running):
         with pytest.raises(CommandError, match="no team 'dou' runs here; did you mean 'duo'"):
             team_to_end("dou")
+        with pytest.raises(CommandError, match="no team runs on this computer in ROS domain 9"):
+            team_to_end("duo", 9)
         with rundir.registered(rundir.own_state("trio", 8, run(team("trio")))):
             with pytest.raises(CommandError, match="several teams run here"):
                 team_to_end("")
+            assert team_to_end("", 8).team == "trio"
             assert team_to_end("duo").pid == child.pid
             assert team_to_end("my_duo").pid == child.pid  # begun by ./coterie up my_duo
         try:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # to look for them reads all packages
+
 import typer
 from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
@@ -43,6 +45,8 @@ PANELS = {
         "record": "record",
         "replay": "replay",
         "map": "map",
+        "detect": "detect",
+        "tags": "tags",
         "resume": "resume",
     },
     "Build": {

@@ -75,7 +75,7 @@ SystemCallArchitectures=native
 [Install]
 WantedBy=multi-user.target
 """
-# No PrivateDevices: a model may need a GPU. No MemoryDenyWriteExecute: numba and torch write code.
+# No PrivateDevices: a model may need a GPU. No MemoryDenyWriteExecute: torch writes code.
 
 
 def deploy(

@@ -15,6 +15,7 @@ import typer
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resuming import end, read_note, team_to_end
 from coterie_bringup.rundir import RunState, team_name
+from coterie_cli.options import TeamDomain
 
 app = typer.Typer(add_completion=False)
 
@@ -30,6 +31,7 @@ def down(
     team: Annotated[
         str, typer.Argument(help="Name of the team, or its file; default: the only one.")
     ] = "",
+    domain: TeamDomain = None,
     timeout: Annotated[
         float, typer.Option(min=0.0, help="Longest time until it has ended [s].")
     ] = 30.0,
@@ -38,7 +40,7 @@ def down(
 
     Exit code 0: it has ended; 1: it has not within the time; 2: no such team runs here.
     """
-    state = team_to_end(team_name(team))
+    state = team_to_end(team_name(team), domain)
     if asyncio.run(_cancelled(state)):
         print(f"team {state.team}: the task in work was cancelled")
     if not end(state, timeout):

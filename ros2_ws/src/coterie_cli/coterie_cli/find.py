@@ -30,19 +30,13 @@ from coterie_requests.ask_back import Judgement, RequestState
 from coterie_world.meaning import EmbedderError, local_meanings
 from coterie_world.scene import SceneError, SceneGraph, SceneObject
 from object_planner.asking_back import FoundFor, find_settled
-from object_planner.embedding import (
-    Embedder,
-    EmbeddingError,
-    EndpointEmbedder,
-    most_alike,
-    read_picture,
-)
 from object_planner.settings import Mode
 from object_planner.workflows import METHODS, Answer, Options, Roles
 from semantic_mapper.files import load_map
 
 if TYPE_CHECKING:
     from coterie_bringup.team_client import FoundObjects
+    from object_planner.embedding import Embedder
 
 
 app = typer.Typer(add_completion=False)
@@ -176,6 +170,8 @@ def find_alike(
     Raises:
         CommandError: The map, the embedder or the picture cannot be used.
     """
+    from object_planner.embedding import EmbeddingError, most_alike, read_picture
+
     text = checked_request(words)
     try:
         scene = load_map(file)
@@ -200,6 +196,8 @@ def find_alike(
 
 def _embedder(name: str) -> Embedder:
     """Make the embedder that "module:function" or "URL#network" names."""
+    from object_planner.embedding import EndpointEmbedder
+
     if name.startswith(("http://", "https://")):
         url, _, network = name.partition("#")
         if not network:
@@ -214,7 +212,7 @@ def _embedder(name: str) -> Embedder:
         return all(callable(getattr(made, part, None)) for part in ("embed_text", "embed_image"))
 
     try:
-        return cast(Embedder, load_made(name, "--embedder", expected, fits))
+        return cast("Embedder", load_made(name, "--embedder", expected, fits))
     except ValueError as error:
         raise CommandError(f"{error}; or give URL#NETWORK of an endpoint") from None
 

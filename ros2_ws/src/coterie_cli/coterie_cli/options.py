@@ -66,7 +66,9 @@ Rooms = Annotated[
 ]
 By = Annotated[str, typer.Option(help="Name of who says so; default: your login and computer.")]
 Reason = Annotated[str, typer.Option(help="Reason, for the log and for who is refused.")]
-RanTeam = Annotated[str, typer.Option(help="Name of the team; default: the one that ran last.")]
+RanTeam = Annotated[
+    str, typer.Option(help="Name of the team, or of its file; default: the one that ran last.")
+]
 Port = Annotated[
     int | None,
     typer.Option(min=0, max=65535, help="Port of the page; default: the first free from 8080."),

@@ -1,4 +1,4 @@
-"""`./coterie test`: ruff, mypy, and pytest for tests without ROS, with ROS, and of the studies.
+"""`./coterie test`: ruff, mypy, and pytest for the tests of the product and of the studies.
 
 Plugins of pytest spread the tests over the cores and run up to three failed tests of a session
 once more; the session's summary names them as RERUN.
@@ -53,7 +53,7 @@ def run_tests(
         typer.Option("--quick", help="Only lint and two minutes of tests, of every package."),
     ] = False,
 ) -> int:
-    """Run ruff, mypy, the ROS-free tests, the ROS tests and the studies' tests.
+    """Run ruff, mypy, the product's tests and the studies' tests.
 
     With options or paths, such as -m ros, -k stop or tests/docs, run pytest with just these.
     """
@@ -69,12 +69,9 @@ def run_tests(
 
 def parts(root: Path) -> list[Part]:
     """Return all there is to run, the tests of the studies last."""
-    todo = [
-        *_lint(root),
-        Part("tests without ROS", (*_pytest("-m", "not ros"), *PRODUCT)),
-        # These wait most of their time: for simulated time, discovery, deadlines.
-        Part("tests with ROS", (*_pytest("-m", "ros", more=2), *PRODUCT)),
-    ]
+    # Tests with ROS wait most of their time, for simulated time, discovery and deadlines: those
+    # without ROS compute meanwhile.
+    todo = [*_lint(root), Part("tests", (*_pytest(more=4), *PRODUCT))]
     if not studies_missing(root):
         budget = f"--session-timeout={STUDIES_BUDGET}"
         todo.append(Part("tests of the studies", _pytest(budget, "research/tests")))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +19,8 @@ from rich.text import Text
 from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import choose_run
 from coterie_cli.options import AsJson, RanTeam
+from coterie_execution.behavior_tree import to_xml
+from coterie_execution.trees import trees as trees_of_robots
 from coterie_llm import inline_data
 from coterie_llm.fence import clean_text
 from coterie_safety.why import Explanation, Step, read_story
@@ -58,11 +63,20 @@ def why(
             "such as http://localhost:4318/v1/traces; with --prompt: prompts and replies, too.",
         ),
     ] = "",
+    trees: Annotated[
+        bool,
+        typer.Option(
+            "--trees", help="Print the trees by which robots act instead, as BehaviorTree.CPP XML."
+        ),
+    ] = False,
     follow: Annotated[
         bool, typer.Option("--follow", help="Go on sending with --otlp until Ctrl-C.")
     ] = False,
 ) -> int:
     """Say why: the chain from words to motor of an answer, an action, an assignment, a refusal."""
+    if trees:
+        print(to_xml(trees_of_robots()), end="")
+        return 0
     if otlp:
         return send(otlp, team, folder, content=prompt, follow=follow)
     told = choose_run(team, folder).explain(" ".join(what or ()))
@@ -153,6 +167,8 @@ def _show_prompt(console: Console, body: Mapping[str, Any]) -> None:
             _indented(console, message.get("text", ""))
             for image in message.get("images") or ():
                 console.print(Text(f"      (image: {inline_data(image, limit=120)})"))
+            for file in _saved(message.get("pictures") or ()):
+                console.print(Text(f"      (shown: {file})"))
     for one in body.get("tries") or ():
         if isinstance(one, Mapping):
             model = inline_data(one.get("model", ""), limit=60)
@@ -161,6 +177,18 @@ def _show_prompt(console: Console, body: Mapping[str, Any]) -> None:
     if not body.get("tries"):
         console.print(Text("    the rule replied:", "magenta"))
         _indented(console, json.dumps(body.get("reply"), indent=1))
+
+
+def _saved(pictures: Iterable[object]) -> Iterator[Path]:
+    """Write the pictures that a model was shown, by their content; yield where they are."""
+    for data in pictures:
+        with contextlib.suppress(ValueError):
+            content = base64.b64decode(str(data), validate=True)
+            suffix = "png" if content.startswith(b"\x89PNG") else "jpg"
+            file = Path("out/why") / f"{hashlib.sha256(content).hexdigest()[:16]}.{suffix}"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+            yield file
 
 
 def _indented(console: Console, text: object) -> None:

@@ -139,7 +139,7 @@ def test_who_is_where_asked_allowed_refused_and_all_of_it_on_the_timeline(make_s
     browser.run("document.getElementById('fences').open = true")
     browser.see("all robots: keep out of bathroom (limits.keep_out[0])")
     first = stage.send("rover", why=HOSTILE[1])
-    browser.see("rover asks: may it?")
+    browser.see("rover asks for approval")
     browser.see(f"for: {HOSTILE[1]}")
     browser.see("permits.rules[0] asks a person")
     browser.run("document.querySelector('.request button.why').click()")
@@ -154,7 +154,7 @@ def test_who_is_where_asked_allowed_refused_and_all_of_it_on_the_timeline(make_s
         " && document.getElementById('why').innerText.includes('permitted by anna@lab')"
     )
     second = stage.send("rover", STARTS["rover"])
-    browser.see("rover asks: may it?")
+    browser.see("rover asks for approval")
     browser.run("document.querySelector('.request input').value = 'the floor is wet'")
     browser.press("Refuse")
     outcome, reason = stage.ended(second)
@@ -177,7 +177,7 @@ def test_goals_alike_are_allowed_for_ten_minutes_and_that_is_revoked(make_stage,
     stage = make_stage()
     stage.open(browser)
     first = stage.send("rover")
-    browser.see("rover asks: may it?")
+    browser.see("rover asks for approval")
     stage.restart_console()  # what waits, waits on
     stage.open(browser)
     browser.wait_for("state.permits?.length === 1")
@@ -203,7 +203,7 @@ def test_goals_alike_are_allowed_for_ten_minutes_and_that_is_revoked(make_stage,
     browser.see("a goal that has begun goes on unless it is stopped")
     browser.wait_for("document.getElementById('standing').hidden")
     third = stage.send("rover")
-    browser.see("rover asks: may it?")
+    browser.see("rover asks for approval")
     browser.press("Refuse")
     assert stage.ended(third)[0] is Outcome.REFUSED
     last = ["revocation", "goal", "request", "refusal", "result"]
@@ -431,7 +431,7 @@ def test_an_operator_with_a_phone_and_a_viewer_who_may_not(make_stage, browser):
         browser.see("connected, looking on")
         ended = stage.send("rover")
         for page in (phone, browser):
-            page.see("rover asks: may it?")
+            page.see("rover asks for approval")
         shown = (
             "[...document.querySelectorAll('button')].filter(b => b.offsetParent)"
             ".map(b => b.innerText)"

@@ -16,7 +16,7 @@ from coterie_bringup.errors import CommandError
 from coterie_bringup.team_sections import Method
 from coterie_cli.demo.referee import bank_of_file, bank_of_house, examination
 from coterie_cli.demo.voting import METHODS, evaluate
-from coterie_core.answers import AnswerTable
+from coterie_core.answer_table import AnswerTable
 from coterie_core.colors import robot_colors
 from coterie_core.questions import Answer, Evidence, LabelledQuestion
 from coterie_world.scene import SceneGraph

@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import KeptRun, choose_run, kept_runs
 from coterie_bringup.plan import plan
-from coterie_bringup.team import parse_team
+from coterie_bringup.resuming import note_run
+from coterie_bringup.team import load_team, parse_team
 from coterie_cli.cli import app
 from coterie_cli.console.explaining import Explaining
 from coterie_console.team.page import Refused
@@ -108,8 +109,11 @@ def test_nothing_kept_says_what_to_do(state: Path) -> None:
     with pytest.raises(CommandError, match=r"leave why\.keep"):
         choose_run()
     a_run(state, "one", "is there a kettle?")
-    with pytest.raises(CommandError, match="no decisions of other"):
+    with pytest.raises(CommandError, match=r"no decisions of other .*; there are those of one"):
         choose_run("other")
+    (file := state / "other.yaml").write_text(TEAM % "{}")
+    note_run(choose_run("one").directory, load_team(file))
+    assert choose_run("other").team == "one"  # begun by ./coterie up other.yaml
 
 
 TEAM = "{world: {kind: embedded, seed: 3}, robots: [{name: ant}], why: %s}"

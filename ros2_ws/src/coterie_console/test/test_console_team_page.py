@@ -617,6 +617,17 @@ def test_fences_are_drawn_on_their_floor_and_told_in_words():
         assert browser.console == []
 
 
+URDF = """
+<robot name="rover">
+  <link name="base"><visual><origin xyz="0 0 0.5"/><geometry><box size="0.4 0.4 1"/></geometry>
+    </visual></link>
+  <link name="head"><visual><geometry><sphere radius="0.1"/></geometry></visual></link>
+  <joint name="neck" type="fixed"><parent link="base"/><child link="head"/>
+    <origin xyz="0 0 1.1"/></joint>
+</robot>
+"""
+
+
 def test_the_map_in_space_follows_map_and_robots():
     import time
     import urllib.request
@@ -638,6 +649,14 @@ def test_the_map_in_space_follows_map_and_robots():
             time.sleep(0.05)
         assert tuple(space._robots["rover"][0].position) != before
         assert space._view is not None and len(space._view.shapes.storeys) == 2
+        drawn = space.page.server.scene._handle_from_node_name
+        ball = drawn["/robots/0/body"]
+        state.described("rover", URDF)
+        while drawn.get("/robots/0/body") in (None, ball) and time.monotonic() < end:
+            time.sleep(0.05)
+        heights = drawn["/robots/0/body"].vertices[:, 2]
+        assert (heights.min(), heights.max()) == pytest.approx((0.0, 1.2))
+        state.described("walker", "<robot><link/></robot>")  # says nothing: the ball stays
         state.fenced("rover", fences({"keep_out": ["kitchen"]}))
         walls = space.page.server.scene._handle_from_node_name
         while "/fences/out" not in walls and time.monotonic() < end:

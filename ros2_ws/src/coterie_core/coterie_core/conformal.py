@@ -21,7 +21,7 @@ import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from coterie_core.answers import BoolArray, FloatArray
+from coterie_core.answer_table import BoolArray, FloatArray
 from coterie_core.plain_data import schema_problems
 from coterie_core.yaml_marks import OWN, read_yaml
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import cache, cached_property
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property, partial
 from importlib import resources
 from typing import Annotated, Any, Literal
 
@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from coterie_core.plain_data import schema_problems
-from coterie_core.yaml_marks import OWN, read_yaml
+from coterie_core.yaml_marks import read_own, read_yaml
 
 Range = Annotated[tuple[float, float], Field(description="least and most")]
 Rgb = tuple[int, int, int]
@@ -301,19 +301,20 @@ def load_household() -> Household:
         HouseholdError: The data file does not hold what it must.
     """
     text = resources.files("coterie_core").joinpath("data/household.yaml").read_text("utf-8")
-    return parse_household(text, "coterie_core/data/household.yaml", OWN)
+    name = "coterie_core/data/household.yaml"
+    return parse_household(text, name, partial(read_own, "household.yaml"))
 
 
 def parse_household(
-    text: str, source: str = "household data", loader: type[Any] = yaml.SafeLoader
+    text: str, source: str = "household data", read: Callable[[str], Any] = read_yaml
 ) -> Household:
-    """Read household data from YAML, by the loader of `read_yaml` that is given.
+    """Read household data from YAML, by the function that is given.
 
     Raises:
         HouseholdError: Not YAML, or an entry is wrong; names the entry.
     """
     try:
-        data = read_yaml(text, loader)
+        data = read(text)
     except yaml.YAMLError as error:
         raise HouseholdError(f"{source}: not YAML: {error}") from None
     if not isinstance(data, dict):

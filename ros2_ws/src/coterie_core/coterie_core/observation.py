@@ -17,6 +17,24 @@ class RoomView:
     type: str
 
 
+@dataclass(slots=True)
+class Receptacle:
+    """A surface for things: `surface.center` lies on it, `surface.size` is its extent [m].
+
+    `inside` is true for shelves behind a door or in a drawer: hidden while the owner is closed.
+    `variance` of its height [m^2] where it was estimated from depth images; 0: told by a map.
+    """
+
+    id: str
+    surface: Box
+    inside: bool = False
+    variance: float = 0.0
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Receptacle:
+        """Copy it; a Box does not change."""
+        return Receptacle(self.id, self.surface, self.inside, self.variance)
+
+
 @dataclass(frozen=True, slots=True)
 class Detection:
     """A thing the detector reports, true or not.
@@ -25,7 +43,8 @@ class Detection:
     in topological worlds), `scores` label -> score (0..1, the best is `label`), `instance` the
     detector's own track id ("" where it keeps none), `room` where the thing lies, `distance` [m]
     from the camera, `embeddings` how it looks. `fused` tells that the box is what the team's map
-    made of all looks: it replaces what a robot made of its own ones.
+    made of all looks: it replaces what a robot made of its own ones; `surfaces` are those that it
+    has of the thing.
     """
 
     label: str
@@ -37,6 +56,7 @@ class Detection:
     scores: dict[str, float] = field(default_factory=dict)
     embeddings: tuple[Embedding, ...] = ()
     fused: bool = False
+    surfaces: tuple[Receptacle, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,15 @@ EvidenceKind = Literal["seen", "not_there", "prior_only", "moved", "nothing"]
 class Question:
     """Is there an `object` in the `room`? `text` is the sentence it came from, if any.
 
-    `object` is a label, `room` a room name ("" for anywhere in the house).
+    `object` is a label, `room` a room name ("" for anywhere in the house). `request` is the JSON of
+    the Request that was read of the sentence; "": nobody has read it.
     """
 
     id: str
     object: str
     room: str
     text: str = ""
+    request: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ PredicateName = Literal[
     "robot_at_object", "robot_at_receptacle", "object_at_receptacle", "robot_detect_object"
 ]
 SubTaskKind = Literal["go_to", "search", "detect", "pick", "place", "open", "close"]
+BY_HAND: frozenset[SubTaskKind] = frozenset(("pick", "place", "open", "close"))
+"""What a robot goes near to a thing for, and needs a hand for."""
 
 
 class _Part(BaseModel):
@@ -84,13 +86,14 @@ class SubTask(_Part):
     description: str = Field("", description="in words")
     state: SubTaskState = SubTaskState.PENDING
     reason: str = Field("", description="why it failed or was handed back")
+    inside: bool | None = Field(None, description="of a place: whether in it; None: as it fits")
     enough: float = Field(0.0, ge=0.0, description="of a search: unseen things that may be left")
     looked: dict[str, dict[str, float]] = {}
     seen: bool = False
 
     @model_validator(mode="after")
     def _arguments(self) -> SubTask:
-        if self.kind in ("detect", "pick", "place", "search", "open", "close") and not self.object:
+        if self.kind in BY_HAND | {"detect", "search"} and not self.object:
             raise ValueError(f"sub-task {self.id}: {self.kind} needs an object")
         if self.kind == "place" and not self.receptacle:
             raise ValueError(f"sub-task {self.id}: place needs a receptacle")

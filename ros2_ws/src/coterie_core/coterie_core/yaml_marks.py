@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from coterie_core.kept import kept
 from coterie_core.plain_data import shorten
 
 Path_ = tuple[str | int, ...]
@@ -163,6 +164,11 @@ def read_yaml(text: str, loader: type[Any] = yaml.SafeLoader) -> Any:
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         # PyYAML's own readers of numbers, times and truth values let these through.
         raise yaml.YAMLError(f"a value cannot be read: {shorten(str(error))}") from None
+
+
+def read_own(name: str, text: str) -> Any:
+    """Return the plain data of a YAML file, by its name, that comes with a package."""
+    return kept(name, text, lambda: read_yaml(text, OWN))
 
 
 def load_marked(text: str, file: str) -> MarkedData:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie_core.answers import EVIDENCE_KINDS, AnswerTable
+from coterie_core.answer_table import EVIDENCE_KINDS, AnswerTable
 from coterie_core.questions import Answer, Evidence, LabelledQuestion, Question
 
 AGENTS = ("r1", "r2", "r3")

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from xml.etree import ElementTree
 
 from py_trees import display
 from py_trees.behaviour import Behaviour
 from py_trees.common import Status
-from py_trees.composites import Composite, Selector, Sequence
+from py_trees.composites import Selector, Sequence
 
 from coterie_execution.options import Option
 from coterie_execution.situation import Situation
@@ -66,8 +67,16 @@ class Act(Leaf):
         found = next(iter(self._offers(self.tick_of.now)), None)
         if found is None:
             return Status.FAILURE
-        self.tick_of.option = found
+        self.tick_of.option = replace(found, path=self._path())
         return Status.SUCCESS if found.effect == "done" else Status.RUNNING
+
+    def _path(self) -> str:
+        names: list[str] = []
+        node: Behaviour | None = self
+        while node is not None:
+            names.append(node.name)
+            node = node.parent
+        return " > ".join(reversed(names))
 
 
 def fallback(name: str, *children: Behaviour) -> Behaviour:
@@ -118,14 +127,6 @@ class Tree:
         """Return the tree as indented lines, with how the last tick went through it."""
         text = display.unicode_tree(self.root, show_status=status)
         return "\n".join(line.rstrip() for line in text.splitlines())
-
-    def path(self) -> str:
-        """Return the names from the root to what the last tick would have the robot do."""
-        names, node = [self.root.name], self.root
-        while isinstance(node, Composite) and node.current_child is not None:
-            node = node.current_child
-            names.append(node.name)
-        return " > ".join(names)
 
 
 _TAGS: tuple[tuple[type[Behaviour], str], ...] = (

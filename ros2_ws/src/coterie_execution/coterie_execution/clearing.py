@@ -76,10 +76,11 @@ class HandClearing:
     Args:
         robot: Whose hand.
         team_map: What it knows of the house.
+        patience: Choices that it waits for somebody to want the thing after all.
     """
 
-    def __init__(self, robot: str, team_map: TeamMap) -> None:
-        self.robot = robot
+    def __init__(self, robot: str, team_map: TeamMap, patience: int = PATIENCE) -> None:
+        self.robot, self.patience = robot, patience
         self.map = team_map
         self.told = ""
         self._idle, self._tries = 0, 0
@@ -87,7 +88,8 @@ class HandClearing:
 
     def begin(self) -> None:
         """Begin another task."""
-        self.told, self._idle, self._tries, self._turned = "", 0, 0, False
+        self.told, self._idle, self._tries = "", 0, 0
+        self._stuck, self._turned = "", False
 
     def wanted(self) -> None:
         """Take down that what the hand holds is wanted, or that it is empty."""
@@ -104,7 +106,7 @@ class HandClearing:
         if self._stuck == holding:
             return None
         self._idle += 1
-        if self._idle < PATIENCE:
+        if self._idle < self.patience:
             return None
         tools = toolbox()
         option = leftover(self.robot, self.map, tools, position, holding)

@@ -121,7 +121,7 @@ class Coverage:
     def _doubt(self, tools: Toolbox, room: str, look: Look) -> None:
         """Take down which furniture that one look alone has shown this look does not show again."""
         here = [t for t in tools.scene.objects.values() if t.room == room]
-        once = [t for t in here if t.observations == 1 and not t.receptacles and holds_things(t)]
+        once = [t for t in here if t.observations == 1 and not t.told_surfaces and holds_things(t)]
         self._doubts = {
             id: chance
             for id, chance in self._doubts.items()

@@ -52,7 +52,8 @@ class Step:
 class Option:
     """Something the robot does next: a skill, or to call the sub-task done or give it back.
 
-    `id` tells it from others; the robot itself goes by `step`.
+    `id` tells it from others; the robot itself goes by `step`. `path` names the nodes of the tree
+    that has offered it, from the root.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Option:
     obstacle: Obstacle | None = None
     reason: str = ""
     step: Step = Step(Purpose.DO)
+    path: str = ""
 
     @property
     def settled(self) -> bool:
@@ -111,4 +113,6 @@ def keep_option(robot: str, option: Option, words: str = "") -> None:
     body = {"words": option.words or option.id, "effect": option.effect, "says": words}
     if option.skill is not None:
         body["skill"] = type(option.skill).__name__
+    if option.path:
+        body["tree"] = option.path
     follow(note("action", robot, {**body, "reason": option.reason}))

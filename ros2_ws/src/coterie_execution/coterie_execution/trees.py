@@ -48,7 +48,7 @@ THERE = 0.1
 """A robot this near to a spot stands on it [m]."""
 ANOTHER_SPOT = 0.5
 """A spot this far from where a robot went is another one [m]."""
-SAME_SPOT_TRIES = 2
+TRIES_FROM_ONE_POSE = 2
 """How often the same thing is tried from the same spot."""
 GO_TRIES = 3
 """How often a way may fail until the robot goes nowhere any more for a sub-task."""
@@ -486,7 +486,7 @@ def _go_to_door(now: Situation) -> Iterator[Option]:
 def _open_first(now: Situation) -> Iterator[Option]:
     """Open what it is in, or goes into: a full hand can still pull a door, or says so."""
     shut = door(now)
-    if shut is not None and now.failures(Open) < SAME_SPOT_TRIES:
+    if shut is not None and now.failures(Open) < TRIES_FROM_ONE_POSE:
         words, step = f"open the {shut.label.top}", Step(Purpose.OPEN_FIRST, shut.id)
         yield Option("open", words, skill=Open(target_of(shut)), step=step)
 

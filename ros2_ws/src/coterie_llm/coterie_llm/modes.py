@@ -39,7 +39,6 @@ DECISIONS = (
     "reveca.choose_plan",
     "reveca.judge_scenario",
     "reveca.rate_relevance",
-    "team.judge_request",
     "team.read_request",
 )
 """Names of all decisions of the stack, so that settings that name one can be checked here."""

@@ -112,6 +112,11 @@ class ModelProfile(EndpointSettings):
         description="A model is asked also where just one reply is valid; to measure what that "
         "costs.",
     )
+    vision: bool = Field(
+        False,
+        description="The model sees: it is shown images where they tell more, such as pictures of "
+        "things and what a skill came to.",
+    )
     larger: ModelProfile | None = Field(
         None,
         description="Profile of the model that is asked when the replies of this one cannot be "
@@ -270,7 +275,7 @@ BUILT_IN = {
             "timeout_s": 20.0,
             "max_retries": 0,
             "join": 1,
-            "modes": {"team.judge_request": "rule", "team.read_request": "rule"},
+            "modes": {"team.read_request": "rule"},
         }
     ),
 }

@@ -7,12 +7,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Literal
+from typing import Any, Literal
 
 import lark
+from lark.grammar import Rule
+from lark.lexer import TerminalDef
+from lark.load_grammar import Grammar
 
 from coterie_core.colors import basic_color
-from coterie_core.household import singulars
+from coterie_core.household import load_household, singulars
+from coterie_core.kept import kept
 from coterie_core.yaml_marks import OWN, read_yaml
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import Place, Request, Thing
@@ -187,10 +191,10 @@ def _parts(
                 part.append(tokens.pop(0))
                 continue
             if _stripped(part):
-                yield then, _tagged(" ".join(_stripped(part)), names)
+                yield then, _tagged(" ".join(_stripped(part)), names, door)
             then, part, tokens = True, [], tokens[len(found) :]
         if _stripped(part):
-            yield then, _tagged(" ".join(_stripped(part)), names)
+            yield then, _tagged(" ".join(_stripped(part)), names, door)
             then = False
 
 
@@ -248,7 +252,7 @@ def _stripped(tokens: list[str]) -> list[str]:
 # -- words and their tags -------------------------------------------------------------------------
 
 
-def _tagged(text: str, names: Vocabulary) -> list[Word]:
+def _tagged(text: str, names: Vocabulary, door: Door = "do") -> list[Word]:
     tokens = _TOKEN.findall(text)
     if len(tokens) > _MAX_WORDS:
         raise NotUnderstood(f"{len(tokens)} words in one sentence; say it in several", "too_long")
@@ -258,7 +262,30 @@ def _tagged(text: str, names: Vocabulary) -> list[Word]:
         word, length = _named(tokens, k, names)
         words.append(word)
         k += length
+    if door != "do":
+        for k in range(len(words) - 1, 0, -1):
+            words[k - 1] = _before(words[k - 1], words[k])
     return words
+
+
+def _before(word: Word, noun: Word) -> Word:
+    """Let a word before a thing's name, or before such a word, tell what kind it is of.
+
+    "Plaid" is no word of ours: a "plaid blanket" is a blanket, and the answer says what it left
+    out. Nothing is done on such words: tasks refuse them.
+    """
+    if not {"T", "K"} & set(noun.tags) or not word.said.isalpha() or "A" in word.tags:
+        return word
+    known = word.tags or word.said in _grammar()[1] or nearest(word.said, _adjectives(), 1)
+    if (word.tags == "T" and not word.plural) or not known:
+        return Word(word.said, f"{word.tags}AK", word.name, word.plural)
+    return word
+
+
+@cache
+def _adjectives() -> tuple[str, ...]:
+    """Return the words of which one before a noun may be a misspelling."""
+    return (*sorted(_words().adjectives), *sorted(load_household().colors))
 
 
 def _named(tokens: list[str], k: int, names: Vocabulary) -> tuple[Word, int]:
@@ -299,9 +326,31 @@ def _grammar() -> tuple[str, frozenset[str]]:
     return f"{text}\n{words}\n_COMMA: /,\\{{\\}}/\n", known
 
 
+class _Compiled(Grammar):
+    """The grammar as lark's own terminals and rules: to compile its text takes longest."""
+
+    def __init__(self) -> None:
+        text = _grammar()[0]
+        self._parts = kept("request.lark", f"{lark.__version__}{text}", lambda: _compiled(text))
+
+    def compile(self, *_: Any) -> tuple[list[TerminalDef], list[Rule], list[str]]:
+        terminals, rules, ignored = self._parts
+        return (
+            [TerminalDef.deserialize(one, {}) for one in terminals],
+            [Rule.deserialize(one, {}) for one in rules],
+            ignored,
+        )
+
+
+def _compiled(text: str) -> tuple[list[Any], list[Any], list[str]]:
+    made = lark.Lark(text, parser="earley", start=list(_STARTS))
+    terminals = [one.serialize() for one in made.terminals]
+    return terminals, [one.serialize() for one in made.rules], list(made.ignore_tokens)
+
+
 @cache
 def _parser() -> lark.Lark:
-    return lark.Lark(_grammar()[0], parser="earley", lexer="dynamic", start=list(_STARTS))
+    return lark.Lark(_Compiled(), parser="earley", lexer="dynamic", start=list(_STARTS))
 
 
 @lru_cache(maxsize=512)

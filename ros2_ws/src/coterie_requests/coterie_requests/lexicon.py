@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from types import MappingProxyType
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
+from coterie_core.colors import basic_color
 from coterie_core.household import load_household, normalized, singulars
-from coterie_core.yaml_marks import OWN, read_yaml
+from coterie_core.yaml_marks import read_own
 
 Grades = dict[str, float]
 Modifier = Literal["overview", "none"]
@@ -21,6 +22,12 @@ _NO_NAMES = ("object", "objects", "item", "thing", "misc", "unknown")
 """Names that data sets give to things of any kind: in a request they mean any thing."""
 _QUALIFIER = re.compile(r"[\s_]*\([^()]*\)")
 """Qualifier that data sets write behind a name: "mouse_(computer_equipment)"."""
+_ADJECTIVES = frozenset(
+    ("big", "large", "small", "little", "tall", "high", "long", "short", "wooden", "wood", "metal",
+     "plastic", "glass", "leather", "round", "square", "rectangular", "old", "new", "main",
+     "double", "single", "foldable", "striped")
+)  # fmt: skip
+"""Words in a label that make no other kind of thing of it."""
 _JOINED = re.compile(r" (?:of|with|for|from) ")
 _MAX_CACHED_LABELS = 10_000
 """Labels whose names are remembered; maps may bring any number."""
@@ -32,6 +39,11 @@ _MAX_GAP_WORDS = 3
 
 HINDERED = re.compile(r"\b(?:keep|stop|prevent|hold)\b.*\b(?P<what>from \w+ing)\b")
 """What somebody wants not to happen: "keep a door from closing"."""
+_PUT = re.compile(r"\b(?:put|store|keep|place|leave|set|hang|hold|stow|lay|return)\b")
+_SAYS_LESS = 0.5
+"""How much a thing is what several words mean, whose label is the last of them."""
+_SECOND = 0.45
+"""What a second use counts that a text asks for."""
 _STRANDED = re.compile(r" (?:from|out of|with|on)\b")
 """Words after a verb that make another use of it."""
 
@@ -158,14 +170,20 @@ class Lexicon(BaseModel):
                 grades.setdefault(narrow, round(_NARROWER_GRADE * grades[broad], 3))
         return MappingProxyType(grades)
 
-    def named(self, noun: str, *, own: bool = False) -> str:
-        """Return the class or label that a noun in the singular means; "" if none is known.
+    def likeness(self, noun: str) -> Mapping[str, float]:
+        """Return label -> how much such a thing is what a noun in the singular means (0..1).
 
-        Args:
-            noun: The noun, as `normalized` returns it.
-            own: Whether it is a label of the map, which is known anyway.
+        Where a class is called like one of its labels ("table"), that label is meant first, then
+        what is called after it ("coffee table"); a desk only at a pinch.
         """
-        return _mentionable().get(noun, "") or (self.canonical(noun) if own else "")
+        name = meant(noun)
+        members = self.members(name)
+        if name not in members or len(members) == 1:
+            return dict.fromkeys(members, 1.0)
+        return {
+            label: 1.0 if label == name else 0.9 if label.endswith(f" {name}") else 0.55
+            for label in members
+        }
 
     def mentions(self, text: str) -> list[tuple[int, int, str]]:
         """Return (start, end, label or class) of things named in a text, longest first in place.
@@ -173,9 +191,9 @@ class Lexicon(BaseModel):
         A class wins over a label of the same word ("bag", "table", "seat"): it contains it.
         """
         found: list[tuple[int, int, str]] = []
-        for pattern, name in _patterns():
+        for name in _names():
             # Most names are not in a text: looking for their letters is far quicker.
-            for match in pattern.finditer(text) if name.stem in text else ():
+            for match in _pattern(name.word).finditer(text) if name.stem in text else ():
                 if not any(a < match.end() and match.start() < b for a, b, _ in found):
                     found.append((match.start(), match.end(), name.means))
         return sorted(found)
@@ -198,15 +216,53 @@ class Lexicon(BaseModel):
         }
         return {name: cues for name, cues in found.items() if cues}
 
-    def uses_in(self, text: str) -> list[tuple[int, str]]:
-        """Return (number of words of all cues found, use) asked for in a text, most first."""
-        cued, continued = self.cues_in(text), self.continued(text)
-        found = [
-            (sum(_length(cue) for cue, _ in cues), name)
-            for name, cues in cued.items()
-            if name not in continued
-        ]
-        return sorted(found, key=lambda pair: -pair[0])
+    def uses_in(self, text: str) -> list[str]:
+        """Return the uses that a text asks for, the one with the most telling single cue first.
+
+        "Wash my clothes" is laundry, although "wash my" speaks of hands. What is weak counts only
+        where nothing more special is asked for.
+        """
+        continued, told = self.continued(text), {}
+        for name, cues in self.cues_in(text).items():
+            if not self.uses[name].modifies and name not in continued:
+                told[name] = max((_length(c), "*" not in c, len(c)) for c, _ in cues)
+        strong = [name for name in told if not self.uses[name].weak] or list(told)
+        return sorted(strong, key=lambda name: (told[name], name), reverse=True)
+
+    def widens(self, text: str) -> bool:
+        """Whether a text asks for the place with the widest view."""
+        return any(self.uses[name].modifies == "overview" for name in self.cues_in(text))
+
+    def denied_in(self, text: str) -> list[str]:
+        """Return the uses that are asked for by denying a text: "not at room temperature"."""
+        return [n for n, use in self.uses.items() if any(c in text for c in use.negated_cues)]
+
+    def serving(self, text: str) -> Mapping[str, float]:
+        """Return label -> how well such a thing has the use, or quality, that is asked for (0..1).
+
+        Empty: nothing is known of it. Where a thing is to be put, what such things usually stand on
+        goes before what anything may be put on.
+        """
+        named = self.uses_in(text)[:3]
+        grades: Grades = {}
+        for rank, name in enumerate(named):
+            # What else was heard helps only where the first use finds nothing.
+            for label, grade in self.spread(self.uses[name].things).items():
+                grades[label] = max(grades.get(label, 0.0), grade * (_SECOND if rank else 1.0))
+        for name in () if named else self.qualities_in(text):
+            for label, grade in self.spread(self.qualities[name].things).items():
+                grades[label] = max(grades.get(label, 0.0), grade)
+        general = not named or self.uses[named[0]].weak or named[0] == "store"
+        if not general or HINDERED.search(text) or not _PUT.search(text):
+            return grades
+        house = load_household()
+        category = next((house.category(name) for _, _, name in self.mentions(text)), None)
+        usual = {self.canonical(o) for on in (category.on if category else ()) for o in
+                 house.members(on)}  # fmt: skip
+        if usual:
+            grades |= {o: min(1.0, max(grades.get(o, 0.0), 0.8) + 0.3) for o in usual}
+            grades = {k: v if v > 0.9 else 0.6 * v for k, v in grades.items()}
+        return grades
 
     def continued(self, text: str) -> frozenset[str]:
         """Return the uses of which a text says more: "drink", where it asks to drink *from*."""
@@ -246,6 +302,83 @@ class Lexicon(BaseModel):
         ]
 
 
+@lru_cache(maxsize=8192)
+def canonical(label: str) -> str:
+    """Return the lexicon's one name of a label, of whatever length."""
+    return load_lexicon().canonical(label[:100])
+
+
+@lru_cache(maxsize=8192)
+def meant(noun: str) -> str:
+    """Return the label or class that a noun stands for; a noun that no table has stays as it is."""
+    words = normalized(noun[:100]).split()
+    for tail in (" ".join(words[k:]) for k in range(len(words))):
+        for form in (tail, *singulars(tail)):
+            if form in _mentionable():
+                return _mentionable()[form]
+    text = " ".join(words)
+    if load_household().category(text) is not None:
+        return load_household().canonical(text)
+    return next(iter(singulars(text)), text)
+
+
+@lru_cache(maxsize=1024)
+def serving(text: str) -> Mapping[str, float]:
+    """Return `Lexicon.serving`, remembered."""
+    return load_lexicon().serving(text)
+
+
+@lru_cache(maxsize=8192)
+def is_narrower(noun: str) -> bool:
+    """Whether a noun in the singular says more than its name: a "dining table" is not any table.
+
+    Adjectives ("round table") and what has a name of its own ("coffee table") do not.
+    """
+    lexicon, own = load_lexicon(), canonical(noun)
+    # "Kitchen appliance" is a word for a whole class, but "table lamp" is one for a lamp, too.
+    group = any(noun in known.words for known in lexicon.classes.values())
+    if not noun.endswith(f" {own}") or (group and noun not in lexicon.labels.get(own, ())):
+        return False
+    told = noun.removesuffix(own).split()
+    return any(word not in _ADJECTIVES and not basic_color(word) for word in told)
+
+
+@lru_cache(maxsize=8192)
+def is_called(label: str, noun: str) -> bool:
+    """Whether a label says all that a noun does: an "old dining table" is a "dining table"."""
+    said = noun.split()
+    for form in (label, *singulars(label)):
+        words = form.split()
+        if words and said and words[-1] == said[-1] and set(said) <= set(words):
+            return True
+    return label.replace(" ", "") == noun.replace(" ", "")
+
+
+@lru_cache(maxsize=16384)
+def likeness(label: str, noun: str, *, there: bool = False) -> float:
+    """Return how much a thing with a label is what a noun in the singular means (0..1).
+
+    A label may say less than a narrower noun ("table" for "dining table") or be a synonym of it,
+    but nothing else ("coffee table").
+
+    Args:
+        label: Label of a map.
+        noun: What a person calls it.
+        there: Whether it stands where the noun tells: what stands in the kitchen may be the
+            "kitchen table", too.
+    """
+    lexicon, text, own = load_lexicon(), normalized(label[:100]), canonical(noun)
+    if is_called(text, noun):
+        return 1.0 if text == noun or not is_narrower(text) else 0.95
+    name = canonical(label)
+    if not is_narrower(noun):
+        # "Coffee table" is asked for, "table" is known.
+        return lexicon.likeness(noun).get(name, _SAYS_LESS if noun.endswith(f" {text}") else 0.0)
+    less = not is_narrower(text) or {text, noun} <= set(lexicon.labels.get(own, ()))
+    kind = there and own in (name, lexicon.kinds.get(name))
+    return float((name == own and less) or kind)
+
+
 @cache
 def _synonyms() -> frozenset[str]:
     """All other names that the household's things have."""
@@ -261,25 +394,28 @@ def load_lexicon() -> Lexicon:
         pydantic.ValidationError: The data file is broken.
     """
     text = resources.files("coterie_requests").joinpath("data/objects.yaml").read_text("utf-8")
-    return Lexicon.model_validate(read_yaml(text, OWN))
+    return Lexicon.model_validate(read_own("objects.yaml", text))
 
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A name: letters that every form of it has, and the label or class it means."""
+    """A name: its word, letters that every form of it has, and the label or class it means."""
 
+    word: str
     stem: str
     means: str
 
 
 @cache
-def _patterns() -> tuple[tuple[re.Pattern[str], _Name], ...]:
-    """Patterns of all names, longest first."""
+def _names() -> tuple[_Name, ...]:
+    """All names, longest first."""
     ordered = sorted(_mentionable().items(), key=lambda kv: (-len(kv[0]), kv[0]))
-    return tuple(
-        (re.compile(rf"\b{_plural(word)}\b"), _Name(word[:-2] or word, name))
-        for word, name in ordered
-    )
+    return tuple(_Name(word, word[:-2] or word, name) for word, name in ordered)
+
+
+@cache
+def _pattern(word: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{_plural(word)}\b")
 
 
 @cache

@@ -8,7 +8,7 @@ from coterie_core.household import load_household, normalized
 from coterie_core.questions import Question
 from coterie_llm import Decider
 from coterie_requests.read_request import read_request
-from coterie_requests.request import ALL, Place, Request, Step, Thing
+from coterie_requests.request import ALL, Place, Request, Step, Thing, request_from_json
 from coterie_requests.understanding.phrases import phrase_of
 from coterie_requests.understanding.problems import NotUnderstood
 from coterie_requests.understanding.text import nearest
@@ -65,30 +65,40 @@ def _room(thing: Thing, names: Vocabulary) -> str | None:
     return "" if phrase.house else phrase.room or plain_name(where.name)
 
 
-async def read_presence(
-    text: str, names: Vocabulary, decider: Decider, *, id: str = ""
-) -> Question:
-    """Return the question that a sentence asks, such as "Is there a mug in the kitchen?".
+async def request_of(question: Question, names: Vocabulary, decider: Decider) -> Request:
+    """Return what a question asks: as whoever took it has read it, else read now.
+
+    Raises:
+        NotUnderstood: Its words are not read.
+    """
+    if question.request:
+        return request_from_json(question.request, question.text)
+    with about(question=question.id or None):
+        return await read_request(question.text, names, decider, "ask")
+
+
+async def read_presence(question: Question, names: Vocabulary, decider: Decider) -> Question:
+    """Return a question with object and room, from its words where it lacks them.
 
     Args:
-        text: The sentence.
+        question: Such as "Is there a mug in the kitchen?".
         names: Names that mean something here.
         decider: Decider that reads it.
-        id: The question's id.
 
     Raises:
         NotUnderstood: It is not read, or asks for more than whether there is a thing in a room.
     """
-    with about(question=id or None):
-        request = await read_request(text, names, decider, "ask")
-    question = presence_of(request, names, id)
-    if question is None:
+    if question.object:
+        return question
+    request = await request_of(question, names, decider)
+    found = presence_of(request, names, question.id)
+    if found is None:
         raise NotUnderstood(
-            f"{text[:80]!r} asks for more than whether there is a thing of a name in a room "
-            f"({request.told()[:120]}); ask, for example: Is there a mug in the kitchen?",
+            f"{question.text[:80]!r} asks for more than whether there is a thing of a name in a "
+            f"room ({request.told()[:120]}); ask, for example: Is there a mug in the kitchen?",
             "nothing",
         )
-    return question
+    return found
 
 
 def unknown_room(words: str, rooms: Iterable[str], *, all_known: bool = False) -> str:

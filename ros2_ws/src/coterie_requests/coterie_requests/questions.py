@@ -93,11 +93,11 @@ def _is_there(node: Tree, reader: ThingReader) -> Step:
     if trees(node, "nothing"):
         things = with_places((Thing(amount=ALL),), places)
         return Step(act="is_there", things=things, negated=True)
-    things = _things(node, reader)
     if any(token.type == "AT_MOST" for token in tokens_of(node)):
         said = reader.said(node)
         raise NotUnderstood(f"{said!r} asks whether there are no more; that is not answered",
                             "word", said, question="Ask how many there are")  # fmt: skip
+    things = _things(node, reader)
     if places:  # "a mug in the kitchen or in the bedroom"
         last = things[-1]
         other = last.model_copy(update={"places": tuple(places)})
@@ -177,8 +177,8 @@ def _state(node: Tree, reader: ThingReader) -> Step:
     tokens = [reader.word(t).said for t in tokens_of(node)]
     negated = bool(trees(node, "no")) and tokens[-1:] != ["not"]
     state = _STATES.get(said[0], said[0])
-    return Step(act="state", things=_things(node, reader), attribute=state, choices=choices,
-                negated=negated)  # fmt: skip
+    things = with_places(_things(node, reader), _places(node, reader))
+    return Step(act="state", things=things, attribute=state, choices=choices, negated=negated)
 
 
 def _used(node: Tree, reader: ThingReader) -> Step:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from coterie_core.household import plural
 from coterie_core.relations import RelationKind
@@ -41,6 +41,8 @@ Choice = Literal[
     "other", "another", "rest",
 ]  # fmt: skip
 """Which of several things are meant."""
+REQUEST_CHARS = 20_000
+"""Longest JSON of a Request that is taken from another process [characters]."""
 ALL = 0
 """The amount that stands for all of them."""
 
@@ -196,3 +198,20 @@ class Request(_Part):
 
 
 Place.model_rebuild()
+
+
+def request_from_json(text: str, words: str) -> Request:
+    """Return a Request that came as JSON from another process, with the words that it was read of.
+
+    Raises:
+        ValueError: It is none, or a request of other words.
+    """
+    try:
+        request = Request.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "it"
+        raise ValueError(f"{where}: {first['msg']}") from None
+    if request.words.split() != words.split():
+        raise ValueError("words: they are not those of the sentence")
+    return request

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -22,6 +23,8 @@ _NO_USE = frozenset(
 """Words of exclusions and of places: where these were not read, they are no words of a use."""
 IT, ONE = "it", "one"
 """Names of things that stand for what was said before; no finished Request has them."""
+_PLACE = re.compile(r"(\d+)\}")
+"""Place of a word in the part that it is of; a token may be of several."""
 RELATIONS: dict[str, Relation] = {
     "on": "on", "in_": "in", "near": "near", "under": "under", "above": "above",
     "in_front_of": "in front of", "behind": "behind", "left_of": "left of",
@@ -70,7 +73,7 @@ class ThingReader:
 
     def said(self, node: Tree) -> str:
         """Return the words from the first to the last one of a tree."""
-        at = [self._index(token) for token in tokens_of(node)]
+        at = [int(place) for token in tokens_of(node) for place in _PLACE.findall(token)]
         return " ".join(word.said for word in self.words[min(at) : max(at) + 1]) if at else ""
 
     # -- things -----------------------------------------------------------------------------------
@@ -202,10 +205,11 @@ class ThingReader:
         singled = bool(fields.get("rank")) or str(fields.get("choice", "")) not in ("", "other")
         all_or_one = ALL if plural and not singled else 1
         if node is not None and kind == "vague":
-            raise NotUnderstood(
-                f"{self.said(node) or 'that'!r} leaves open how many", "ambiguous",
-                question="How many? A number, or all",
-            )  # fmt: skip
+            raise self._open_amount(node)
+        if node is not None and any(
+            t.type == "AT_MOST" and t.startswith(("at", "up")) for t in tokens_of(node)
+        ):
+            raise self._open_amount(node)  # it may be one, or none
         if kind == "definite":
             return {"definite": True, "amount": numbers[0] if numbers else all_or_one}
         table: dict[str, dict[str, object]] = {
@@ -222,6 +226,12 @@ class ThingReader:
             "rest": {"amount": ALL, "choice": "rest", "definite": True},
         }
         return table.get(kind, {"amount": all_or_one})
+
+    def _open_amount(self, node: Tree) -> NotUnderstood:
+        return NotUnderstood(
+            f"{self.said(node) or 'that'!r} leaves open how many", "ambiguous",
+            question="How many? A number, or all",
+        )  # fmt: skip
 
     def use(self, node: Tree) -> str:
         """Return the words of a use, with "to" or "for" before them: "somewhere to eat"."""
@@ -300,7 +310,8 @@ class ThingReader:
 def nested(places: Sequence[Place], words: Sequence[Word]) -> tuple[Place, ...]:
     """Return places as they belong: "on the table in the kitchen" is one, of the table there.
 
-    What is said of a room, and "from", is of the thing itself.
+    What is said of a room, and "from", is of the thing itself. What may be a room, as a closet is,
+    stands on and in no furniture: "the shoes in the closet on the bench".
     """
     tags = {word.name: word.tags for word in words}
     kept: list[Place] = []
@@ -310,9 +321,10 @@ def nested(places: Sequence[Place], words: Sequence[Word]) -> tuple[Place, ...]:
             continue
         thing, after = place.things[-1], kept[1]
         room_within = set("RF") & set(tags.get(after.thing.name, ""))
-        if set("TP") & set(tags.get(thing.name, "T")) or (
-            "F" in tags.get(after.thing.name, "") and room_within
-        ):
+        here = set(tags.get(thing.name, "T"))
+        if after.relation in ("in", "on") and here >= set("TR") and not room_within:
+            continue
+        if set("TP") & here or ("F" in tags.get(after.thing.name, "") and room_within):
             own = thing.model_copy(update={"places": (after, *thing.places)})
             kept[:2] = [place.model_copy(update={"things": (*place.things[:-1], own)})]
     return tuple(kept)

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from coterie_core.questions import Question
 from coterie_fixtures.endpoint import Endpoint
 from coterie_llm import Decider, ModelProfile, RulesModel, build_decider
 from coterie_requests.grammar import read
 from coterie_requests.presence import presence_of, read_presence, said_once, unknown_room
-from coterie_requests.request import Place, Request, Step, Thing
+from coterie_requests.request import Place, Request, Step, Thing, request_from_json
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.vocabulary import Vocabulary
 
@@ -59,7 +60,7 @@ def test_a_thing_in_a_room_is_for_explorers(text: str, thing: str, room: str) ->
 async def test_what_asks_for_more_than_a_name_is_open(text: str) -> None:
     assert presence_of(read(text, NAMES, "ask"), NAMES) is None
     with pytest.raises(NotUnderstood, match="asks for more than"):
-        await read_presence(text, NAMES, Decider(RulesModel()))
+        await read_presence(Question("q", "", "", text), NAMES, Decider(RulesModel()))
 
 
 async def test_with_a_model_the_meaning_tells_who_answers_in_any_language() -> None:
@@ -74,13 +75,17 @@ async def test_with_a_model_the_meaning_tells_who_answers_in_any_language() -> N
     with Endpoint(reply) as endpoint:
         profile = ModelProfile(kind="openai", base_url=endpoint.url, model="m")
         decider = build_decider(profile, who="aggregator")
-        asked = await read_presence("Liegt im Keller ein Schlitten?", NAMES, decider)
+        asked = await read_presence(
+            Question("q", "", "", "Liegt im Keller ein Schlitten?"), NAMES, decider
+        )
         assert (asked.object, asked.room) == ("ladder", "cellar")
         with pytest.raises(NotUnderstood, match="asks for more than"):
-            await read_presence("Welche Farbe hat das Sofa?", NAMES, decider)
+            await read_presence(Question("q", "", "", "Welche Farbe hat das Sofa?"), NAMES, decider)
         await decider.aclose()
     with pytest.raises(NotUnderstood, match="I did not understand"):
-        await read_presence("Welche Farbe hat das Sofa?", NAMES, Decider(RulesModel()))
+        await read_presence(
+            Question("q", "", "", "Welche Farbe hat das Sofa?"), NAMES, Decider(RulesModel())
+        )
 
 
 MUG = Thing(name="mug", said="a mug")
@@ -137,3 +142,27 @@ def test_no_word_that_tells_rooms_apart_is_passed_over() -> None:
 def test_robots_reasons_are_told_once_with_the_rooms_of_them_all() -> None:
     told = said_once(unknown_room("orangery", rooms) for rooms in (["bath"], ["kitchen"]))
     assert told.count("orangery") == 1 and "its rooms: bath, kitchen" in told
+
+
+async def test_what_was_read_once_is_not_read_again() -> None:
+    words = "Liegt im Keller ein Schlitten?"
+    request = read("Is there a mug in the kitchen?", NAMES, "ask")
+    said = request.model_copy(update={"words": words}).model_dump_json(exclude_defaults=True)
+    question = Question("q", "", "", words, said)
+    found = await read_presence(question, NAMES, Decider(RulesModel()))
+    assert (found.object, found.room) == ("mug", "kitchen")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("{}", "words: Field required"),
+        ("mug", "Invalid JSON"),
+        ('{"words": "a mug", "steps": [{"act": "melt"}]}', "steps.0.act"),
+        ('{"words": "a cup", "steps": [{"act": "find"}]}', "not those of the sentence"),
+        ('{"words": "a mug", "steps": [{"act": "find", "run": "rm"}]}', "steps.0.run"),
+    ],
+)
+def test_a_request_from_elsewhere_is_checked(said: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        request_from_json(said, "a mug")

@@ -1,9 +1,11 @@
-"""Pictures of what an answer rests on: asked for on a topic, sent by the nodes that keep them."""
+"""Pictures of things and frames: asked for on a topic, sent by the nodes that keep them."""
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Awaitable, Callable
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from std_msgs.msg import Header, String
 from coterie_core.geometry import Vec3
 from coterie_core.plain_data import schema_problems
 from coterie_ros.conversions.hardware import packed_color_to_msg
+from coterie_ros.conversions.images import color_from_msg
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode
@@ -72,13 +75,58 @@ class PictureServer:
             wanted: The request.
             what: thing or frame.
             number: Index of the thing or frame within the request.
-            color: (rows, cols, 3) RGB.
+            color: (rows, cols, 3) RGB; or the bytes of a JPEG file, which go out as they are.
             by: Name of the robot that took it.
         """
+        head = Header(frame_id=f"{wanted.id}/{what}/{number}/{by}")
+        if color.ndim == 1:
+            packed = CompressedImage(header=head, format="rgb8; jpeg compressed bgr8")
+            packed.data = color.tobytes()
+            self._out.publish(packed)
+            return
         step = max(math.ceil(max(color.shape[:2]) / _MAX_SIDE_PX), 1)
         small = np.ascontiguousarray(color[::step, ::step])
-        head = Header(frame_id=f"{wanted.id}/{what}/{number}/{by}")
         self._out.publish(packed_color_to_msg(small, head))
+
+
+class PictureClient:
+    """Asks the mapper for pictures of things of the map; for `on_start`."""
+
+    def __init__(self, node: AgentNode) -> None:
+        self._out = node.publisher(String, SHOW, "messages")
+        self._came: dict[tuple[str, int], npt.NDArray[np.uint8]] = {}
+        self._asked, self._news = "", asyncio.Event()
+        node.subscribe(CompressedImage, SHOWN, "messages", self._take)
+
+    def _take(self, message: CompressedImage) -> None:
+        try:
+            request, what, number, _ = shown_as(message)
+            if request == self._asked and what == "thing" and number < MAX_PICTURES:
+                self._came[request, number] = color_from_msg(message, SHOWN)
+                self._news.set()
+        except ValueError:
+            return  # not for us, or no picture
+
+    async def of(
+        self, things: Sequence[WantedThing], patience: float = 1.5
+    ) -> dict[int, npt.NDArray[np.uint8]]:
+        """Return the pictures of things by their index, as far as they come in time.
+
+        Args:
+            things: At most `MAX_PICTURES`.
+            patience: Longest time without a further picture [s].
+        """
+        wanted = Wanted(id=uuid.uuid4().hex, things=tuple(things[:MAX_PICTURES]))
+        self._asked = wanted.id
+        self._came.clear()
+        self._out.publish(String(data=wanted.model_dump_json()))
+        while len(self._came) < len(wanted.things):
+            self._news.clear()
+            try:
+                await asyncio.wait_for(self._news.wait(), patience)
+            except asyncio.TimeoutError:
+                break
+        return {number: color for (_, number), color in self._came.items()}
 
 
 def shown_as(message: CompressedImage) -> tuple[str, str, int, str]:

@@ -87,6 +87,9 @@ detections = st.builds(
     instance=texts,
     scores=st.dictionaries(texts, shares, max_size=3),
     fused=st.booleans(),
+    surfaces=st.lists(st.builds(Receptacle, texts, boxes, st.booleans(), shares), max_size=2).map(
+        tuple
+    ),
 )
 places = st.builds(
     PlaceView,
@@ -335,7 +338,7 @@ def graph():
         "k",
         kind="furniture",
         is_open=False,
-        receptacles=[Receptacle("shelf", Box((3, 1, 1.2), (0.9, 0.4, 0.3), 0.3), inside=True)],
+        receptacles=[Receptacle("shelf", Box((3, 1, 1.2), (0.9, 0.4, 0.3), 0.3), True, 4e-4)],
         properties={"color": "blue=grey"},
         embeddings=(
             Embedding.of("clip", (0.6, -0.8)),
@@ -505,6 +508,15 @@ def test_unknown_evidence_is_named():
 def test_a_question_without_object_and_text_is_refused():
     message = cv.question_to_msg(Question("q", "", "kitchen"))
     with pytest.raises(ConversionError, match="field object: expected an object, or a sentence"):
+        cv.question_from_msg(message)
+
+
+def test_a_question_carries_what_was_read_of_it():
+    said = '{"words": "a mug", "steps": [{"act": "find", "things": [{"name": "mug"}]}]}'
+    question = Question("q", "", "", "a mug", said)
+    assert cv.question_from_msg(over_the_wire(cv.question_to_msg(question))) == question
+    message = cv.question_to_msg(Question("q", "", "", "a cup", said))
+    with pytest.raises(ConversionError, match=r"field request: .*not those of the sentence"):
         cv.question_from_msg(message)
 
 

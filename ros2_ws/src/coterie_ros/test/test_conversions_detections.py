@@ -227,3 +227,64 @@ def test_malformed_detections_of_vision_msgs_are_refused(changes: dict[str, floa
 
     with pytest.raises(conversions.ConversionError, match=r"detections\[0\]"):
         conversions.detections_from_vision_msg(vision_message(**changes))
+
+
+def yolo(**changes: Any) -> Any:
+    """A message of yolo_ros with one thing, whose outline is the left half of its box."""
+    msg = pytest.importorskip("yolo_msgs.msg")
+    from coterie_ros import conversions
+
+    item = msg.Detection(class_id=41, class_name="cup", score=0.7, id="3")
+    item.bbox.center.position = msg.Point2D(x=20.0, y=30.0)
+    item.bbox.size = msg.Vector2(x=10.0, y=20.0)
+    item.mask = msg.Mask(width=64, height=48)
+    item.mask.data = [
+        msg.Point2D(x=float(x), y=float(y)) for x, y in ((15, 20), (19, 20), (19, 39), (15, 39))
+    ]
+    for name, value in changes.items():
+        setattr(item, name, value)
+    return msg.DetectionArray(header=conversions.header(12.5, "eye"), detections=[item])
+
+
+def test_what_yolo_ros_sends_is_read_as_it_comes() -> None:
+    from coterie_ros import conversions
+
+    read_yolo = conversions.DETECTION_READERS["yolo_msgs/DetectionArray"]
+    found = read_yolo(yolo())
+    assert (found.time, found.frame, found.width, found.height) == (12.5, "eye", 64, 48)
+    (one,) = found.detections
+    assert one.box == (15, 20, 10, 20) and one.scores == {"cup": 0.7}
+    assert one.mask is not None and one.mask[:, :5].all() and not one.mask[:, 5:].any()
+    numbered = read_yolo(yolo(class_name=""), labels={"41": "mug"})
+    assert numbered.detections[0].scores == {"mug": 0.7}
+    empty = type(yolo())(header=conversions.header(1.0, "eye"))
+    assert read_yolo(empty).detections == ()
+    with pytest.raises(conversions.ConversionError, match=r"detections\[0\].score"):
+        read_yolo(yolo(score=math.nan))
+
+
+def test_what_ultralytics_ros_sends_has_the_header_of_its_image() -> None:
+    """The package is not here: its message is a header and a Detection2DArray, as they are."""
+    vision = pytest.importorskip("vision_msgs.msg")
+    from coterie_ros import conversions
+
+    item = vision.Detection2D()
+    item.bbox.center.position.x, item.bbox.center.position.y = 20.0, 30.0
+    item.bbox.size_x, item.bbox.size_y = 10.0, 20.0
+    guess = vision.ObjectHypothesisWithPose()
+    guess.hypothesis.class_id, guess.hypothesis.score = "cup", 0.7
+    item.results = [guess]
+    message = SimpleNamespace(
+        header=conversions.header(12.5, "eye"),
+        detections=vision.Detection2DArray(detections=[item]),
+    )
+    found = conversions.DETECTION_READERS["ultralytics_ros/YoloResult"](message)
+    assert (found.time, found.frame) == (12.5, "eye")
+    assert found.detections[0].box == (15, 20, 10, 20)
+
+
+def test_a_type_whose_package_is_missing_is_none() -> None:
+    from coterie_ros import conversions
+
+    assert conversions.detection_type("nobody_msgs/Nothing") is None
+    assert conversions.detection_type("coterie_msgs/ImageDetections") is not None

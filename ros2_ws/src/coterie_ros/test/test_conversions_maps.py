@@ -17,7 +17,7 @@ from coterie_core.geometry import Box
 from coterie_fixtures.read_messages import camera_from_msg, cloud_from_msg
 from coterie_ros import conversions
 from coterie_ros.conversions import ConversionError
-from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
+from coterie_world.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, SceneObject
 from tf2_msgs.msg import TFMessage
 
 pytestmark = pytest.mark.ros
@@ -51,6 +51,20 @@ def test_objects_as_markers():
     assert (box.color.r, box.color.b) == pytest.approx((1.0, 3 / 255))
     assert name.text == "cup 75%\ncup-1"
     assert name.pose.position.z > 4.0
+
+
+def test_surfaces_are_shown_as_thick_as_their_height_is_unsure():
+    told = scene()
+    for thing in told.objects.values():
+        level = Box((1.0, 2.0, 0.7), (0.8, 0.4, 0.0), math.pi / 2.0)
+        thing.receptacles = [Receptacle("a", level), Receptacle("b", level, variance=0.02**2)]
+    flat, thick = (
+        m for m in conversions.objects_to_markers(told, color_of).markers if m.ns == "surfaces"
+    )
+    assert (flat.scale.x, flat.scale.y, flat.scale.z) == pytest.approx((0.8, 0.4, 0.01))
+    assert thick.scale.z == pytest.approx(0.04) and thick.id != flat.id
+    assert thick.pose.position.z == pytest.approx(0.7)
+    assert thick.pose.orientation.z == pytest.approx(math.sqrt(0.5))
 
 
 def test_rooms_as_markers_and_rooms_without_outline_left_out():

@@ -124,11 +124,11 @@ def _parts_of(
             continue
         kept = not usual or home.canonical(thing.label.top) in usual
         for part in thing.receptacles:
-            surfaces = True
+            surfaces |= part.variance == 0.0
             inside = part.inside and thing.is_open is not None
             points = spread_over(part.surface, lift)
             found.append(Region(part.id, room.id, 1.0, points, thing.id, inside, kept=kept))
-        if not thing.receptacles:
+        if not thing.told_surfaces:
             found += (replace(p, kept=kept) for p in _usual_parts(thing, lift, floor, home))
             if thing.id in owners:  # nobody has told its surfaces: it has a top at least
                 points = spread_over(_top_of(thing.box), lift)
@@ -198,7 +198,7 @@ def holds_things(thing: SceneObject) -> bool:
     home = load_household()
     category = home.category(thing.label.top)
     hollow = category is not None and (category.depth > 0.0 or category.boards)
-    return bool(thing.receptacles) or hollow or opens(thing, home)
+    return bool(thing.told_surfaces) or hollow or opens(thing, home)
 
 
 def _usual(label: str, home: Household) -> set[str]:

@@ -9,12 +9,12 @@ from functools import lru_cache
 from coterie_core.geometry import Box, Vec2, Vec3, distance, share_inside
 from coterie_core.household import load_household
 from coterie_core.tasks import Thing
+from coterie_world.association import SIGHTING
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, Sighting
 from coterie_world.sizes import oversize
-from coterie_world.surfaces import hollow_bottom, usual_top
+from coterie_world.surfaces import hollow_bottom, usual_surfaces
 
-ASSOCIATION_RADIUS_M = 0.6
-"""Sightings of one label nearer than this are of one thing [m]."""
+ASSOCIATION_RADIUS_M = SIGHTING.distance_m
 MOVED_DISTANCE_M = 1.0
 """A thing with a known id that is farther from where it was has been moved [m]."""
 PLACED_RADIUS_M = 0.2
@@ -146,12 +146,11 @@ def note_found(
     at = thing.position
     if at is None:
         return (same, False) if same is not None else None
-    nearest = min(alike, key=lambda o: (distance(o.box.center, at), o.id), default=None)
-    close = nearest is not None and distance(nearest.box.center, at) <= ASSOCIATION_RADIUS_M
+    nearest = SIGHTING.nearest(at, ((o.id, o.box) for o in alike))
     # Ids of two robots' own maps may be the same by chance: what lies there counts.
     if same is None or distance(same.box.center, at) > MOVED_DISTANCE_M:
-        if close:
-            same = nearest
+        if nearest is not None:
+            same = scene.objects[nearest]
         elif same is not None and same.last_seen is not None:
             same = None  # another robot's thing of that name: this one was seen elsewhere
     news = same is None
@@ -186,7 +185,7 @@ def put_down(scene: SceneGraph, thing: str, owner: str) -> None:
     x, y, _ = place.box.center
     label = place.label.top
     z = hollow_bottom(label, place.box)
-    z = usual_top(label, place.box) if z is None else z
+    z = usual_surfaces(label, place.box)[0].center[2] if z is None else z
     top = Box((x, y, z), (*place.box.size[:2], 0.0), place.box.yaw)
     item.box = _free_spot(scene, item, surfaces[0].surface if surfaces else top)
     item.room, item.support = place.room, place.id
@@ -253,7 +252,7 @@ def support_at(
     boxes = [
         owner
         for owner in scene.objects.values()
-        if owner.id != but and not owner.receptacles and _lies_in(owner, low, (x, y))
+        if owner.id != but and not owner.told_surfaces and _lies_in(owner, low, (x, y))
     ]
     # A basket that stands on a shelf is in the shelf's box as well.
     nearest = min(boxes, key=carries_before, default=None)

@@ -1,4 +1,8 @@
-"""Surfaces of furniture, and the room on them for one thing more."""
+"""Surfaces that furniture usually has, for what no camera has looked down on, and the room on them.
+
+The semantic map tells the surfaces that it has estimated (`perception.support_surfaces`); these are
+the priors for the others.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +13,20 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from coterie_core.geometry import Box, Vec2
+from coterie_core.geometry import Box
 from coterie_core.household import load_household
 
-_SEAT_M, _MATTRESS_M = 0.45, 0.55
-"""Usual heights of seats and mattresses above the floor [m]."""
-_SEAT_SHARE = 0.6
+SEAT_HEIGHTS_M = {"bed": 0.55, "": 0.45}
+"""Heights of seats above the floor, by category; "": of any other one. Benches and chairs are 0.43
+to 0.485 m high by the ADA Standards of 2010 (903.5); mattresses vary more."""
+BOARD_HEIGHTS = (0.15, 0.4, 0.65, 0.9)
+"""Heights of boards that are open in front, as shares of a shelf's height: evenly spread."""
+SEAT_SHARE = 0.6
 """Share of a seat's box, in both directions, that is surely neither arm nor back."""
-_LOWER = 0.8
-"""Furniture is not lower than this share of the lowest of its kind."""
 _TALLER = 1.2
-"""A box so many times as high as the highest of its kind is no box of that alone."""
+"""A box so many times as high as the highest of its kind takes in what stands on it."""
 _EDGE_M = 0.08
 """Edge of other furniture's box on which nothing is put [m]."""
-_BOARDS = (0.15, 0.4, 0.65, 0.9)
-"""Usual heights of boards that are open in front, as shares of a shelf's height."""
 HOLLOW_SIDE = 0.04
 """Thickness that the sides of hollow things are taken to have [m]."""
 _HOLLOW_SHARE = 0.9
@@ -40,27 +43,38 @@ def usual_surfaces(
     """Return the surfaces that furniture usually has of which only the box is known.
 
     That is its upper face, or its seat; where its kind ends, if the box is much higher; and the
-    boards of a shelf. The likeliest comes first. `floor` [m] is as for `usual_top`.
+    boards of a shelf. The likeliest comes first. Edges are left out, since boxes that cameras give
+    are too wide at times, and of seats what arms and back take; where an item does not fit on what
+    is left, the whole box counts.
+
+    Args:
+        label: Label of the furniture.
+        box: Its box.
+        item: What is to fit; None: nothing.
+        floor: Height of the floor it stands on [m]; None: its box's bottom. What other furniture
+            hides from below has a box that ends above the floor.
     """
     x, y, _ = box.center
-    category = load_household().category(label)
-    boards = board_heights(box) if category is not None and category.boards else ()
-    edges = (*usual_surface(label, box, item), 0.0)
-    return [Box((x, y, z), edges, box.yaw) for z in (*usual_tops(label, box, floor), *boards)]
-
-
-def usual_surface(label: str, box: Box, item: Box | None) -> Vec2:
-    """Return length and width [m] of what furniture that is known as a box only carries things on.
-
-    Edges are left out, since boxes that cameras give are too wide at times, and of seats what arms
-    and back take; where an item does not fit on what is left, the whole box counts.
-    """
-    length, width = between_arms(label, box).size[:2]
-    if (length, width) == box.size[:2]:
-        length, width = (max(edge - 2.0 * _EDGE_M, edge / 2.0) for edge in box.size[:2])
+    edges = between_arms(label, box).size[:2]
+    if edges == box.size[:2]:
+        edges = tuple(max(edge - 2.0 * _EDGE_M, edge / 2.0) for edge in edges)
     need = sorted(item.size[:2]) if item is not None else [0.0, 0.0]
-    least, most = sorted((length, width))
-    return (length, width) if need[0] <= least and need[1] <= most else box.size[:2]
+    if any(a > b for a, b in zip(need, sorted(edges), strict=True)):
+        edges = box.size[:2]
+    return [Box((x, y, z), (*edges, 0.0), box.yaw) for z in _usual_heights(label, box, floor)]
+
+
+def _usual_heights(label: str, box: Box, floor: float | None) -> list[float]:
+    home = load_household()
+    category = home.category(label)
+    if is_seat(label):
+        bottom = box.bottom if floor is None else min(floor, box.bottom)
+        seat = SEAT_HEIGHTS_M.get(home.canonical(label), SEAT_HEIGHTS_M[""])
+        return [min(box.top, bottom + seat)]
+    if category is not None and category.boards:
+        return [box.top, *board_heights(box)]
+    highest = category.size[2][1] if category is not None and category.size else math.inf
+    return [box.top, box.bottom + highest] if box.size[2] > _TALLER * highest else [box.top]
 
 
 def is_seat(label: str) -> bool:
@@ -74,84 +88,12 @@ def between_arms(label: str, box: Box) -> Box:
     if not is_seat(label):
         return box
     wide, deep, high = box.size
-    return Box(box.center, (_SEAT_SHARE * wide, _SEAT_SHARE * deep, high), box.yaw)
-
-
-def usual_top(label: str, box: Box, floor: float | None = None) -> float:
-    """Return the height [m] at which furniture that is known as a box only carries things.
-
-    It is the box's top, but for seats: the box of a sofa ends at its back.
-
-    Args:
-        label: Label of the furniture.
-        box: Its box.
-        floor: Height of the floor it stands on [m]; None: its box's bottom. What other furniture
-            hides from below has a box that ends above the floor.
-    """
-    if not is_seat(label):
-        return box.top
-    bed = load_household().canonical(label) == "bed"
-    bottom = box.bottom if floor is None else min(floor, box.bottom)
-    return min(box.top, bottom + (_MATTRESS_M if bed else _SEAT_M))
-
-
-def usual_tops(label: str, box: Box, floor: float | None = None) -> tuple[float, ...]:
-    """Return the heights [m] at which furniture that is known as a box only may carry things.
-
-    The likeliest comes first. A box that is much higher than its kind gets takes in what stands on
-    it or hangs above it. `floor` [m] is as for `usual_top`.
-    """
-    top = usual_top(label, box, floor)
-    category = load_household().category(label)
-    if category is None or category.size is None or category.boards:
-        return (top,)
-    highest = box.bottom + category.size[2][1]
-    return (top, highest) if top - box.bottom > _TALLER * category.size[2][1] else (top,)
+    return Box(box.center, (SEAT_SHARE * wide, SEAT_SHARE * deep, high), box.yaw)
 
 
 def board_heights(box: Box) -> tuple[float, ...]:
     """Return how high the boards of shelves usually are of which only the box is known [m]."""
-    return tuple(box.bottom + share * box.size[2] for share in _BOARDS)
-
-
-def least_top(label: str) -> float:
-    """Return the height above the floor [m] below which no furniture of a kind carries things.
-
-    What is lower in its box stands beside it: a stool before a counter. Seats and shelves carry
-    things anywhere, and so does what is no furniture or not known.
-    """
-    category = load_household().category(label)
-    if category is None or category.size is None or category.kind != "furniture":
-        return 0.0
-    return 0.0 if category.boards or is_seat(label) else _LOWER * category.size[2][0]
-
-
-def bears_at_top_only(label: str) -> bool:
-    """Whether nothing but the top of a thing's box bears things: a toilet does on its tank."""
-    category = load_household().category(label)
-    return category is not None and category.shape == "toilet"
-
-
-def as_high_as_its_kind(label: str, box: Box, floor: float) -> Box:
-    """Return a box that stands on the floor and is as high as things of its kind are [m].
-
-    Of a toilet robots see the seat alone, or the wall above its tank as well. Labels that are not
-    known, and boxes of a height that their kind has, stay as they are.
-
-    Args:
-        label: Label of the furniture.
-        box: Box, as it was seen.
-        floor: Height of the floor [m].
-    """
-    category = load_household().category(label)
-    if category is None or category.size is None:
-        return box
-    low, high = category.size[2]
-    if low <= box.top - floor <= high:
-        return box
-    x, y, _ = box.center
-    top = min(max(box.top - floor, low), high)
-    return Box((x, y, floor + top / 2.0), (*box.size[:2], top), box.yaw)
+    return tuple(box.bottom + share * box.size[2] for share in BOARD_HEIGHTS)
 
 
 def hollow_bottom(label: str, box: Box) -> float | None:

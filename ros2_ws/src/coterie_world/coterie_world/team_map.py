@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from coterie_core.geometry import Box, Vec3, distance, iou, spanning
+from coterie_core.geometry import Box, Vec3, distance, spanning
 from coterie_core.household import load_household
 from coterie_core.observation import Detection, Observation
 from coterie_core.tasks import Thing
+from coterie_world.association import (
+    EVENT,
+    LOOK,
+    MISNAMED_FURNITURE,
+    MISNAMED_ITEM,
+    SIGHTING,
+    TWICE,
+    assign,
+    at_rest,
+)
 from coterie_world.object_events import ObjectEvent
 from coterie_world.scene import (
     AgentState,
@@ -21,7 +30,6 @@ from coterie_world.scene import (
     associate,
 )
 from coterie_world.sightings import (
-    ASSOCIATION_RADIUS_M,
     as_thing,
     fell_from,
     is_solid,
@@ -35,13 +43,6 @@ from coterie_world.sightings import (
 )
 from coterie_world.sizes import oversize, plausible_size
 from coterie_world.surfaces import hollow_bottom
-
-SAME_VOLUME = 0.4
-"""Boxes of solid furniture that overlap more than this (IoU, 0..1) are of one piece."""
-SAME_ITEM = 0.1
-"""Boxes of items that overlap more than this (IoU, 0..1) are of one item, where labels allow it."""
-DUPLICATE_RADIUS_M = 0.15
-"""Two sightings of one label in one look nearer than this are of one thing [m]."""
 
 
 def known_things(
@@ -61,72 +62,59 @@ def known_things(
         detections: Detections of one look.
         was_put_there: Whether a box shows a thing that was put down and not seen since.
     """
-    household = load_household()
     kinds = {kind_of(one.label) for one in detections if one.box is not None}
-    known: dict[str, list[SceneObject]] = {}
-    items: list[SceneObject] = []
-    for thing in scene.objects.values():
-        kind = kind_of(thing.label.top)
-        if kind in kinds:
-            known.setdefault(kind, []).append(thing)
-        if thing.kind == "item":
-            items.append(thing)
-    pairs: list[tuple[float, int, str]] = []
-    for k, one in enumerate(detections):
-        if one.box is None or not one.label:
-            continue
-        for thing in known.get(kind_of(one.label), ()):
-            away = distance(thing.box.center, one.box.center)
-            near = (
-                max(ASSOCIATION_RADIUS_M, 0.5 * max(thing.box.size))
-                if thing.kind != "item"
-                else ASSOCIATION_RADIUS_M
-            )
-            if one.instance and thing.id == one.instance:
-                away = -1.0
-            if away <= near or was_put_there(thing, one.box):
-                pairs.append((away, k, thing.id))
-    solid = [thing for thing in scene.objects.values() if is_solid(thing.label.top)]
-    for k, one in enumerate(detections):
-        if one.box is None or not one.label or not is_solid(one.label):
-            continue
-        for thing in solid:
-            away = distance(thing.box.center, one.box.center)
-            if away <= ASSOCIATION_RADIUS_M and iou(thing.box, one.box) > SAME_VOLUME:
-                pairs.append((away, k, thing.id))
-    for k, one in enumerate(detections):
-        if one.box is None or household.kind(one.label) != "item":
-            continue
-        for thing in items:
-            away = distance(thing.box.center, one.box.center)
-            if (
-                away <= ASSOCIATION_RADIUS_M
-                and _may_be(thing, one)
-                and iou(thing.box, one.box) > SAME_ITEM
-            ):
-                pairs.append((away, k, thing.id))
-    found = [""] * len(detections)
-    taken: dict[str, int] = {}
-    for _, k, id_ in sorted(pairs):
-        if found[k]:
-            continue
-        if id_ not in taken or _twice(detections[taken[id_]], detections[k]):
-            found[k] = id_
-            taken.setdefault(id_, k)
-    return found
+    known = [
+        thing
+        for thing in scene.objects.values()
+        if thing.kind == "item" or is_solid(thing.label.top) or kind_of(thing.label.top) in kinds
+    ]
+    scores = {
+        (k, thing.id): score
+        for k, one in enumerate(detections)
+        if one.box is not None and one.label
+        for thing in known
+        if (score := _likeness(thing, one, one.box, was_put_there)) > 0.0
+    }
+    whole = {k for k, one in enumerate(detections) if one.fused or _is_item(one.label)}
+    pairs = assign({pair: score for pair, score in scores.items() if pair[0] in whole})
+    by_thing = {id_: detections[k] for k, id_ in pairs.items()}
+    # Large things are reported in parts, and items twice at times.
+    for (k, id_), _ in sorted(scores.items(), key=lambda one: -one[1]):
+        if k not in pairs and (k not in whole or _twice(by_thing.get(id_), detections[k])):
+            pairs[k] = id_
+    return [pairs.get(k, "") for k in range(len(detections))]
 
 
-def _twice(first: Detection, second: Detection) -> bool:
+def _likeness(
+    thing: SceneObject, one: Detection, box: Box, was_put_there: Callable[[SceneObject, Box], bool]
+) -> float:
+    """Return how much speaks for a detection to be of a thing (0: it is not)."""
+    score = 0.0
+    if kind_of(thing.label.top) == kind_of(one.label):
+        if one.instance and thing.id == one.instance:
+            return 3.0
+        score = LOOK.score(thing.box, box)
+        if not score and was_put_there(thing, box):
+            score = 1.0 / (2.0 + distance(thing.box.center, box.center))
+    elif is_solid(thing.label.top) and is_solid(one.label):
+        score = MISNAMED_FURNITURE.score(thing.box, box)
+    elif thing.kind == "item" and _is_item(one.label) and _may_be(thing, one):
+        score = MISNAMED_ITEM.score(thing.box, box)
+    return score
+
+
+def _is_item(label: str) -> bool:
+    return load_household().kind(label) == "item"
+
+
+def _twice(first: Detection | None, second: Detection) -> bool:
     """Tell whether two detections of one look are of one thing."""
-    if first.box is None or second.box is None:
+    if first is None or first.box is None or second.box is None:
         return False
     if first.fused and second.fused:
         # The team's map has looked at both: two boxes are two things.
         return first.box == second.box
-    fixed = load_household().category(first.label)
-    if fixed is not None and fixed.kind != "item":
-        return True  # large things are reported in parts
-    return distance(first.box.center, second.box.center) <= DUPLICATE_RADIUS_M
+    return TWICE.score(first.box, second.box) > 0.0
 
 
 def _may_be(thing: SceneObject, one: Detection) -> bool:
@@ -140,7 +128,6 @@ def _may_be(thing: SceneObject, one: Detection) -> bool:
 ERROR_PER_M = 0.03
 """Error of a detected place, per metre of distance from the camera (standard deviation) [m/m]."""
 _NEAREST = 0.3  # [m] from nearer than which places get no better
-_GATE = 2.0  # standard deviations within which two places are one
 _GIVEN_FROM = 1.0  # [m] from where items of a given map are taken to have been seen
 _STEP = 0.6  # [m] up to which the way between two observations is straight
 _TRAIL = 0.2  # [m] between spots of a trail that are told apart
@@ -270,13 +257,15 @@ class TeamMap:
         at = thing.position
         if at is None:
             return same
-        alike = [
-            (distance(o.box.center, at), o.id)
-            for o in self.scene.objects.values()
-            if household.canonical(o.label.top) == kind
-            and distance(o.box.center, at) <= ASSOCIATION_RADIUS_M
-        ]
-        return self.scene.objects[min(alike)[1]] if alike else same
+        near = SIGHTING.nearest(
+            at,
+            (
+                (o.id, o.box)
+                for o in self.scene.objects.values()
+                if household.canonical(o.label.top) == kind
+            ),
+        )
+        return self.scene.objects[near] if near is not None else same
 
     def learn(self, thing: Thing) -> SceneObject | None:
         """Return the thing that a task means; one that this map does not have is put into it."""
@@ -313,7 +302,7 @@ class TeamMap:
             return
         if kind in ("opened", "closed"):
             self.set_open(thing.id, kind == "opened")
-        elif distance(thing.box.center, event.position) <= 2 * ASSOCIATION_RADIUS_M:
+        elif distance(thing.box.center, event.position) <= 2 * EVENT.distance_m:
             if kind == "picked":
                 self._carried[event.robot] = thing.id
                 self.take(thing.id)
@@ -381,7 +370,7 @@ class TeamMap:
             if id_ in before or id_ not in self._made or kind_of(one.label.top) != kind:
                 continue
             away = distance(one.box.center, thing.box.center)
-            if away <= ASSOCIATION_RADIUS_M or (owner and owner in (one.support, one.container)):
+            if away <= SIGHTING.distance_m or (owner and owner in (one.support, one.container)):
                 near.append((away, id_))
         return min(near)[1] if near else None
 
@@ -431,6 +420,11 @@ class TeamMap:
         elif thing.id in self._made and (thing.kind == "furniture" or is_solid(thing.label.top)):
             if detection.fused:
                 self.reshape(thing, detection.box)
+                if detection.surfaces:
+                    thing.receptacles = [
+                        replace(one, id=f"{thing.id}/level_{k}")
+                        for k, one in enumerate(detection.surfaces, 1)
+                    ]
             elif not thing.receptacles:
                 # Surfaces, where somebody made them of the box, would not grow with it.
                 thing.box = _with_more(thing, detection.box)
@@ -469,7 +463,7 @@ class TeamMap:
         new = thing.id in self._made and thing.last_seen is None
         before = self._variances.get(thing.id, (ERROR_PER_M * _GIVEN_FROM) ** 2)
         gap = distance(thing.box.center, seen.center)
-        if new or put or gap > _GATE * math.sqrt(3.0 * (before + variance)):
+        if new or put or not at_rest(gap, before, variance):
             self._variances[thing.id] = variance
             return seen
         share = before / (before + variance)

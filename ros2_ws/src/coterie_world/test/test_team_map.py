@@ -9,11 +9,12 @@ import pytest
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.observation import Detection, Observation
 from coterie_core.tasks import Thing
+from coterie_world.association import SIGHTING, TWICE
 from coterie_world.object_events import ObjectEvent
 from coterie_world.scene import Floor, LabelBelief, Receptacle, Room, SceneGraph, SceneObject
 from coterie_world.sightings import put_down
 from coterie_world.surfaces import hollow_bottom
-from coterie_world.team_map import ASSOCIATION_RADIUS_M, DUPLICATE_RADIUS_M, TeamMap
+from coterie_world.team_map import TeamMap
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_two_alike_side_by_side_are_two_and_stay_who_they_are(known: TeamMap) ->
 
 def test_one_reported_twice_at_one_spot_is_one(known: TeamMap) -> None:
     first = look(known, at("mug", 1.0))
-    assert look(known, at("mug", 1.0), at("mug", 1.0 + 0.9 * DUPLICATE_RADIUS_M)) == first * 2
+    assert look(known, at("mug", 1.0), at("mug", 1.0 + 0.9 * TWICE.distance_m)) == first * 2
     assert sum(o.kind == "item" for o in known.scene.objects.values()) == 1
 
 
@@ -139,7 +140,7 @@ def test_nearest_pairs_come_first(known: TeamMap) -> None:
 def test_other_labels_and_far_things_are_others(known: TeamMap) -> None:
     look(known, at("mug", 1.0))
     assert look(known, at("plate", 1.0)) == ["rover-plate-1"]
-    assert look(known, at("mug", 1.0 + ASSOCIATION_RADIUS_M + 0.05)) == ["rover-mug-2"]
+    assert look(known, at("mug", 1.0 + SIGHTING.distance_m + 0.05)) == ["rover-mug-2"]
     assert look(known, at("cup", 1.0)) == ["rover-mug-1"], "a synonym"
 
 
@@ -480,3 +481,14 @@ def test_what_is_too_large_for_its_kind_takes_nothing_from_the_furniture_below(
     look(known, Detection("basket", 0.9, Box((3.3, 2.1, 1.05), (0.4, 0.3, 0.2))))
     (ball,) = look(known, at("ball", 3.3, 2.1, 1.05))
     assert known.scene.objects[ball].support == "rover-basket-1", "the smallest one carries it"
+
+
+def test_surfaces_of_the_teams_map_come_with_what_it_made_of_a_piece(known: TeamMap) -> None:
+    level = Receptacle("object_7/level_1", Box((4.0, 3.0, 0.45), (0.5, 0.4, 0.0)), False, 1e-4)
+    sofa = replace(box_of("sofa", 4.0, 2.0, 0.9, 0.8), fused=True, surfaces=(level,))
+    assert look(known, sofa) == ["rover-sofa-1"]
+    (own,) = known.scene.objects["rover-sofa-1"].receptacles
+    assert own == replace(level, id="rover-sofa-1/level_1")
+    cup = Detection("cup", 0.9, Box((4.1, 3.0, 0.5), (0.08, 0.08, 0.1)))
+    (id_,) = look(known, cup, time=2.0)
+    assert known.scene.objects[id_].support == "rover-sofa-1"

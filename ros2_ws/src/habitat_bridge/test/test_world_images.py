@@ -194,7 +194,7 @@ def test_an_image_is_made_again_only_when_something_in_view_has_changed() -> Non
     assert shoot(sim).depth is not again.depth
 
 
-def test_images_are_made_by_rays_where_numba_does_not_work(
+def test_images_are_made_by_rays_where_the_rasterizer_is_missing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     sims = [world(), world()]

@@ -6,8 +6,9 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from coterie_core.geometry import Box, Pose, Vec3, distance, iou, wrap_angle
+from coterie_core.geometry import Box, Pose, Vec3, distance, wrap_angle
 from coterie_core.observation import Detection, Observation, RoomView
+from coterie_world.association import VIEW
 from coterie_world.scene import (
     LabelBelief,
     Place,
@@ -20,8 +21,6 @@ from coterie_world.scene import (
 
 WELL_SEEN = 0.6
 """From this share on a place counts as seen well (0..1)."""
-SAME_OBJECT = 0.5
-"""Two boxes of one label belong to one object if their centres are closer [m], or they overlap."""
 
 _MAX_LABEL = 60
 _LABELS_PER_OBJECT = 8
@@ -196,13 +195,10 @@ class Memory:
             here = detection.room.id if detection.room is not None else ""
             same = [k for k in self._by_label.get(label, ()) if self.graph.objects[k].room == here]
             return self.graph.objects[min(same)] if same else None
-        best: tuple[float, str] | None = None
-        for key in self._by_label.get(label, ()):
-            box = self.graph.objects[key].box
-            gap = distance(box.center, detection.box.center)
-            if gap <= SAME_OBJECT or iou(box, detection.box) > 0.25:
-                best = min(best or (gap, key), (gap, key))
-        return self.graph.objects[best[1]] if best is not None else None
+        objects = [self.graph.objects[key] for key in sorted(self._by_label.get(label, ()))]
+        scored = [(VIEW.score(one.box, detection.box), one) for one in objects]
+        score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+        return best if score > 0.0 else None
 
     def _forget(self) -> None:
         """Drop what was seen least and longest ago when a bound is exceeded."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from coterie_core.geometry import Box, distance
 from coterie_core.household import load_household
 from coterie_core.questions import Evidence
+from coterie_world.association import EVENT
 from coterie_world.object_events import ObjectEvent
 from coterie_world.permanence import age_text
 from coterie_world.scene import LabelBelief, Room, SceneObject, Sighting
@@ -15,8 +16,6 @@ from coterie_world.sightings import free_id, usual_size
 from coterie_world.team_memory import TeamMemory
 from mele_explorer.memory import Memory
 
-ASSOCIATION_RADIUS_M = 0.8
-"""An event is about a remembered object of its label within this distance [m]."""
 OVERLOOKED = 0.6
 """Who takes a thing out of a room overlooks another one of its kind there so often."""
 
@@ -130,10 +129,10 @@ def _meant(memory: Memory, event: ObjectEvent) -> str | None:
             continue
         if thing.box.volume > 0.0:
             away = distance(thing.box.center, event.position)
-            near = away <= ASSOCIATION_RADIUS_M
+            near = away <= EVENT.distance_m
         else:  # a detector without geometry: the room has to do
             away, near = (
-                ASSOCIATION_RADIUS_M,
+                EVENT.distance_m,
                 bool(event.from_room) and thing.room == event.from_room,
             )
         if near:

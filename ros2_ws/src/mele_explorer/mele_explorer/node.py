@@ -447,12 +447,9 @@ class ExplorerNode(AgentNode):
 
     async def _understood(self, question: Question, decider: Decider | None) -> Question:
         """Return the question with object and room, taken from its sentence where they lack."""
-        if question.object:
-            return question
         rooms = (room.name for room in self.memory.graph.rooms.values())
         names = Vocabulary.named(self.memory.labels, rooms)
-        decider = decider or Decider(RulesModel())
-        return await read_presence(question.text, names, decider, id=question.id)
+        return await read_presence(question, names, decider or Decider(RulesModel()))
 
     async def _on_ask(self, request: Ask.Request) -> Ask.Response:
         try:

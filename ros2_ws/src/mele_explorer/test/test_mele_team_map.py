@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coterie_core.answers import AnswerTable
+from coterie_core.answer_table import AnswerTable
 from coterie_core.confidence import load_confidence
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView

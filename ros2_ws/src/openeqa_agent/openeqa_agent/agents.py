@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image as Pictures
 
 from coterie_llm import Decided, Decider, Image, estimate_tokens
+from coterie_llm.pictures import encode
 from coterie_requests.detector_vocabulary import DetectorVocabulary
 from coterie_requests.read_request import read_request
+from coterie_requests.request import request_from_json
 from coterie_requests.understanding import NotUnderstood, Problem
+from coterie_requests.understanding.map_geometry import STATES
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.meaning import Meanings, likeness_by_label
 from coterie_world.recording import RecordedFrame, Recording, RecordingError, sample_evenly
 from coterie_world.scene import SceneGraph
-from openeqa_agent.answers import OpenReply
 from openeqa_agent.calibration import calibrated
 from openeqa_agent.captions import (
     CaptionFrame,
@@ -47,16 +47,16 @@ from openeqa_agent.decisions import (
 )
 from openeqa_agent.doubts import doubt_of, going_helps, left_out
 from openeqa_agent.ground import answer_from_map
+from openeqa_agent.kept_pictures import Pictures, Shown, named_things, would_need_eyes
 from openeqa_agent.labels import household_names
 from openeqa_agent.map_text import map_text, whole_text
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.settings import Method
 from openeqa_agent.things import MapIndex
-from openeqa_agent.understood import STATES, OpenQuestion, question_of, serves
+from openeqa_agent.understood import OpenQuestion, question_of, serves
 
 SMALLEST_SIDE = 128
 """Longest side [px] below which images are left out rather than scaled down further."""
-_QUALITY = 80
-
 MAX_QUESTION_CHARS = 400
 """Characters of a question that are read."""
 METHODS = get_args(Method)
@@ -67,21 +67,6 @@ _HINT = 0.35
 _NOTHING = "nothing was seen of it"
 _KEPT = 4
 """Recordings whose captions are kept."""
-
-
-def encode(color: npt.NDArray[np.uint8], side: int) -> Image:
-    """Return a color image (rows, cols, 3) as JPEG, its longer side at most `side` [px].
-
-    Raises:
-        ValueError: It is not an image of three colors.
-    """
-    if color.ndim != 3 or color.shape[2] != 3 or 0 in color.shape:
-        raise ValueError(f"expected an image (rows, cols, 3) of uint8, got shape {color.shape}")
-    picture = Pictures.fromarray(np.ascontiguousarray(color, dtype=np.uint8))
-    picture.thumbnail((side, side))
-    file = io.BytesIO()
-    picture.save(file, "JPEG", quality=_QUALITY)
-    return Image(file.getvalue(), "image/jpeg")
 
 
 def encode_all(
@@ -180,21 +165,26 @@ class OpenAgent:
         self._captions: dict[tuple[str, int], _Frames] = {}
         self._captioning = asyncio.Lock()
 
-    async def read(self, text: str, scene: SceneGraph | None = None) -> OpenQuestion:
+    async def read(
+        self, text: str, scene: SceneGraph | None = None, read: str = ""
+    ) -> OpenQuestion:
         """Return what a text asks; words that are not understood are named in `problem`.
 
         Args:
             text: The question, as a person put it.
             scene: The map whose names count as words, if there is one.
+            read: JSON of the Request that somebody has read of it; "": it is read now.
         """
         if len(text) > MAX_QUESTION_CHARS:
             why = f"{len(text)} characters; at most {MAX_QUESTION_CHARS} are read: ask in short"
             return OpenQuestion(text, problem=Problem("too_long", f"the question has {why}"))
         index = self._indexed(scene, None) if scene is not None else None
-        names = household_names() if index is None else index.vocabulary
+        names = household_names() if index is None else index.names
         # Who answers from images or memory alone is asked in the person's words.
         reader = self.decider if self.method in ("ours", "scene_graph") else None
         try:
+            if read:
+                return question_of(request_from_json(read, text))
             return question_of(await read_request(text, names, reader, "ask"))
         except NotUnderstood as error:
             return OpenQuestion(text, problem=error.problem)
@@ -205,6 +195,7 @@ class OpenAgent:
         scene: SceneGraph | None = None,
         recording: Recording | None = None,
         seen: PlacesSeen | None = None,
+        pictures: Pictures | None = None,
     ) -> OpenReply:
         """Return the answer to a question; never raises for what a map or a model holds.
 
@@ -213,7 +204,22 @@ class OpenAgent:
             scene: The map, if there is one; it must not change while this runs.
             recording: Frames, if there are any.
             seen: What robots saw of the places of the map; None: nothing is known of that.
+            pictures: Gets pictures of things of the map; None: there are none.
         """
+        reply = await self._answered(asked, scene, recording, seen, pictures)
+        blind = self.options.vision is False and self.method != "blind"
+        if scene is not None and blind and (reply.refused or reply.abstains or reply.guessed):
+            return would_need_eyes(reply, str(getattr(asked, "text", asked)), scene)
+        return reply
+
+    async def _answered(
+        self,
+        asked: str | OpenQuestion,
+        scene: SceneGraph | None,
+        recording: Recording | None,
+        seen: PlacesSeen | None,
+        pictures: Pictures | None,
+    ) -> OpenReply:
         index = self._indexed(scene, seen) if self.method != "blind" else None
         always = self.options.guesses == "always"
         question = await self.read(asked, scene) if isinstance(asked, str) else asked
@@ -233,9 +239,11 @@ class OpenAgent:
         elif self.method == "scene_graph":
             reply = await self._from_map(question, index)
         elif self.method == "frames":
-            reply = await self._from_frames(question, recording)
+            shown = await self._shown(question, scene, recording, pictures)
+            reply = await self._from_frames(question, recording, shown)
         else:
-            reply = await self._ours(question, index, recording)
+            shown = await self._shown(question, scene, recording, pictures)
+            reply = await self._ours(question, index, recording, shown)
         if self.options.guesses != "never" and await self._abstains(question, reply):
             guessed = await self._blind(question, index)
             why = reply.explanation or _NOTHING
@@ -313,7 +321,30 @@ class OpenAgent:
         state = Asked(question, index=index, text=text, whole=self._whole_map(index))
         return _open_reply(question, await self.decider.decide(AnswerFromMap(), state))
 
-    async def _from_frames(self, question: OpenQuestion, recording: Recording | None) -> OpenReply:
+    async def _shown(
+        self,
+        question: OpenQuestion,
+        scene: SceneGraph | None,
+        recording: Recording | None,
+        pictures: Pictures | None,
+    ) -> Shown:
+        """Pictures of the things that a question names, where there are no frames to look at."""
+        able = self.options.vision and not self.decider.rule_only
+        if not able or recording is not None or scene is None or pictures is None:
+            return Shown()
+        things = named_things(question.text, scene)[: self.options.looks]
+        came = await pictures(things) if things else {}
+        kept = [(one, came[one.id]) for one in things if one.id in came]
+        arrays = [color for _, color in kept]
+        images, chosen = encode_all(arrays, self.options.image_side, self.options.image_bytes)
+        return Shown(tuple(images), tuple(kept[k][0].id for k in chosen))
+
+    async def _from_frames(
+        self, question: OpenQuestion, recording: Recording | None, shown: Shown
+    ) -> OpenReply:
+        if shown.images:
+            state = Asked(question, images=shown.images, frames=shown.names)
+            return _open_reply(question, await self.decider.decide(AnswerFromFrames(), state))
         if self.decider.rule_only or recording is None or not len(recording):
             return await self._from_captions(question, recording)
         frames, problems = await read_frames(recording, self.options.frames)
@@ -325,7 +356,11 @@ class OpenAgent:
         return _open_reply(question, await self.decider.decide(AnswerFromFrames(), state))
 
     async def _ours(
-        self, question: OpenQuestion, index: MapIndex | None, recording: Recording | None
+        self,
+        question: OpenQuestion,
+        index: MapIndex | None,
+        recording: Recording | None,
+        shown: Shown,
     ) -> OpenReply:
         tools = answer_from_map(question, index) if index is not None else _nothing(question, "")
         if self.decider.rule_only:
@@ -336,8 +371,7 @@ class OpenAgent:
             return tools
         frames = await self._captioned(recording)
         chosen, left_out = self._fitting(_bearing(frames, question, 12))
-        images: tuple[Image, ...] = ()
-        names: tuple[str, ...] = ()
+        images, names = shown.images, shown.names
         if self.options.vision and recording is not None and self.options.looks:
             wanted = [c.frame for c in _bearing(frames, question, self.options.looks).captions]
             read, _ = await read_frames(recording, self.options.frames)

@@ -11,7 +11,7 @@ from importlib import resources
 from pydantic import BaseModel, ConfigDict
 
 from coterie_core.yaml_marks import OWN, read_yaml
-from openeqa_agent.answers import OpenReply
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.understood import OpenQuestion, serves
 
 

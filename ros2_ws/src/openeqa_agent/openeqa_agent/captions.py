@@ -16,16 +16,16 @@ from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.household import load_household, plural
 from coterie_core.wording import article
 from coterie_llm import Decision, Image, Message, as_data
-from coterie_requests.lexicon import load_lexicon
+from coterie_requests.lexicon import canonical, load_lexicon, meant, serving
 from coterie_requests.request import Step, Thing
+from coterie_requests.understanding.grounding import LIKELY
+from coterie_requests.understanding.map_geometry import STATES, plain
 from coterie_world.perception.appearance import color_evidence
 from coterie_world.recording import RecordedFrame
 from coterie_world.scene import SceneGraph
-from openeqa_agent.answers import OpenReply
-from openeqa_agent.labels import canonical, is_room_name, meant, members_of, plain
-from openeqa_agent.things import LIKELY
-from openeqa_agent.understood import STATES, OpenQuestion, is_polar, serves
-from openeqa_agent.uses import grades_for
+from openeqa_agent.labels import is_room_name
+from openeqa_agent.reply import OpenReply
+from openeqa_agent.understood import OpenQuestion, is_polar, serves
 
 _SEEN = 0.3
 """Least score of a detection for a caption."""
@@ -161,8 +161,9 @@ def answer_from_captions(question: OpenQuestion, captions: Sequence[FrameCaption
 
 def _is(label: str, wanted: Thing) -> bool:
     name = meant(wanted.name)
-    names = members_of(name)
-    return label == name or canonical(label) in names or bool(members_of(label) & names)
+    members = load_lexicon().members
+    names = members(name)
+    return label == name or canonical(label) in names or bool(members(label) & names)
 
 
 _Hits = list[tuple[FrameCaption, _Mention]]
@@ -174,7 +175,7 @@ def _told(
     act, wanted = step.act, step.things[0]
     anchors = [t for place in wanted.places for t in place.things if not is_room_name(t.name)]
     if serves(step):
-        grades = grades_for(wanted.use)
+        grades = serving(wanted.use)
         best = max(
             ((grades.get(canonical(m.label), 0.0), m.label) for _, ms in told for m in ms),
             default=(0.0, ""),

@@ -12,12 +12,12 @@ from coterie_core.household import Category as HouseholdCategory
 from coterie_core.household import load_household
 from coterie_core.wording import article
 from coterie_core.yaml_marks import OWN, read_yaml
-from coterie_requests.lexicon import load_lexicon
+from coterie_requests.lexicon import load_lexicon, meant, serving
 from coterie_requests.request import Step, Thing
-from openeqa_agent.answers import OpenReply
-from openeqa_agent.labels import is_room_name, meant, room_said
-from openeqa_agent.understood import MORE, STATES, OpenQuestion, is_polar, serves
-from openeqa_agent.uses import grades_for
+from coterie_requests.understanding.map_geometry import STATES
+from openeqa_agent.labels import is_room_name, room_said
+from openeqa_agent.reply import OpenReply
+from openeqa_agent.understood import MORE, OpenQuestion, is_polar, serves
 
 _COMMON = ("table", "counter", "desk", "shelf", "sofa", "bed")
 
@@ -207,7 +207,7 @@ def _use(step: Step, rooms: Collection[str]) -> tuple[str, float]:
     wanted = step.things[0]
     if is_polar(step):
         return "yes", 0.55
-    grades = grades_for(wanted.use)
+    grades = serving(wanted.use)
     house = load_household()
     place = step.attribute == "place" or step.act == "where"
     if not grades:

@@ -22,11 +22,11 @@ from coterie_llm import (
 from coterie_llm.fence import prompt_share
 from coterie_requests.understanding.quantities import COUNTS
 from coterie_world.scene.lookups import map_tools
-from openeqa_agent.answers import OpenReply
 from openeqa_agent.captions import FrameCaption, answer_from_captions
 from openeqa_agent.common_sense import guess
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.map_text import object_line
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion
 

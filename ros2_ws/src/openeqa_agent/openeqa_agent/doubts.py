@@ -8,12 +8,12 @@ from typing import Literal
 from coterie_core.household import normalized, plural
 from coterie_core.wording import article
 from coterie_requests.detector_vocabulary import DetectorVocabulary
+from coterie_requests.lexicon import meant, serving
 from coterie_requests.request import Step, Thing
-from openeqa_agent import phrases
-from openeqa_agent.labels import meant
-from openeqa_agent.things import SIZED, STATED, MapIndex, ordering
-from openeqa_agent.understood import STATES, OpenQuestion, mentioned, serves
-from openeqa_agent.uses import grades_for
+from coterie_requests.understanding.map_geometry import STATED, STATES
+from coterie_requests.understanding.phrases import size_order
+from openeqa_agent.things import MapIndex, ordering
+from openeqa_agent.understood import OpenQuestion, mentioned, serves
 
 DoubtKind = Literal["word", "not reported", "anchor"]
 _PEOPLE = frozenset({"people", "person", "somebody", "someone", "man", "woman", "child", "guest"})
@@ -48,7 +48,7 @@ def doubt_of(
 
 
 def _of_step(step: Step, index: MapIndex, vocabulary: DetectorVocabulary) -> Doubt | None:
-    if serves(step) and not grades_for(step.things[0].use):
+    if serves(step) and not serving(step.things[0].use):
         return Doubt("word", f"what serves {step.things[0].use!r} is not known here")
     heads = (*step.things, *(one for thing in step.things for one in thing.either))
     for thing in heads:
@@ -86,16 +86,18 @@ def left_out(question: OpenQuestion, index: MapIndex) -> str:
 
 def _unknown(thing: Thing, step: Step, index: MapIndex) -> list[str]:
     bare = thing.model_copy(update={"attributes": (), "choice": "", "rank": 0, "by": ()})
-    known = [index.find(bare)] if thing.attributes else []
+    known = [index.fitting(bare)] if thing.attributes else []
 
     def told(attribute: str) -> bool:
         found = (index.told(one.thing, attribute) for each in known for one in each)
         return any(one is not None and one[1] >= STATED for one in found)
 
-    said = [one for one in thing.attributes if one not in SIZED and not told(STATES.get(one, one))]
+    said = [
+        one for one in thing.attributes if not size_order(one) and not told(STATES.get(one, one))
+    ]
     if step.act == "is_there":
         # Whether one is large, no map tells; only which of them is larger.
-        said += [one for one in thing.attributes if one in SIZED]
+        said += [one for one in thing.attributes if size_order(one)]
     order = ordering(thing)
     if thing.choice in ("other", "another", "rest"):
         said.append(thing.choice)
@@ -132,7 +134,7 @@ def _of_thing(
 
 
 def _is_there(thing: Thing, index: MapIndex) -> bool:
-    return not thing.name or _is_house(thing, index) or bool(index.find(thing))
+    return not thing.name or _is_house(thing, index) or bool(index.fitting(thing))
 
 
 def _is_house(thing: Thing, index: MapIndex) -> bool:
@@ -157,10 +159,10 @@ def _seen(thing: Thing, anchor: Thing, index: MapIndex) -> str:
     if thing is anchor or not thing.name:
         return ""
     rooms = tuple(place for place in thing.places if index.rooms_of(place) is not None)
-    found = index.find(Thing(name=thing.name, color=thing.color, places=rooms))
+    found = index.fitting(Thing(name=thing.name, color=thing.color, places=rooms))
     if not found:
         return ""
-    where = phrases.place(index, found[0].thing)
+    where = index.whereabouts(found[0].thing, beside=True)
     label = article(index.label(found[0].thing))
     return f"; {label} was seen{f' {where}' if where else ''}"
 

@@ -13,9 +13,9 @@ from coterie_requests.common_sense import HouseholdSense
 from coterie_requests.lexicon import load_lexicon
 from coterie_world.coverage import SEEN_WELL_QUALITY
 from coterie_world.scene import SceneGraph, SceneObject
-from openeqa_agent.answers import OpenReply
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.places import TRIES, KnownPlaces, Spot, Wanted
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.understood import OpenQuestion, serves
 
 ExplorerKind = Literal["frontier", "question"]

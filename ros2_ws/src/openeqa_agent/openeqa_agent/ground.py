@@ -9,16 +9,18 @@ from collections.abc import Callable, Sequence
 from coterie_core.colors import basic_color, stated_color
 from coterie_core.wording import enumerated
 from coterie_requests.detector_vocabulary import STRUCTURE
+from coterie_requests.lexicon import meant
 from coterie_requests.request import ALL, Step, Thing
+from coterie_requests.understanding.grounding import LIKELY, Found
+from coterie_requests.understanding.map_geometry import HOLDS, STATES
 from coterie_world.scene import SceneGraph
 from openeqa_agent import phrases
-from openeqa_agent.answers import OpenReply
-from openeqa_agent.labels import meant
 from openeqa_agent.measures import answer_size, answer_space
 from openeqa_agent.presence import answer_how_many, answer_is_there
 from openeqa_agent.purposes import answer_use
-from openeqa_agent.things import HOLDS, LIKELY, Found, MapIndex, alternatives, generic, reply_on
-from openeqa_agent.understood import STATES, OpenQuestion, category_of, is_polar, serves
+from openeqa_agent.reply import OpenReply
+from openeqa_agent.things import MapIndex, alternatives, generic, reply_on
+from openeqa_agent.understood import OpenQuestion, category_of, is_polar, serves
 
 _EVIDENCE = 12
 """Most ids of evidence."""
@@ -142,17 +144,17 @@ def _where(index: MapIndex, step: Step) -> OpenReply | None:
 
 
 def _where_is(index: MapIndex, step: Step, wanted: Thing) -> OpenReply | None:
-    found = index.find(wanted)
+    found = index.fitting(wanted)
     if not found or (generic(wanted) and not (wanted.color or wanted.choice)):
         return None
     best = found[0]
-    text = phrases.place(index, best.thing)
+    text = index.whereabouts(best.thing, beside=True)
     if not text:
         return None
     alike = [one for one in found[1:] if one.score > 0.7 * best.score]
     confidence = best.score * (0.9 if not alike else 0.75 if len(alike) == 1 else 0.6)
     if _several(wanted) and alike:
-        places = dict.fromkeys(phrases.place(index, one.thing) for one in (best, *alike))
+        places = dict.fromkeys(index.whereabouts(one.thing, beside=True) for one in (best, *alike))
         named = [place for place in places if place]
         text = f"{len(alike) + 1} of them: {enumerated(named, _LISTED)}"
         return reply_on(text, best.score * 0.9, [best, *alike], "all that the map has")
@@ -165,7 +167,7 @@ def _which_room(index: MapIndex, step: Step) -> OpenReply | None:
 
 
 def _room_of(index: MapIndex, step: Step, wanted: Thing) -> OpenReply | None:
-    found = index.find(wanted)
+    found = index.fitting(wanted)
     names: dict[str, float] = {}
     for one in found:
         room = index.room(one.thing)
@@ -186,11 +188,11 @@ def _room_of(index: MapIndex, step: Step, wanted: Thing) -> OpenReply | None:
 
 
 def _floor_of(index: MapIndex, step: Step, wanted: Thing) -> OpenReply | None:
-    for one in index.find(wanted):
+    for one in index.fitting(wanted):
         floor = phrases.floor_name(index, one.thing)
         if floor:
             return reply_on(f"on the {floor}", 0.85 * one.score, [one], "by its room's floor")
-    room = next(iter(index.rooms_named(wanted.name)), None)
+    room = next(iter(index.rooms_called(wanted)), None)
     floor = phrases.floor_of_room(index, room) if room else ""
     return OpenReply(f"the {floor}", 0.8, explanation="by its floor") if floor else None
 
@@ -200,7 +202,7 @@ def _color(index: MapIndex, step: Step) -> OpenReply | None:
 
 
 def _color_of(index: MapIndex, step: Step, wanted: Thing) -> OpenReply | None:
-    every = index.find(wanted)
+    every = index.fitting(wanted)
     found = [one for one in every if stated_color(one.thing.properties)]
     if not found:
         return None
@@ -252,7 +254,7 @@ def _state_of(index: MapIndex, step: Step, wanted: Thing) -> OpenReply | None:
     if generic(wanted) and not (wanted.color or wanted.attributes or wanted.places):
         return None
     state = STATES.get(step.attribute, step.attribute)
-    found = index.find(wanted)
+    found = index.fitting(wanted)
     told = [index.told(one.thing, state) for one in found]
     if _several(wanted) and found and is_polar(step):
         so = [each is not None and each[0] for each in told]
@@ -287,9 +289,9 @@ def _relation(index: MapIndex, step: Step) -> OpenReply | None:
 
 
 def _stands(index: MapIndex, step: Step, wanted: Thing) -> OpenReply | None:
-    found = index.find(wanted)
+    found = index.fitting(wanted)
     bare = wanted.model_copy(update={"places": ()})
-    alone = index.find(bare)
+    alone = index.fitting(bare)
     if _several(wanted) and alone:
         there = {one.thing.id for one in found if one.fit >= HOLDS}
         if wanted.amount != ALL and len(alone) < wanted.amount:
@@ -299,15 +301,15 @@ def _stands(index: MapIndex, step: Step, wanted: Thing) -> OpenReply | None:
         so = [one.thing.id in there for one in alone]
         return _all_so(index, alone, so, [True] * len(alone))
     if found and found[0].score >= LIKELY * HOLDS:
-        why = phrases.place(index, found[0].thing)
+        why = index.whereabouts(found[0].thing, beside=True)
         share = found[0].score if index.anchors(wanted) else found[0].p
         return reply_on("yes", 0.5 + 0.45 * min(share, 1.0), found[:2], f"it is {why}")
     if not alone or _missing_anchor(index, wanted):
         return None
-    why = f"the {index.label(alone[0].thing)} is {phrases.place(index, alone[0].thing)}"
+    why = f"the {index.label(alone[0].thing)} is {index.whereabouts(alone[0].thing, beside=True)}"
     room = index.room(alone[0].thing)
     for place in wanted.places:
-        others = [index.room(one.thing) for t in place.things for one in index.find(t)]
+        others = [index.room(one.thing) for t in place.things for one in index.fitting(t)]
         if place.relation in _SIDES and room is not None and others and room not in others:
             # No place to look from tells a side of what is in another room.
             return OpenReply(explanation=f"{why}, and the {place.thing.name} is in another room")
@@ -318,7 +320,7 @@ def _missing_anchor(index: MapIndex, wanted: Thing) -> bool:
     """Whether the map does not have what a thing is said to stand to."""
     rooms = [index.rooms_of(place) for place in wanted.places]
     anchors = (a for a in index.anchors(wanted) if a.name not in STRUCTURE)
-    return [] in rooms or any(not index.find(anchor) for anchor in anchors)
+    return [] in rooms or any(not index.fitting(anchor) for anchor in anchors)
 
 
 def _what(index: MapIndex, step: Step) -> OpenReply | None:
@@ -331,7 +333,7 @@ def _what_is(index: MapIndex, step: Step, wanted: Thing) -> OpenReply | None:
         return None
     if index.rooms_said(wanted) == []:
         return None
-    found = index.find(wanted)
+    found = index.fitting(wanted)
     relations = {place.relation for place in wanted.places if index.rooms_of(place) is None}
     if generic(wanted) and not wanted.choice and relations & set(_AROUND):
         found = [f for f in found if not _carries(f)]
@@ -376,7 +378,7 @@ def _attribute(index: MapIndex, step: Step) -> OpenReply | None:
 
 
 def _attribute_of(index: MapIndex, step: Step, wanted: Thing) -> OpenReply | None:
-    for one in index.find(wanted)[:4]:
+    for one in index.fitting(wanted)[:4]:
         value = str(one.thing.properties.get(step.attribute, "")).strip()
         if value:
             why = f"the map says so of the {index.label(one.thing)}"

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from coterie_core.colors import basic_color, stated_color
 from coterie_core.household import normalized
 from coterie_llm import estimate_tokens, inline_data
+from coterie_requests.lexicon import serving
+from coterie_requests.request import Thing
 from coterie_world.meaning import nearest_labels
 from coterie_world.scene import SceneObject
-from openeqa_agent.labels import meant
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion
-from openeqa_agent.uses import grades_for
 
 _LABELS = 3
 _NEAR = 0.5
@@ -36,8 +36,8 @@ def relevance(
         question: What is asked.
         likeness: Top label -> cosine of its meaning with the question's; None: not compared.
     """
-    spoken = dict.fromkeys(meant(thing.name) for thing in question.things if thing.name)
-    grades = grades_for(" ".join(thing.use for thing in question.things))
+    spoken = dict.fromkeys(index.phrase(Thing(name=t.name)) for t in question.things if t.name)
+    grades = serving(" ".join(thing.use for thing in question.things))
     colors = {basic_color(thing.color) for thing in question.things} - {""}
     asked = set(re.findall(r"\w+", normalized(question.text)))
     counts: Counter[str] = Counter()
@@ -50,7 +50,7 @@ def relevance(
     near, nearest = likeness or {}, nearest_labels(likeness or {})
     scores = {}
     for thing in index.scene.objects.values():
-        score = max((index.probability(thing, name) for name in spoken), default=0.0) * 3.0
+        score = max((one.p for s in spoken if (one := index.liked(thing, s))), default=0.0) * 3.0
         shared = words[thing.id] & asked
         score += sum(math.log(1.0 + total / counts[word]) for word in shared) / 5.0
         if grades:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from coterie_core.relations import gap
 from coterie_requests.request import Step, Thing
-from openeqa_agent.answers import OpenReply
-from openeqa_agent.things import Found, MapIndex
+from coterie_requests.understanding.grounding import Found
+from openeqa_agent.reply import OpenReply
+from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import MORE
 
 _CLEAR = 0.12
@@ -36,7 +37,7 @@ def answer_size(index: MapIndex, step: Step) -> OpenReply | None:
 
 
 def _best(index: MapIndex, thing: Thing) -> Found | None:
-    found = (one for one in index.find(thing, limit=8) if one.thing.box.volume > 0.0)
+    found = (one for one in index.fitting(thing, limit=8) if one.thing.box.volume > 0.0)
     return next(found, None)
 
 

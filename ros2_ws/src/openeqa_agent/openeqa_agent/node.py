@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
 
 from coterie_core.conformal import DENIAL_LEVEL, load_conformal
 from coterie_core.geometry import Vec3
@@ -19,6 +22,7 @@ from coterie_msgs.msg import SemanticMap, TeamMessage
 from coterie_requests.ask_back import Judgement, Person, RequestState, Settled, settle, without
 from coterie_requests.ask_back.rule import LEFT_OUT
 from coterie_requests.detector_vocabulary import DetectorVocabulary
+from coterie_requests.lexicon import meant
 from coterie_requests.request import Thing
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
@@ -34,7 +38,7 @@ from coterie_ros.model import (
 )
 from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters, ParameterSpec, specs_of
-from coterie_ros.pictures import PictureServer, Wanted
+from coterie_ros.pictures import PictureClient, PictureServer, Wanted, WantedThing
 from coterie_ros.serving import GoalContext
 from coterie_ros.stopping import STOPPED, RobotStopped, StopWatch
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
@@ -43,14 +47,15 @@ from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.object_events import ObjectEvent
 from coterie_world.recording import Recording, RecordingError, open_recording
 from coterie_world.right_of_way import RightOfWay
-from coterie_world.scene import SceneGraph
+from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.team_memory import TeamMemory
 from openeqa_agent.agents import MAX_QUESTION_CHARS, AgentOptions, OpenAgent, read_frames
-from openeqa_agent.answers import OpenReply
-from openeqa_agent.asking_back import answers_all_the_same
+from openeqa_agent.answerable import answers_all_the_same
 from openeqa_agent.explore import ExplorerOptions
-from openeqa_agent.labels import meant, room_said
+from openeqa_agent.kept_pictures import would_need_eyes
+from openeqa_agent.labels import room_said
 from openeqa_agent.looking import Hop, Walk, go_and_look
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.settings import OpenQuestionsSettings
 from openeqa_agent.things import MapIndex
 from openeqa_agent.understood import OpenQuestion, question_of
@@ -165,6 +170,7 @@ class OpenNode(AgentNode):
         )
         self._seen = PlacesSeen()
         self._person = node_person(self)
+        self._kept: PictureClient | None = None
         self.recording: Recording | None = None
         if parameters["recording"]:
             try:
@@ -201,6 +207,8 @@ class OpenNode(AgentNode):
         )
         if self.recording is not None:
             self._pictures = PictureServer(self, self._show_frames)
+        elif self.parameters["vision"]:
+            self._kept = PictureClient(self)
         if self.robot:
             self._stop_watch = StopWatch(self, f"{self.robot}/{STOPPED}")
             self.subscribe(
@@ -312,10 +320,17 @@ class OpenNode(AgentNode):
         belong(question=request.question.id)
         note("question", "open_questions", {"words": text})
         goal.feedback(AskTeam.Feedback(stage=AskTeam.Feedback.THINKING))
-        question = await self.agent.read(text, self._scene)
+        try:
+            said = conversions.request_from_msg(request.question, "ask_open")
+        except ValueError as error:
+            return AskTeam.Result(message=str(error))
+        question = await self.agent.read(text, self._scene, said)
         problem = question.problem
         if self.agent.decider.rule_only and problem and problem.kind not in LEFT_OUT:
-            return AskTeam.Result(message=problem.line)
+            unread = OpenReply(refused=problem.line)
+            if self._scene is not None and not self.parameters["vision"]:
+                unread = would_need_eyes(unread, text, self._scene)
+            return AskTeam.Result(message=unread.refused)
         settled = await self._settled(question, self._person)
         if settled is not None and not settled.go_on:
             if settled.judgement.kind != "not_seen_yet":
@@ -384,7 +399,17 @@ class OpenNode(AgentNode):
 
     async def _reply(self, question: OpenQuestion, left_out: Collection[str]) -> OpenReply:
         scene = None if self._scene is None else without(self._scene, left_out)
-        return await self.agent.answer(question, scene, self.recording, self._seen)
+        pictures = self._pictures_of if self._kept is not None else None
+        return await self.agent.answer(question, scene, self.recording, self._seen, pictures)
+
+    async def _pictures_of(
+        self, things: Sequence[SceneObject]
+    ) -> Mapping[str, npt.NDArray[np.uint8]]:
+        """Return what the mapper keeps of things, by id."""
+        assert self._kept is not None
+        wanted = [WantedThing(label=one.label.top[:200], at=one.box.center) for one in things]
+        came = await self._kept.of(wanted)
+        return {things[number].id: color for number, color in came.items()}
 
     async def _settled(self, question: OpenQuestion, person: Person | None) -> Settled | None:
         """Judge a question, and ask the person once; None where nothing is known to judge it by."""
@@ -431,8 +456,6 @@ class OpenNode(AgentNode):
             guessed=not denied,
             path=tuple(walk.path[-_PATH_POINTS:]) if walk is not None else (),
             method=self.agent.method,
-            decided_by=told.decided_by,
-            reason=told.reason,
             explanation="; ".join(part for part in parts if part)[:1200],
         )
         message = conversions.open_answer_to_msg(

@@ -1,4 +1,4 @@
-"""What a map says in words: places, lists, floors."""
+"""What a map says in words: lists and floors."""
 
 from __future__ import annotations
 
@@ -11,25 +11,6 @@ from coterie_world.scene import Room, SceneObject
 from openeqa_agent.things import MapIndex
 
 _FLOORS = ("first floor", "second floor", "third floor", "fourth floor")
-
-
-def place(index: MapIndex, thing: SceneObject) -> str:
-    """Where a thing is: "on the desk in the office, next to the lamp"; "" where unknown."""
-    held = index.holder(thing)
-    room = index.room(thing)
-    parts = []
-    if held is not None:
-        parts.append(f"{held[0]} the {index.label(held[1])}")
-    elif index.attached(thing, "wall") and thing.kind != "furniture":
-        parts.append("on the wall")
-    if room is not None:
-        parts.append(f"in the {room.name}")
-    text = " ".join(parts)
-    if held is None:
-        beside = [n for n in index.neighbours(thing, 4) if index.label(n) != index.label(thing)]
-        if beside:
-            text += f"{', ' if text else ''}next to the {index.label(beside[0])}"
-    return text
 
 
 def listed(things: Sequence[tuple[SceneObject, str]]) -> str:

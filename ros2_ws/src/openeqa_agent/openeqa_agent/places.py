@@ -9,17 +9,15 @@ from dataclasses import dataclass
 import networkx as nx
 
 from coterie_core.geometry import Vec3
-from coterie_core.household import load_household
+from coterie_core.household import load_household, normalized
 from coterie_core.observation import Observation, RoomView
 from coterie_core.skills import Outcome
-from coterie_requests.lexicon import load_lexicon
+from coterie_requests.lexicon import canonical, is_narrower, load_lexicon, meant, serving
 from coterie_requests.request import Thing
 from coterie_world.coverage import SEEN_WELL_QUALITY
 from coterie_world.scene import SceneGraph, SceneObject
-from openeqa_agent.labels import canonical, is_room_name, meant, members_of, room_said
-from openeqa_agent.narrower import narrower
+from openeqa_agent.labels import is_room_name, room_said
 from openeqa_agent.understood import OpenQuestion
-from openeqa_agent.uses import grades_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +42,15 @@ class Wanted:
         serves.
         """
         named = [names for thing in question.things if (names := names_of(thing))]
-        serving = [
-            frozenset(label for label, grade in grades_for(thing.use).items() if grade >= 0.7)
+        served = [
+            frozenset(label for label, grade in serving(thing.use).items() if grade >= 0.7)
             for thing in question.things
             if thing.use
         ]
         rooms = [room for thing in question.things if (room := room_said(thing))]
         around = (one for t in question.things for place in t.places for one in place.things)
         return Wanted(
-            tuple(dict.fromkeys(filter(None, (*serving, *named)))),
+            tuple(dict.fromkeys(filter(None, (*served, *named)))),
             tuple(names for one in around if (names := names_of(one))),
             rooms[0] if rooms else "",
         )
@@ -90,9 +88,11 @@ def names_of(thing: Thing) -> frozenset[str]:
     """Labels that a thing of a question may have; empty for any thing, and for rooms."""
     if not thing.name or is_room_name(thing.name):
         return frozenset()
-    phrase = narrower(thing.name)
     # A class has other things too: a coffee table is no "dining table" to look at.
-    return frozenset((canonical(phrase),)) if phrase else members_of(meant(thing.name))
+    narrow = is_narrower(normalized(thing.name))
+    return (
+        frozenset((canonical(thing.name),)) if narrow else load_lexicon().members(meant(thing.name))
+    )
 
 
 _IMPOSSIBLE = (Outcome.UNREACHABLE, Outcome.UNKNOWN_TARGET, Outcome.UNSUPPORTED, Outcome.REFUSED)

@@ -8,13 +8,13 @@ from dataclasses import replace
 from coterie_core.colors import basic_color, stated_color
 from coterie_core.household import load_household, plural
 from coterie_core.wording import article
+from coterie_requests.lexicon import meant
 from coterie_requests.request import Step, Thing
+from coterie_requests.understanding.grounding import UNKNOWN_COLOR, Found, color_fit
 from coterie_world.coverage import MIN_LIKELIHOOD, SEEN_WELL_RECALL, likely_in, recall
 from coterie_world.scene import Room
-from openeqa_agent import phrases
-from openeqa_agent.answers import OpenReply
-from openeqa_agent.labels import UNKNOWN_COLOR, color_fit, meant
-from openeqa_agent.things import Found, MapIndex, alternatives, generic, reply_on
+from openeqa_agent.reply import OpenReply
+from openeqa_agent.things import MapIndex, alternatives, generic, reply_on
 
 _ON_ANCHOR = 0.35
 """How likely a thing is on or about some other that is asked about, before looking."""
@@ -66,9 +66,9 @@ def _is_there(index: MapIndex, wanted: Thing) -> OpenReply | None:
     if generic(wanted) and not (wanted.places or wanted.color):
         return None
     if is_room_kind(index, wanted):
-        rooms = rooms_meant(index, wanted)
+        rooms = index.rooms_called(wanted)
         return OpenReply("yes" if rooms else "no", 0.8, explanation="rooms of the map")
-    found = index.find(wanted)
+    found = index.fitting(wanted)
     if wanted.color:
         doubt = _color_unknown(index, wanted, found)
         if doubt is not None:
@@ -81,7 +81,7 @@ def _is_there(index: MapIndex, wanted: Thing) -> OpenReply | None:
     if none <= 0.5:
         listed = found[: max(wanted_count, 3)]
         where = "; ".join(
-            f"the {index.label(one.thing)} {phrases.place(index, one.thing)}".strip()
+            f"the {index.label(one.thing)} {index.whereabouts(one.thing, beside=True)}".strip()
             for one in listed[:wanted_count]
         )
         return reply_on("yes", 1.0 - none, found, where)
@@ -114,15 +114,6 @@ def is_room_kind(index: MapIndex, wanted: Thing) -> bool:
     return inside and bool(wanted.name) and index.is_room(wanted)
 
 
-def rooms_meant(index: MapIndex, wanted: Thing) -> list[Room]:
-    """Return the rooms of a kind that are where it is said."""
-    rooms = index.rooms_named(wanted.name)
-    for place in wanted.places:
-        inside = index.rooms_of(place) or []
-        rooms = [room for room in rooms if (room in inside) != place.negated]
-    return rooms
-
-
 def answer_how_many(index: MapIndex, step: Step) -> OpenReply | None:
     """Count such things; of several kinds each."""
     replies = [_how_many(index, thing) for thing in step.things]
@@ -148,7 +139,7 @@ def _how_many(index: MapIndex, wanted: Thing) -> OpenReply | None:
         return OpenReply(str(count), 0.8, explanation="floors of the map") if count else None
     if wanted.name == "room" or is_room_kind(index, wanted):
         rooms = [*index.scene.rooms.values()] if wanted.name == "room" else []
-        rooms = rooms or rooms_meant(index, wanted)
+        rooms = rooms or index.rooms_called(wanted)
         names = ", ".join(room.name for room in rooms[:8])
         why = f"rooms of the map: {names}"
         return OpenReply(str(len(rooms)), 0.8, explanation=why) if rooms else None
@@ -156,7 +147,7 @@ def _how_many(index: MapIndex, wanted: Thing) -> OpenReply | None:
         return None
     if index.rooms_said(wanted) == []:
         return None
-    found = index.find(wanted)
+    found = index.fitting(wanted)
     count, share = likeliest_count([one.p * min(1.0, 0.5 + one.fit / 2.0) for one in found])
     if not count:
         return absent(index, wanted, "0", share)
@@ -210,7 +201,7 @@ def absent(index: MapIndex, wanted: Thing, text: str, none: float) -> OpenReply 
     found = recall(meant(wanted.name)) if wanted.name else SEEN_WELL_RECALL
     anchors = index.anchors(wanted)
     if anchors:
-        at = index.find(anchors[0], limit=4)
+        at = index.fitting(anchors[0], limit=4)
         if not at and anchors[0].name not in _SURFACES:
             return None
         seen = any(a.thing.observations >= _WELL_SEEN for a in at)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
+from coterie_requests.lexicon import canonical, serving
 from coterie_requests.request import Step
-from openeqa_agent import phrases
-from openeqa_agent.answers import OpenReply
-from openeqa_agent.labels import can_contain, canonical
-from openeqa_agent.things import MapIndex
+from coterie_requests.understanding.map_geometry import can_contain
+from openeqa_agent.reply import OpenReply
+from openeqa_agent.things import MapIndex, reply_on
 from openeqa_agent.understood import is_polar
-from openeqa_agent.uses import grades_for
 
 USEFUL = 0.3
 """Least grade for a thing to be named."""
@@ -18,41 +17,24 @@ USEFUL = 0.3
 
 def answer_use(index: MapIndex, step: Step) -> OpenReply | None:
     """Name the object of the map that serves best; None where no use or no such thing is known."""
-    wanted = step.things[0]
-    grades = grades_for(wanted.use)
-    if not grades:
+    wanted, polar = step.things[0], is_polar(step)
+    if not serving(wanted.use):
         return None
-    polar = is_polar(step)
-    rooms = index.rooms_said(wanted)
-    left_out = {id_ for thing in wanted.without for f in index.find(thing) for id_ in f.ids}
-    ranked = []
-    for thing in index.scene.objects.values():
-        grade = index.grade(thing, grades)
-        if grade < (0.5 if polar else USEFUL) or thing.id in left_out:
-            continue
-        if rooms and index.room(thing) not in rooms:
-            if polar:
-                continue
-            grade *= 0.5
-        ranked.append((-grade, -thing.observations, thing.id))
-    if not ranked:
-        if polar:
-            return OpenReply("no", 0.5, guessed=True, explanation="nothing in the map serves")
-        return None
-    ranked.sort()
-    best = index.scene.objects[ranked[0][2]]
-    grade = -ranked[0][0]
-    label = index.label(best)
-    room = index.room(best)
+    found = [f for f in index.fitting(wanted) if f.score >= (0.5 if polar else USEFUL)]
+    if not found:
+        no = OpenReply("no", 0.5, guessed=True, explanation="nothing in the map serves")
+        return no if polar else None
+    best = found[0]
+    label, room = index.label(best.thing), index.room(best.thing)
     text = f"the {label}" + (f" in the {room.name}" if room else "")
     if step.attribute == "place" or step.act == "where":
         text = f"{_preposition(label, wanted.use)} {text}"
-    alike = [id_ for score, _, id_ in ranked[1:4] if -score >= 0.8 * grade]
-    return OpenReply(
+    alike = [one for one in found[1:4] if one.score >= 0.8 * best.score]
+    return reply_on(
         f"yes, {text}" if polar else text,
-        0.55 * min(grade, 1.0) + 0.15,
-        objects=(best.id, *alike),
-        explanation=f"{label} {phrases.place(index, best)}",
+        0.55 * min(best.score, 1.0) + 0.15,
+        [best, *alike],
+        f"{label} {index.whereabouts(best.thing, beside=True)}",
     )
 
 

@@ -27,21 +27,6 @@ _CATEGORIES: dict[str, Category] = {
     "used_for": "functional_reasoning",
 }
 _PLAIN_ATTRIBUTES = ("material", "shape", "pattern", "size")
-STATES: dict[str, str] = {
-    **dict.fromkeys(("open", "opened", "ajar", "drawn", "unlocked"), "open"),
-    **dict.fromkeys(("closed", "close", "shut", "locked"), "closed"),
-    **dict.fromkeys(("on", "turned on", "switched on", "lit", "running", "powered on"), "on"),
-    **dict.fromkeys(("off", "turned off", "switched off", "powered off"), "off"),
-    **dict.fromkeys(("clean", "tidy", "neat", "organized", "organised", "clear"), "clean"),
-    **dict.fromkeys(("dirty", "messy", "cluttered", "untidy", "disorganized", "used"), "messy"),
-    **dict.fromkeys(("empty", "free", "unoccupied", "available", "vacant"), "empty"),
-    **dict.fromkeys(("full", "occupied", "filled"), "full"),
-    **dict.fromkeys(("made", "made up"), "made"),
-    **dict.fromkeys(("plugged in", "plugged", "connected"), "plugged in"),
-    **dict.fromkeys(("unmade",), "unmade"),
-    **dict.fromkeys(("folded",), "folded"),
-}
-"""Words for states, and one name for each."""
 MORE: dict[str, str] = {
     **dict.fromkeys(("larger", "bigger", "largest", "biggest"), "larger"),
     **dict.fromkeys(("smaller", "smallest"), "smaller"),

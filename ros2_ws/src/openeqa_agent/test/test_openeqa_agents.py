@@ -20,9 +20,9 @@ from coterie_llm.tokens import image_size
 from coterie_world.recording import RecordedFrame, RecordingError
 from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
 from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent, encode_all
-from openeqa_agent.answers import OpenReply
 from openeqa_agent.captions import detections_text
 from openeqa_agent.decisions import abstaining, contradicts
+from openeqa_agent.reply import OpenReply
 from openeqa_agent.understood import OpenQuestion
 
 pytestmark = pytest.mark.quick

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import io
 import json
 
 import numpy as np
 import pytest
+from PIL import Image
 
 pytest.importorskip("coterie_msgs")
 
@@ -14,7 +17,7 @@ from action_msgs.msg import GoalStatus
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.action import ActionClient
 from sensor_msgs.msg import CompressedImage
-from std_msgs.msg import String
+from std_msgs.msg import Header, String
 
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Box
@@ -25,6 +28,7 @@ from coterie_llm import ModelProfile
 from coterie_msgs.action import AskTeam
 from coterie_msgs.msg import Observation, SemanticMap
 from coterie_ros import conversions
+from coterie_ros.conversions.hardware import packed_color_to_msg
 from coterie_ros.pictures import SHOW, SHOWN, Wanted, shown_as
 from coterie_ros.qos import profile
 from coterie_world.recording import RecordedFrame
@@ -137,6 +141,50 @@ def test_frames_that_an_answer_names_are_shown_to_who_asks(ros, tmp_path):
     assert [shown_as(one) for one in shown] == [("a1", "frame", 1, "")]
     pixels = conversions.color_from_msg(shown[0])
     assert np.abs(pixels.mean(axis=(0, 1)) - (80, 200, 30)).max() < 10
+
+
+def seen_color(body) -> str:
+    """What a model that sees says of the pictures it is sent: the color that is strongest."""
+    (part,) = [p for p in body["messages"][-1]["content"] if p["type"] == "image_url"]
+    data = base64.b64decode(part["image_url"]["url"].partition(",")[2])
+    means = np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).mean(axis=(0, 1))
+    return ("red", "green", "blue")[int(means.argmax())]
+
+
+def test_what_a_map_does_not_hold_is_answered_from_a_kept_picture(ros):
+    def look(body):
+        if not any(isinstance(m["content"], list) for m in body["messages"]):
+            return {"problem": "cannot say", "steps": []}  # reading, judging: no picture is there
+        return {"reason": "it is in the picture", "answer": f"a {seen_color(body)} note",
+                "confidence": 0.9, "objects": ["d1"], "frames": ["d1"]}  # fmt: skip
+
+    with Endpoint(look) as endpoint:
+        sees = ModelProfile(kind="openai", model="m", base_url=endpoint.url, max_retries=0)
+        asker = Asker(ros, model_profile=sees.model_dump_json(), vision=True)
+        out = asker.node.create_publisher(CompressedImage, SHOWN, profile("messages"))
+
+        def show(message) -> None:  # as the mapper does, of the desk alone
+            wanted = Wanted.model_validate_json(message.data)
+            assert [one.label for one in wanted.things] == ["desk"]
+            head = Header(frame_id=f"{wanted.id}/thing/0/ann")
+            pixels = np.full((90, 120, 3), (30, 210, 40), np.uint8)
+            out.publish(packed_color_to_msg(pixels, head))
+
+        heard = asker.node.create_subscription(String, SHOW, show, profile("messages"))
+        ros.wait_for_matched(heard, out)
+        asker.show(home())
+        told = asker.ask("What is stuck onto the desk's drawer?")
+        assert told.success and told.open.text == "a green note", told.message
+        assert told.open.decided_by == told.open.BY_MODEL and not told.open.guessed
+
+
+def test_without_a_model_that_sees_it_says_that_it_would_need_one(ros):
+    asker = Asker(ros)
+    asker.show(home())
+    told = asker.ask("What is written on the desk?")
+    assert not told.success
+    assert "I would need a model that sees to look at the desk" in told.message
+    assert "model that sees" not in asker.ask("What is written on the globe?").message
 
 
 def test_a_map_in_another_frame_is_not_taken(ros):

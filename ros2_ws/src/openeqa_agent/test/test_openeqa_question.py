@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from coterie_fixtures.open_questions import asked
+from coterie_requests.lexicon import serving
 from coterie_requests.request import ALL, Request, Step, Thing
 from coterie_requests.understanding import NotUnderstood
 from openeqa_agent.understood import OpenQuestion, is_polar, question_of
-from openeqa_agent.uses import grades_for
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ def test_several_questions_in_a_sentence_and_what_was_said_before():
 
 
 def test_uses_are_known_by_their_words():
-    grades = grades_for("to wash my clothes")
+    grades = serving("to wash my clothes")
     assert max(grades, key=grades.__getitem__) == "washing machine"
-    assert not grades_for("to keep a door from closing")
+    assert not serving("to keep a door from closing")
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from reveca_agent.planning import ChoosePlan, PlanState, candidates, with_others
 from reveca_agent.plans import Plan
 from reveca_agent.relevance import RATED, RateRelevance, RatingState
 from reveca_agent.settings import Settings
-from reveca_agent.skills import carried, transport_skills
+from reveca_agent.skill_book import carried, transport_skills
 from reveca_agent.validation import (
     NOBODY,
     JudgeScenario,

@@ -11,7 +11,7 @@ from reveca_agent.entries import Entry
 from reveca_agent.memory import Memory
 from reveca_agent.plans import Option, Plan, Task, promise
 from reveca_agent.searching import INSIDE, closed_containers, search_places
-from reveca_agent.skills import carried, carriers, room_left
+from reveca_agent.skill_book import carried, carriers, room_left
 
 STRIDE = 0.5
 """Metres per step for which the numbers of steps here are meant; others are scaled [m]."""

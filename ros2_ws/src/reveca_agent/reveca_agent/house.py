@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from coterie_core.cooperation import (
     Action,
@@ -22,7 +22,6 @@ from coterie_core.cooperation import (
     Open,
     Percept,
     Put,
-    Reason,
     Result,
     Spot,
     Teammate,
@@ -30,14 +29,18 @@ from coterie_core.cooperation import (
 )
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.observation import Observation
+from coterie_core.skills import Open as OpenSkill
 from coterie_core.skills import Outcome, Place, SkillResult
+from coterie_core.tasks import SubTask
+from coterie_execution.executive import Executive
+from coterie_execution.options import Option, Purpose
 from coterie_world.object_events import EventKind, ObjectEvent, event_of
 from coterie_world.right_of_way import RightOfWay
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_world.sightings import ASSOCIATION_RADIUS_M, kind_of, room_at
 from reveca_agent.house_map import HouseMap, Shape
 from reveca_agent.memory import Memory
-from reveca_agent.motions import Motion, Motions
+from reveca_agent.motions import OBSTACLE_REASONS, OUTCOME_REASONS, Motion, Motions
 from reveca_agent.naming import Naming
 from reveca_agent.room_search import RoomSearch
 
@@ -51,21 +54,6 @@ MATE_KEPT = 5.0
 """How long a teammate's last word on where it is counts [s]."""
 MOST_LOST = 500
 """Things no longer seen whose names are remembered."""
-
-_NO_ROOM = (Outcome.BLOCKED, Outcome.OUT_OF_REACH, Outcome.NOT_VISIBLE)
-_REASONS: dict[Outcome, Reason] = {
-    Outcome.UNKNOWN_TARGET: "gone",
-    Outcome.UNREACHABLE: "no_way",
-    Outcome.BLOCKED: "no_way",
-    Outcome.TIMED_OUT: "no_way",
-    Outcome.OUT_OF_REACH: "too_far",
-    Outcome.NOT_VISIBLE: "too_far",
-    Outcome.HAND_FULL: "hands_full",
-    Outcome.HAND_EMPTY: "not_holding",
-    Outcome.CLOSED: "closed",
-    Outcome.UNSUPPORTED: "unable",
-    Outcome.REFUSED: "not_portable",
-}
 
 
 class HouseBody:
@@ -87,10 +75,9 @@ class HouseBody:
         self.motions = Motions(self.map, self.search)
         self.names = Naming(name)
         self.aside = RightOfWay(name)
-        self.holding = ""
+        self.executive = Executive(name, self.map.own)
         self.time = 0.0
         self.spot = Spot("", (0.0, 0.0, 0.0))
-        self.pose = Pose(self.spot.position)
         self.begun = 0.0
         self._revision = 0
         self._misses: dict[str, int] = {}
@@ -101,6 +88,20 @@ class HouseBody:
         self._told_all = False
         # What became of things; whoever tells it clears it.
         self.events: deque[ObjectEvent] = deque(maxlen=1000)
+
+    @property
+    def holding(self) -> str:
+        """Id of what the hand holds; "": nothing."""
+        return self.executive.holding
+
+    @holding.setter
+    def holding(self, item: str) -> None:
+        self.executive.holding = item
+
+    @property
+    def pose(self) -> Pose:
+        """Where it stood when it last looked."""
+        return self.executive.pose
 
     # --- episodes --------------------------------------------------------------------------------
 
@@ -129,15 +130,13 @@ class HouseBody:
     def observe(self, observation: Observation) -> None:
         """Take in what the robot perceives."""
         self.time = max(self.time, observation.time)
-        self.pose = observation.pose
+        self.executive.pose = observation.pose
         self._moved(observation.pose.position, observation.room.id if observation.room else "")
         before = set(self.map.scene.objects)
         seen = set(self.map.observe(observation, self.holding))
         new = [id_ for id_ in sorted(seen) if id_ not in before]
         self.map.furnish(new)
         seen = (seen - set(new)) | set(self._back(new))
-        for id_ in seen:
-            self.map.look(id_, observation.pose.position)
         self.search.saw(self.spot.room, observation.seen)
         self._miss(seen, observation.pose)
         self._revision += 1
@@ -146,6 +145,7 @@ class HouseBody:
         """Take in where the robot is now [m], on its way."""
         self.time = max(self.time, time)
         self.map.drove(position)
+        self.executive.pose = Pose(position, self.pose.yaw)
         self._moved(position, "")
 
     def teammate(self, name: str, room: str, position: Vec3, holding: str) -> None:
@@ -324,27 +324,62 @@ class HouseBody:
 
     # --- what the agent does ---------------------------------------------------------------------
 
-    def motion(self, action: Action) -> Motion | Result:
+    def motion(self, action: Action) -> SubTask | Motion | Result:
         """Return what an action is for the body; a result where it cannot be done at all."""
-        if isinstance(action, Put):
-            self.about_to_put()
         return self.motions.of(action, self.spot, self.holding)
 
-    def put_down(self) -> Iterator[Motion]:
-        """Yield ways to get rid of what nobody wants any more; none: the hand is empty."""
+    def put_down(self) -> Option | None:
+        """Return how to get rid of what nobody wants any more; None: there is no way, or it is."""
         if not self.holding:
-            return iter(())
-        return self.motions.put_down(self.spot, self.pose.yaw, self.holding)
+            return None
+        here = self.executive
+        return here.clearing.option(
+            self.holding, self.pose.position, self.pose.yaw, lambda: here.tools
+        )
 
     def holds_useless(self, goal: Goal) -> bool:
         """Tell whether the hand holds what a goal does not want."""
         thing = self.map.thing(self.holding)
         return thing is not None and kind_of(thing.label.top) not in goal.items
 
-    def put_away(self, place: Place) -> None:
-        """Take in that what nobody wants any more was put down so."""
-        self._placed(place.receptacle.instance, place.receptacle.position, False)
-        self._revision += 1
+    def put_away(self, step: Option, result: SkillResult) -> None:
+        """Take in how a step to put down what nobody wants any more went."""
+        skill = step.skill
+        assert skill is not None
+        self.executive.clearing.ended(skill, result, self.holding, self.spot.room)
+        if result.ok and isinstance(skill, Place):
+            at = result.put_at or skill.receptacle.position
+            self._placed(skill.receptacle.instance, at, False)
+            self._revision += 1
+        elif result.outcome is Outcome.HAND_EMPTY:
+            self.holding = ""
+
+    def stepped(self, action: Action, step: Option, result: SkillResult) -> bool:
+        """Take in how a step for an action went; tell whether that ends the action."""
+        self.executive.ended(step, result)
+        if step.step.purpose is Purpose.DO and (result.ok or not self._may_go_on(action, result)):
+            self.ended(action, result)
+            # What was put down in plain view is looked at.
+            return not (result.ok and isinstance(action, Put) and self.to_be_seen(action.item))
+        if result.ok and isinstance(step.skill, OpenSkill):
+            self.map.set_open(step.skill.target.instance, True)
+        return False
+
+    @staticmethod
+    def _may_go_on(action: Action, result: SkillResult) -> bool:
+        """Whether the executive may try an action again: not what is off the map then."""
+        lost = result.outcome in (Outcome.UNKNOWN_TARGET, Outcome.CLOSED)
+        return not (isinstance(action, Grab) and lost) and not (
+            isinstance(action, Put) and result.outcome is Outcome.HAND_EMPTY
+        )
+
+    def gave_up(self, action: Action, end: Option, last: SkillResult | None) -> None:
+        """Take in that the executive gave an action up: after how its last skill failed, if any."""
+        if last is not None:
+            self.ended(action, last)
+        else:
+            reason = OBSTACLE_REASONS.get(end.obstacle, "") if end.obstacle is not None else ""
+            self._result = Result(False, False, reason, end.reason)
 
     def ended(self, action: Action, result: SkillResult) -> None:
         """Take in how an action ended."""
@@ -352,24 +387,15 @@ class HouseBody:
             self._result = Result(True, True)
             self._changed(action, result.put_at)
             return
-        reason = _REASONS.get(result.outcome, "")
+        reason = OUTCOME_REASONS.get(result.outcome, "")
         if result.outcome is Outcome.BLOCKED and isinstance(action, (GoTo, Put)):
             reason = "full" if isinstance(action, Put) else "in_the_way"
-        if isinstance(action, Put) and result.outcome in _NO_ROOM:
-            # Out of reach is what room is left, or that it is seen from where one stands: elsewhere
-            # there may be more.
-            self.motions.note_failed(action.target, result.bears_at)
-        short = result.outcome is Outcome.OUT_OF_REACH and result.bears_at is None
-        if short and (at := self._handled(action)) is not None:
-            self.motions.note_short(at, self.spot)
         if isinstance(action, Grab):
             if result.outcome is Outcome.UNKNOWN_TARGET:
                 self._happened("gone", action.item)
                 self._forget(action.item)
             elif result.outcome is Outcome.CLOSED:
                 self._shut(action.item)
-            elif result.outcome is Outcome.NOT_VISIBLE:
-                self.motions.note_hidden(action.item)
         if result.outcome is Outcome.HAND_EMPTY:
             self.holding = ""
         self._result = Result(False, False, reason, result.reason)
@@ -391,13 +417,6 @@ class HouseBody:
         self._put.discard(item)
         self._revision += 1
 
-    def _handled(self, action: Action) -> Vec3 | None:
-        """Return where the hand had to get for an action [m]; None for one without a hand."""
-        if isinstance(action, Put):
-            return self.motions.aim(action.target)
-        thing = self.map.thing(action.item) if isinstance(action, Grab) else None
-        return thing.box.center if thing is not None else None
-
     def about_to_put(self) -> None:
         """Take in that the hand lets go next."""
         self.map.about_to_put(self.holding)
@@ -417,12 +436,18 @@ class HouseBody:
             self.map.take(action.item)
             self._put.discard(action.item)
         elif isinstance(action, Put):
-            at = put_at or self.motions.aim(action.target) or self.spot.position
+            at = put_at or self._top_of(action.target)
             self._placed(action.target, at, action.relation == "in")
         elif isinstance(action, (Open, Close)):
             self.map.set_open(action.container, isinstance(action, Open))
             self._happened("opened" if isinstance(action, Open) else "closed", action.container)
         self._revision += 1
+
+    def _top_of(self, target: str) -> Vec3:
+        owner = self.map.thing(target)
+        if owner is None:
+            return self.spot.position
+        return (*owner.box.center[:2], owner.box.top)
 
     def _placed(self, owner_id: str, position: Vec3, inside: bool) -> None:
         held, self.holding = self.holding, ""

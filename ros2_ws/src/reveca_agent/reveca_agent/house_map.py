@@ -10,12 +10,17 @@ from functools import cache
 import numpy as np
 
 from coterie_core.cooperation import Gate, HomeRoom, Spot, Thing, Walkways
-from coterie_core.embodiment import Camera
+from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Box, Pose, Vec3, faces_along
 from coterie_core.household import load_household
-from coterie_world.scene import Receptacle, SceneGraph, SceneObject
+from coterie_core.resume import Resume
+from coterie_core.tasks import SubTask
+from coterie_execution.geometry.estimates import room_spot
+from coterie_execution.geometry.toolbox import Toolbox
+from coterie_execution.own_tools import OwnTools
+from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.sightings import (
-    ASSOCIATION_RADIUS_M,
+    as_thing,
     kind_of,
     lowest_on,
     mistaken_within,
@@ -27,11 +32,9 @@ from reveca_agent.lookouts import (
     Lookout,
     close_views,
     lookouts,
-    nearest_view,
     overlooking,
 )
 from reveca_agent.searching import liked
-from reveca_agent.standing import FreeFloor
 
 TOP = 0.1
 """What lies lower than this below the top of a container is in it [m]."""
@@ -39,6 +42,8 @@ THIN = 0.05
 """What is thinner than this in two directions is missed by detectors though it is in view [m]."""
 LARGEST = 0.5
 """What is larger in every direction is not carried [m]."""
+PAYLOAD = 50.0
+"""Taken for what an arm carries of which nobody says it [kg]: its own driver refuses more."""
 SETTLED = 0.05
 """By less than this the faces of furniture's box move without any consequence [m]."""
 
@@ -64,6 +69,16 @@ class Shape:
     high: float = 1.6
     cameras: tuple[Camera, ...] = ()
 
+    def resume(self, robot: str) -> Resume:
+        """Return what a robot of such a body can do, as its tools know it."""
+        low = max(0.0, self.low)
+        arm = Arm(reach=self.reach, min_height=low, max_height=self.high, payload=PAYLOAD)
+        seeing = {"cameras": self.cameras} if self.cameras else {}
+        body = Embodiment(
+            name=robot, radius=self.radius, linear_speed=self.speed, arm=arm, **seeing
+        )
+        return Resume.of_embodiment(body)
+
     def looks_at(self, body: Pose, point: Vec3) -> bool:
         """Tell whether a point [m] is in the image of a camera, unless something hides it."""
         return not self.cameras or any(one.shows(body, point) for one in self.cameras)
@@ -80,7 +95,6 @@ class HouseMap(TeamMap):
     Attributes:
         targets: Where things belong by the goal: labels and ids.
         items: What is to be brought there: labels.
-        seen_from: Item -> the nearest point from which it was seen, and where it lay then [m].
 
     Raises:
         ValueError: The map has no room.
@@ -89,34 +103,32 @@ class HouseMap(TeamMap):
     def __init__(self, scene: SceneGraph, robot: str, shape: Shape) -> None:
         super().__init__(scene, robot)
         self.shape = shape
-        self.floor = FreeFloor(self.scene, shape.radius, self.trail)
-        self.ways = _ways(self.scene, self.floor)
+        self.own = OwnTools(robot, shape.resume(robot), self)
+        self.ways = _ways(self.scene, self.tools, robot)
         if not self.ways.rooms:
             raise ValueError(
                 "the map known beforehand has no room with an outline or places; "
                 "set cooperation: prior_map: rooms or furniture"
             )
-        self._told = frozenset(one.id for one in scene.objects.values() if one.receptacles)
-        self._stands: dict[str, tuple[Box, list[Vec3]]] = {}
+        self._told = frozenset(one.id for one in scene.objects.values() if one.told_surfaces)
+        self._stands: dict[str, tuple[Box, Vec3]] = {}
         self._lookouts: dict[str, tuple[str, Vec3, list[Lookout]]] = {}
         self._near: dict[str, list[Lookout]] = {}
+        self._bearing: set[str] = set()
         self.furnish(list(self.scene.objects))
         self.targets: frozenset[str] = frozenset()
         self.items: frozenset[str] = frozenset()
-        self.seen_from: dict[str, tuple[Vec3, Vec3]] = {}
         self._inside: set[str] = set()  # what was put into furniture
 
-    def told(self, thing: SceneObject) -> bool:
-        """Tell whether the map known beforehand tells where a thing carries others.
-
-        Of what was found on the way, and of what a camera's map has, only the box is known.
-        """
-        return thing.id in self._told
+    @property
+    def tools(self) -> Toolbox:
+        """What its body reaches, sees and gets to by what it knows now."""
+        return self.own.toolbox()
 
     def furnish(self, new: Sequence[str]) -> None:
         """Furniture that no map told of is for what such furniture is for, in general.
 
-        What such things are put on, and what opens, has a top. Where a map told of furniture, what
+        Where a map told of furniture, what
         it lacks is more likely taken for something else: it is for nothing.
 
         Args:
@@ -133,7 +145,7 @@ class HouseMap(TeamMap):
         for thing in found:
             category = load_household().category(thing.label.top)
             if category is not None and (category.opens or category.label in _carrying()):
-                thing.receptacles = [_top(thing)]
+                self._bearing.add(thing.id)
         if found:
             self._refurnished()
             for id_ in new:
@@ -142,7 +154,6 @@ class HouseMap(TeamMap):
 
     def _refurnished(self) -> None:
         """Furniture has changed: where one stands and looks from is found anew."""
-        self.floor.forget()
         self._stands.clear()
         self._lookouts.clear()
         self._near.clear()
@@ -155,26 +166,14 @@ class HouseMap(TeamMap):
         if _change(thing.box, box) < SETTLED:
             return
         super().reshape(thing, box)
-        if thing.receptacles:
-            thing.receptacles = [_top(thing)]
         self._refurnished()
         for one in self.scene.objects.values():
             near = one.kind == "item" and one.room == thing.room and not one.container
             if near and one.support in ("", thing.id) and not self.put_on(one.id):
                 self.rest(one)
 
-    def look(self, id_: str, eye: Vec3) -> None:
-        """Take down that an item is seen from a point [m]."""
-        thing = self.thing(id_)
-        if thing is not None and thing.kind == "item":
-            at, before = thing.box.center, self.seen_from.get(id_)
-            moved = before is None or math.dist(at, before[1]) > ASSOCIATION_RADIUS_M
-            if before is None or moved or math.dist(eye, at) < math.dist(*before):
-                self.seen_from[id_] = eye, at
-
     def take(self, id_: str) -> None:
         """Take down that a thing is in the hand."""
-        self.seen_from.pop(id_, None)
         self._inside.discard(id_)
         super().take(id_)
 
@@ -185,7 +184,8 @@ class HouseMap(TeamMap):
             self.take(id_)
             x, y, _ = thing.box.center
             room = self.scene.rooms.get(thing.room)
-            floor = self.floor.elevation(room) if room is not None else 0.0
+            plan = self.tools.plan
+            floor = plan.elevation(plan.room_floor(room.id)) if room is not None else 0.0
             middle = (x, y, floor + thing.box.size[2] / 2.0)
             thing.box = Box(middle, thing.box.size, thing.box.yaw)
 
@@ -225,31 +225,39 @@ class HouseMap(TeamMap):
             label, at = thing.label.top, thing.box.center
             kept = self._lookouts.get(thing.id)
             if kept is None or kept[0] != label or math.dist(kept[1], at) > SPACING:
-                found = lookouts(thing, self.scene.rooms[room], self.floor, self.shape.cameras)
+                found = lookouts(thing, self.free(room), self.shape.cameras)
                 kept = self._lookouts[thing.id] = (label, at, found)
             out += kept[2]
         if before > 1:
             if room not in self._near:
-                self._near[room] = close_views(self.scene.rooms[room], self.floor)
+                self._near[room] = close_views(self.scene.rooms[room], self.free(room))
             out += self._near[room]
         return out
 
     def overlooking(self, spot: Spot, here: Vec3) -> list[Vec3]:
         """Return from where one sees what can be handled from a spot [m], best first."""
-        room = self.scene.rooms[spot.room]
-        return overlooking(spot.position, here, room, self.floor, self.shape.cameras)
+        return overlooking(spot.position, here, self.free(spot.room), self.shape.cameras)
 
-    def nearest_view(self, point: Vec3, room: str, here: Vec3) -> Lookout | None:
-        """Return the spot nearest to `here` from where cameras see a point in a room [m]."""
-        return nearest_view(point, here, self.scene.rooms[room], self.floor, self.shape.cameras)
+    def free(self, room: str) -> list[Vec3]:
+        """Return where the robot can stand in a room [m], a grid of `SPACING`."""
+        tools = self.tools
+        space, plan = tools.kind(self.robot).space, tools.plan
+        spots = space.in_room(room).of_components(space.main)
+        z = plan.elevation(plan.room_floor(room))
+        cells = {
+            (round(x / SPACING), round(y / SPACING)): (float(x), float(y), z)
+            for x, y in zip(spots.x, spots.y, strict=True)
+        }
+        return list(cells.values())
 
     def remove(self, id_: str) -> SceneObject | None:
         """Take a thing off the map; return it, if it was there."""
         self._stands.pop(id_, None)
         self._lookouts.pop(id_, None)
-        self.seen_from.pop(id_, None)
         self._inside.discard(id_)
         thing = self.scene.objects.pop(id_, None)
+        self._bearing.discard(id_)
+        self.version += 1
         if thing is not None and thing.kind != "item":
             for one in self.scene.objects.values():
                 if one.support == id_:
@@ -284,13 +292,17 @@ class HouseMap(TeamMap):
             relation = ""
             if holder is not None:
                 relation = "in" if one.container or self._lies_inside(one, holder) else "on"
-            spot = Spot(one.room, self.stands(one)[0])
+            spot = Spot(one.room, self.stand(one))
             return Thing(one.id, label, "item", spot, parent, relation, None, True)  # type: ignore[arg-type]
-        if one.is_open is None and not one.receptacles and not self._is_target(one):
+        if one.is_open is None and not self._bears(one) and not self._is_target(one):
             return None
         kind = "surface" if one.is_open is None else "container"
-        spot = Spot(one.room, self.stands(one)[0])
+        spot = Spot(one.room, self.stand(one))
         return Thing(one.id, label, kind, spot, is_open=one.is_open)  # type: ignore[arg-type]
+
+    def _bears(self, one: SceneObject) -> bool:
+        """Whether things are put on it, by a map or in general."""
+        return bool(one.receptacles) or one.id in self._bearing
 
     def _lies_inside(self, one: SceneObject, holder: SceneObject) -> bool:
         """Whether an item lies in an open container, and not on it.
@@ -365,31 +377,23 @@ class HouseMap(TeamMap):
         """
         x, y, z = one.box.center
         for thing in self.scene.objects.values():
-            if thing.kind == "item" or not thing.receptacles or self.told(thing):
+            if thing.kind == "item" or thing.id not in self._bearing:
                 continue
             low = max(thing.box.bottom + TOP, lowest_on(thing))
             if one.box.bottom > low and thing.box.contains((x, y, z), 0.02):
                 return thing.id
         return ""
 
-    def stands(self, one: SceneObject) -> list[Vec3]:
-        """Return spots from which a thing is reached [m], nearest to the room's middle first."""
+    def stand(self, one: SceneObject) -> Vec3:
+        """Return a spot beside a thing [m]; where there is none, the thing's own."""
         kept = self._stands.get(one.id)
         if kept is not None and kept[0] == one.box:
             return kept[1]
-        room = self.scene.rooms[one.room]
-        stands = self.floor.beside(one.box, room, self.shape.reach)
-        middle = self.ways.rooms[one.room].center
-        stands.sort(key=lambda s: math.dist(s, middle))
-        self._stands[one.id] = (one.box, stands)
-        return stands
-
-
-def _top(thing: SceneObject) -> Receptacle:
-    """Return the surface of furniture of which only the box is known."""
-    x, y, _ = thing.box.center
-    top = Box((x, y, thing.box.top), (*thing.box.size[:2], 0.02), thing.box.yaw)
-    return Receptacle(f"{thing.id}/top", top)
+        there = SubTask(id="stand", kind="go_to", object=as_thing(one))
+        found = self.tools.estimate_work(self.robot, there, None).spot
+        spot = found if found is not None else (*one.box.center[:2], one.box.bottom)
+        self._stands[one.id] = (one.box, spot)
+        return spot
 
 
 def _change(before: Box, now: Box) -> float:
@@ -406,17 +410,13 @@ def _carrying() -> frozenset[str]:
     return frozenset(member for name in owners for member in (household.members(name) or (name,)))
 
 
-def _ways(scene: SceneGraph, floor: FreeFloor) -> Walkways:
+def _ways(scene: SceneGraph, tools: Toolbox, robot: str) -> Walkways:
     rooms: dict[str, HomeRoom] = {}
     for room in scene.rooms.values():
-        places = [p.position for p in scene.places.values() if p.room == room.id]
-        middle = floor.middle(room)
-        if middle is None:
-            if not places:
-                continue
-            mean = [sum(axis) / len(places) for axis in zip(*places, strict=True)]
-            middle = min(places, key=lambda p: math.dist(p, mean))
-        rooms[room.id] = HomeRoom(room.id, room.name, room.type, middle, tuple(room.polygon))
+        spot, blocked = room_spot(tools, robot, room.id, tools.components_of(robot, None))
+        middle = spot or blocked
+        if middle is not None:
+            rooms[room.id] = HomeRoom(room.id, room.name, room.type, middle, tuple(room.polygon))
     gates = [
         Gate(c.id, c.room_a, c.room_b, c.position, c.position)
         for c in scene.connections.values()

@@ -13,15 +13,13 @@ from shapely import Polygon, contains_xy
 from coterie_core.embodiment import Camera
 from coterie_core.geometry import Box, Pose, Vec3, compose, wrap_angle
 from coterie_core.household import load_household
+from coterie_execution.geometry.grasp import gap_to
 from coterie_world.scene import Room, SceneObject
 from coterie_world.search_belief import inside_rim
 from coterie_world.surfaces import board_heights
-from reveca_agent.standing import FreeFloor
 
 FAR = 1.5
 """From how far at most one looks at a thing, from its box [m]."""
-NEAR = 1.0
-"""From how near at least one looks at where something is put [m]."""
 CLOSE = 1.5
 """From so near cameras and detectors see small things [m]."""
 SPACING = 0.2
@@ -53,9 +51,7 @@ class Lookout:
     faces: Vec3 | None = None
 
 
-def lookouts(
-    thing: SceneObject, room: Room, floor: FreeFloor, cameras: Sequence[Camera]
-) -> list[Lookout]:
+def lookouts(thing: SceneObject, free: Sequence[Vec3], cameras: Sequence[Camera]) -> list[Lookout]:
     """Return from where cameras see the bottom of a hollow thing, over its rim, or its boards.
 
     The first one shows most of it, each further one most of the rest. None where it has neither,
@@ -69,26 +65,22 @@ def lookouts(
         points = np.array([(*thing.box.center[:2], z) for z in board_heights(thing.box)])
     else:
         return []
-    spots = floor.around(thing.box, room, FAR, SPACING)
+    spots = _around(thing.box, free)
     clear = inside.over_rim if inside is not None else None
     seen = _shown(spots, thing.box.center, points, cameras, clear)
     best = _best(seen, MOST, LEAST * len(points))
     return [Lookout(f"{thing.id}/{k}", spots[i], thing.box.center) for k, i in enumerate(best)]
 
 
-def close_views(room: Room, floor: FreeFloor) -> list[Lookout]:
+def close_views(room: Room, spots: Sequence[Vec3]) -> list[Lookout]:
     """Return from where a robot that looks around has all of a room near by.
 
     The first one has most of it within `CLOSE`, each further one most of the rest. What is near to
     no free floor stays out, and furniture in between does not count: maps show it roughly.
     """
-    if len(room.polygon) < 3:
+    if len(room.polygon) < 3 or not spots:
         return []
     x0, y0, x1, y1 = Polygon(room.polygon).bounds
-    area = Box(((x0 + x1) / 2.0, (y0 + y1) / 2.0, 0.0), (x1 - x0, y1 - y0, 0.0))
-    spots = floor.around(area, room, 0.0, 2.0 * SPACING)
-    if not spots:
-        return []
     x, y = np.meshgrid(np.arange(x0, x1, 2.0 * SPACING), np.arange(y0, y1, 2.0 * SPACING))
     inside = contains_xy(Polygon(room.polygon), x, y)
     points = np.stack([x[inside], y[inside]], axis=1)
@@ -98,7 +90,7 @@ def close_views(room: Room, floor: FreeFloor) -> list[Lookout]:
 
 
 def overlooking(
-    spot: Vec3, here: Vec3, room: Room, floor: FreeFloor, cameras: Sequence[Camera], most: int = 3
+    spot: Vec3, here: Vec3, free: Sequence[Vec3], cameras: Sequence[Camera], most: int = 3
 ) -> list[Vec3]:
     """Return from where cameras see what can be handled from a spot [m], best first.
 
@@ -111,7 +103,7 @@ def overlooking(
     points = np.concatenate(
         [np.stack([x, y, np.full(GRID, spot[2] + height)], axis=1) for height in HEIGHTS]
     )
-    spots = floor.around(Box(spot, (ABOUT, ABOUT, 0.1)), room, FAR, SPACING)
+    spots = _around(Box(spot, (ABOUT, ABOUT, 0.1)), free)
     shown = _shown(spots, spot, points, cameras).sum(axis=1)
     out: list[Vec3] = []
     for _, _, view in sorted(
@@ -124,20 +116,13 @@ def overlooking(
     return out
 
 
-def nearest_view(
-    point: Vec3, here: Vec3, room: Room, floor: FreeFloor, cameras: Sequence[Camera]
-) -> Lookout | None:
-    """Return the spot nearest to `here` from where cameras see a point [m]; None: there is none.
-
-    It is farther off than a hand's reach: what the hand holds is in the way from near by.
-    """
-    spots = floor.around(Box(point, (0.1, 0.1, 0.1)), room, FAR, SPACING)
-    spots = [spot for spot in spots if math.dist(spot[:2], point[:2]) >= NEAR]
-    seen = _shown(spots, point, np.array([point]), cameras)
-    good = [spot for spot, shown in zip(spots, seen[:, 0], strict=True) if shown]
-    if not good:
-        return None
-    return Lookout("view", min(good, key=lambda spot: math.dist(spot, here)), point)
+def _around(box: Box, free: Sequence[Vec3]) -> list[Vec3]:
+    """Return the spots of free floor [m] that are at most `FAR` from a box."""
+    if not free:
+        return []
+    x, y, _ = np.array(free).T
+    near = gap_to(box, x, y) <= FAR
+    return [spot for spot, good in zip(free, near, strict=True) if good]
 
 
 def _shown(

@@ -15,7 +15,7 @@ from coterie_core.plain_data import schema_problems
 from reveca_agent.collaborators import Collaborator
 from reveca_agent.entries import Claim, Deed, Entry, Heard, MemoryFault, tokens_of, trim
 from reveca_agent.settings import Settings
-from reveca_agent.skills import SKILLS, Skill
+from reveca_agent.skill_book import SKILLS, Skill
 
 NOWHERE = Spot("", (0.0, 0.0, 0.0))
 MESSAGES = 6

@@ -10,13 +10,14 @@ import asyncio
 import contextlib
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 from coterie_core.cooperation import Action, GoTo, Note, Put, Result, Send, Wait
 from coterie_core.geometry import Vec3
-from coterie_core.skills import Detect, LookAround, NavigateTo, Outcome, Place, Skill, SkillResult
+from coterie_core.skills import LookAround, NavigateTo, Outcome, Place, Skill, SkillResult
 from coterie_core.skills import Wait as Idle
+from coterie_core.tasks import SubTask
+from coterie_execution.options import Option, Purpose
 from coterie_safety import why
 from coterie_world.right_of_way import YieldRequest
 from reveca_agent.agent import RevecaAgent
@@ -26,17 +27,8 @@ from reveca_agent.right_of_way import make_way, yield_request
 
 LINGER = 3
 """Decisions that may still be messages once all is done: who waits for an answer gets it."""
-LOOKS = 2
-"""Looks that do not show what was put down, after which it is taken to have fallen."""
-SHORT = 2
-"""Spots from which a thing was out of reach after which the others are not tried."""
-_ELSEWHERE = (
-    Outcome.UNREACHABLE,
-    Outcome.BLOCKED,
-    Outcome.OUT_OF_REACH,
-    Outcome.NOT_VISIBLE,
-)
-"""Failures after which the same is tried from another side."""
+_ELSEWHERE = (Outcome.UNREACHABLE, Outcome.BLOCKED)
+"""Failures of a drive after which another robot may want its way."""
 
 
 class Driver(Protocol):
@@ -130,19 +122,11 @@ class Work:
 
     async def empty_hand(self) -> None:
         """Put down what the hand holds and nobody wants any more."""
-        for motion in self.body.put_down():
-            assert isinstance(motion.then, Place)
-            for stand in motion.stands[:3] or (None,):
-                if stand is not None and not (await self._go(motion, stand)).ok:
-                    continue
+        self.body.executive.clearing.begin()
+        while (step := self.body.put_down()) is not None and step.skill is not None:
+            if isinstance(step.skill, Place):
                 self.body.about_to_put()
-                result = await self._skill(motion.then)
-                if result.ok:
-                    self.body.put_away(motion.then)
-                    return
-                if result.outcome is Outcome.HAND_EMPTY:
-                    self.body.holding = ""
-                    return
+            self.body.put_away(step, await self._skill(step.skill))
 
     async def answer(self) -> None:
         """Answer what was asked while there is nothing to do."""
@@ -188,64 +172,97 @@ class Work:
             self.body.settled(motion)
             return None
         self._do(self.agent.plan.text() if self.agent.plan is not None else "wait")
-        result, instead = await self._try(action, motion, view_first=True)
-        again = await self._view(action, motion, result.outcome) if instead is None else None
-        if again is not None:
-            result, instead = await self._try(action, again)
-        if instead is not None:
-            return instead
-        if result.outcome is Outcome.HAND_FULL and not self.body.holding:
-            # From before, or the fingers have closed on something beside: that goes down first.
-            await self._skill(
-                self.body.motions.onto_floor(self.body.spot.position, self.body.pose.yaw)
-            )
+        if isinstance(motion, SubTask):
+            return await self._by_steps(action, motion)
+        result, instead = await self._try(action, motion)
+        if instead is None:
+            await self._take_in(action, result)
+        return instead
+
+    async def _take_in(self, action: Action, result: SkillResult) -> None:
         self.body.ended(action, result)
-        if isinstance(action, Put) and result.ok and await self._fell(action.item):
-            self.body.fell(action.item)
         if not result.ok and not result.duration:
             # What is refused takes no time; who tries again and again would never end.
             await self._skill(Idle(self.body.shape.step))
+
+    async def _by_steps(self, action: Action, one: SubTask) -> Action | None:
+        """Do an action as its executive says; return the next one where the agent thinks anew."""
+        failed: SkillResult | None = None
+        going = isinstance(action, GoTo)
+        while (step := self.body.executive.next_step(one)).effect == "act":
+            assert step.skill is not None
+            if going and not isinstance(step.skill, (NavigateTo, Idle)):
+                break  # what the hand does there is another action
+            if isinstance(step.skill, Place):
+                self.body.about_to_put()
+            result, instead = await self._walk(action, step.skill)
+            if instead is not None:
+                return instead
+            drives = isinstance(step.skill, NavigateTo)
+            if going and drives and result.ok and not self.body.arrived(action):
+                # Near enough for a drive, in the next room: nothing is reached from there.
+                result = SkillResult(Outcome.UNREACHABLE, "it only got to another room")
+            if self.body.stepped(action, step, result):
+                await self._breathe(result)
+                return None
+            failed = failed if result.ok else result
+            if drives and result.outcome in _ELSEWHERE:
+                await self._make_way(idle=False)
+        if step.effect == "give up":
+            self.body.gave_up(action, step, failed)
+            await self._breathe(failed)
+            return None
+        self._end(action, step)
         return None
 
-    async def _try(
-        self, action: Action, motion: Motion, view_first: bool = False
-    ) -> tuple[SkillResult, Action | None]:
-        """Do an action from one stand after the other; return the result, or what to do instead."""
-        result = SkillResult(Outcome.FAULT, "nothing to do")
-        short = 0
-        for stand in motion.stands or (None,):
-            if stand is not None:
-                result, instead = await self._walk(action, motion, stand)
-                if instead is not None:
-                    return result, instead
-                if result.outcome in _ELSEWHERE:
-                    await self._make_way(idle=False)
-                    continue
+    async def _breathe(self, result: SkillResult | None) -> None:
+        """Let time pass where a try took none: who tries again and again would never end."""
+        if result is None or not (result.ok or result.duration):
+            await self._skill(Idle(self.body.shape.step))
+
+    def _end(self, action: Action, step: Option) -> None:
+        """Take in that an action was done: the robot is there, or has seen what it did."""
+        if isinstance(action, Put):
+            unseen = step.step.purpose is not Purpose.CONFIRMED
+            if unseen and self.body.to_be_seen(action.item):
+                self.body.fell(action.item)
+        else:
             if isinstance(action, GoTo):
-                if result.ok and not self.body.arrived(action):
-                    # Near enough for a drive, in the next room: nothing is reached from there.
-                    result = SkillResult(Outcome.UNREACHABLE, "it only got to another room")
-                    continue
-                if result.ok and motion.then is not None:
-                    await self._skill(motion.then)  # whatever comes of it, the robot is there
-                    if stand is not motion.stands[-1]:
-                        instead = await self._on_the_way(action)
-                        if instead is not None and not self.body.motions.only_told(instead):
-                            return result, instead
-                        if self.body.map.thing(action.target) is None:
-                            continue  # something may hide it from this side
-                    off = self._short_of(action, stand)
-                    if off:
-                        reason = f"it gets no nearer than {off:.2f} m to where another one stood"
-                        result = SkillResult(Outcome.UNREACHABLE, reason)
-            elif motion.then is not None and (stand is None or result.ok):
-                if isinstance(action, Put):
-                    self.body.about_to_put()
-                result = await self._skill(motion.then)
-            short += result.outcome is Outcome.OUT_OF_REACH
-            stays = result.outcome not in _ELSEWHERE or short >= SHORT
-            if stays or (view_first and _unseen(action, result.outcome)):
+                self.body.arrived(action)
+            self.body.ended(action, SkillResult(Outcome.SUCCEEDED))
+
+    async def _try(self, action: Action, motion: Motion) -> tuple[SkillResult, Action | None]:
+        """Go to one stand after the other; return the result, or what to do instead."""
+        result = SkillResult(Outcome.FAULT, "nothing to do")
+        if not motion.stands and motion.then is not None:
+            return await self._skill(motion.then), None
+        for stand in motion.stands:
+            way = NavigateTo.near(stand, yaw=motion.yaw(stand))
+            result, instead = await self._walk(action, way)
+            if instead is not None:
+                return result, instead
+            if result.outcome in _ELSEWHERE:
+                await self._make_way(idle=False)
+                continue
+            if not result.ok or not isinstance(action, GoTo):
                 break
+            if not self.body.arrived(action):
+                # Near enough for a drive, in the next room: nothing is reached from there.
+                result = SkillResult(Outcome.UNREACHABLE, "it only got to another room")
+                continue
+            if motion.then is not None:
+                await self._skill(motion.then)  # whatever comes of it, the robot is there
+                if stand is not motion.stands[-1]:
+                    instead = await self._on_the_way(action)
+                    if instead is not None and not self.body.motions.only_told(instead):
+                        return result, instead
+                    if self.body.map.thing(action.target) is None:
+                        continue  # something may hide it from this side
+                off = self._short_of(action, stand)
+                if off:
+                    reason = f"it gets no nearer than {off:.2f} m to where another one stood"
+                    result = SkillResult(Outcome.UNREACHABLE, reason)
+            break
         return result, None
 
     def _short_of(self, way: GoTo, stand: Vec3 | None) -> float:
@@ -258,36 +275,9 @@ class Work:
         off = math.dist(self.body.spot.position[:2], stand[:2])
         return off if off > self.agent.briefing.reach else 0.0
 
-    async def _view(self, action: Action, motion: Motion, outcome: Outcome) -> Motion | None:
-        """Look from where a better view is; return how to try an action again, None: not at all.
-
-        Where there is no such view, other sides of what is to bear a thing may show it.
-        """
-        view = self.body.motions.better_view(action, outcome, self.body.spot)
-        if view is not None:
-            way = Motion((view.position,), faces=view.faces)
-            if (await self._go(way, view.position)).ok:
-                again = self.body.motion(action)
-                return again if isinstance(again, Motion) else None
-            await self._make_way(idle=False)
-        others = motion.stands[1:] if _unseen(action, outcome) else ()
-        return replace(motion, stands=others) if others else None
-
-    async def _fell(self, item: str) -> bool:
-        """Look at what was put down, where a camera shows it; tell whether it is not there."""
-        label = self.body.to_be_seen(item)
-        if not label:
-            return False
-        for _ in range(LOOKS):
-            if (await self._skill(Detect(label))).outcome is not Outcome.NOT_VISIBLE:
-                return False
-        return True
-
-    async def _walk(
-        self, action: Action, motion: Motion, stand: Vec3
-    ) -> tuple[SkillResult, Action | None]:
-        """Go to a stand; on the way to furniture and rooms the agent goes on thinking."""
-        walk = asyncio.ensure_future(self._go(motion, stand))
+    async def _walk(self, action: Action, skill: Skill) -> tuple[SkillResult, Action | None]:
+        """Do a skill; on the way to furniture and rooms the agent goes on thinking."""
+        walk = asyncio.ensure_future(self._skill(skill))
         async with _ended(walk):
             while isinstance(action, GoTo) and not walk.done():
                 noted = asyncio.ensure_future(self.driver.noted())
@@ -313,9 +303,6 @@ class Work:
             same = isinstance(thought, GoTo) and thought.target == action.target
             return None if same else thought
         return None
-
-    async def _go(self, motion: Motion, stand: Vec3) -> SkillResult:
-        return await self._skill(NavigateTo.near(stand, yaw=motion.yaw(stand)))
 
     async def _skill(self, skill: Skill) -> SkillResult:
         result = await self._carried(skill)
@@ -356,11 +343,6 @@ class Work:
     def _do(self, what: str) -> None:
         self.doing = what
         self.on_change()
-
-
-def _unseen(action: Action, outcome: Outcome) -> bool:
-    """Whether what is to bear a thing was not in view."""
-    return isinstance(action, Put) and outcome is Outcome.NOT_VISIBLE
 
 
 @contextlib.asynccontextmanager

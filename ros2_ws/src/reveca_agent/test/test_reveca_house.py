@@ -19,16 +19,18 @@ from coterie_core.cooperation import (
     Spot,
     Wait,
 )
-from coterie_core.geometry import Box
+from coterie_core.geometry import Box, Pose
 from coterie_core.skills import Close as CloseSkill
+from coterie_core.skills import NavigateTo, Outcome, Pick, Place, SkillResult
 from coterie_core.skills import Open as OpenSkill
-from coterie_core.skills import Outcome, Pick, Place, SkillResult
 from coterie_core.skills import Wait as Idle
+from coterie_core.tasks import SubTask
 from coterie_fixtures.two_room_map import (
     KITCHEN,
     LIVING,
     SHAPE,
     Eyes,
+    at_work,
     detected,
     furniture,
     two_rooms,
@@ -47,7 +49,7 @@ from reveca_agent.memory import Memory
 from reveca_agent.motions import Motion
 from reveca_agent.plans import Plan
 from reveca_agent.settings import Settings
-from reveca_agent.skills import deliver
+from reveca_agent.skill_book import deliver
 
 pytestmark = pytest.mark.quick
 
@@ -85,8 +87,21 @@ def scene_thing(id_):
 
 
 def carry(body, item="rover-mug-1"):
-    assert isinstance(body.motion(Grab(item)), Motion)
+    assert isinstance(body.motion(Grab(item)), SubTask)
     body.ended(Grab(item), DONE)
+
+
+def put_away(body):
+    """Let the body get rid of what it holds; return its steps."""
+    steps = []
+    body.executive.clearing.begin()
+    while (step := body.put_down()) is not None:
+        steps.append(step.skill)
+        if isinstance(step.skill, NavigateTo):
+            yaw = step.skill.yaw or body.pose.yaw
+            body.executive.pose = Pose(step.skill.position, yaw)
+        body.put_away(step, DONE)
+    return steps
 
 
 # --- the map -------------------------------------------------------------------------------------
@@ -277,7 +292,7 @@ def test_what_one_put_somewhere_oneself_is_believed_longer(body, eyes):
     eyes.see(MUG)
     carry(body)
     eyes.see(at=LIVING)
-    body.motion(Put("rover-mug-1", "table-1"))
+    body.about_to_put()
     body.ended(Put("rover-mug-1", "table-1"), DONE)
     for _ in range(MISSES_OF_OWN - 1):
         eyes.see(at=LIVING)
@@ -303,7 +318,7 @@ def test_what_appears_where_one_puts_a_thing_is_that_thing(body, eyes):
     eyes.see(MUG)
     carry(body)
     eyes.see(at=LIVING)
-    body.motion(Put("rover-mug-1", "table-1"))
+    body.about_to_put()
     eyes.see(detected("mug", 6.9, 2.3, 0.75), at=LIVING)  # before the hand says that it let go
     assert len(items(body)) == 2
     body.ended(Put("rover-mug-1", "table-1"), DONE)
@@ -317,8 +332,6 @@ def test_what_appears_where_one_puts_a_thing_is_that_thing(body, eyes):
 def test_what_stood_there_before_is_another_thing(body, eyes):
     eyes.see(MUG)
     carry(body)
-    motion = body.motion(Put("rover-mug-1", "table-1"))
-    assert isinstance(motion, Motion)
     eyes.see(ON_TABLE, at=LIVING)  # seen on the way there
     body.about_to_put()
     put = body.map.scene.objects["rover-mug-1"]
@@ -355,7 +368,7 @@ def test_what_nobody_wants_any_more_is_told_where_it_was_put_down(body, eyes):
     eyes.see(MUG)
     carry(body)
     eyes.see(at=LIVING)
-    body.put_away(next(body.put_down()).then)
+    put_away(body)
     mug = body.map.scene.objects["rover-mug-1"]
     assert body.holding == "" and (mug.room, mug.support) == ("living", "table-1")
     told = body.events[-1]
@@ -370,7 +383,7 @@ def test_where_no_table_is_near_it_lies_on_the_floor(eyes, body):
     eyes.see(MUG)
     carry(body)
     eyes.see(at=LIVING)
-    body.put_away(next(body.put_down()).then)
+    put_away(body)
     told = body.events[-1]
     assert (told.kind, told.to_room, told.holder) == ("placed", "living", "")
     assert math.dist(told.position[:2], LIVING[:2]) < 1.0 and told.position[2] < 0.1
@@ -381,21 +394,26 @@ def test_where_no_table_is_near_it_lies_on_the_floor(eyes, body):
 
 def test_actions_become_skills_on_things_of_the_map(body, eyes):
     eyes.see(MUG)
-    grab = body.motion(Grab("rover-mug-1"))
-    assert isinstance(grab.then, Pick) and grab.then.target.instance == "rover-mug-1"
-    assert isinstance(body.motion(Open("cabinet-1")).then, OpenSkill)
-    assert isinstance(body.motion(Close("cabinet-1")).then, CloseSkill)
+    grab = at_work(body, Grab("rover-mug-1")).skill
+    assert isinstance(grab, Pick) and grab.target.instance == "rover-mug-1"
+    assert isinstance(at_work(body, Open("cabinet-1")).skill, OpenSkill)
+    body.map.set_open("cabinet-1", True)
+    assert isinstance(at_work(body, Close("cabinet-1")).skill, CloseSkill)
     assert body.motion(Wait()) == Motion(then=Idle(SHAPE.step))
-    walk = body.motion(GoTo("table-1"))
-    assert walk.then is None and len(walk.stands) > 1
-    assert walk.yaw(walk.stands[0]) is not None
-    spot = Spot("living", LIVING)
-    assert body.motion(GoTo("table-1", spot)).stands[0] == LIVING
+    walk = at_work(body, GoTo("table-1"), go=False).skill
+    assert isinstance(walk, NavigateTo) and walk.yaw is not None
     carry(body)
-    put = body.motion(Put("rover-mug-1", "table-1"))
-    assert isinstance(put.then, Place)
-    assert put.then.receptacle.instance == "table-1"
-    assert body.map.scene.objects["table-1"].box.contains(put.then.receptacle.position, 0.01)
+    put = at_work(body, Put("rover-mug-1", "table-1")).skill
+    assert isinstance(put, Place)
+    assert put.receptacle.instance == "table-1"
+    assert body.map.scene.objects["table-1"].box.contains(put.receptacle.position, 0.01)
+
+
+def test_what_it_went_to_it_handles_from_there(body, eyes):
+    """To go to a thing is to begin what the hand does next: it drives there once."""
+    eyes.see(ON_TABLE, at=LIVING)
+    assert isinstance(at_work(body, GoTo("rover-mug-1")).skill, Pick)
+    assert isinstance(at_work(body, Grab("rover-mug-1"), go=False).skill, Pick)
 
 
 def test_a_thing_is_put_where_there_is_room_for_it(body, eyes):
@@ -406,54 +424,35 @@ def test_a_thing_is_put_where_there_is_room_for_it(body, eyes):
     cushions = [detected("cushion", 6.2 + 0.3 * k, 2.0, 0.75, 0.3) for k in range(2)]
     wide = [replace(c, box=Box(c.box.center, (0.3, 0.8, 0.15))) for c in cushions]
     eyes.see(*wide, at=LIVING)
-    put = body.motion(Put("rover-mug-1", "table-1"))
-    x, y, _ = put.then.receptacle.position
+    put = at_work(body, Put("rover-mug-1", "table-1")).skill
+    x, y, _ = put.receptacle.position
     assert 6.7 < x <= 7.0 and 1.6 <= y <= 2.4
-    assert all(math.dist(stand[:2], (x, y)) < 1.0 for stand in put.stands)
-    body.ended(Put("rover-mug-1", "table-1"), DONE)
-    assert body.map.scene.objects["rover-mug-1"].box.contains(put.then.receptacle.position, 0.06)
+    assert math.dist(body.pose.position[:2], (x, y)) < 1.0
+    body.ended(Put("rover-mug-1", "table-1"), replace(DONE, put_at=put.receptacle.position))
+    assert body.map.scene.objects["rover-mug-1"].box.contains(put.receptacle.position, 0.06)
 
 
-def test_where_the_hand_was_too_short_it_stands_nearer_next_time(body, eyes):
-    eyes.see(MUG)
-    mug = body.map.thing("rover-mug-1").box.center
-    away = [math.dist(s[:2], mug[:2]) for s in body.motion(Grab("rover-mug-1")).stands]
-    far, near = max(away), min(away)
-    assert far - near > 0.15
-    body.spot = Spot("kitchen", (mug[0], mug[1] + far, 0.0))
-    body.ended(Grab("rover-mug-1"), SkillResult(Outcome.OUT_OF_REACH, "0.08 m short", 1.0))
-    again = [math.dist(s[:2], mug[:2]) for s in body.motion(Grab("rover-mug-1")).stands]
-    assert again and max(again) <= far - 0.1 + 1e-6
-    # Where there is no nearer stand, it is tried from where one can stand.
-    body.spot = Spot("kitchen", (mug[0], mug[1] + near, 0.0))
-    body.ended(Grab("rover-mug-1"), SkillResult(Outcome.OUT_OF_REACH, "0.08 m short", 1.0))
-    assert body.motion(Grab("rover-mug-1")).stands
-
-
-@pytest.mark.parametrize("outcome", [Outcome.OUT_OF_REACH, Outcome.BLOCKED])
-def test_where_a_thing_could_not_be_put_it_is_put_elsewhere(body, eyes, outcome):
-    eyes.see(MUG)
-    carry(body)
-    put, tried = Put("rover-mug-1", "table-1"), []
-    for _ in range(20):
-        at = body.motion(put).then.receptacle.position
-        assert body.map.scene.objects["table-1"].box.contains(at, 0.01)
-        assert all(math.dist(at, before) > 0.2 for before in tried[-3:])
-        tried.append(at)
-        body.ended(put, SkillResult(outcome, "no room in reach"))
+def test_where_the_hand_was_too_short_it_goes_to_another_side(body, eyes):
+    eyes.see(ON_TABLE, at=LIVING)
+    grab = Grab("rover-mug-1")
+    step = at_work(body, grab)
+    before = body.pose.position
+    body.stepped(grab, step, SkillResult(Outcome.OUT_OF_REACH, "0.08 m short", 1.0))
+    again = at_work(body, grab)
+    assert isinstance(again.skill, Pick) and math.dist(before, body.pose.position) > 0.3
 
 
 def test_a_thing_is_put_where_the_robot_saw_that_the_table_bears_it(body, eyes):
     eyes.see(MUG)
     carry(body)
     put, bears = Put("rover-mug-1", "table-1"), (7.8, 2.3, 0.74)
-    assert body.motion(put).then.receptacle.position != bears
-    body.ended(put, SkillResult(Outcome.OUT_OF_REACH, "go nearer to that", bears_at=bears))
-    again = body.motion(put)
-    assert again.then.receptacle.position == bears
-    assert all(math.dist(stand[:2], bears[:2]) < 1.0 for stand in again.stands)
-    body.ended(put, SkillResult(Outcome.NOT_VISIBLE, "not in view"))
-    assert math.dist(body.motion(put).then.receptacle.position, bears) > 0.2, "elsewhere"
+    step = at_work(body, put)
+    assert step.skill.receptacle.position != bears
+    short = SkillResult(Outcome.OUT_OF_REACH, "go nearer to that", bears_at=bears)
+    body.stepped(put, step, short)
+    again = at_work(body, put).skill
+    assert again.receptacle.position == bears
+    assert math.dist(body.pose.position[:2], bears[:2]) < 1.0
 
 
 def test_on_a_dresser_is_not_in_it():
@@ -486,7 +485,7 @@ def test_on_a_dresser_is_not_in_it():
     assert put("mug", "dresser").relation == "on", "and nothing is opened for it"
     plate = put("plate", "refrigerator")
     assert plate.relation == "in"
-    height = body.motion(plate).then.receptacle.position[2]
+    height = at_work(body, plate).skill.receptacle.position[2]
     assert 0.1 < height < 1.5, "between the bottom and the top, not on the top"
 
 
@@ -505,8 +504,8 @@ def test_what_lies_on_furniture_found_on_the_way_takes_up_room():
         detected("plate", 7.2, 3.2, 0.45),
     )
     carry(body)
-    put = body.motion(Put("rover-mug-1", "rover-sofa-1"))
-    assert put.then.receptacle.position[0] > 6.4
+    put = at_work(body, Put("rover-mug-1", "rover-sofa-1")).skill
+    assert put.receptacle.position[0] > 6.4
     told = {thing.label: thing for thing in body.percept().things}
     assert (told["plate"].parent, told["plate"].relation) == ("rover-sofa-1", "on")
 
@@ -530,11 +529,19 @@ def test_what_cannot_be_done_says_why_and_moves_nothing(body, eyes, action, reas
         assert result.reason == reason and result.text
 
 
+def given_up(body, action):
+    """Return what the agent hears of an action that its body rules out."""
+    end = at_work(body, action)
+    assert end.effect == "give up"
+    body.gave_up(action, end, None)
+    return body.percept().result
+
+
 def test_what_is_too_high_is_left_alone(body, eyes):
     eyes.see(HIGH, at=LIVING)
-    result = body.motion(Grab("rover-vase-1"))
-    assert isinstance(result, Result) and result.reason == "too_far"
-    assert "2.07 m above the floor" in result.text and "0.20 to 1.50 m" in result.text
+    result = given_up(body, Grab("rover-vase-1"))
+    assert not result.ok and result.reason == "too_far"
+    assert "2.07 m above the floor" in result.text and "1.50 m" in result.text
 
 
 def test_without_floor_to_stand_on_nothing_moves(eyes):
@@ -542,9 +549,8 @@ def test_without_floor_to_stand_on_nothing_moves(eyes):
     scene.add_object(furniture("bar", "counter", "living", (6.5, 3.0, 0.45), (5.0, 3.2, 0.9)))
     body = HouseBody("rover", scene, SHAPE)
     Eyes(body).see(detected("mug", 6.5, 3.9, 0.9), at=(5.0, 0.7, 0.0))
-    result = body.motion(Grab("rover-mug-1"))
-    assert isinstance(result, Result) and result.reason == "no_way"
-    assert "no floor to stand on" in result.text
+    result = given_up(body, Grab("rover-mug-1"))
+    assert not result.ok and result.reason in ("no_way", "too_far")
 
 
 @pytest.mark.parametrize(
@@ -575,17 +581,11 @@ def test_a_thing_that_something_closed_keeps_goes_into_it(body, eyes):
 
 
 def test_what_nobody_wants_any_more_is_put_on_the_nearest_surface(body, eyes):
-    assert not list(body.put_down())
+    assert body.put_down() is None
     eyes.see(MUG)
     carry(body)
-    motion, *_, last = body.put_down()
-    assert last.then.receptacle.label == "floor", "where nothing else has room"
-    assert isinstance(motion.then, Place) and motion.then.receptacle.instance == "counter-1"
-    bare = HouseBody("rover", two_rooms(), SHAPE)
-    bare.map.scene.objects.clear()
-    Eyes(bare).see(MUG)
-    carry(bare)
-    assert next(bare.put_down()).then.receptacle.label == "floor"
+    assert put_away(body)[-1].receptacle.instance == "counter-1"
+    assert not body.holding
 
 
 @pytest.mark.parametrize("yaw", [0.0, math.pi, 2.0])
@@ -596,9 +596,9 @@ def test_without_furniture_it_is_put_down_ahead_of_the_robot(yaw):
     eyes.see(MUG)
     carry(bare)
     eyes.see(at=LIVING, yaw=yaw)
-    motion = next(bare.put_down())
-    ahead = (LIVING[0] + 0.5 * math.cos(yaw), LIVING[1] + 0.5 * math.sin(yaw), LIVING[2])
-    assert not motion.stands and motion.then.receptacle.position == pytest.approx(ahead)
+    (down,) = put_away(bare)
+    ahead = (LIVING[0] + 0.4 * math.cos(yaw), LIVING[1] + 0.4 * math.sin(yaw), LIVING[2])
+    assert down.receptacle.position == pytest.approx(ahead)
 
 
 def test_before_a_wall_it_turns_and_puts_it_down_where_there_is_room():
@@ -609,10 +609,10 @@ def test_before_a_wall_it_turns_and_puts_it_down_where_there_is_room():
     carry(bare)
     here = (LIVING[0], 0.35, 0.0)
     eyes.see(at=here, yaw=-math.pi / 2)
-    motion = next(bare.put_down())
-    at = motion.then.receptacle.position
-    assert motion.stands == (here,) and at[1] > SHAPE.radius
-    assert motion.yaw(here) == pytest.approx(math.atan2(at[1] - here[1], at[0] - here[0]))
+    turn, down = put_away(bare)
+    at = down.receptacle.position
+    assert turn.position == here and at[1] > SHAPE.radius
+    assert turn.yaw == pytest.approx(math.atan2(at[1] - here[1], at[0] - here[0]))
 
 
 # --- steps, restarts -----------------------------------------------------------------------------
@@ -672,8 +672,7 @@ def test_after_a_restart_the_hand_still_holds_what_it_held(body, eyes):
     Eyes(new).see(at=LIVING)
     new.take_over(memory, "rover-mug-1", 0.5)
     assert new.percept().hands == ("rover-mug-1",) and new.begun == 0.5
-    put = new.motion(Put("rover-mug-1", "table-1"))
-    assert isinstance(put, Motion)
+    assert isinstance(new.motion(Put("rover-mug-1", "table-1")), SubTask)
     new.ended(Put("rover-mug-1", "table-1"), DONE)
     assert new.map.scene.objects["rover-mug-1"].support == "table-1"
 

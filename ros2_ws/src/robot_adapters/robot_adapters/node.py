@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from sensor_msgs.msg import BatteryState
 from std_srvs.srv import Trigger
 
@@ -25,8 +27,12 @@ from coterie_core.skills import (
     SkillRefused,
     SkillResult,
     Wait,
+    Pick,
+    Place,
 )
 from coterie_core.skills import NavigateTo as NavigateToSkill
+from coterie_llm import Image, ModelProfile, build_decider
+from coterie_llm.pictures import encode
 from coterie_msgs.action import Manipulate, NavigateTo
 from coterie_msgs.msg import SemanticMap
 from coterie_ros import conversions
@@ -34,6 +40,7 @@ from coterie_ros.agent_node import AgentNode
 from coterie_ros.fencing import FenceTeller
 from coterie_ros.halting import Halt
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
+from coterie_ros.model import node_decider
 from coterie_ros.parameters import Parameters
 from coterie_ros.permitting import permit_gates, serve_permits
 from coterie_ros.robot_publishers import ObservationPublishers
@@ -48,6 +55,7 @@ from robot_adapters.docking import Docking
 from robot_adapters.halting import halt_of
 from robot_adapters.heartbeat import beat
 from robot_adapters.job import Jobs
+from robot_adapters.outcome_check import CheckOutcome, Outlook, judged, task_of
 from robot_adapters.parameters import ADAPTER_PARAMETERS
 from robot_adapters.permission import Permission, Permitted
 from robot_adapters.sensing.observer import SensingError
@@ -68,6 +76,12 @@ _SETTLE = 5.0
 """How long the robot's servers may take to answer a halt before the next goal begins [s]."""
 _REPEAT_SETTLED = 0.02  # [s]
 _OUTDATED = "the robot was stopped after this goal was sent; send it again if it is still wanted"
+_PUT_NEAR = 0.25
+"""A thing seen so near to where it was put is that thing [m]."""
+_MOST_PICTURES, _PICTURE_SIDE = 3, 768
+"""Cameras whose images a model is shown after a skill, and their longest side [px]."""
+_PICTURE_PATIENCE = 5.0
+"""How long a picture taken after a skill is waited for [s]."""
 _SLACK = 0.05  # [m] and [rad] that a robot may roll on after its goal checker was content
 _NOWHERE = Pose((math.nan, math.nan, math.nan))
 
@@ -148,6 +162,10 @@ class AdapterNode(AgentNode):
         allow = self._check_path
         # Two ways that share no thread and no executor; the second goes where the first fails.
         first = halt_of(self.urgent.node, settings)
+        self._sees = self.parameters["model_profile"] != ""
+        self._decider = self._ruled = build_decider(ModelProfile(), who=self.robot, timeout_s=1.0)
+        if self._sees:
+            self._decider = node_decider(self, self.parameters.json("model_profile"), self.robot)
         self.navigation, self.arm = backends_of(
             self, settings, self.body, where, first, urdf, folder, allow, matters)  # fmt: skip
         where.observer.own_arm.arm = self.arm
@@ -453,7 +471,50 @@ class AdapterNode(AgentNode):
             return await self.navigation.look_around(feedback)
         if self.arm is None:
             return SkillResult(Outcome.UNSUPPORTED, "arm.backend is none: it cannot use an arm")
-        return await self.arm.manipulate(skill, feedback)
+        held = self.arm.holding
+        result = await self.arm.manipulate(skill, feedback)
+        return await self._looked_at(skill, held, result) if result.ok else result
+
+    async def _looked_at(self, skill: Skill, held: str, result: SkillResult) -> SkillResult:
+        """Look whether what the arm did came about; who decides what is seen is in `why`."""
+        task = task_of(skill, held)
+        if not task:
+            return result
+        since = self.now()
+        seen = await self._detected(skill, held, result)
+        images: tuple[Image, ...] = ()
+        if self._sees:
+            found = await self._pictures(since)
+            images = tuple(encode(one, _PICTURE_SIDE) for one in found[:_MOST_PICTURES])
+        decider = self._decider if images else self._ruled
+        decided = await decider.decide(CheckOutcome(), Outlook(task, seen, images))
+        return judged(skill, result, decided.reply)
+
+    async def _pictures(self, since: float) -> list[npt.NDArray[np.uint8]]:
+        """Return what cameras show after a time [s]; [] where no picture comes."""
+        end = time.monotonic() + _PICTURE_PATIENCE
+        while True:
+            found = await asyncio.to_thread(self.sensors.cameras.pictures, since)
+            if found or time.monotonic() > end:
+                return found
+            await asyncio.sleep(_REPEAT_SETTLED)
+
+    async def _detected(self, skill: Skill, held: str, result: SkillResult) -> bool | None:
+        """Return whether detectors show that a skill came about; None: they tell nothing of it."""
+        try:
+            if isinstance(skill, Place) and held:
+                at = result.put_at or skill.receptacle.position
+                # Not seen there says nothing: the arm, or what stands before it, may hide it.
+                return await self.sensors.stands(held, at, _PUT_NEAR) or None
+            if isinstance(skill, Pick) and self.settings.arm.backend == "skills":
+                still = await self.sensors.stands(skill.target.label, skill.target.position)
+                return False if still else None
+            if isinstance(skill, Pick):
+                return True  # the arm itself has looked that it is gone from where it was
+            await self.sensors.look()
+        except SensingError:
+            pass  # nobody knows where the robot is, and so not where it looks
+        return None
 
     async def _detect(self, label: str) -> SkillResult:
         seen = await self.sensors.in_view()

@@ -35,6 +35,13 @@ ADAPTER_PARAMETERS = (
     *PERMIT_PARAMETERS,
     *LINK_PARAMETERS,
     ParameterSpec(
+        "model_profile",
+        "",
+        "Profile of a model that sees, as JSON, which looks whether pick, place, open and close "
+        "came about; empty: detectors alone tell.",
+        json=True,
+    ),
+    ParameterSpec(
         "resume", True, "The node publishes the robot's resume; false: a resume node does."
     ),
     ParameterSpec(

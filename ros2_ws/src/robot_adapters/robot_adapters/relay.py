@@ -21,7 +21,7 @@ from coterie_msgs.msg import ImageDetections
 from coterie_ros import conversions
 from coterie_ros.conversions import DetectedBoxes, DetectedImage
 from coterie_ros.safe_publisher import SafePublisher
-from robot_adapters.sensing.camera import DepthImage
+from coterie_world.perception.frame_join import DepthImage
 from robot_adapters.sensing.clocks import AHEAD_OF_ODOMETRY
 from robot_adapters.sensing.plane import MapPose
 from robot_adapters.settings import RELAYED, AdapterSettings

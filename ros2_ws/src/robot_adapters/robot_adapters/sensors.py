@@ -13,10 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from std_msgs.msg import Header
 
+from coterie_core import open3d_library
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.observation import Observation
 from coterie_core.transforms import TransformBuffer, TransformError
@@ -24,9 +27,10 @@ from coterie_msgs.msg import ImageDetections, SemanticMap
 from coterie_ros import conversions
 from coterie_ros.conversions import DetectedBoxes, DetectedImage
 from coterie_ros.conversions import detections as vision
-from coterie_world.scene import Room, SceneGraph
+from coterie_world.perception.frame_join import Boxes, DepthImage, Detections
+from coterie_world.perception.registration import CameraModel
+from coterie_world.scene import Receptacle, Room, SceneGraph
 from robot_adapters.relay import Relay, RobotFrames, mounted
-from robot_adapters.sensing.camera import Boxes, CameraModel, DepthImage, Detections
 from robot_adapters.sensing.clocks import ClockCheck, ClockLimits
 from robot_adapters.sensing.frames import FrameNames
 from robot_adapters.sensing.grid_space import GridData, GridSpace
@@ -98,7 +102,9 @@ class Cameras:
         self._labels: dict[str, dict[str, str]] = {}
         self._mounted: dict[str, str] = {}  # cameras with a mount -> their optical frames
         self._told: dict[str, dict[str, str]] = {}  # camera -> topic -> frame of its images
+        self._colors: dict[str, tuple[float, str, Any]] = {}  # camera -> stamp, topic, newest image
         for camera in settings.sensors.all_cameras():
+            open3d_library.load()  # so that the first image holds nothing up
             if camera.mount is not None:
                 frame = relay.own(f"{camera.name}_mounted_optical_frame")
                 self._mounted[camera.name] = frame
@@ -140,30 +146,24 @@ class Cameras:
     def _hear_detections(self, camera: CameraSettings) -> None:
         node, found, table = self._node, camera.detections, dict(camera.detections.labels)
         self._labels[camera.name] = table
-        kind: Any = ImageDetections
-        work: Callable[..., None] = self._on_found
-        if found.type != "coterie_msgs/ImageDetections":
-            kind = getattr(vision, found.type.rpartition("/")[2])
-            if kind is None:
-                raise ValueError(
-                    f"sensors: {found.topic} sends {found.type}, and vision_msgs is not installed: "
-                    "run ./coterie setup --with robots, or install ros-jazzy-vision-msgs"
-                )
-            work = self._on_boxes if found.in_space else self._on_found
-            if found.label_info:
-                node.subscribe(
-                    vision.LabelInfo, found.label_info, "latched", table.update,
-                    convert=partial(conversions.labels_from_msg, topic=found.label_info),
-                )  # fmt: skip
-        readers: dict[str, Callable[..., Any]] = {
-            "coterie_msgs/ImageDetections": conversions.detections_from_msg,
-            "vision_msgs/Detection2DArray": conversions.detections_from_vision_msg,
-            "vision_msgs/Detection3DArray": conversions.boxes_from_vision_msg,
-        }
+        kind, package = conversions.detection_type(found.type), found.type.partition("/")[0]
+        if kind is None:
+            raise ValueError(
+                f"sensors: {found.topic} sends {found.type}, and {package} is not installed: "
+                f"install it, for example ros-jazzy-{package.replace('_', '-')}; ./coterie setup "
+                "--with robots builds vision_msgs and yolo_msgs"
+            )
+        if found.label_info and found.type.startswith("vision_msgs/"):
+            node.subscribe(
+                vision.LabelInfo, found.label_info, "latched", table.update,
+                convert=partial(conversions.labels_from_msg, topic=found.label_info),
+            )  # fmt: skip
+        work: Callable[..., None] = self._on_boxes if found.in_space else self._on_found
         named = {} if kind is ImageDetections else {"labels": table}
         read = partial(
-            readers[found.type], topic=found.topic, frame=self._mounted.get(camera.name, ""),
-            skip=partial(self._on_skipped, found.topic), **named,
+            conversions.DETECTION_READERS[found.type], topic=found.topic,
+            frame=self._mounted.get(camera.name, ""), skip=partial(self._on_skipped, found.topic),
+            **named,
         )  # fmt: skip
         node.subscribe(
             kind, found.topic, "detections", partial(work, camera),
@@ -205,10 +205,22 @@ class Cameras:
     def _on_color(self, camera: CameraSettings, message: Any) -> None:
         """Pass on a color image; read in the Observer's thread, if anybody listens."""
         stamp = conversions.time_from_msg(message.header.stamp)
+        self._colors[camera.name] = stamp, camera.color, message
         if self._relay.wants_color(camera) and self._sensors.trusted(camera.color, stamp):
             message.header.frame_id = self._frame(camera, camera.color, message.header)
             work = partial(self._relay.color, camera, message)
             self._sensors.feed(camera.color, _KEPT["color"], work)
+
+    def pictures(self, since: float) -> list[npt.NDArray[np.uint8]]:
+        """Return the newest color image of each camera, (rows, cols, 3), of a time [s] or later."""
+        found = []
+        for stamp, topic, message in list(self._colors.values()):
+            if stamp >= since:
+                try:
+                    found.append(conversions.color_from_msg(message, topic))
+                except ValueError as error:
+                    self._node.diagnostics.warn(f"{topic}: {error}")
+        return found
 
     def _on_skipped(self, topic: str, error: ValueError) -> None:
         """Count a detection that cannot be used, and say so of the first; the others are used."""
@@ -303,6 +315,7 @@ class Sensors:
         if topic := settings.sensors.map_topic:
             node.subscribe(OccupancyGrid, topic, "latched", self._on_grid, limit=5)
         self._team_objects: list[tuple[str, str, Box]] = []
+        self._team_surfaces: dict[str, tuple[Receptacle, ...]] = {}
         if team_map:
             node.subscribe(SemanticMap, team_map, "latched", self._on_team_map,
                            convert=partial(conversions.scene_from_msg, topic=team_map))  # fmt: skip
@@ -380,12 +393,12 @@ class Sensors:
         self.feed("taken", 10, partial(self.observer.objects.drop, label, own))
         self.feed("taken", 10, partial(self.observer.height_map.clear, own))
 
-    async def stands(self, label: str, place: Vec3) -> bool:
+    async def stands(self, label: str, place: Vec3, within: float = _STANDS) -> bool:
         """Look once more; tell whether images since now show a thing at a place of the map [m]."""
         since, own = self._node.now(), self._map_pose.to_robot(place)
         await self.look()
         return any(
-            one.label == label and math.dist(one.box.center, own) <= _STANDS
+            one.label == label and math.dist(one.box.center, own) <= within
             for one in self.observer.objects.told(since)
         )
 
@@ -508,6 +521,10 @@ class Sensors:
                 found.append((f"seen_{k}", track.label, box))
         return found
 
+    def surfaces(self, id_: str) -> tuple[Receptacle, ...]:
+        """Return the open support surfaces that the team's map has of an object."""
+        return self._team_surfaces.get(id_, ())
+
     def seen(self, label: str, position: Vec3, within: float) -> Box | None:
         """Return a thing as the robot saw it of late from near by; None where it did not."""
         own = self._map_pose.to_robot(position)
@@ -628,6 +645,10 @@ class Sensors:
             for thing in scene.objects.values()
             if thing.box.volume > 0.0
         ]
+        self._team_surfaces = {
+            thing.id: tuple(r for r in thing.receptacles if not r.inside or thing.is_open)
+            for thing in scene.objects.values()
+        }
 
         def work() -> None:
             if self.observer.feed_team_map(scene):

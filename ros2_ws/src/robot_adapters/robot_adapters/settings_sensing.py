@@ -22,6 +22,8 @@ class DetectorSettings(Settings):
         "vision_msgs/Detection2DArray",
         "vision_msgs/Detection3DArray",
         "coterie_msgs/ImageDetections",
+        "yolo_msgs/DetectionArray",
+        "ultralytics_ros/YoloResult",
     ] = Field("vision_msgs/Detection2DArray", description="Type of the messages of the detector.")
     detector: OwnName | None = Field(
         None,

@@ -23,9 +23,9 @@ from coterie_fixtures.arm_rig import CUP, FOLLOW, GRIP, MOVE, ArmRig, point_of
 from coterie_fixtures.arm_servers import ArmRobot
 from coterie_fixtures.drawn_scenes import pitched, view
 from coterie_ros import conversions
+from coterie_world.perception.frame_join import Boxes
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from robot_adapters.codes import MOVEIT, TRAJECTORY
-from robot_adapters.sensing.camera import Boxes
 
 pytestmark = pytest.mark.ros
 

@@ -17,9 +17,10 @@ from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, wrap_angle
 from coterie_core.skills import NavigateTo, Outcome
 from coterie_core.transforms import TransformBuffer
+from coterie_world.perception.frame_join import DepthImage
+from coterie_world.perception.registration import CameraModel
 from robot_adapters.backends import goals, obstacles, velocity
 from robot_adapters.backends.obstacles import Obstacles
-from robot_adapters.sensing.camera import CameraModel, DepthImage
 from robot_adapters.sensing.grid_space import GridData, GridSpace
 from robot_adapters.settings_motion import NavigationSettings
 

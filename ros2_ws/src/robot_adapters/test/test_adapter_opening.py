@@ -16,9 +16,9 @@ from coterie_core.skills import Close, Open, Outcome, Target
 from coterie_fixtures.arm_rig import GRIP, MOVE, ArmRig, point_of
 from coterie_fixtures.drawn_scenes import pitched, view
 from coterie_ros import conversions
+from coterie_world.perception.frame_join import Boxes
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from robot_adapters.backends.opening import Front, by_hand
-from robot_adapters.sensing.camera import Boxes
 
 CABINET = Box((1.9, 1.0, 0.5), (0.4, 0.8, 1.0))
 DOOR = Target("cabinet", (1.9, 1.0, 0.5), "o5")

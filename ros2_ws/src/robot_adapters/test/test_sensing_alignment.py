@@ -8,11 +8,11 @@ import pytest
 from coterie_core.detections import BoxDetection
 from coterie_core.geometry import Box, wrap_angle
 from coterie_core.transforms import TransformBuffer
+from coterie_world.perception.frame_join import Boxes
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from habitat_bridge.house.generator import generate_house
 from robot_adapters.sensing import observer
 from robot_adapters.sensing.alignment import AlignmentError, Landmark, align
-from robot_adapters.sensing.camera import Boxes
 from robot_adapters.sensing.objects import FoundBox
 from robot_adapters.sensing.observer import Observer, SensingSettings
 from robot_adapters.sensing.plane import MapPose

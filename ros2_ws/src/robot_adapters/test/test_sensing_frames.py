@@ -7,7 +7,7 @@ import pytest
 from coterie_core.detections import BoxDetection
 from coterie_core.geometry import Pose, yaw_to_quaternion
 from coterie_core.transforms import TransformBuffer, TransformError
-from robot_adapters.sensing.camera import Boxes
+from coterie_world.perception.frame_join import Boxes
 from robot_adapters.sensing.clocks import ClockCheck, ClockLimits
 from robot_adapters.sensing.frames import FrameNames, Localization
 from robot_adapters.sensing.observer import Observer, SensingError, SensingSettings

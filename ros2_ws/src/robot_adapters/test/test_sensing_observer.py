@@ -12,8 +12,9 @@ from coterie_core.geometry import Box, Pose
 from coterie_core.transforms import TransformBuffer
 from coterie_fixtures.drawn_scenes import COLS, INTRINSICS, ROWS, looking, view
 from coterie_fixtures.sensed_house import BODY, SensedHouse
+from coterie_world.perception.frame_join import Boxes, DepthImage
+from coterie_world.perception.registration import CameraModel
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, merge
-from robot_adapters.sensing.camera import Boxes, CameraModel, DepthImage
 from robot_adapters.sensing.objects import FoundBox, Looks, Tracks
 from robot_adapters.sensing.observer import Observer, SensingError, SensingSettings
 from robot_adapters.sensing.plane import MapPose

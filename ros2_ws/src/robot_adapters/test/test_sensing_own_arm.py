@@ -11,10 +11,11 @@ from scipy.spatial.transform import Rotation
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.geometry import Box
 from coterie_core.transforms import TransformBuffer
+from coterie_world.perception.frame_join import DepthImage
 from coterie_world.perception.lift_options import LiftOptions
 from coterie_world.perception.points import deprojected
+from coterie_world.perception.registration import CameraModel
 from robot_adapters.backends.base import in_tf
-from robot_adapters.sensing.camera import CameraModel, DepthImage
 from robot_adapters.sensing.height_map import HeightMap
 from robot_adapters.sensing.objects import boxes_of
 from robot_adapters.sensing.own_arm import Grasped, OwnArm

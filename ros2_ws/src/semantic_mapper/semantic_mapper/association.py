@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.embedding import Embedding
+from coterie_world.association import assign
 from coterie_world.likeness import MIN_LIKENESS, Background, likeness
 from coterie_world.meaning import EmbedderError, Meanings
 from coterie_world.perception.backprojection import Lifted
@@ -110,7 +111,7 @@ class Association:
         lows: Corner,
         highs: Corner,
     ) -> dict[int, str]:
-        """Match detections to instances, best pairs first; each instance at most once a frame.
+        """Match detections to instances, each at most once a frame.
 
         Args:
             lifted: The detections of a frame.
@@ -124,7 +125,7 @@ class Association:
         """
         seen = [self._seen(one) for one in lifted]
         known: dict[str, Traits] = {}
-        scored: list[tuple[float, int, str]] = []
+        scores: dict[tuple[int, str], float] = {}
         for k, one in enumerate(lifted):
             low, high = corners(one.points)
             for index in boxes_near(low, high, lows, highs, self.options.touch):
@@ -137,15 +138,9 @@ class Association:
                 size = box_similarity(thing.low, thing.high, low, high)
                 alike = self.alike(seen[k], known[thing.id], size)
                 if self._fits(where, alike, size):
-                    scored.append((where + alike, k, thing.id))
-        pairs: dict[int, str] = {}
-        taken: set[str] = set()
-        for _, k, id_ in sorted(scored, key=lambda s: (-s[0], s[1], s[2])):
-            if k not in pairs and id_ not in taken:
-                pairs[k] = id_
-                taken.add(id_)
+                    scores[k, thing.id] = where + alike
         self._learn(seen)
-        return pairs
+        return assign(scores)
 
     def one(self, thing: Instance, other: Instance) -> bool:
         """Whether two instances are one object, by place, labels, and having been seen at once."""

@@ -14,9 +14,11 @@ from scipy.spatial import cKDTree
 from coterie_core.embedding import Embedding
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import load_household
+from coterie_world.association import PICTURE, PICTURE_RENAMED
 from coterie_world.perception.backprojection import Lifted
 from coterie_world.perception.lift_options import LiftOptions
-from coterie_world.scene import LabelBelief, size_similarity
+from coterie_world.perception.support_surfaces import SupportSurface, support_surfaces
+from coterie_world.scene import LabelBelief, Receptacle, size_similarity
 from coterie_world.sizes import oversize
 from semantic_mapper.cloud import LEAST, EvidenceCloud, Points
 
@@ -25,8 +27,10 @@ ELSEWHERE = 0.15
 """A camera that moved by so much looks from another viewpoint [m]."""
 _MOST_BOXES = 20
 """Boxes that count for the mean of an instance that moves or turns."""
-_SAME_THING, _SAME_PLACE = 0.5, 0.1
-"""How far apart two maps have the centre of one thing of a label, and of any label [m]."""
+_FEET_M = 0.08
+"""Surfaces lower than this in an object are its feet, or the floor beside it [m]."""
+_MAX_LEVELS = 8
+"""Surfaces that an object tells."""
 STRICTER = ((0.1, 0.5), (0.1, 0.7), (0.2, 0.8))
 """Shares of the looks that agree on points of what is too large for its kind (`agreed`)."""
 CUT = 1.0
@@ -46,13 +50,14 @@ class Instance:
         reports, misses: Viewpoints, no farther than `reach` [m], from which something is in its
             place, and it was reported or was not.
         viewpoint: The last of them [m].
-        crop: Its best picture (rows, cols, 3), of `crop_quality`.
+        crop: Its best picture, of `crop_quality`: the bytes of a JPEG file.
         colors: Evidence per colour name.
         openings: Evidence for "open" and "closed"; the latest counts most.
         cloud: All points with their evidence.
         beside: How often others were seen next to it in one image, by id.
         clustered: Points it had when it was last looked at whether it is one.
         boxed: Boxes in space, found by a detector, whose mean its points show; 0: no such thing.
+        levels: Its support surfaces, estimated after so many observations.
     """
 
     id: str
@@ -80,6 +85,7 @@ class Instance:
     beside: dict[str, int] = field(default_factory=dict)
     clustered: int = 0
     boxed: int = 0
+    levels: tuple[int, tuple[SupportSurface, ...]] = (0, ())
 
     def __post_init__(self) -> None:
         """Points without evidence have been seen once."""
@@ -132,6 +138,29 @@ class Instance:
         self.points = fitted.astype(np.float32)
         self.low, self.high = mean_low, mean_high
         self.cloud = EvidenceCloud(self.points)
+
+    def receptacles(self) -> list[Receptacle]:
+        """Return the level surfaces that cameras looked down on, the largest first.
+
+        Boxes that a detector found in space have no surfaces of their own, and items bear little.
+        """
+        category = load_household().category(self.labels.top)
+        if category is None or self.boxed or (category.kind == "item" and not category.depth):
+            return []
+        if self.levels[0] != self.observations:
+            eye = self.viewpoint[2] if self.viewpoint is not None else math.inf
+            found = support_surfaces(self.points, float(self.low[2]) + _FEET_M, float(eye))
+            self.levels = (self.observations, tuple(found[:_MAX_LEVELS]))
+        top = float(self.high[2]) - _FEET_M
+        return [
+            Receptacle(
+                f"{self.id}/level_{k}",
+                one.box,
+                category.opens and one.box.center[2] < top,
+                one.variance,
+            )
+            for k, one in enumerate(self.levels[1], 1)
+        ]
 
     @property
     def is_open(self) -> bool | None:
@@ -222,12 +251,10 @@ def meant(things: Sequence[Instance], label: str, at: Vec3) -> Instance | None:
 
     Maps of several robots differ by a little; a thing that a person renamed stays in its place.
     """
-    near = [
-        (one.labels.top != label, math.dist((one.low + one.high) / 2.0, at), one.id, one)
-        for one in things
-    ]
-    fits = [row for row in near if row[1] <= (_SAME_PLACE if row[0] else _SAME_THING)]
-    return min(fits, key=lambda row: row[:3])[3] if fits else None
+    named = PICTURE.nearest(at, ((k, t.box) for k, t in enumerate(things) if t.labels.top == label))
+    if named is None:
+        named = PICTURE_RENAMED.nearest(at, ((k, t.box) for k, t in enumerate(things)))
+    return things[named] if named is not None else None
 
 
 NEXT_TO = 0.3

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.embedding import MAX_EMBEDDINGS, averaged, keep_one_dimension
 from coterie_core.household import load_household
+from coterie_llm.pictures import encode
 from coterie_world.meaning import Meanings
 from coterie_world.perception.appearance import color_evidence
 from coterie_world.perception.backprojection import Lifted, lift
@@ -28,6 +29,8 @@ from semantic_mapper.association import SAME_LABEL, Association
 from semantic_mapper.instances import Instance, boxes_near, corners, note_beside, split
 from semantic_mapper.options import MapperOptions
 
+_BETTER = 1.1
+"""A picture takes the place of one that shows this much less: encoding takes a millisecond."""
 FADE = 0.6
 """What an earlier look at whether a thing is open still counts for."""
 
@@ -74,12 +77,14 @@ def seen_through(
 def crop(
     color: npt.NDArray[np.uint8], box: tuple[int, int, int, int], longest: int
 ) -> npt.NDArray[np.uint8]:
-    """A picture of a detection with a margin of a tenth, its longest side at most `longest` px."""
+    """A picture of a detection with a margin of a tenth, as a JPEG file's bytes.
+
+    It has the camera's resolution, unless its longest side were more than `longest` [px].
+    """
     u0, v0, width, height = box
     mu, mv = width // 10 + 2, height // 10 + 2
     part = color[max(v0 - mv, 0) : v0 + height + mv, max(u0 - mu, 0) : u0 + width + mu]
-    step = max(-(-max(part.shape[:2]) // longest), 1)
-    return part[::step, ::step].copy()
+    return np.frombuffer(encode(part, longest).data, np.uint8)
 
 
 def set_supports(graph: SceneGraph, slack: float = 0.08) -> None:
@@ -292,6 +297,7 @@ class SemanticMapper:
                     observations=thing.observations,
                     last_seen=Sighting(thing.time, thing.robot),
                     is_open=thing.is_open,
+                    receptacles=thing.receptacles(),
                     properties=thing.properties,
                     embeddings=self.association.traits(thing).embeddings[:MAX_EMBEDDINGS],
                 )
@@ -350,7 +356,8 @@ class SemanticMapper:
         thing.robot, thing.time = frame.robot, frame.time
         _, _, width, height = detection.box
         quality = width * height * (0.5 if one.touches_edge else 1.0)
-        if frame.color is not None and self.options.crop and quality > thing.crop_quality:
+        better = quality > _BETTER * thing.crop_quality
+        if frame.color is not None and self.options.crop and better:
             thing.crop = crop(frame.color, detection.box, self.options.crop)
             thing.crop_quality = quality
 
@@ -435,8 +442,22 @@ class SemanticMapper:
         self._lows = np.stack([self._things[i].low for i in self._order])
         self._highs = np.stack([self._things[i].high for i in self._order])
 
+    def _forget_pictures(self) -> None:
+        """Keep pictures within their bytes: those of what is gone go first, then the oldest."""
+        shown = [thing for thing in self._things.values() if thing.crop is not None]
+        over = sum(len(thing.crop) for thing in shown if thing.crop is not None)
+        over -= self.options.crop_bytes
+        if over <= 0:
+            return
+        for thing in sorted(shown, key=lambda t: (t.state != "gone", t.time, t.id)):
+            if over <= 0:
+                return
+            over -= len(thing.crop) if thing.crop is not None else 0
+            thing.crop, thing.crop_quality = None, 0.0
+
     def _forget(self) -> None:
         """Keep memory bounded: what is gone goes first, then what was seen once, long ago."""
+        self._forget_pictures()
         over = len(self._things) - self.options.most_instances
         if over <= 0:
             return

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import PointCloud2
@@ -25,12 +25,13 @@ from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions.detections import Detection2DArray, Detection3DArray
 from coterie_ros.main import ProcessOptions, run_nodes
-from coterie_ros.model import node_meanings
+from coterie_ros.model import node_decider, node_meanings
 from coterie_ros.parameters import Parameters
 from coterie_ros.pictures import PictureServer, Wanted
 from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.team_memory import MemoryKeeper
 from coterie_world.object_events import ObjectEvent
+from coterie_world.perception.frame_join import JoinedFrame
 from coterie_world.perception.lift_options import LiftOptions
 from coterie_world.scene import SceneError, SceneGraph, merge
 from coterie_world.scene.corrections import Corrections, write_corrections
@@ -42,16 +43,20 @@ from semantic_mapper.builder import (
     check_frame,
     save_scene,
 )
-from semantic_mapper.camera_subscriber import CameraSubscriber, Job
+from semantic_mapper.camera_subscriber import CameraSubscriber
 from semantic_mapper.files import color_of, load_map
 from semantic_mapper.grid import GridOptions
 from semantic_mapper.instances import meant
+from semantic_mapper.naming import Namer, NameThing, Pictured, ThingNamed
 from semantic_mapper.options import MapperOptions
 from semantic_mapper.parameters import MAPPER_PARAMETERS
 from semantic_mapper.state import StateError
 from semantic_mapper.worker import Worker
 from tf2_msgs.msg import TFMessage
 
+T = TypeVar("T")
+_NAME_PERIOD = 2.0
+"""Time between looks for a thing that a model may name [s]."""
 _RETRY = 0.05
 """How often frames whose transform is missing are tried again [s]."""
 _CORRECTIONS = "corrections.json"
@@ -80,6 +85,9 @@ class MapperNode(AgentNode):
                 "parameter 'boxes_topic': vision_msgs is not installed; run ./coterie setup --with "
                 "robots, or install ros-jazzy-vision-msgs"
             )
+        profile = parameters.json("model_profile")
+        self._sees = node_decider(self, profile, "mapper") if profile else None
+        self._namer = Namer()
         labels = parameters.json("class_labels") or {}
         if not isinstance(labels, dict):
             raise ValueError("parameter 'class_labels': expected a JSON object of id: label")
@@ -120,8 +128,8 @@ class MapperNode(AgentNode):
     def on_start(self) -> None:
         """Start the mapping thread; listen to cameras, transforms and maps."""
         parameters = self.parameters
-        self.worker: Worker[Job] = Worker(
-            lambda job: job.add_to(self.builder),
+        self.worker: Worker[JoinedFrame] = Worker(
+            self._map,
             self._publish,
             lambda what, error: self.report_failure(f"mapping ({what})", error),
             parameters["queue"],
@@ -171,6 +179,9 @@ class MapperNode(AgentNode):
         self.every(_RETRY, self._retry, "frames that wait")
         if self.parameters["color"]:
             self._pictures = PictureServer(self, self._on_wanted)
+            if self._sees is not None:
+                self._naming = False
+                self.every(_NAME_PERIOD, self._name, "names")
 
     def on_stop(self) -> None:
         """End the mapping thread; keep the state."""
@@ -226,6 +237,12 @@ class MapperNode(AgentNode):
 
     # -- what goes out, in the mapping thread --------------------------------------------------
 
+    def _map(self, joined: JoinedFrame) -> None:
+        if joined.boxes:
+            self.builder.add_boxes(joined.frame, joined.boxes)
+        elif joined.detections is not None:
+            self.builder.add(joined.frame, joined.detections)
+
     def _publish(self) -> None:
         """Publish what has changed, if it is time; keep the state now and then."""
         now = time.monotonic()
@@ -276,11 +293,33 @@ class MapperNode(AgentNode):
         """Let whoever asks see pictures of things."""
         self.worker.call(partial(self._show_pictures, wanted))
 
+    async def _name(self) -> None:
+        """Let a model that sees name one thing that detectors do not know, if there is one."""
+        if self._naming or self._sees is None:
+            return
+        self._naming = True
+        try:
+            things = self.builder.mapper
+            chosen = await self._in_worker(lambda: self._namer.next(things.instances))
+            if chosen is not None:
+                id_, image = chosen
+                named = (await self._sees.decide(NameThing(), Pictured(image))).reply
+                await self._in_worker(partial(self._take_name, id_, named))
+        finally:
+            self._naming = False
+
+    async def _in_worker(self, work: Callable[[], T]) -> T:
+        return await asyncio.wrap_future(self.worker.call(work))
+
+    def _take_name(self, id_: str, named: ThingNamed) -> None:
+        self._moves += self._namer.take(id_, named)
+
     def _tell_corrections(self) -> None:
         self._corrections_out.publish(String(data=write_corrections(self.corrections.all)))
 
     def _scene(self) -> SceneGraph:
-        scene = self.builder.scene() if self.team is None else self.team.scene()
+        built = self.builder.scene() if self.team is None else self.team.scene()
+        scene = self._namer.name(built)
         if self.keeper is None:
             return scene
         with self.keeper.lock:

@@ -59,7 +59,8 @@ class MapperOptions:
         gone_after: Times in a row a place is seen through before its thing is gone.
         most_points: Most points kept per thing.
         most_instances: Most things kept; those seen once and longest ago go first.
-        crop: Longest side of the best picture kept [px]; 0: none.
+        crop: Longest side of the best picture kept of a thing [px]; 0: none.
+        crop_bytes: Most bytes of all pictures kept, as JPEG.
     """
 
     lift: LiftOptions = field(default_factory=LiftOptions)
@@ -74,4 +75,5 @@ class MapperOptions:
     gone_after: int = 3
     most_points: int = 2000
     most_instances: int = 3000
-    crop: int = 96
+    crop: int = 640
+    crop_bytes: int = 32_000_000

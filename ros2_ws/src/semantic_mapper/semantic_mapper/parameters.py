@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coterie_ros.model import EMBEDDER_PARAMETER
+from coterie_ros.model import EMBEDDER_PARAMETER, MODEL_PARAMETER
 from coterie_ros.parameters import ParameterSpec, specs_of
 from coterie_ros.team_memory import MEMORY_PARAMETERS
 from semantic_mapper.options import MapperSettings
@@ -177,5 +177,6 @@ MAPPER_PARAMETERS = (
         maximum=3600.0,
     ),
     EMBEDDER_PARAMETER,
+    MODEL_PARAMETER,
     *MEMORY_PARAMETERS,
 )

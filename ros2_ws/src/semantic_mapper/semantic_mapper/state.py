@@ -14,6 +14,7 @@ import numpy as np
 from coterie_core.embedding import MAX_EMBEDDINGS, UNNAMED, Embedding
 from coterie_core.files import write_atomically
 from coterie_core.plain_data import check_values, read_json, shorten
+from coterie_llm.pictures import encode
 from coterie_world.scene import LabelBelief
 from coterie_world.scene.limits import MAX_COORDINATE_M
 from semantic_mapper.cloud import EvidenceCloud
@@ -184,7 +185,9 @@ def _thing(k: int, item: dict[str, Any], arrays: Any) -> Instance:
     if not (low <= high).all() or max(abs(low).max(), abs(high).max()) > MAX_COORDINATE_M:
         raise ValueError(f"thing {k}: low {low} and high {high} are no corners of a box")
     crop, embeddings = arrays.get(f"crop/{k}"), _embeddings(k, item, arrays)
-    if crop is not None and (crop.ndim != 3 or crop.shape[2] != 3 or crop.dtype != np.uint8):
+    if crop is not None and crop.ndim == 3 and crop.shape[2] == 3:  # of an earlier version
+        crop = np.frombuffer(encode(crop, max(crop.shape)).data, np.uint8)
+    if crop is not None and (crop.ndim != 1 or crop.dtype != np.uint8):
         raise ValueError(f"thing {k}: a crop of shape {crop.shape}")
     if evidence.shape != (2, len(points)) or not (evidence >= 0.0).all():
         raise ValueError(f"thing {k}: evidence of shape {evidence.shape}")

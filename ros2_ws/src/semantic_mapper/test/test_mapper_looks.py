@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
+from PIL import Image
 
 from coterie_core.colors import COLOR_NAMES, color_name
-from coterie_core.detections import ImageDetection
+from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_world.perception.appearance import color_evidence
 from coterie_world.scene import LabelBelief
-from semantic_mapper.mapper import note_opening
+from semantic_mapper.mapper import SemanticMapper, crop, note_opening
+from semantic_mapper.options import MapperOptions
 
 
 def image(paint, background=(240, 240, 240)):
@@ -63,3 +67,32 @@ def test_paints_are_named_whatever_their_spelling():
     assert color_name("teal") == "teal"
     assert color_name("ultraviolet") == color_name((1, 2)) == ""
     assert len(set(COLOR_NAMES)) == len(COLOR_NAMES)
+
+
+def picture_of(thing) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(thing.crop.tobytes())))
+
+
+def test_the_best_picture_of_a_thing_is_kept_at_the_cameras_resolution():
+    pixels = np.random.default_rng(3).integers(0, 255, (480, 640, 3), dtype=np.uint8)
+    kept = Image.open(io.BytesIO(crop(pixels, (100, 50, 300, 200), 640).tobytes()))
+    assert kept.size == (364, 244)  # with a margin of a tenth
+    small = Image.open(io.BytesIO(crop(pixels, (100, 50, 300, 200), 91).tobytes()))
+    assert max(small.size) == 91
+
+
+def test_pictures_stay_within_their_bytes_and_the_oldest_go():
+    mapper = SemanticMapper(MapperOptions(crop_bytes=6000))
+    rng = np.random.default_rng(5)
+    for k in range(12):
+        depth = np.full((120, 160), 2.0, np.float32)
+        color = rng.integers(0, 255, (120, 160, 3), dtype=np.uint8)
+        pose = np.eye(4)
+        pose[0, 3] = 5.0 * k  # another place, another thing
+        frame = RgbdFrame(depth, (100.0, 100.0, 80.0, 60.0), pose, color, float(k))
+        mapper.update(frame, [ImageDetection((60, 40, 30, 30), {"box": 0.9})])
+    things = sorted(mapper.instances, key=lambda one: one.time)
+    shown = [one.crop is not None for one in things]
+    assert len(things) == 12 and sum(len(t.crop) for t in things if t.crop is not None) <= 6000
+    assert shown[-1] and not shown[0] and shown == sorted(shown)
+    assert picture_of(things[-1]).shape == (40, 40, 3)

@@ -32,8 +32,8 @@ from coterie_msgs.srv import SaveMap
 from coterie_ros import conversions
 from coterie_ros.pictures import SHOW, SHOWN, Wanted, WantedThing, shown_as
 from coterie_ros.qos import profile
+from coterie_world.perception import frame_join
 from coterie_world.scene import Floor, Room, SceneGraph
-from semantic_mapper import camera_subscriber
 from semantic_mapper.node import MapperNode
 from tf2_msgs.msg import TFMessage
 
@@ -198,14 +198,16 @@ def test_faults_are_dropped_and_told_and_the_rest_is_mapped(ros: Any) -> None:
     seer.found.publish(bad)
     ros.spin_until(lambda: node.diagnostics.counter(invalid) == 1, what="the refusal")
     seer.look(1, transform=False)
-    ros.spin_until(lambda: node.diagnostics.counter("no_transform") == 1)
+    ros.spin_until(lambda: node.diagnostics.counter("dropped_no_transform") == 1)
     wrong = seer.look(2)  # its image is of another size than it says
     ros.spin_until(lambda: frames(node) == 2)
-    head = conversions.header(60.0, OPTICAL)
+    seer.time = 60.0
+    seer.tf.publish(TFMessage(transforms=[seer.pose(SIDES[2])]))
+    head = conversions.header(seer.time, OPTICAL)
     wrong.header, wrong.image_width = head, 2 * COLS
     seer.depth.publish(conversions.image_to_msg(np.ones((ROWS, COLS), np.float32), head))
     seer.found.publish(wrong)
-    ros.spin_until(lambda: node.diagnostics.counter("frames_invalid") == 1)
+    ros.spin_until(lambda: node.diagnostics.counter("dropped_invalid") == 1)
     seer.look(0)
     ros.spin_until(lambda: ear.labels() == ["mug", "table"])
 
@@ -214,8 +216,8 @@ def test_faults_are_dropped_and_told_and_the_rest_is_mapped(ros: Any) -> None:
         return {v.key: v.value for s in message.status for v in s.values}
 
     ros.spin_until(lambda: told().get("map.frames") == "3")
-    assert [told()[k] for k in (invalid, "no_transform", "frames_invalid")] == ["1"] * 3
-    assert "must be of one size" in told()["last_error"]
+    assert [told()[k] for k in (invalid, "dropped_no_transform", "dropped_invalid")] == ["1"] * 3
+    assert "do not show the same" in told()["last_error"]
 
 
 def test_a_mapper_that_was_killed_goes_on(ros: Any, tmp_path: Path) -> None:
@@ -293,9 +295,9 @@ def test_boxes_of_a_detector_in_space_are_mapped_with_their_color(ros: Any) -> N
         found_first = k % 2 == 1  # the color image comes before the boxes, or after them
         if found_first:
             boxes.publish(conversions.boxes_to_vision_msg([found], head))
-            ros.spin_until(lambda: len(node._inlets[0]._boxes) == 1)
+            ros.spin_until(lambda: len(node._inlets[0].join._waiting) == 1)
         color.publish(conversions.image_to_msg(red, head))
-        ros.spin_until(lambda: node._inlets[0].pairs.color_at(seer.time) is not None)
+        ros.spin_until(lambda: node._inlets[0].join.pairs.color_at(seer.time) is not None)
         if not found_first:
             boxes.publish(conversions.boxes_to_vision_msg([found], head))
         ros.spin_until(lambda k=k: frames(node) == k + 1, what="the boxes to be mapped")
@@ -308,7 +310,7 @@ def test_boxes_of_a_detector_in_space_are_mapped_with_their_color(ros: Any) -> N
 
 
 def test_a_frame_waits_for_its_color_image(ros: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(camera_subscriber, "COLOR_PATIENCE", 30.0)
+    monkeypatch.setattr(frame_join, "COLOR_PATIENCE", 30.0)
     node = start(ros)
     ear = Ear(ros)
     ear.hear(SemanticMap, "semantic_map")
@@ -317,7 +319,7 @@ def test_a_frame_waits_for_its_color_image(ros: Any, monkeypatch: pytest.MonkeyP
     color = seer.node.create_publisher(Image, "r1/camera/color/image_raw", profile("sensor_data"))
     ros.wait_for_matched(color)
     red = np.full((ROWS, COLS, 3), (200, 20, 20), np.uint8)
-    pairs = node._inlets[0].pairs
+    pairs = node._inlets[0].join.pairs
     color.publish(conversions.image_to_msg(red, conversions.header(0.5, OPTICAL)))
     ros.spin_until(lambda: pairs.color_at(0.5) is not None)
     for k in range(len(SIDES)):
@@ -330,7 +332,7 @@ def test_a_frame_waits_for_its_color_image(ros: Any, monkeypatch: pytest.MonkeyP
         ros.spin_until(lambda k=k: frames(node) == k + 1)
     ros.spin_until(lambda: ear.labels() == ["mug", "table"])
     assert {thing.properties.get("color") for thing in ear.scene().objects.values()} == {"red"}
-    monkeypatch.setattr(camera_subscriber, "COLOR_PATIENCE", 0.2)
+    monkeypatch.setattr(frame_join, "COLOR_PATIENCE", 0.2)
     seer.look(0)  # and without one it is mapped as well
     ros.spin_until(lambda: frames(node) == len(SIDES) + 1)
 

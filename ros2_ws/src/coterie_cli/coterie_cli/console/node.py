@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
 import time
 from collections.abc import Sequence
@@ -185,6 +186,12 @@ class ConsoleNode(Operator):
             partial(self._on_place, robot),
             convert=lambda message: (conversions.pose_from_msg(message.pose), message.room.name),
         )
+        self.subscribe(
+            String,
+            f"{robot}/robot_description",
+            "latched",
+            lambda told: self.state.described(robot, told.data),
+        )
         hear_reports(self, [robot], lambda report: self.state.report(robot, report))
         self.subscribe(
             String,
@@ -224,7 +231,9 @@ class ConsoleNode(Operator):
                     at = _seconds(entry.at)
                     why = f"#{entry.seq}" if entry.kind in _EXPLAINED else ""
                     goal = str(entry.body.get("why") or "")
-                    self.state.moment(entry.kind, entry.robot, entry_words(entry), at, why, goal)
+                    what = str(entry.body.get("what") or "") if entry.kind == "goal" else ""
+                    text = what or entry_words(entry)
+                    self.state.moment(entry.kind, entry.robot, text, at, why, goal)
 
     def _on_place(self, robot: str, seen: tuple[Pose, str]) -> None:
         self.state.move(robot, seen[0])
@@ -338,7 +347,9 @@ class ConsoleNode(Operator):
             if self._space is None:
                 from coterie_console.team.space import SpacePage  # loads viser
 
-                self._space = await asyncio.to_thread(SpacePage, self.state)
+                prefixes = filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep))
+                folders = [Path(prefix, "share") for prefix in prefixes]
+                self._space = await asyncio.to_thread(SpacePage, self.state, folders)
             return self._space.url
 
     def on_stop(self) -> None:

@@ -133,7 +133,7 @@ class Guide:
             raise CommandError(self._not_up(["the map"]), exit_code=1)
         self._record.things = len(self.shown.scene.objects)
         frames = self._record.mapper.get("frames", 0)
-        self._progress.finish("mapping", f"{self._record.things} things from {frames} images")
+        self._progress.finish("mapping", f"{frames} images")
 
     def _not_up(self, missing: Sequence[str]) -> str:
         words = [f"not there after {NODES_UP:.0f} s: {', '.join(missing)}"]

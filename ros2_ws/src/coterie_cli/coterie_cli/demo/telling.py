@@ -18,7 +18,7 @@ from coterie_core.colors import robot_colors
 from coterie_core.household import plural
 from coterie_core.questions import percent
 from coterie_core.wording import enumerated
-from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.scene import SceneGraph
 from coterie_world.scene.regions import Regions
 
 _SHOWN = 5
@@ -108,12 +108,14 @@ def marked(record: DemoRecord) -> dict[str, str]:
 
 def named(ids: Iterable[str], scene: SceneGraph) -> list[str]:
     """Return things as people name them: "the mug in the kitchen"; ids that are gone are not."""
-    return [_name(scene.objects[id_], scene) for id_ in ids if id_ in scene.objects]
-
-
-def _name(thing: SceneObject, scene: SceneGraph) -> str:
-    room = scene.rooms.get(thing.room)
-    return f"the {plain(thing.label.top)}" + (f" in the {plain(room.name)}" if room else "")
+    things = [scene.objects[id_] for id_ in ids if id_ in scene.objects]
+    counts = Counter((plain(thing.label.top), thing.room) for thing in things)
+    told = []
+    for (label, id_), count in counts.items():
+        room = scene.rooms.get(id_)
+        what = f"the {label}" if count == 1 else f"{count} {plural(label)}"
+        told.append(what + (f" in the {plain(room.name)}" if room else ""))
+    return told
 
 
 def _answer(asked: Asked, scene: SceneGraph) -> str:

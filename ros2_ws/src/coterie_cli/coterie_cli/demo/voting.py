@@ -16,7 +16,7 @@ from coterie_bringup.team_client import Operator
 from coterie_cli.demo.progress import DemoProgress
 from coterie_cli.demo.record import DemoRecord, MethodScore, ScoredQuestion
 from coterie_cli.demo.referee import Examination
-from coterie_core.answers import AnswerTable
+from coterie_core.answer_table import AnswerTable
 from coterie_core.questions import LabelledQuestion
 
 METHODS = {

@@ -105,10 +105,12 @@ class _Canvas:
         middle = rows[len(rows) // 2][0]
         row, width = max(rows, key=lambda one: (one[1], -abs(one[0] - middle)))
         start = self._rooms[row].index(room.id)
-        text = room.name[: max(width - 2, 0)]
-        for k, letter in enumerate(text, start + (width - len(text)) // 2 + 1):
-            if self._cells[row][k][0] == " ":
-                self._cells[row][k] = (letter, "bold")
+        cells = self._cells[row]
+        begin = start + max((width - len(room.name)) // 2, 0) + 1  # a long name crosses the wall
+        cells += [(" ", "dim")] * (begin + len(room.name) - len(cells))
+        for k, letter in enumerate(room.name, begin):
+            if not cells[k][1].startswith("bold"):
+                cells[k] = (letter, "bold")
 
     def _put(self, point: Vec3, letter: str, style: str) -> None:
         """Write a letter at a point, or just above or below where a name or a robot is."""

@@ -1,4 +1,4 @@
-"""`./coterie robot`: check real robots, try their skills, make a driver."""
+"""`./coterie robot`: check real robots, try their skills, score their claims, make a driver."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from typing import Annotated
 
 import typer
 
+from coterie_cli.commands import command
 from coterie_cli.options import Namespace, TeamDomain
 from coterie_cli.robot.check import check
 from coterie_cli.robot.new import new_package
+from coterie_cli.robot.score import ScoreOptions, score
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 app.command("check")(check)
 app.command("new")(new_package)
+command(app, "score", ScoreOptions)(score)
 
 
 @app.callback()
 def robot() -> None:
-    """Real robots: check one, try its skills, make a driver."""
+    """Real robots: check one, try its skills, score claims by tags, make a driver."""
 
 
 @app.command("try", context_settings={"ignore_unknown_options": True})

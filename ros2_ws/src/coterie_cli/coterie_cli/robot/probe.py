@@ -351,11 +351,7 @@ class Probe:
         elif role == "joints":
             known.labels.update(message.name)
         elif role == "detections" and len(known.labels) < _LABELS:
-            known.labels.update(
-                result.hypothesis.class_id
-                for found in message.detections
-                for result in getattr(found, "results", ())
-            )
+            known.labels.update(_labels(message))
         elif role in ("info", "detections.info"):
             known.size = (int(message.width), int(message.height))
             known.focal = (float(message.k[0]), float(message.k[4]))
@@ -376,6 +372,15 @@ class Probe:
             link.fixed = fixed
             if not fixed and (age := self._age(transform.header.stamp)) is not None:
                 link.age = age if link.age is None else min(link.age, age)
+
+
+def _labels(message: Any) -> set[str]:
+    """Return what a message of a detector calls things; that of ultralytics_ros has one within."""
+    items = getattr(message.detections, "detections", message.detections)
+    named = {name for item in items if (name := getattr(item, "class_name", ""))}
+    return named | {
+        result.hypothesis.class_id for item in items for result in getattr(item, "results", ())
+    }
 
 
 def _take_image(known: TopicFacts, message: Any) -> None:

@@ -252,7 +252,7 @@ function showTimeline(moments) {
     more.dataset.id = `${first.robot} ${first.at}`;
     more.open = open.has(more.dataset.id);
     inner.append(...[...group].reverse().map(momentNode));
-    more.append(make("summary", `${[last.kind, last.robot, last.text].join(" · ")} (the last of ${group.length} for '${first.goal}')`), inner);
+    more.append(make("summary", `${first.robot} · ${first.goal}: ${last.text} (${group.length} entries)`), inner);
     line.append(make("time", clock(last.at)), more);
     return line;
   }));

@@ -19,10 +19,12 @@ function showPermits(permits) {
     const time = make("span", "", "left");
     time.dataset.until = one.until;
     const title = make("h2", "");
-    title.append(`${one.robot} asks: may it? `, time);
+    title.append(`${one.robot} asks for approval `, time);
     node.append(title, make("p", one.what, "words"));
     if (one.why) node.append(make("p", `for: ${one.why}`));
-    node.append(make("p", [one.touches && `touches ${one.touches}`, one.pace, `${one.rule} asks a person`].filter(Boolean).join("; "), "soft"));
+    const about = make("p", [one.touches && `touches ${one.touches}`, one.pace].filter(Boolean).join("; "), "soft");
+    about.title = `${one.rule} of the team file asks a person`;
+    node.append(about);
     const line = buttons(button("Approve once", answer("allow", 0), "main"), button("Approve alike for 10 min", answer("allow", 600)), reason, button("Refuse", answer("refuse", 0)));
     line.classList.add("operator");
     node.append(line, buttons(whyOf(one.id))); // who looks on may ask it, too

@@ -26,6 +26,7 @@ function takeMap(map) {
     const xs = points.map((p) => p[0]), ys = points.map((p) => -p[1]);
     const [x, y] = [Math.min(...xs) - 0.5, Math.min(...ys) - 0.5];
     plan.box = [x, y, Math.max(...xs) - x + 0.5, Math.max(...ys) - y + 0.5];
+    $("plan").style.aspectRatio = plan.box[2] / plan.box[3]; // no blank space above and below
   }
   if (!plan.view || !(plan.moved || plan.drawing)) plan.view = [...plan.box]; // a map that grows stays whole in view
   showFloors();
@@ -84,11 +85,13 @@ function drawMap() {
 
 function drawNames(svg, unit) { // those that find room, rooms first; a click on a name is one on what it names
   const taken = [];
-  const put = (text, x, y, size, chosen, ...names) => {
-    const width = text.length * size * 0.58, box = [x - width / 2, y - size, x + width / 2, y + 0.3 * size];
-    if (taken.some((t) => box[0] < t[2] && box[2] > t[0] && box[1] < t[3] && box[3] > t[1])) return;
+  const put = (text, middle, y, size, chosen, ...names) => {
+    const width = text.length * size * 0.58, [least, most] = [plan.view[0] + width / 2, plan.view[0] + plan.view[2] - width / 2];
+    const x = Math.abs(middle - (least + most) / 2) < plan.view[2] / 2 ? Math.min(Math.max(middle, least), most) : middle; // whole in view
+    const box = [x - width / 2, y - size, x + width / 2, y + 0.3 * size];
+    if (taken.some((t) => overlaps(t, box))) return;
     taken.push(box);
-    const node = draw(svg, "text", { x, y, "font-size": size, "text-anchor": "middle", text }, ...names);
+    const node = box.node = draw(svg, "text", { x, y, "font-size": size, "text-anchor": "middle", text }, ...names);
     node.addEventListener("click", () => choose(chosen));
   };
   const span = (corners, k) => Math.max(...corners.map((p) => p[k])) - Math.min(...corners.map((p) => p[k]));
@@ -104,18 +107,22 @@ function drawNames(svg, unit) { // those that find room, rooms first; a click on
   return taken.slice(0, first);
 }
 
+const within = (outline, [x, y]) => outline.filter((a, k) => { // whether an outline is around a point
+  const b = outline[(k + 1) % outline.length];
+  return (a[1] > y) !== (b[1] > y) && x < a[0] + (y - a[1]) * (b[0] - a[0]) / (b[1] - a[1]);
+}).length % 2 === 1;
+
 function innermost(outline) { // the point of a grid that is farthest from the walls, in the outline
   const edges = outline.map((p, k) => [p, outline[(k + 1) % outline.length]]), [xs, ys] = [outline.map((p) => p[0]), outline.map((p) => p[1])];
-  const inside = ([x, y]) => edges.filter(([a, b]) => (a[1] > y) !== (b[1] > y) && x < a[0] + (y - a[1]) * (b[0] - a[0]) / (b[1] - a[1])).length % 2 === 1;
   const away = (at) => Math.min(...edges.map(([a, b]) => {
     const [dx, dy] = [b[0] - a[0], b[1] - a[1]], t = Math.min(Math.max(((at[0] - a[0]) * dx + (at[1] - a[1]) * dy) / (dx * dx + dy * dy || 1), 0), 1);
     return Math.hypot(a[0] + t * dx - at[0], a[1] + t * dy - at[1]);
   }));
   const [left, low, steps] = [Math.min(...xs), Math.min(...ys), 15];
-  let best = [(left + Math.max(...xs)) / 2, (low + Math.max(...ys)) / 2], most = inside(best) ? away(best) + 0.2 : 0; // the middle where it is nearly as good
+  let best = [(left + Math.max(...xs)) / 2, (low + Math.max(...ys)) / 2], most = within(outline, best) ? away(best) + 0.2 : 0; // the middle where it is nearly as good
   for (let k = 1; k < steps * steps; k++) {
     const at = [left + (Math.max(...xs) - left) * (k % steps) / steps, low + (Math.max(...ys) - low) * Math.floor(k / steps) / steps];
-    if (inside(at) && away(at) > most) [best, most] = [at, away(at)];
+    if (within(outline, at) && away(at) > most) [best, most] = [at, away(at)];
   }
   return best;
 }
@@ -133,13 +140,25 @@ function drawWanted() { // where robots ask whether they may go
   }
 }
 
+function throughWall(a, b) { // whether a straight way is long and leaves a room where no door is
+  const [dx, dy] = [b[0] - a[0], b[1] - a[1]], long = Math.hypot(dx, dy), room = (p) => plan.map.rooms.find((r) => onFloor(r.floor) && within(r.outline, p));
+  if (long < 1 || room(a) === room(b)) return false;
+  const away = ([x, y]) => { const t = Math.min(Math.max(((x - a[0]) * dx + (y - a[1]) * dy) / long ** 2, 0), 1); return Math.hypot(a[0] + t * dx - x, a[1] + t * dy - y); };
+  return !plan.map.ways.some((way) => onFloor(way.floor) && away(way.at) < 0.8);
+}
+
 function drawTrails() {
   const layer = plan.layers.trails;
   if (!layer) return;
   layer.replaceChildren();
   for (const [name, points] of Object.entries(plan.trails)) {
-    const here = points.filter((p) => onFloor(floorOf(p[2] ?? 0)));
-    if (here.length > 1) draw(layer, "polyline", { points: flat(here), stroke: colorOf(name) }, "trail");
+    let part = [];
+    const end = () => { if (part.length > 1) draw(layer, "polyline", { points: flat(part), stroke: colorOf(name) }, "trail"); part = []; };
+    for (const p of points.filter((p) => onFloor(floorOf(p[2] ?? 0)))) {
+      if (part.length && throughWall(part[part.length - 1], p)) end(); // how it got there was not heard
+      part.push(p);
+    }
+    end();
   }
 }
 
@@ -174,8 +193,9 @@ function beside(x, y, least, marks, spots) { // the place nearest to one that no
   return [x, y];
 }
 
+const overlaps = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
+
 function nameAt(at, width, size, r, taken) { // above, below or beside a marker: where no other name or marker is
-  const overlaps = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
   const places = [[0, -1.5 * r], [0, 1.5 * r + size], [2 * r + width / 2, size / 3], [-2 * r - width / 2, size / 3]];
   for (let far = 1; far < 9; far++) places.push([0, -1.5 * r - far * size], [0, 1.5 * r + (far + 1) * size]);
   const boxes = places.map(([dx, dy]) => [at[0] + dx - width / 2, at[1] + dy - size, at[0] + dx + width / 2, at[1] + dy + 0.25 * size]);
@@ -209,7 +229,13 @@ function moveRobots() { // no robot hides another: of two in one place, one is d
     node.classList.toggle("stopped", robot?.stopped === true);
     node.style.display = shown ? "" : "none";
   }
-  const taken = [...plan.layers.named, ...marks.map(([x, y]) => [x - r, y - r, x + r, y + r])];
+  const dots = marks.map(([x, y]) => [x - r, y - r, x + r, y + r]);
+  const named = plan.layers.named.map((box) => { // a name that a robot would cover stands above the robot
+    const up = Math.max(0, ...dots.filter((dot) => overlaps(dot, box)).map((dot) => box[3] - dot[1]));
+    box.node.setAttribute("transform", `translate(0,${-up})`);
+    return [box[0], box[1] - up, box[2], box[3] - up];
+  });
+  const taken = [...named, ...dots];
   for (const { label, at } of here) {
     const [dx, dy] = nameAt(at, label.textContent.length * size * 0.58, size, r, taken);
     label.setAttribute("x", dx);

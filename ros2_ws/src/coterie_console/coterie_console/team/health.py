@@ -28,10 +28,12 @@ def health_of(
     """Return the health of a team as plain data.
 
     A robot's charge is what its program says in `robot.battery`; None: it says nothing, or nothing
-    any more. `models` has a row for each program that asked a model, or has a budget for one;
-    `labels` is the number of answers that people marked, None where no aggregator tells it.
+    any more. A robot that is silent is lost, unless it lives in a bridge's simulated house, whose
+    node tells of itself: it does not move then. `models` has a row for each program that asked a
+    model, or has a budget for one; `labels` is the number of answers that people marked, None where
+    no aggregator tells it.
     """
-    shown, models, charges, labels = [], [], {}, None
+    shown, models, charges, labels, simulated = [], [], {}, None, False
     for name, report in sorted(nodes.items()):
         old = now - report.heard > STALE_AFTER_S
         silent = f"silent for {now - report.heard:.0f} s"
@@ -42,6 +44,7 @@ def health_of(
             labels = int(count)
         models += _models(name, report.values)
         charge = None if old else _number(report.values.get("robot.battery", "").rstrip(" %"))
+        simulated |= not old and name.rpartition("/")[2] == "bridge"
         owner = name.rpartition("/")[0].rpartition("/")[2]
         if charge is not None and charge <= 100.0 and owner in robots:
             charges[owner] = charge / 100.0
@@ -50,7 +53,7 @@ def health_of(
             {
                 "name": plain(one.name),
                 "age": None if one.heard is None else round(now - one.heard, 1),
-                "lost": one.heard is None or now - one.heard > LOST_AFTER_S,
+                "lost": one.heard is None or (now - one.heard > LOST_AFTER_S and not simulated),
                 "charge": charges.get(one.name),
             }
             for one in robots.values()

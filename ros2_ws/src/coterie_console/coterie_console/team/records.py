@@ -22,11 +22,17 @@ class Robot:
     room: str = ""
     floor: str = ""
     doing: str = ""
+    reports: bool = False
+    """Whether it tells itself what it does; of others the log's goals tell it, the last of which
+    ended then."""
+    ended: float | None = None
     holding: str = ""
     help: str = ""
     stopped: bool | None = None
     heard: float | None = None
     cameras: tuple[str, ...] = ()
+    description: str = ""
+    """Its URDF."""
     way: deque[tuple[float, float, float]] = field(
         default_factory=lambda: deque(maxlen=MAX_TRAIL_POINTS)
     )

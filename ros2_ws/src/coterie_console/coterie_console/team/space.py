@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import cos, sin
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coterie_console.team.fences import walls
@@ -9,9 +12,13 @@ from coterie_console.team.page import Refused
 from coterie_console.team.state import ConsoleState
 from coterie_console.text import plain
 from coterie_core.colors import robot_colors
+from coterie_core.urdf.errors import UrdfError
+from coterie_core.urdf.tree import tree_of
+from coterie_core.urdf.visual import surface
 
 if TYPE_CHECKING:
     from coterie_console.map_view import MapView
+    from coterie_console.team.records import Robot
 
 _UPDATE_PERIOD_S = 0.2
 """Time between two updates of the robots' positions [s]."""
@@ -25,13 +32,14 @@ class SpacePage:
 
     Args:
         state: State of the team; it is read from another thread, whole maps and poses at a time.
+        folders: Where meshes of the robots' descriptions may lie.
 
     Raises:
         PageError: No port is free.
         Refused: What draws it is not installed.
     """
 
-    def __init__(self, state: ConsoleState) -> None:
+    def __init__(self, state: ConsoleState, folders: Sequence[Path] = ()) -> None:
         try:
             from coterie_console.map_view import MapView
             from coterie_console.web import WebPage
@@ -42,6 +50,7 @@ class SpacePage:
             ) from None
         self._draw = MapView
         self._state = state
+        self._folders = folders
         self.page = WebPage(f"{plain(state.team)} in 3D")
         self._drawn = 0
         self._due = 0.0
@@ -72,17 +81,38 @@ class SpacePage:
         for k, robot in enumerate(list(self._state.robots.values())):
             if robot.pose is None:
                 continue
-            x, y, z, _ = robot.pose
-            at = (x - x0, y - y0, z - z0 + 0.25)
-            if robot.name not in self._robots:
-                add = self.page.server.scene
-                r, g, b = bytes.fromhex(robot_colors(self._state.robots)[robot.name][1:])
-                ball = add.add_icosphere(f"/robots/{k}", radius=0.22, color=(r, g, b), position=at)
-                name = add.add_label(f"/robots/{k}/name", plain(robot.name))
-                self._robots[robot.name] = (ball, name)
-            ball = self._robots[robot.name][0]
-            if tuple(ball.position) != at:
-                ball.position = at
+            x, y, z, yaw = robot.pose
+            shown = self._robots.get(robot.name)
+            if shown is None or shown[1] != robot.description:
+                shown = self._robots[robot.name] = self._body(k, robot), robot.description
+            at, turn = (x - x0, y - y0, z - z0), (cos(yaw / 2), 0.0, 0.0, sin(yaw / 2))
+            if (*shown[0].position, *shown[0].wxyz) != (*at, *turn):
+                shown[0].position, shown[0].wxyz = at, turn
+
+    def _body(self, k: int, robot: Robot) -> Any:
+        """Draw a robot as its description says, or a ball, with its name above; return its frame.
+
+        A description comes from elsewhere: one that cannot be read changes nothing.
+        """
+        add, color = self.page.server.scene, robot_colors(self._state.robots)[robot.name]
+        rgb = tuple(bytes.fromhex(color[1:]))
+        frame = add.add_frame(f"/robots/{k}", show_axes=False)
+        top = 0.5
+        try:
+            points, faces = surface(tree_of(robot.description), self._folders)
+        except (UrdfError, RecursionError):
+            points = faces = ()
+        if len(faces):
+            top = float(points[:, 2].max()) + 0.1
+            add.add_mesh_simple(
+                f"/robots/{k}/body", points.astype("float32"), faces.astype("uint32"), color=rgb,
+                flat_shading=True, side="double", cast_shadow=False, receive_shadow=False,
+            )  # fmt: skip
+        else:
+            add.add_icosphere(f"/robots/{k}/body", radius=0.22, color=rgb, position=(0, 0, 0.25))
+        name = plain(robot.name)
+        add.add_label(f"/robots/{k}/name", name, position=(0, 0, top), anchor="bottom-center")
+        return frame
 
     def _fence(self, view: MapView) -> None:
         """Draw where robots may be and what they keep out of, as low walls."""

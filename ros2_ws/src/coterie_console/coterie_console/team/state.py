@@ -36,6 +36,8 @@ MAX_TALKS, MAX_TASKS, MAX_MOMENTS = 40, 20, 300
 MAX_ROBOTS, MAX_NODES, MAX_WAITING = 100, 300, 100
 _TRAIL_STEP_M = 0.1
 """Points of a robot's way are at least so far apart [m]."""
+_RESTS_S = 4.0
+"""A robot that reports nothing does nothing so long after the end of its last goal [s]."""
 _WORDS = 600
 _POSITION = re.compile(r"\((-?\d+(?:\.\d+)?), (-?\d+(?:\.\d+)?), (-?\d+(?:\.\d+)?)\)")
 """A position in words [m, map frame]."""
@@ -146,12 +148,17 @@ class ConsoleState:
                 self.touch("robots")
         self.touch("poses")
 
+    def described(self, name: str, urdf: str) -> None:
+        """Note what a robot looks like."""
+        if (robot := self.robot(name)) is not None:
+            robot.description = urdf
+
     def report(self, name: str, report: RobotReport) -> None:
         """Note what a robot says that it does."""
         robot = self.robot(name)
         if robot is None or report.robot != name:
             return
-        robot.heard = self.clock()
+        robot.heard, robot.reports = self.clock(), True
         known = self.scene.rooms.get(report.room)
         skill = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", report.skill).lower()  # NavigateTo: navigate to
         doing = skill or ("" if report.waiting else "thinks")
@@ -250,6 +257,11 @@ class ConsoleState:
             "why": why,
             "goal": plain(goal, 200),
         }
+        one = self.robots.get(robot)
+        if one is not None and not one.reports and kind in ("goal", "result", "refusal"):
+            one.doing = plain(goal, 80).removeprefix("to ") or one.doing
+            one.ended = None if kind == "goal" else self.clock()
+            self.touch("robots")
         self._moments.append(moment)
         self.touch("timeline")
 
@@ -258,10 +270,15 @@ class ConsoleState:
             room = self.scene.rooms.get(self._regions.room_at(_position(found)))
             return f"the {room.name}" if room else found[0]
 
-        return _POSITION.sub(named, text)
+        told = _POSITION.sub(named, text)
+        return re.sub(r"the ([^,;]+) in \1", r"\1", told)  # "drive to the kitchen in kitchen"
 
     def tick(self) -> None:
         """Let ages go on; call it about once a second."""
+        for robot in list(self.robots.values()):
+            if robot.ended is not None and self.clock() - robot.ended > _RESTS_S:
+                robot.doing, robot.ended = "", None
+                self.touch("robots")
         self.touch("health")
 
     # -- talk and tasks ------------------------------------------------------------------------

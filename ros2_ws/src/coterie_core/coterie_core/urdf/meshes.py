@@ -1,4 +1,4 @@
-"""Corner points of mesh files, read only from the folders that were allowed.
+"""Surfaces and corners of mesh files, read only from the folders that were allowed.
 
 A mesh path in a URDF is somebody's text: it is resolved below the URDF's own folder or the package
 folders given, never fetched and never followed outside of them.
@@ -18,6 +18,7 @@ from coterie_core.files import LFS_REMEDY, is_lfs_pointer
 from coterie_core.urdf.xacro import package_of
 
 Array = npt.NDArray[np.float64]
+Faces = npt.NDArray[np.int64]
 
 MAX_MESH_BYTES = 64 * 2**20
 FORMATS = ("stl", "obj", "ply", "glb", "off", "dae")
@@ -39,10 +40,18 @@ class Meshes:
     def corners(self, name: str) -> Array | str:
         """Return the corners (n, 3) of a mesh's convex hull, unscaled, or why there are none."""
         if name not in self._cache:
-            self._cache[name] = self._read(name)
+            read = self.surface(name)
+            if not isinstance(read, str):
+                points = read[0][np.isfinite(read[0]).all(axis=1)]
+                read = hull_corners(points) if len(points) > 2 else "has no surface"
+            self._cache[name] = read
         return self._cache[name]
 
-    def _read(self, name: str) -> Array | str:
+    def surface(self, name: str) -> tuple[Array, Faces] | str:
+        """Return a mesh's vertices (n, 3), unscaled, and its faces (m, 3), or why there are none.
+
+        A mesh of points alone has no faces.
+        """
         path = self.find(name)
         if isinstance(path, str):
             return path
@@ -59,16 +68,14 @@ class Meshes:
             # From memory and without a resolver: materials and textures beside it stay unread.
             loaded = trimesh.load(io.BytesIO(path.read_bytes()), file_type=kind, process=False)
             mesh = loaded.to_mesh() if hasattr(loaded, "to_mesh") else loaded
-            points = np.asarray(mesh.vertices, dtype=np.float64)
+            points = np.asarray(mesh.vertices, dtype=np.float64).reshape(-1, 3)
+            faces = np.asarray(getattr(mesh, "faces", ()), dtype=np.int64).reshape(-1, 3)
             if kind == "dae":
                 # COLLADA states its unit, which counts; its up axis is left aside, as RViz does.
                 points = points * _unit(getattr(loaded, "units", None))
         except Exception as error:  # whatever a broken file makes the reader raise
             return f"cannot be read ({type(error).__name__})"
-        points = points[np.isfinite(points).all(axis=1)] if points.ndim == 2 else np.empty((0, 3))
-        if len(points) < 3:
-            return "has no surface"
-        return hull_corners(points)
+        return points, faces
 
     def find(self, name: str) -> Path | str:
         """Return the file that a mesh name of the URDF means, or why there is none."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from coterie_core.geometry import Box, Vec3
-from coterie_core.tasks import Obstacle, SubTask, Thing
+from coterie_core.tasks import BY_HAND, Obstacle, SubTask, Thing
 from coterie_execution.geometry.bodies import BodiesInScene
 from coterie_execution.geometry.grasp import around, gap_to
 from coterie_execution.geometry.manipulation import (
@@ -94,7 +94,7 @@ def put_at(tools: BodiesInScene, robot: str, sub_task: SubTask, spot: Vec3) -> V
     owners = tools.catalog.meant_by(receptacle) if receptacle is not None else []
     if not owners:
         return None
-    return put_from(tools, robot, owners[0], spot, _item_of(tools, sub_task))
+    return put_from(tools, robot, owners[0], spot, _item_of(tools, sub_task), sub_task.inside)
 
 
 def _item_of(tools: BodiesInScene, sub_task: SubTask) -> Box | None:
@@ -115,7 +115,7 @@ def _one(
     item = _item_of(tools, sub_task) if sub_task.kind == "place" else None
     key = (
         "estimate", sub_task.kind, meant.key, components, item.size if item else None,
-        frozenset(opened),
+        frozenset(opened), sub_task.inside,
     )  # fmt: skip
     if key not in kind.answers:
         kind.answers[key] = _work_out(tools, robot, sub_task, meant, components, opened, item)
@@ -135,7 +135,7 @@ def _work_out(
     if sub_task.kind == "go_to":
         return _go_to(tools, robot, meant, components)
     if sub_task.kind == "place":
-        return place(tools, robot, meant, components, opened, item)
+        return place(tools, robot, meant, components, opened, item, sub_task.inside)
     if sub_task.kind in ("open", "close"):
         return open_or_close(tools, robot, meant, components)
     shut = tools.catalog.closed_around(meant.object)
@@ -346,7 +346,7 @@ def _looks(tools: BodiesInScene, room: str) -> int:
 def _not_known(tools: BodiesInScene, robot: str, sub_task: SubTask, thing: Thing) -> Estimate:
     """Return what the body alone tells about a thing that nobody has found yet."""
     kind = tools.kind(robot)
-    if sub_task.kind in ("pick", "place", "open", "close") and not kind.body.hands:
+    if sub_task.kind in BY_HAND and not kind.body.hands:
         return Estimate(False, Obstacle.NO_ARM, "it has no arm")
     if sub_task.kind == "detect" and not kind.body.cameras:
         return Estimate(False, Obstacle.NO_CAMERA, "it has no camera")

@@ -312,11 +312,9 @@ class FloorPlan:
         saw are rough, and close narrow ways that robots drive.
         """
         out = np.zeros(self.shape, dtype=bool)
-        pieces = [[a[:2], b[:2]] for a, b in self.driven.ways if self.floor_index(a[2]) == floor]
-        if pieces:
-            trail = shapely.MultiLineString(pieces).buffer(self.driven.radius + CELL)
-            layer = self._shape(trail)
-            out[layer.rows, layer.cols] |= layer.mask
+        for a, b in self.driven.ways:
+            if self.floor_index(a[2]) == floor:
+                self._free_along(out, a, b, self.driven.radius + CELL)
         for link in (link for near in scene.links.values() for link in near.values()):
             a, b = scene.places[link.a].position, scene.places[link.b].position
             floors = {self.floor_index(a[2]), self.floor_index(b[2])}
@@ -324,11 +322,21 @@ class FloorPlan:
                 continue
             reach = link.width / 2.0 + CELL
             straight = link.length <= math.dist(a, b) + CELL
-            ends = shapely.MultiPoint([a[:2], b[:2]])
-            shape = shapely.LineString([a[:2], b[:2]]) if straight else ends
-            layer = self._shape(shape.buffer(reach))
-            out[layer.rows, layer.cols] |= layer.mask
+            for p, q in ((a, b),) if straight else ((a, a), (b, b)):
+                self._free_along(out, p, q, reach)
         return out
+
+    def _free_along(self, free: Mask, a: Vec3, b: Vec3, reach: float) -> None:
+        """Mark the cells not farther than `reach` [m] from a straight piece of a way [m]."""
+        low, high = np.minimum(a[:2], b[:2]) - reach, np.maximum(a[:2], b[:2]) + reach
+        r0, c0 = self.cell(*low)
+        r1, c1 = self.cell(*high)
+        x = self.origin[0] + (np.arange(c0, c1 + 1) + 0.5) * CELL - a[0]
+        y = self.origin[1] + (np.arange(r0, r1 + 1)[:, None] + 0.5) * CELL - a[1]
+        dx, dy = b[0] - a[0], b[1] - a[1]
+        along = np.clip((x * dx + y * dy) / max(dx * dx + dy * dy, 1e-12), 0.0, 1.0)
+        near = np.hypot(x - along * dx, y - along * dy) <= reach
+        free[r0 : r1 + 1, c0 : c1 + 1] |= near
 
     def _polygon(
         self, corners: tuple[Vec2, ...] | list[Vec2], low: float = -9.9, high: float = 9.9

@@ -67,7 +67,7 @@ class Sightlines:
         self._center = np.array([thing.box.center for thing in things]).reshape(-1, 3)
         self._half = np.maximum(size / 2.0 - np.minimum(_SHRINK, 0.05 * size), 1e-4)
         for k, thing in enumerate(things):
-            low = any(thing.box.top - r.surface.center[2] > 0.05 for r in thing.receptacles)
+            low = any(thing.box.top - r.surface.center[2] > 0.05 for r in thing.told_surfaces)
             if "table" in thing.label.top and thing.box.size[2] > 2.0 * _TABLE_TOP and not low:
                 # One looks through below its top: its legs hide next to nothing.
                 self._center[k, 2] = thing.box.top - _TABLE_TOP / 2.0
@@ -78,7 +78,7 @@ class Sightlines:
         self._low = np.zeros((len(things), 3))
         self._high = np.full((len(things), 3), -1.0)
         for k, thing in enumerate(things):
-            if thing.receptacles:
+            if thing.told_surfaces:
                 self._low[k], self._high[k] = self._room_above(thing)
         self._forgiving: Sightlines | None = None
         self.walls = walls or [_walls_of(scene, plan, k) for k in range(len(plan.floors))]
@@ -89,7 +89,8 @@ class Sightlines:
         What a robot has seen is in view from somewhere, whatever its neighbours' boxes say.
         """
         if self._forgiving is None:
-            seen = np.array([t.last_seen is not None and t.kind != "item" for t in self._things])
+            items = (t.last_seen is not None and t.kind != "item" for t in self._things)
+            seen = np.fromiter(items, dtype=bool)
             out = copy.copy(self)
             out._half = self._half.copy()
             out._half[seen, :2] = np.maximum(self._half[seen, :2] - _ROUGH, 1e-4)
@@ -164,9 +165,9 @@ class Sightlines:
 
         Without such a surface, corners that hold nothing.
         """
-        surfaces = [r.surface for r in thing.receptacles if not r.inside]
+        surfaces = [r.surface for r in thing.told_surfaces if not r.inside]
         nothing = np.zeros(3), np.full(3, -1.0)
-        if len(surfaces) != len(thing.receptacles):
+        if len(surfaces) != len(thing.told_surfaces):
             return nothing
         lowest = min(surfaces, key=lambda s: s.center[2])
         if thing.box.top - lowest.center[2] < _DEEP or any(
@@ -180,18 +181,18 @@ class Sightlines:
         """Return the room in a thing that a point lies in, or None if it is not over a surface."""
         below = [
             r
-            for r in thing.receptacles
+            for r in thing.told_surfaces
             if r.surface.center[2] < point[2] + 0.01
             and Box(
                 (*r.surface.center[:2], point[2]), (*r.surface.size[:2], 0.0), r.surface.yaw
             ).contains(point, 0.03)
         ]
         if not below:
-            return None if thing.receptacles else _hollow(thing)
+            return None if thing.told_surfaces else _hollow(thing)
         own = max(below, key=lambda r: r.surface.center[2])
         above = [
             r.surface.center[2] - _BOARD
-            for r in thing.receptacles
+            for r in thing.told_surfaces
             if r is not own and _over(thing.box, own.surface, r.surface)
         ]
         top = min(above, default=thing.box.top - _BOARD if own.inside else math.inf)

@@ -162,13 +162,17 @@ def place(
     components: Components,
     opened: Collection[str],
     item: Box | None,
+    inside: bool | None = None,
 ) -> Estimate:
-    """Return whether a robot puts an item (None: a small one) where there is room for it."""
+    """Return whether a robot puts an item (None: a small one) where there is room for it.
+
+    `inside`: whether into what it is put; None: as it fits.
+    """
     kind = tools.kind(robot)
     name = meant.id
     if not kind.body.hands:
         return Estimate(False, Obstacle.NO_ARM, "it has no arm", thing=name)
-    surfaces = surfaces_of(meant, item)
+    surfaces = surfaces_of(meant, item, inside)
     if not surfaces:
         return Estimate(
             False, Obstacle.OTHER, f"nothing of that size fits on the {meant.name}", thing=name
@@ -219,8 +223,12 @@ def place(
             answer = replace(answer, opens=name, work=work, time=work)
         # What stands open comes first, then what the robot sees itself put the thing down on.
         worth = 10.0 * (not surface.closed) + 5.0 * seen - 20.0 * crowded
+        # A hand that holds a tall thing has to get higher than where its foot shall stand.
+        high = z - tools.plan.elevation(floor) + thing.size[2] / 2.0
+        tall = all(hand.row(high) is None for hand in kind.body.hands)
+        worth -= 4.0 * tall
         answers.append((-reach.margin - worth, answer))
-        if seen and not surface.closed and not crowded:
+        if seen and not (surface.closed or crowded or tall):
             break
     if answers:
         return min(answers, key=lambda a: a[0])[1]
@@ -229,7 +237,12 @@ def place(
 
 
 def put_from(
-    tools: BodiesInScene, robot: str, meant: ResolvedObject, spot: Vec3, item: Box | None
+    tools: BodiesInScene,
+    robot: str,
+    meant: ResolvedObject,
+    spot: Vec3,
+    item: Box | None,
+    inside: bool | None = None,
 ) -> Vec3 | None:
     """Return the point [m] on what stands open at which a robot at a spot puts an item down.
 
@@ -237,7 +250,7 @@ def put_from(
     """
     body, floor = tools.kind(robot).body, tools.plan.floor_index(meant.box.bottom)
     blind: Vec3 | None = None
-    for surface in surfaces_of(meant, item):
+    for surface in surfaces_of(meant, item, inside):
         points, _ = _room_on(tools, meant, surface, item)
         z = surface.box.center[2]
         for hand in body.hands if not surface.closed and len(points) else ():

@@ -131,6 +131,10 @@ def _meant(thing: SceneObject) -> ResolvedObject:
     return ResolvedObject(thing.label.top or thing.id, thing.box, thing)
 
 
+_SHELF = 0.3
+"""Between heights at which shelves are taken to be of which nobody knows where they are [m]."""
+
+
 @dataclass(frozen=True, slots=True)
 class Surface:
     """Where something can be put: the surface [m], and whether it lies behind a closed door.
@@ -152,22 +156,39 @@ class Surface:
         return replace(self.box, center=(x, y, z if self.falls_to is None else self.falls_to))
 
 
-def surfaces_of(meant: ResolvedObject, item: Box | None) -> list[Surface]:
+def surfaces_of(
+    meant: ResolvedObject, item: Box | None, inside: bool | None = None
+) -> list[Surface]:
     """Return the surfaces of a receptacle that an item's box fits on, reachable ones first.
 
-    What has no receptacles in the scene is taken to have those usual for it: its upper face, or
-    its seat, without the edges, since boxes are too wide at times; boards if it is a shelf; and
-    where its kind ends, if its box is much higher.
+    They are those of the map; those `inside` it, or not, where that is asked for and there are such
+    ones. What the map has none of, as no camera has looked down on it, is taken to have those usual
+    for its kind.
     """
     thing = meant.object
-    if thing is None or not thing.receptacles:
-        bottom = hollow_bottom(meant.name, meant.box)
-        usual = usual_surfaces(meant.name, meant.box, item)
-        return [Surface(one, False, False, bottom) for one in usual]
+    known = thing.receptacles if thing is not None else []
+    told = thing is not None and bool(thing.told_surfaces)
+    if inside and not told and thing is not None and thing.is_open is not None:
+        if not any(one.inside for one in known):
+            return _shelves(thing)
     need = sorted(item.size[:2]) if item is not None else [0.0, 0.0]
-    out = []
-    for receptacle in thing.receptacles:
-        have = sorted(receptacle.surface.size[:2])
-        if need[0] <= have[0] and need[1] <= have[1]:
-            out.append(Surface(receptacle.surface, receptacle.inside and thing.is_open is False))
-    return sorted(out, key=lambda s: s.closed)
+    wanted = [one for one in known if inside is None or one.inside is inside] or known
+    mapped = [
+        Surface(one.surface, one.inside and thing is not None and thing.is_open is False)
+        for one in wanted
+        if all(a <= b for a, b in zip(need, sorted(one.surface.size[:2]), strict=True))
+    ]
+    if mapped or told:
+        return sorted(mapped, key=lambda s: s.closed)
+    bottom = hollow_bottom(meant.name, meant.box)
+    usual = usual_surfaces(meant.name, meant.box, item)
+    return [Surface(one, False, False, bottom) for one in usual]
+
+
+def _shelves(thing: SceneObject) -> list[Surface]:
+    """Return what may be shelves of a container that nobody has looked into."""
+    heights = np.arange(thing.box.bottom + _SHELF, thing.box.top - _SHELF, _SHELF)
+    x, y, _ = thing.box.center
+    size = (*thing.box.size[:2], 0.0)
+    shelves = [Box((x, y, float(z)), size, thing.box.yaw) for z in heights]
+    return [Surface(one, thing.is_open is False, False) for one in shelves]

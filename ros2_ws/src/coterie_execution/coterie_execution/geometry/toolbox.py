@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from coterie_core.geometry import Box, Vec3
-from coterie_core.tasks import Obstacle, SubTask
+from coterie_core.tasks import BY_HAND, Obstacle, SubTask
 from coterie_execution.geometry.bodies import BodiesInScene
 from coterie_execution.geometry.estimates import estimate_for
 from coterie_execution.geometry.grasp import grips, reach_of
@@ -20,9 +20,6 @@ _FROM_ELSEWHERE = (
     Obstacle.NO_PATH, Obstacle.TOO_FAR_IN, Obstacle.OCCLUDED, Obstacle.OUT_OF_VIEW,
 )  # fmt: skip
 """What may be otherwise from a spot that the robot did not count on getting to."""
-
-_REACHED = ("pick", "place", "open", "close")
-"""What a robot goes near to for its hand: as near as its own map of the floor lets it."""
 
 
 class Toolbox(BodiesInScene):
@@ -156,7 +153,7 @@ class Toolbox(BodiesInScene):
             return there
         # Ways past seen furniture count their doubt themselves; spots in its boxes do not.
         doubtful = [(self, space.ignoring_observed_obstacles(components), 0.0)]
-        if self.plan.rough and sub_task.kind in _REACHED:
+        if self.plan.rough and sub_task.kind in BY_HAND:
             doubtful.append(
                 (
                     bare := self.without_seen(),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from coterie_core.on_demand import on_demand
 
 if TYPE_CHECKING:
-    from coterie_requests.ask_back.answers import meaning as meaning
+    from coterie_requests.ask_back.apply_answer import meaning as meaning
     from coterie_requests.ask_back.clarification import Person as Person
     from coterie_requests.ask_back.clarification import Settled as Settled
     from coterie_requests.ask_back.clarification import settle as settle

@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from coterie_llm import Decider
-from coterie_requests.ask_back.answers import Settling, meaning, with_answer, with_ids
-from coterie_requests.ask_back.decision import JudgeRequest, judgement_of
+from coterie_requests.ask_back.apply_answer import Settling, meaning, with_answer
 from coterie_requests.ask_back.judgement import Judgement
 from coterie_requests.ask_back.rule import LEFT_OUT, judged
 from coterie_requests.ask_back.state import RequestState
@@ -62,7 +61,7 @@ async def settle(
     Args:
         state: The request and what is known. Words are read first, unless somebody has read them
             already, or found that they leave something out.
-        decider: Asks a model, or the rules.
+        decider: Asks the model, or the grammar, that reads words and answers.
         person: Function that asks the person; None: nobody is there.
         who: Name of the asker: a robot, or a node of the team.
         task: Id of the task.
@@ -93,11 +92,9 @@ async def _settled(
     within: float,
 ) -> Settled:
     state = await _read(state, decider)
-    told = await _judge(state, decider)
-    if not told.clear and cleared is not None and cleared(told):
-        told = Judgement(decided_by=told.decided_by, reason=told.reason)
-    if told.clear:
-        return Settled(told, state.request)
+    told = judged(state)
+    if told.clear or (cleared is not None and cleared(told)):
+        return Settled(Judgement(), state.request)
     if told.kind == "ambiguous" and (best := _best_seen(state.scene, told.candidates)):
         return _taken(state, told, best)
     # A denial rests on likelihoods: where a room was seen in part only, looking tells more.
@@ -142,36 +139,22 @@ async def _read(state: RequestState, decider: Decider) -> RequestState:
     return replace(state, request=read)
 
 
-async def _judge(state: RequestState, decider: Decider) -> Judgement:
-    if state.problem is not None:  # who read it has told what is left out
-        return judged(state)
-    decided = await decider.decide(JudgeRequest(), state)
-    model = decided.decided_by == "model"
-    told = judgement_of(state, decided.reply) if model else judged(state)
-    return replace(told, decided_by=decided.decided_by, reason=decided.reason)
-
-
 async def _answered(state: RequestState, before: Judgement, decider: Decider) -> Settling:
-    """Return what a person's answer settles; a request of None: nothing."""
-    decided = await decider.decide(JudgeRequest(), state)
-    if decided.decided_by != "model":
-        found = with_answer(state, before)
-        told = replace(found.judgement, decided_by=decided.decided_by, reason=decided.reason)
-        return replace(found, judgement=told)
-    now = judgement_of(state, decided.reply)
-    told = replace(now, decided_by=decided.decided_by, reason=decided.reason)
-    if not now.clear:
-        return Settling(told)
-    chosen = tuple(id_ for id_ in decided.reply.candidates if id_ in before.candidates)
-    request, words = state.request, " ".join(decided.reply.request.split())
-    if chosen and request is not None:
-        return Settling(told, chosen, with_ids(request, before.said, chosen, state.scene))
-    if words and words != state.words:
-        try:
-            request = await read_request(words, state.names, decider, state.command)
-        except NotUnderstood as error:
-            return Settling(replace(before, text=f"{before.text}; {error.problem.line}"))
-    return Settling(told, chosen, request)
+    """Return what a person's answer settles; a request of None: nothing.
+
+    Where the grammar does not read the answer, a model says in plain English what is asked for with
+    it. That is judged like any other request: what is still unclear is not settled.
+    """
+    found = with_answer(state, before)
+    if found.request is not None or decider.rule_only or before.slot == "anyway":
+        return found
+    words = f"{state.words} (asked back: {state.question} answer: {state.answer})"
+    try:
+        request = await read_request(words, state.names, decider, state.command)
+    except NotUnderstood as error:
+        return replace(found, judgement=replace(before, text=f"{before.text}; {error}"))
+    again = replace(state, request=request.model_copy(update={"words": state.words}), problem=None)
+    return Settling(Judgement(), request=again.request) if judged(again).clear else found
 
 
 def _best_seen(scene: SceneGraph, candidates: Sequence[str]) -> str:

@@ -21,10 +21,7 @@ Attributes:
     subjective: It asks for a taste or an opinion.
     underspecified: It leaves out something that is needed.
 """
-Command = Literal["ask", "find", "do"]
-"""Command that the request is given to: a question, a request for objects, a task."""
 REQUEST_KINDS: tuple[RequestKind, ...] = get_args(RequestKind)
-COMMANDS: tuple[Command, ...] = get_args(Command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +40,6 @@ class Judgement:
         evidence: Evidence that the judgement rests on, one line each.
         answer: Answer of the person; "" where nobody gave one, or was asked.
         settled: Whether the answer made it clear, so that it was worked on.
-        decided_by: `model` or `rule`.
-        reason: Reason why the rule took over, or "".
     """
 
     kind: RequestKind = "clear"
@@ -58,8 +53,6 @@ class Judgement:
     evidence: tuple[str, ...] = ()
     answer: str = ""
     settled: bool = False
-    decided_by: Literal["model", "rule"] = "rule"
-    reason: str = ""
 
     @property
     def clear(self) -> bool:

@@ -9,12 +9,11 @@ from functools import partial
 from typing import Any
 
 from coterie_core.conformal import LEVELS
-from coterie_core.geometry import distance
 from coterie_core.wording import enumerated
-from coterie_requests.ask_back.describing import described, named_room, plain_label, where
 from coterie_requests.ask_back.judgement import Judgement
 from coterie_requests.ask_back.reading import Mention, mentions, words_of_taste
 from coterie_requests.ask_back.state import RequestState
+from coterie_requests.understanding.map_geometry import named_room, one_of_each, plain
 from coterie_requests.understanding.phrases import Phrase, phrase_of
 from coterie_requests.understanding.problems import NotUnderstood, ProblemKind
 from coterie_world.coverage import SEEN_WELL_QUALITY, recall
@@ -35,8 +34,6 @@ LEFT_OUT: Mapping[ProblemKind, str] = {
     "ambiguous": "which", "empty": "object",
 }  # fmt: skip
 """Part that is left out where words were not read for such a problem."""
-_SAME_SPOT = 0.08
-"""Things of one name that are nearer than this, or than half of their length, may be one [m]."""
 _MAX_SHOWN = 4
 _WHAT = {"ask": "Which thing do you ask about?", "find": "What shall be found?",
          "do": "Which thing do you mean?"}  # fmt: skip
@@ -83,7 +80,7 @@ def _of_taste(state: RequestState) -> Judgement | None:
     if not fits or len(fits) > MAX_CHOICES:
         return Judgement("subjective", text, "By what shall it be chosen?", said=phrase.said)
     ids = tuple(thing.id for thing in fits)
-    choices = tuple(described(state.scene, fits))
+    choices = tuple(state.resolver.described(fits))
     return Judgement("subjective", text, "Which one do you mean?", choices, ids, said=phrase.said)
 
 
@@ -215,8 +212,8 @@ def _elsewhere(state: RequestState, others: Sequence[SceneObject]) -> str:
     if not others:
         return ""
     first = others[0]
-    at = where(state.scene, first)
-    return f"; a {plain_label(first)} was seen{f' {at}' if at else ''}"
+    at = state.resolver.whereabouts(first)
+    return f"; a {plain(first.label.top)} was seen{f' {at}' if at else ''}"
 
 
 # -- several that fit ----------------------------------------------------------------------------
@@ -235,7 +232,7 @@ def _too_many(state: RequestState, mention: Mention) -> Judgement | None:
         fits = list({thing.room: thing for thing in reversed(fits)}.values())[::-1]
     if len(fits) < 2 or phrase.label in state.scene.objects:
         return None
-    choices = described(state.scene, fits)
+    choices = state.resolver.described(fits)
     many = len(fits) > MAX_CHOICES
     count = f"{len(fits)} things fit {phrase.said!r}"
     return Judgement(
@@ -272,9 +269,5 @@ def _too_many_rooms(state: RequestState, mention: Mention) -> Judgement | None:
 
 def _distinct(things: Sequence[SceneObject]) -> list[SceneObject]:
     """Leave out what may be another thing of the list, mapped twice."""
-    kept: list[SceneObject] = []
-    for thing in sorted(things, key=lambda t: (-t.observations, t.id)):
-        apart = max(_SAME_SPOT, 0.5 * max(thing.box.size))
-        if all(distance(thing.box.center, one.box.center) > apart for one in kept):
-            kept.append(thing)
-    return sorted(kept, key=lambda t: t.id)
+    clearest = sorted(things, key=lambda thing: (-thing.observations, thing.id))
+    return sorted((group[0] for group in one_of_each(clearest)), key=lambda thing: thing.id)

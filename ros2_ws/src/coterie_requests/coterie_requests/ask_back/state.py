@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from coterie_core.conformal import DENIAL_LEVEL, load_conformal
-from coterie_requests.ask_back.judgement import Command
 from coterie_requests.detector_vocabulary import DetectorVocabulary
+from coterie_requests.grammar import Door
 from coterie_requests.request import Request
 from coterie_requests.understanding.grounding import Resolver
 from coterie_requests.understanding.problems import Problem
@@ -41,7 +41,7 @@ class RequestState:
     """
 
     words: str
-    command: Command
+    command: Door
     scene: SceneGraph
     coverage: Coverage | None = None
     vocabulary: DetectorVocabulary = field(default_factory=DetectorVocabulary)

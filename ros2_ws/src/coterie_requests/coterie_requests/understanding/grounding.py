@@ -1,37 +1,138 @@
-"""Grounds noun phrases on a map: things, rooms, and places to put something."""
+"""Grounds the words of a request on a map: things, rooms, and places to put something.
+
+There is one grounding for tasks, questions and requests for objects. `things` are those that robots
+may act on; `find` grades all that may be meant, by the whole distribution of labels.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from itertools import combinations, product
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
 from typing import cast
 
-from coterie_core.colors import stated_color
+from coterie_core.colors import are_alike, stated_color
 from coterie_core.geometry import distance
 from coterie_core.household import Household, load_household, normalized, singulars
-from coterie_core.relations import PAIRS, RelationKind, between
+from coterie_core.relations import gap
 from coterie_core.wording import enumerated
-from coterie_requests.request import Relation
+from coterie_requests.detector_vocabulary import STRUCTURE
+from coterie_requests.lexicon import canonical, is_called, likeness, load_lexicon, serving
+from coterie_requests.request import Place, Relation, Thing
 from coterie_requests.understanding import NotUnderstood, nearest
-from coterie_requests.understanding.phrases import Modifier, Phrase
-from coterie_requests.understanding.vocabulary import plain_name
+from coterie_requests.understanding.map_geometry import (
+    STATED,
+    STATES,
+    MapGeometry,
+)
+from coterie_requests.understanding.phrases import (
+    Modifier,
+    Phrase,
+    modifier_of,
+    phrase_of,
+    size_order,
+)
+from coterie_requests.understanding.vocabulary import Vocabulary, plain_name
 from coterie_world.scene import Room, SceneGraph, SceneObject
+from coterie_world.scene.lookups import Nearby
 from coterie_world.sightings import clearness, seen_in_passing
-from coterie_world.sizes import SIZE_ORDERS, SizeOrder
+from coterie_world.sizes import SIZE_ORDERS, SizeOrder, plausible_size
 
+LIKELY = 0.3
+"""Least probability for an object to be taken for what is asked for."""
+ENOUGH = 0.35
+"""Least share of labels that are not the likeliest one for them to count."""
+UNKNOWN_COLOR = 0.5
+"""How well a color fits a thing of which the map knows none."""
+DENIED = 0.12
+"""How well a thing fits of which the map says another color, or the opposite of an attribute."""
+_ANYHOW = 0.6
+"""What a thing fits where the map does not have the room that it is said to be in."""
+_LEAST_STRENGTH = 0.15
+"""Least strength with which a thing must stand where it is said to be."""
+_USEFUL = 0.15
+"""Least grade for a label to count as one that serves."""
+_RULED_OUT = 0.4
+"""Least share of labels by which a thing is what a request rules out."""
+_RIVAL = 0.75
+"""Least probability of a label, by that of the likeliest one, where little is enough."""
+_PLAUSIBLE = 0.4
+"""Least plausibility of a size for a thing to come first as "the smallest" and the like."""
+_SELDOM = 3
+"""Looks after which half of the doubt whether a thing is there has gone."""
+_ANCHORS = 8
+"""Things of one description that others are measured from."""
+_ROOM = re.compile(r"(?<=\w) room (?=\w+$)")
+"""What may be left out between words: the "dining room table" is the dining table."""
+_SURFACES = frozenset({"floor", "wall", "ceiling"})
 _MAX_SHOWN = 12
 _IN_ROOMS = {"in": True, "on": True, "from": True, "to": True, "near": True, "far from": False}
 """Relations of things to rooms, and whether the things are in these."""
 
 
-class Resolver:
-    """Finds on a map what phrases stand for; the map is read when asked, so it may grow."""
+@dataclass(slots=True)
+class Found:
+    """An object that may be meant; `ids` holds its duplicates too, itself first.
 
-    def __init__(self, scene: SceneGraph) -> None:
-        self.scene = scene
+    `p` (0..1) is how likely it is the kind of thing, `share` what its labels say of that before how
+    often it was seen counts, `fit` how well the rest of the description
+    (color, state, relation) fits, `other` what it stands to, `reasons` why.
+    """
+
+    thing: SceneObject
+    p: float = 1.0
+    fit: float = 1.0
+    ids: tuple[str, ...] = ()
+    other: SceneObject | None = None
+    reasons: tuple[str, ...] = ()
+    share: float = 1.0
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return self.thing.id
+
+    @property
+    def score(self) -> float:
+        """Both in one."""
+        return self.p * self.fit
+
+
+_Stage = Callable[[Phrase], list[Found]]
+"""Finds what bears a name; what is said besides it is looked at afterwards."""
+
+
+class Resolver(MapGeometry):
+    """Finds on a map what words stand for; the map is read when asked, so it may grow.
+
+    Args:
+        scene: The map; while `find` is used it must not change.
+        certain: Whether a thing is what its top label says, for `find` too.
+        least: Least share of labels that are not the likeliest one for them to count.
+    """
+
+    def __init__(self, scene: SceneGraph, *, certain: bool = False, least: float = ENOUGH) -> None:
+        super().__init__(scene, certain=certain)
         self.household: Household = load_household()
+        self.least = least
+        self._graded: dict[Phrase, list[Found]] = {}
+
+    @cached_property
+    def names(self) -> Vocabulary:
+        """Names that mean something on this map."""
+        return Vocabulary.of(self.scene)
+
+    @cached_property
+    def labels(self) -> frozenset[str]:
+        """All that the map calls its things."""
+        things = self.scene.objects.values()
+        return frozenset(normalized(label) for one in things for label in self.belief(one))
+
+    def phrase(self, thing: Thing | Phrase) -> Phrase:
+        """Return what the plain words of a thing stand for here."""
+        return thing if isinstance(thing, Phrase) else phrase_of(thing, self.names)
 
     # -- rooms ----------------------------------------------------------------------------------
 
@@ -185,57 +286,100 @@ class Resolver:
         Any of several alternatives fits. A superlative chooses among what is known, and so does an
         ordinal: in that order, else by the distance to what it is measured from, else by id.
         """
-        found = {thing.id: thing for thing in self._fitting(phrase)}
-        for other in phrase.alternatives:
-            found.update((thing.id, thing) for thing in self.things(other))
-        for other in phrase.excluded:
-            for thing in self._excluded(other, phrase):
-                found.pop(thing.id, None)
-        things = sorted(found.values(), key=lambda thing: thing.id)
-        order = self._order_of(phrase)
-        if order is not None:
-            things.sort(key=lambda thing: (order(thing), thing.id))
-        if phrase.ordinal:
-            k = _index(phrase.ordinal)
-            return things[k : k + 1 or None] if k < len(things) else []
-        return things[: max(phrase.count, 1)] if order is not None and phrase.order else things
+        found = sorted(self._meant(phrase, self._certain), key=lambda one: one.id)
+        found = self.ordered(found, phrase, shown=False)
+        return [one.thing for one in self.chosen(found, phrase)]
 
-    def _order_of(self, phrase: Phrase) -> Callable[[SceneObject], float] | None:
-        """Return what a phrase sorts its things by, least first; None: nothing is known of that."""
-        if phrase.order in SIZE_ORDERS:
-            size = SIZE_ORDERS[cast(SizeOrder, phrase.order)]
-            return lambda thing: size(thing.box)
-        ends = [owner.box.center for by in phrase.by for owner in self.things(by)]
-        if not ends:
-            return None
-        sign = -1.0 if phrase.order == "farthest" else 1.0
-        return lambda thing: sign * min(distance(thing.box.center, end) for end in ends)
+    def find(self, wanted: Thing | Phrase) -> list[Found]:
+        """Return all that may be meant, best first, or in the order that is asked for.
 
-    def _excluded(self, left_out: Phrase, phrase: Phrase) -> list[SceneObject]:
-        """Return what is left out; "the cushion" of one kind of things leaves out only one."""
-        return self.things(left_out.like(phrase) if left_out.anything else left_out)
+        A room that the map does not have is not required; what the map does not tell of a thing
+        (its color) lowers its fit. `chosen` leaves those that a superlative or an ordinal means.
 
-    def _fitting(self, phrase: Phrase) -> list[SceneObject]:
-        found = sorted(self._named(phrase), key=lambda thing: thing.id)
+        Raises:
+            NotUnderstood: It stands to a room as nothing can.
+        """
+        phrase = self.phrase(wanted)
+        if phrase not in self._graded:
+            found = sorted(self._meant(phrase, self._likely), key=self._rank)
+            self._graded[phrase] = self.ordered(found, phrase)
+        return self._graded[phrase]
+
+    def _meant(self, phrase: Phrase, stage: _Stage) -> list[Found]:
+        """Return what fits a phrase or one of its alternatives, and is not left out."""
+        best: dict[str, Found] = {}
+        for other in (replace(phrase, alternatives=()), *phrase.alternatives):
+            one = other if other.places else replace(other, places=phrase.places)
+            for found in self._described(one, stage):
+                if found.id not in best or best[found.id].score < found.score:
+                    best[found.id] = found
+        for other in phrase.excluded if best else ():
+            for id_ in self._excluded(other, phrase, stage):
+                best.pop(id_, None)
+        return list(best.values())
+
+    def _described(self, phrase: Phrase, stage: _Stage) -> list[Found]:
+        found = stage(phrase)
+        for one in found:
+            one.fit = self.traits(one.thing, phrase)
         if phrase.compound:
             # "kitchen table": the one in the kitchen where there is one.
-            found = [t for t in found if self._in_room_type(t, phrase.compound)] or found
+            found = [f for f in found if self._in_room_type(f.thing, phrase.compound)] or found
         for modifier in phrase.places:
-            placed = self._placed(found, modifier.relation, modifier.phrase)
-            found = [t for t in found if t not in placed] if modifier.negated else placed
-            if phrase.anything and modifier.relation == "on":
-                # "Everything on the dresser": not what is in its drawers.
-                found = [t for t in found if not self._is_shut_in(t)]
-        if phrase.color:
-            known = {thing.id: stated_color(thing.properties) for thing in found}
-            fitting = [t for t in found if phrase.color == known[t.id]]
-            # Where no colour is known, any may be the one.
-            found = fitting if any(known.values()) else found
+            placed = self._placed(found, modifier, stage)
+            kept = {one.id for one in placed}
+            found = [f for f in found if f.id not in kept] if modifier.negated else placed
+        if stage == self._certain and phrase.color:
+            known = any(stated_color(one.thing.properties) for one in found)
+            # Where no color is known, any may be the one.
+            found = [one for one in found if one.fit == 1.0] if known else found
         return found
+
+    def traits(self, thing: SceneObject, phrase: Phrase) -> float:
+        """How well the map's color and state of a thing fit what is said of it (0..1)."""
+        fit = color_fit(thing, phrase.color)
+        for word in phrase.ignored:
+            told = self.told(thing, STATES.get(word, word))
+            fit *= 1.0 if told is None or told[0] or told[1] < STATED else DENIED
+        return fit
+
+    def _excluded(self, left_out: Phrase, phrase: Phrase, stage: _Stage) -> list[str]:
+        """Return what is left out; "the cushion" of one kind of things leaves out only one.
+
+        "No lamp" leaves out floor lamps too. What nothing is known of leaves out nothing, where
+        things are only shown.
+        """
+        anything = left_out.anything and not left_out.qualities
+        other = left_out.like(phrase) if anything and (phrase.noun or phrase.use) else left_out
+        if stage == self._certain:
+            return [thing.id for thing in self.things(other)]
+        if self.unknown(left_out):
+            return []
+        each = self.chosen(self.find(other), other)
+        found = [one.id for one in each if one.fit > DENIED and one.share >= _RULED_OUT]
+        if other.noun and not (
+            self.is_one(other) or other.places or other.color or other.order or other.use
+        ):
+            noun, things = self.singular(other), self.scene.objects.values()
+            found += [thing.id for thing in things if self.label(thing).endswith(noun)]
+        return found
+
+    # -- what a thing is ------------------------------------------------------------------------
+
+    def is_one(self, phrase: Phrase) -> bool:
+        """Whether a phrase names one thing of the map by its id; "table" is a word like others."""
+        return phrase.label in self.scene.objects and any(map(str.isdigit, phrase.label))
+
+    def _certain(self, phrase: Phrase) -> list[Found]:
+        """Return what bears the name of what is meant, by its top label."""
+        found = self._named(phrase)
+        on = any(p.relation == "on" for p in phrase.places) and phrase.anything
+        # "Everything on the dresser": not what is in its drawers.
+        return [Found(one) for one in found if not (on and self._is_shut_in(one))]
 
     def _named(self, phrase: Phrase) -> Iterable[SceneObject]:
         things = self.scene.objects
-        if phrase.label in things:
+        if self.is_one(phrase):
             return [things[phrase.label]]
         if phrase.anything:
             return [t for t in things.values() if t.kind == "item"]
@@ -255,33 +399,267 @@ class Resolver:
             return exact or [t for t in things.values() if t.label.top == phrase.label]
         return [t for t in things.values() if self.household.canonical(t.label.top) == phrase.label]
 
-    def _in_room_type(self, thing: SceneObject, kind: str) -> bool:
-        room = self.scene.rooms.get(thing.room)
-        return room is not None and kind in (self._type(room), room.name)
+    def _likely(self, phrase: Phrase) -> list[Found]:
+        """Return what may be meant, by all labels and by what things are for; unlikely ones not.
 
-    def _placed(
-        self, things: list[SceneObject], relation: Relation, place: Phrase
-    ) -> list[SceneObject]:
-        if self.is_place(place):
-            inside = {room.id for room in self.rooms(place)}
-            if relation not in _IN_ROOMS:
-                raise NotUnderstood(
-                    f"robots cannot tell what is {relation} {place.said!r}, which is a room",
-                    "place",
-                    place.said,
-                    question="Where is it? Say in which room, or at which piece of furniture",
-                )
-            return [thing for thing in things if (thing.room in inside) is _IN_ROOMS[relation]]
-        ends = [place]
-        if relation == "between":
-            ends = [replace(place, alternatives=()), *place.alternatives]
-        others = [self.things(end) for end in ends]
-        return [thing for thing in things if stands(thing, relation, others)[0] > 0.0]
+        Where some have the very name of several words that was said ("dining table"), no other
+        thing is meant. A quality orders what was named ("a soft bed"); alone, it decides.
+        """
+        if self.is_one(phrase):
+            return [Found(self.scene.objects[phrase.label], reasons=("it bears that name",))]
+        lexicon = load_lexicon()
+        wanted = [lexicon.spread(lexicon.qualities[one].things) for one in phrase.qualities]
+        found = []
+        for thing in self.scene.objects.values():
+            one = self.liked(thing, phrase)
+            for grades in wanted if one is not None else ():
+                graded = max(self.grade(thing, grades), 0.0 if phrase.anything else LIKELY)
+                one = replace(one, p=one.p * graded, share=one.share * graded)
+            if one is not None and one.p > 0.0:
+                found.append(one)
+        if " " in phrase.noun and not (phrase.use or phrase.anything):
+            noun = self.singular(phrase)
+            called = [one for one in found if self._called(one.thing, noun) >= LIKELY]
+            return called or found
+        return found
+
+    def liked(self, thing: SceneObject, phrase: Phrase) -> Found | None:
+        """Return a thing as what a phrase names, all its labels considered; None: hardly ever."""
+        own = self.belief(thing)
+        if phrase.anything:
+            fits = self.label(thing) not in STRUCTURE
+            return Found(thing, ids=(thing.id,), reasons=("any thing",)) if fits else None
+        if phrase.use and phrase.noun == phrase.use:
+            uses = serving(phrase.use)
+            grades = {label: uses.get(canonical(label), 0.0) for label in own}
+        else:
+            noun, there = self.singular(phrase), self._is_there(thing, phrase)
+            grades = {label: likeness(label, noun, there=there) for label in own}
+        raw = own if self.certain else thing.label.distribution()
+        fit = [label for label, grade in grades.items() if grade >= _USEFUL]
+        if not fit or (fit[0] != next(iter(own)) and sum(raw[k] for k in fit) < self._least(raw)):
+            return None
+        best = canonical(max(fit, key=lambda label: (own[label] * grades[label], label)))
+        said = phrase.use or phrase.noun
+        why = f"it is a {best}" if best in (said, *singulars(said)) else f"{best}: {said}"
+        p, share = (sum(of[k] * grades[k] for k in own) for of in (own, raw))
+        return Found(thing, min(p, 1.0), share=share, ids=(thing.id,), reasons=(why,))
+
+    def _least(self, raw: Mapping[str, float]) -> float:
+        """Return what labels that are not the likeliest one must have together (0..1)."""
+        rival = _RIVAL * max(raw.values(), default=1.0)
+        return self.least if self.least >= ENOUGH else max(self.least, rival)
+
+    def singular(self, phrase: Phrase) -> str:
+        """Return the noun of a phrase in the singular, as it is looked for among labels."""
+        noun = _ROOM.sub(" ", normalized(phrase.noun))
+        known = (one for one in singulars(noun) if self.names.lookup(one) is not None)
+        return noun if noun in self.labels else next(known, noun)
+
+    def _is_there(self, thing: SceneObject, phrase: Phrase) -> bool:
+        room = phrase.compound and self.room(thing)
+        return bool(room) and self._in_room_type(thing, phrase.compound)
+
+    def _called(self, thing: SceneObject, noun: str) -> float:
+        """How likely a thing has this very name, which is of several words (0..1)."""
+        own = canonical(noun) == noun
+        return sum(
+            share
+            for label, share in self.belief(thing).items()
+            if is_called(normalized(label), noun) or (own and canonical(label) == noun)
+        )
+
+    def grade(self, thing: SceneObject, grades: Mapping[str, float]) -> float:
+        """How well an object serves by the grades of labels, all its labels considered (0..1)."""
+        own = self.belief(thing).items()
+        return sum(share * grades.get(canonical(label), 0.0) for label, share in own)
+
+    def unknown(self, phrase: Phrase) -> list[str]:
+        """Return the words of a phrase of which neither tables nor map know anything."""
+        named = [] if phrase.known or phrase.person else [phrase.noun]
+        states = {
+            STATES.get(str(value).lower(), str(value).lower())
+            for thing in self.scene.objects.values()
+            for value in thing.properties.values()
+        }
+        states |= (
+            {"open", "closed"}
+            if any(t.is_open is not None for t in self.scene.objects.values())
+            else set()
+        )
+        return named + [
+            word
+            for word in phrase.ignored
+            if not (size_order(word) or load_lexicon().qualities_in(word))
+            and STATES.get(word, word) not in states
+        ]
+
+    def _in_room_type(self, thing: SceneObject, kind: str) -> bool:
+        room = self.room(thing)
+        return room is not None and kind in (self._type(room), room.name)
 
     def _is_shut_in(self, thing: SceneObject) -> bool:
         """Whether a thing is in a container that opens and closes."""
         owner = self.scene.objects.get(thing.container)
         return owner is not None and owner.is_open is not None
+
+    # -- where it is ----------------------------------------------------------------------------
+
+    def _placed(self, found: list[Found], place: Modifier, stage: _Stage) -> list[Found]:
+        """Return what is in a room, or stands to other things, as described."""
+        relation, phrase = place.relation, place.phrase
+        if self.is_place(phrase):
+            return self._in_rooms(found, place, stage)
+        if phrase.noun in _SURFACES and relation in ("on", "near", "in") and stage != self._certain:
+            return self._on_surface(found, phrase, stage)
+        if not found:
+            return found
+        if phrase.anything and not (phrase.color or phrase.places):
+            return []  # "in the corner", "on it": the map does not know where that is
+        ends = (replace(phrase, alternatives=()), *phrase.alternatives)
+        if relation != "between":
+            anchors = self._anchors(phrase, stage)
+            near = Nearby([a.thing for a in anchors]) if len(anchors) > _ANCHORS else None
+            each_one = (self._standing(one, relation, anchors, near) for one in found)
+            return [one for one in each_one if one is not None]
+        both = ends[:2] if len(ends) > 1 else ends * 2  # "between the chairs"
+        each = [self._anchors(end, stage)[:_ANCHORS] for end in both]
+        pairs = [(a, b) for a, b in product(*each) if a.id != b.id]
+        kept = []
+        for one in found:
+            held = [(self.between(one.thing, a.thing, b.thing), a, b) for a, b in pairs]
+            strength, a, b = max(held, key=lambda h: h[0], default=(0.0, None, None))
+            if a is not None and b is not None and strength >= _LEAST_STRENGTH:
+                kept.append(_standing_so(one, strength, a.thing, f"between {a.id} and {b.id}"))
+        return kept
+
+    def _anchors(self, phrase: Phrase, stage: _Stage) -> list[Found]:
+        if stage == self._certain:
+            return [Found(thing) for thing in self.things(phrase)]
+        return self.chosen(self.find(phrase), phrase)
+
+    def _standing(
+        self, one: Found, relation: Relation, anchors: Sequence[Found], nearby: Nearby | None
+    ) -> Found | None:
+        """Return a thing as it stands to one of others; None: to none of them."""
+        if relation == "far from":  # from all of them; where there is none, nothing is near
+            away = [self.stands(one.thing, relation, a.thing) for a in anchors if a.id != one.id]
+            strength = min(away, default=1.0)
+            return _standing_so(one, strength, None, "far away") if strength > 0.0 else None
+        near = anchors
+        if nearby is not None:
+            by_id = {a.id: a for a in anchors}
+            near = [by_id[id_] for id_ in nearby.near(one.thing.box, one.id)]
+        held = [(self.stands(one.thing, relation, a.thing) * a.score, a) for a in near]
+        strength, best = max(held, key=lambda h: h[0], default=(0.0, None))
+        if best is None or strength < _LEAST_STRENGTH:
+            return None
+        return _standing_so(one, strength, best.thing, f"{relation} {best.id}")
+
+    def _in_rooms(self, found: list[Found], place: Modifier, stage: _Stage) -> list[Found]:
+        if place.relation not in _IN_ROOMS:
+            raise NotUnderstood(
+                f"robots cannot tell what is {place.relation} {place.phrase.said!r}, which is a "
+                "room",
+                "place",
+                place.phrase.said,
+                question="Where is it? Say in which room, or at which piece of furniture",
+            )
+        if place.phrase.house:
+            return found
+        try:
+            rooms = {room.id: room.name for room in self.rooms(place.phrase)}
+        except NotUnderstood:
+            if stage == self._certain:
+                raise
+            anyhow = [] if place.negated else found
+            return [replace(one, fit=_ANYHOW * one.fit) for one in anyhow]
+        at = [(one, self.room(one.thing)) for one in found]
+        told = f"{place.relation} {place.phrase.noun}"
+        return [
+            replace(one, reasons=(*one.reasons, told))
+            for one, room in at
+            if (room is not None and room.id in rooms) is _IN_ROOMS[place.relation]
+        ]
+
+    def _on_surface(self, found: list[Found], surface: Phrase, stage: _Stage) -> list[Found]:
+        hung = [one for one in found if self.attached(one.thing, surface.noun)]
+        beyond = any(p.relation in ("above", "near", "behind") for p in surface.places)
+        if surface.noun != "floor" and beyond:
+            hung = hung or found  # "the picture on the wall above the sofa"
+        for beside in surface.places:
+            hung = self._placed(hung, beside, stage)
+        return [replace(one, reasons=(*one.reasons, f"on the {surface.noun}")) for one in hung]
+
+    def rooms_of(self, place: Place) -> list[Room] | None:
+        """Return the rooms that a place means, none where the map has no such; None: no room."""
+        phrase = modifier_of(place, self.names).phrase
+        if place.relation not in ("in", "from", "on") or not self.is_place(phrase):
+            return None
+        try:
+            return self.rooms(phrase)
+        except NotUnderstood:
+            return []
+
+    # -- which of them --------------------------------------------------------------------------
+
+    def ordered(self, found: list[Found], phrase: Phrase, *, shown: bool = True) -> list[Found]:
+        """Return things in the order that is asked for: by size, or by the gap to others [m].
+
+        Of things in an order of size those count that bear the name itself, and what has no size
+        for its kind comes last. An adjective ("large") orders only what is `shown`.
+        """
+        order = phrase.order or ("nearest" if phrase.by else phrase.sized if shown else "")
+        if order in SIZE_ORDERS:
+            size = SIZE_ORDERS[cast(SizeOrder, order)]
+            noun = self.singular(phrase)
+            bearing = [f for f in found if is_called(normalized(self.label(f.thing)), noun)]
+            odd = {f.id for f in found if shown and self.plausible(f.thing) < _PLAUSIBLE}
+            found = bearing or found
+            return sorted(found, key=lambda f: (f.id in odd, size(f.thing.box), self._rank(f)))
+        if order not in ("nearest", "farthest") or not phrase.by:
+            return found
+        ends = [thing for by in phrase.by for thing in self._ends(by)]
+        held = {other.id for end in ends for _, other in self.held_by(end)}
+        held = {end.id for end in ends} | (held if phrase.anything else set())
+        sign = -1.0 if order == "farthest" else 1.0
+
+        def away(one: Found) -> tuple[float, float]:
+            box = one.thing.box
+            gaps = [(gap(box, end.box), distance(box.center, end.box.center)) for end in ends]
+            near, middle = min(gaps)
+            return sign * near, sign * middle
+
+        if not ends:
+            return found
+        return sorted(
+            (f for f in found if f.id not in held), key=lambda f: (away(f), self._rank(f))
+        )
+
+    def _ends(self, by: Phrase) -> list[SceneObject]:
+        return self.things(by) or [one.thing for one in self.chosen(self.find(by), by)]
+
+    def chosen(self, found: list[Found], phrase: Phrase) -> list[Found]:
+        """Return of things in order those that an ordinal, or a superlative, means."""
+        if phrase.ordinal:
+            k = _index(phrase.ordinal)
+            return found[k : k + 1 or None] if k < len(found) else []
+        told = phrase.order in SIZE_ORDERS or (phrase.order and phrase.by)
+        return found[: max(phrase.count, 1)] if told else found
+
+    def _rank(self, one: Found) -> tuple[float, int, str]:
+        return -one.share * one.fit * self.worth(one.thing), -one.thing.observations, one.id
+
+    def worth(self, thing: SceneObject) -> float:
+        """What a thing counts for (0.25..1): how often it was seen, how plausible its size is."""
+        seen = thing.observations
+        there = thing.confidence or (seen / (seen + _SELDOM) if seen else 1.0)
+        return (0.5 + 0.5 * there) * (0.5 + 0.5 * self.plausible(thing))
+
+    def plausible(self, thing: SceneObject) -> float:
+        """How plausible a thing's size is for what it is taken for (0..1)."""
+        box = thing.box
+        return plausible_size(canonical(self.label(thing)), box.size) if box.volume > 0.0 else 1.0
 
     # -- where to put things --------------------------------------------------------------------
 
@@ -333,6 +711,22 @@ class Resolver:
         return close[0] if close else ""
 
 
+def color_fit(thing: SceneObject, wanted: str) -> float:
+    """How well an object's color fits (0..1): 0.5 where the map does not know it."""
+    if not wanted:
+        return 1.0
+    own = stated_color(thing.properties)
+    if not own:
+        return UNKNOWN_COLOR
+    if own == wanted:
+        return 1.0
+    return 0.6 if are_alike(own, wanted) else DENIED
+
+
+def _standing_so(one: Found, strength: float, other: SceneObject | None, why: str) -> Found:
+    return replace(one, fit=one.fit * strength, other=other, reasons=(*one.reasons, why))
+
+
 def _index(ordinal: int) -> int:
     return ordinal - 1 if ordinal > 0 else ordinal
 
@@ -346,36 +740,3 @@ def room_area(room: Room) -> float:
             for a, b in zip(points, [*points[1:], *points[:1]], strict=True)
         )
     )
-
-
-def stands(
-    thing: SceneObject, relation: Relation, others: Sequence[Sequence[SceneObject]]
-) -> tuple[float, str]:
-    """Return how surely a thing stands so to one of others (0..1), and to which ("" if to none).
-
-    What a map tells of supports and containers goes before what its boxes tell.
-
-    Args:
-        thing: The thing.
-        relation: Its relation to one of the others; "with": the other is on or in the thing.
-        others: Candidates of each thing that was named: alternatives, or the ends of "between".
-    """
-    if relation == "between":
-        ends = product(*others[:2]) if len(others) > 1 else combinations(others[0], 2)
-        held = [(between(thing.box, (a.box, b.box)), f"{a.id} and {b.id}") for a, b in ends]
-    else:
-        flat = {other.id: other for group in others for other in group if other.id != thing.id}
-        held = [(_holds(thing, relation, other), id) for id, other in flat.items()]
-    if relation == "far from":  # of all of them; where there is none, nothing is near
-        return min(held, default=(1.0, "any such thing"))
-    return max(((surely, id) for surely, id in held if surely > 0.0), default=(0.0, ""))
-
-
-def _holds(thing: SceneObject, relation: Relation, other: SceneObject) -> float:
-    if relation == "with":
-        return _holds(other, "from", thing)
-    told = {thing.support, thing.container} - {""}
-    if told and relation in ("on", "in", "to", "from"):
-        return float(other.id in told)
-    kinds = ["on", "in"] if relation in ("to", "from") else [relation]
-    return max(PAIRS[cast(RelationKind, kind)](thing.box, other.box) for kind in kinds)

@@ -11,8 +11,10 @@ from coterie_core.colors import basic_color
 from coterie_core.household import load_household, normalized, singulars
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import ALL, Place, Relation, Thing
+from coterie_requests.understanding.quantities import SUPERLATIVES
 from coterie_requests.understanding.text import words_of
 from coterie_requests.understanding.vocabulary import Vocabulary, plain_name
+from coterie_world.sizes import SIZE_ORDERS
 
 PERSONS = frozenset(
     words_of(
@@ -54,6 +56,8 @@ class Phrase:
     has label counter and `compound` kitchen. `noun` are the words as said. `number` says how many
     are meant: one (of them), some (`count`), or all; `ordinal`, `order` and `which` say which ones
     (measured from `by`), `excluded` which ones not; any of `alternatives` will do as well.
+    `ignored` are words that no name tells; of these `qualities` are words of the lexicon ("soft"),
+    and `sized` is the order that an adjective asks for ("large").
     """
 
     said: str
@@ -77,6 +81,8 @@ class Phrase:
     house: bool = False
     anything: bool = False
     ignored: tuple[str, ...] = ()
+    qualities: tuple[str, ...] = ()
+    sized: str = ""
     places: tuple[Modifier, ...] = ()
     excluded: tuple[Phrase, ...] = ()
     alternatives: tuple[Phrase, ...] = ()
@@ -123,13 +129,21 @@ def phrase_of(thing: Thing, names: Vocabulary) -> Phrase:
         names: Names of the household, the map and the robots.
     """
     noun = plain_name(thing.name)
+    denied = [one for one in thing.without if load_lexicon().denied_in(one.use)]
+    if denied:  # "not at room temperature" asks for a use
+        kept = tuple(one for one in thing.without if one not in denied)
+        use = thing.use or denied[0].use
+        thing = thing.model_copy(update={"without": kept, "use": use})
+    joined = " ".join((*thing.attributes, noun)) if thing.attributes else ""
+    joined = joined if plain_name(joined) in names.names else ""  # "coffee", of a "coffee table"
+    noun = plain_name(joined) or noun
     if noun in _ANY or not noun:
         phrase = _unnamed(thing)
     else:
         phrase = _named(noun, thing, names)
     ignored = [*phrase.ignored]
     compound = phrase.compound
-    for word in thing.attributes:
+    for word in () if joined else thing.attributes:
         name = names.lookup(plain_name(word))
         if name is not None and name.room and not compound:
             compound = name.room  # "the office chair"
@@ -140,8 +154,11 @@ def phrase_of(thing: Thing, names: Vocabulary) -> Phrase:
         ignored.append(thing.color)
     number: Number = "all" if thing.amount == ALL else "one" if thing.amount == 1 else "some"
     which = thing.choice if thing.choice in ("other", "another", "rest") else ""
+    sizes = (order for word in ignored if (order := size_order(word)))
     return replace(
         phrase,
+        qualities=tuple(q for word in ignored for q in load_lexicon().qualities_in(word)),
+        sized=next(sizes, ""),
         said=thing.said or thing.told(),
         compound=compound,
         color=color,
@@ -213,19 +230,18 @@ def _named(noun: str, thing: Thing, names: Vocabulary) -> Phrase:
 
 @lru_cache(maxsize=256)
 def things_for(text: str) -> tuple[str, ...]:
-    """Return labels of things for the use or quality that a text asks for, best first."""
-    household, lexicon = load_household(), load_lexicon()
-    asked = [name for _, name in lexicon.uses_in(text) if not lexicon.uses[name].modifies]
-    grades: dict[str, float] = {}
-    if asked:
-        grades = dict(lexicon.spread(lexicon.uses[asked[0]].things))
-    else:
-        for name in lexicon.qualities_in(text):
-            for label, grade in lexicon.spread(lexicon.qualities[name].things).items():
-                grades[label] = max(grade, grades.get(label, 0.0))
+    """Return the household's labels of things for a use or quality in words, best first."""
+    household = load_household()
     labels: dict[str, float] = {}
-    for label, grade in grades.items():
+    for label, grade in load_lexicon().serving(text).items():
         name = household.canonical(label)
         if grade >= 0.5 and household.category(name) is not None:
             labels[name] = max(grade, labels.get(name, 0.0))
     return tuple(sorted(labels, key=lambda name: (-labels[name], name)))
+
+
+def size_order(word: str) -> str:
+    """Return the order that an adjective asks for: of "large" the one of "largest"; "" if none."""
+    forms = (f"{word}st", f"{word}est", f"{word}{word[-1:]}est")
+    found = next((SUPERLATIVES[form] for form in forms if form in SUPERLATIVES), "")
+    return found if found in SIZE_ORDERS else ""

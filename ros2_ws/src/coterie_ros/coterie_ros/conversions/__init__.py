@@ -33,11 +33,13 @@ if TYPE_CHECKING:
     from coterie_ros.conversions.debate import conversation_from_msg as conversation_from_msg
     from coterie_ros.conversions.debate import utterance_from_msg as utterance_from_msg
     from coterie_ros.conversions.debate import utterance_to_msg as utterance_to_msg
+    from coterie_ros.conversions.detections import DETECTION_READERS as DETECTION_READERS
     from coterie_ros.conversions.detections import DetectedBoxes as DetectedBoxes
     from coterie_ros.conversions.detections import DetectedImage as DetectedImage
     from coterie_ros.conversions.detections import LabelInfo as LabelInfo
     from coterie_ros.conversions.detections import boxes_from_vision_msg as boxes_from_vision_msg
     from coterie_ros.conversions.detections import boxes_to_vision_msg as boxes_to_vision_msg
+    from coterie_ros.conversions.detections import detection_type as detection_type
     from coterie_ros.conversions.detections import detections_from_msg as detections_from_msg
     from coterie_ros.conversions.detections import (
         detections_from_vision_msg as detections_from_vision_msg,
@@ -105,6 +107,7 @@ if TYPE_CHECKING:
     from coterie_ros.conversions.talk import open_answer_to_msg as open_answer_to_msg
     from coterie_ros.conversions.talk import question_from_msg as question_from_msg
     from coterie_ros.conversions.talk import question_to_msg as question_to_msg
+    from coterie_ros.conversions.talk import request_from_msg as request_from_msg
     from coterie_ros.conversions.talk import yield_request_from_msg as yield_request_from_msg
     from coterie_ros.conversions.talk import yield_request_to_msg as yield_request_to_msg
     from coterie_ros.conversions.tasks import LEADER as LEADER

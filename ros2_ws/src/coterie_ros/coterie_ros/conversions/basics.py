@@ -13,13 +13,15 @@ from std_msgs.msg import Header
 
 from coterie_core.embedding import MAX_DIMENSION, MAX_EMBEDDINGS, Embedding, Source
 from coterie_core.geometry import Box, Pose, Vec3, quaternion_to_yaw, yaw_to_quaternion
-from coterie_core.observation import RoomView
+from coterie_core.observation import Receptacle, RoomView
 from coterie_msgs.msg import Box as BoxMsg
 from coterie_msgs.msg import Embedding as EmbeddingMsg
-from coterie_msgs.msg import MapRoom
+from coterie_msgs.msg import MapReceptacle, MapRoom
 from coterie_ros.conversions.checks import FAR, Checks
 
 _NANO = 1_000_000_000
+MAX_SURFACES = 1000
+"""Support surfaces of one object, at most."""
 
 
 def time_to_msg(seconds: float) -> Time:
@@ -122,6 +124,36 @@ def box_to_msg(box: Box) -> BoxMsg:
     """Return a box (centre and edges [m], yaw [rad]) as a message."""
     x, y, z = (float(edge) for edge in box.size)
     return BoxMsg(center=point_to_msg(box.center), size=Vector3(x=x, y=y, z=z), yaw=float(box.yaw))
+
+
+def receptacles_to_msgs(surfaces: Iterable[Receptacle]) -> list[MapReceptacle]:
+    """Return support surfaces as messages."""
+    return [
+        MapReceptacle(
+            id=one.id,
+            surface=box_to_msg(one.surface),
+            variance=float(one.variance),
+            inside=one.inside,
+        )
+        for one in surfaces
+    ]
+
+
+def receptacles_from_msgs(
+    messages: Sequence[MapReceptacle], checks: Checks, field: str = "receptacles"
+) -> list[Receptacle]:
+    """Return support surfaces.
+
+    Raises:
+        ConversionError: Too many, a bad box, or a negative variance.
+    """
+    read = []
+    for k, one in enumerate(checks.items(field, messages, MAX_SURFACES)):
+        part = checks.at(f"{field}[{k}]")
+        surface = box_from_msg(one.surface, part, "surface")
+        variance = part.number("variance", one.variance, 0.0)
+        read.append(Receptacle(part.text("id", one.id), surface, bool(one.inside), variance))
+    return read
 
 
 def box_from_msg(message: BoxMsg, checks: Checks | None = None, field: str = "box") -> Box:

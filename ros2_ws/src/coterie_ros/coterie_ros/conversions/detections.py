@@ -1,7 +1,8 @@
-"""What a detector finds in an image, to messages and back; vision_msgs too, where installed."""
+"""What a detector finds in an image, to messages and back; vision_msgs and YOLO's too."""
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image, ImageDraw
 from std_msgs.msg import Header
 
 from coterie_core.detections import BoxDetection, ImageDetection, clipped, mask_of, runs_of
@@ -44,6 +46,8 @@ LARGEST_M = 100.0
 """Longest edge of a box in space [m]."""
 _MAX_EMBEDDING_LENGTH = 8192
 _MOST_ATTRIBUTES = 64
+_MOST_CORNERS = 10_000
+"""Most points of the outline of one thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +181,52 @@ def detections_from_vision_msg(
     )
 
 
+def detections_from_yolo_msg(
+    message: Any,
+    topic: str = "detections",
+    labels: Mapping[str, str] | None = None,
+    *,
+    frame: str = "",
+    skip: Skip | None = None,
+) -> DetectedImage:
+    """Return what a `yolo_msgs/DetectionArray` of yolo_ros holds; an outline becomes a mask.
+
+    Args, errors: Those of `detections_from_vision_msg`; `labels` are by class name, or by class id
+        where the network names no classes.
+    """
+    checks = Checks(topic)
+    items = checks.items("detections", message.detections, MOST_DETECTIONS)
+
+    def read(item: Any, part: Checks) -> ImageDetection:
+        name = part.text("class_name", item.class_name) or str(item.class_id)
+        scores = {(labels or {}).get(name, name): part.share("score", item.score)}
+        middle, size, box = item.bbox.center, item.bbox.size, part.at("bbox")
+        upright = _bounds(middle.position, middle.theta, size.x, size.y, box)
+        outline = part.items("mask.data", item.mask.data, _MOST_CORNERS)
+        return ImageDetection(upright, scores, _filled(outline, upright, part))
+
+    sizes = {(int(i.mask.width), int(i.mask.height)) for i in items if len(i.mask.data)}
+    width, height = sizes.pop() if len(sizes) == 1 else (0, 0)
+    return DetectedImage(
+        stamp_from_msg(message.header.stamp, checks),
+        checks.text("header.frame_id", message.header.frame_id or frame, empty=False),
+        width,
+        height,
+        _usable(items, read, checks, skip),
+    )
+
+
+def detections_from_ultralytics_msg(message: Any, *args: Any, **options: Any) -> DetectedImage:
+    """Return the boxes of an `ultralytics_ros/YoloResult`, whose own header is the image's.
+
+    Args, errors: Those of `detections_from_vision_msg`.
+    """
+    found = message.detections
+    if not found.header.frame_id:
+        found.header = message.header
+    return detections_from_vision_msg(found, *args, **options)
+
+
 def boxes_from_vision_msg(
     message: Any,
     topic: str = "detections",
@@ -216,6 +266,25 @@ def boxes_from_vision_msg(
         checks.text("header.frame_id", message.header.frame_id or frame, empty=False),
         _usable(items, read, checks, skip),
     )
+
+
+DETECTION_READERS: dict[str, Callable[..., DetectedImage | DetectedBoxes]] = {
+    "coterie_msgs/ImageDetections": detections_from_msg,
+    "vision_msgs/Detection2DArray": detections_from_vision_msg,
+    "vision_msgs/Detection3DArray": boxes_from_vision_msg,
+    "yolo_msgs/DetectionArray": detections_from_yolo_msg,
+    "ultralytics_ros/YoloResult": detections_from_ultralytics_msg,
+}
+"""What reads the messages of detectors, by their type."""
+
+
+def detection_type(name: str) -> Any:
+    """Return the class of messages of a type `package/Name`; None: its package is missing."""
+    package, _, kind = name.partition("/")
+    try:
+        return getattr(importlib.import_module(f"{package}.msg"), kind)
+    except ImportError:
+        return None
 
 
 def boxes_to_vision_msg(boxes: Sequence[BoxDetection], head: Header) -> Any:
@@ -356,13 +425,42 @@ def _attributes(texts: Sequence[str], checks: Checks) -> dict[str, str]:
     return attributes
 
 
-def _upright(box: Any, checks: Checks) -> tuple[int, int, int, int]:
+def _filled(
+    outline: Sequence[Any], box: tuple[int, int, int, int], checks: Checks
+) -> npt.NDArray[np.bool_] | None:
+    """The window of a box [px] that an outline encloses; None: it has none, or encloses nothing."""
+    if len(outline) < 3:
+        return None
+    left, top, width, height = box
     limit = 2.0 * LONGEST_SIDE
-    x = checks.number("center.position.x", box.center.position.x, -limit, limit)
-    y = checks.number("center.position.y", box.center.position.y, -limit, limit)
-    turn = checks.number("center.theta", box.center.theta, -1e3, 1e3)
-    across = checks.number("size_x", box.size_x, 0.0, limit)
-    along = checks.number("size_y", box.size_y, 0.0, limit)
+    corners = [
+        (
+            checks.number("mask.data.x", point.x, -limit, limit) - left,
+            checks.number("mask.data.y", point.y, -limit, limit) - top,
+        )
+        for point in outline
+    ]
+    window = Image.new("1", (width, height))
+    ImageDraw.Draw(window).polygon(corners, fill=1)
+    mask = np.array(window)
+    return mask if mask.any() else None
+
+
+def _upright(box: Any, checks: Checks) -> tuple[int, int, int, int]:
+    middle = box.center
+    return _bounds(middle.position, middle.theta, box.size_x, box.size_y, checks)
+
+
+def _bounds(
+    middle: Any, theta: float, size_x: float, size_y: float, checks: Checks
+) -> tuple[int, int, int, int]:
+    """The upright box [px] around one with a middle, a turn [rad] and sizes [px]."""
+    limit = 2.0 * LONGEST_SIDE
+    x = checks.number("center.position.x", middle.x, -limit, limit)
+    y = checks.number("center.position.y", middle.y, -limit, limit)
+    turn = checks.number("center.theta", theta, -1e3, 1e3)
+    across = checks.number("size_x", size_x, 0.0, limit)
+    along = checks.number("size_y", size_y, 0.0, limit)
     c, s = abs(math.cos(turn)), abs(math.sin(turn))
     width, height = c * across + s * along, s * across + c * along
     if width < 1.0 or height < 1.0:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from coterie_msgs.msg import RequestJudgement
 from coterie_requests.ask_back import Judgement, RequestKind
 from coterie_requests.asking import ANSWER_CHARS, QUESTION_CHARS
@@ -18,10 +16,6 @@ _KINDS: dict[int, RequestKind] = {
     RequestJudgement.UNDERSPECIFIED: "underspecified",
 }
 _NUMBERS = {kind: number for number, kind in _KINDS.items()}
-_DECIDERS: dict[int, Literal["model", "rule"]] = {
-    RequestJudgement.BY_RULE: "rule",
-    RequestJudgement.BY_MODEL: "model",
-}
 
 
 def judgement_to_msg(judgement: Judgement | None) -> RequestJudgement:
@@ -39,8 +33,6 @@ def judgement_to_msg(judgement: Judgement | None) -> RequestJudgement:
         evidence=[line[:SENTENCE] for line in judgement.evidence],
         answer=judgement.answer[:ANSWER_CHARS],
         settled=judgement.settled,
-        decided_by=int(judgement.decided_by == "model"),
-        reason=judgement.reason[:SENTENCE],
     )
 
 
@@ -48,7 +40,7 @@ def judgement_from_msg(message: RequestJudgement, topic: str) -> Judgement | Non
     """Return a judgement; None where nobody judged.
 
     Raises:
-        ConversionError: An unknown kind or decider, texts or lists that are too long.
+        ConversionError: An unknown kind, texts or lists that are too long.
     """
     if message.kind == RequestJudgement.UNSET:
         return None
@@ -69,6 +61,4 @@ def judgement_from_msg(message: RequestJudgement, topic: str) -> Judgement | Non
         evidence=lines("evidence", SENTENCE),
         answer=checks.text("answer", message.answer, ANSWER_CHARS),
         settled=bool(message.settled),
-        decided_by=checks.choice("decided_by", message.decided_by, _DECIDERS),
-        reason=checks.text("reason", message.reason, SENTENCE),
     )

@@ -15,19 +15,21 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from coterie_core.geometry import yaw_to_quaternion
 from coterie_ros.conversions.basics import point_to_msg
-from coterie_world.scene import Room, SceneGraph, SceneObject
+from coterie_world.scene import Receptacle, Room, SceneGraph, SceneObject
 
 Color = Callable[[str], tuple[int, int, int]]
 
 _WHITE = ColorRGBA(r=1.0, g=1.0, b=1.0, a=1.0)
+_SURFACE = ColorRGBA(r=0.2, g=0.9, b=0.4, a=0.7)
 _THINNEST = 0.01
 _LETTER = 0.12
 _ROOM_LETTER = 0.3
 
 
 def objects_to_markers(scene: SceneGraph, color_of: Color) -> MarkerArray:
-    """Return a scene's objects: per object a box (`boxes`) and its name above it (`names`).
+    """Return a scene's objects: boxes (`boxes`), names (`names`) and support surfaces (`surfaces`).
 
+    Surfaces are as thick as two standard deviations of their height.
     The first marker deletes what was shown before. Stamps are 0, so that a viewer that comes late,
     with any fixed frame, takes them as they are.
 
@@ -39,6 +41,8 @@ def objects_to_markers(scene: SceneGraph, color_of: Color) -> MarkerArray:
     markers = [Marker(header=head, action=Marker.DELETEALL)]
     for number, thing in enumerate(scene.objects.values()):
         markers += _object(thing, number, head, color_of)
+    surfaces = [one for thing in scene.objects.values() for one in thing.receptacles]
+    markers += [_surface(one, number, head) for number, one in enumerate(surfaces)]
     return MarkerArray(markers=markers)
 
 
@@ -84,6 +88,23 @@ def _object(thing: SceneObject, number: int, head: Header, color_of: Color) -> l
         text=f"{label or '?'} {100.0 * sure:.0f}%\n{thing.id}",
     )
     return [box, name]
+
+
+def _surface(one: Receptacle, number: int, head: Header) -> Marker:
+    x, y, z, w = yaw_to_quaternion(one.surface.yaw)
+    length, width = (max(float(edge), _THINNEST) for edge in one.surface.size[:2])
+    return Marker(
+        header=head,
+        ns="surfaces",
+        id=number,
+        type=Marker.CUBE,
+        action=Marker.ADD,
+        pose=PoseMsg(
+            position=point_to_msg(one.surface.center), orientation=Quaternion(x=x, y=y, z=z, w=w)
+        ),
+        scale=Vector3(x=length, y=width, z=max(2.0 * one.variance**0.5, _THINNEST)),
+        color=_SURFACE,
+    )
 
 
 def _room(

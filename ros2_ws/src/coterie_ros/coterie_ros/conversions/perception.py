@@ -18,6 +18,8 @@ from coterie_ros.conversions.basics import (
     point_to_msg,
     pose_from_msg,
     pose_to_msg,
+    receptacles_from_msgs,
+    receptacles_to_msgs,
     room_from_msg,
     room_to_msg,
     stamp_from_msg,
@@ -36,6 +38,7 @@ def detection_to_msg(detection: Detection) -> DetectionMsg:
         ],
         has_box=detection.box is not None,
         fused=detection.fused,
+        surfaces=receptacles_to_msgs(detection.surfaces),
         room=room_to_msg(detection.room),
         distance=float(detection.distance),
         instance=detection.instance,
@@ -69,6 +72,7 @@ def detection_from_msg(message: DetectionMsg, checks: Checks | None = None) -> D
         scores=scores,
         embeddings=embeddings_from_msgs(message.embeddings, checks),
         fused=bool(message.fused),
+        surfaces=tuple(receptacles_from_msgs(message.surfaces, checks, "surfaces")),
     )
 
 

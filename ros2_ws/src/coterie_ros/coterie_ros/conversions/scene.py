@@ -16,7 +16,6 @@ from coterie_msgs.msg import (
     MapLink,
     MapObject,
     MapPlace,
-    MapReceptacle,
     MapRoom,
     SemanticMap,
 )
@@ -30,6 +29,8 @@ from coterie_ros.conversions.basics import (
     point_to_msg,
     pose_from_msg,
     pose_to_msg,
+    receptacles_from_msgs,
+    receptacles_to_msgs,
     stamp_from_msg,
     time_to_msg,
 )
@@ -41,7 +42,6 @@ from coterie_world.scene import (
     LabelBelief,
     Place,
     PlaceLink,
-    Receptacle,
     Room,
     SceneGraph,
     SceneObject,
@@ -238,10 +238,7 @@ def map_object_to_msg(thing: SceneObject) -> MapObject:
         support=thing.support,
         container=thing.container,
         opening=_OPENING_NUMBERS[thing.is_open],
-        receptacles=[
-            MapReceptacle(id=one.id, surface=box_to_msg(one.surface), inside=one.inside)
-            for one in thing.receptacles
-        ],
+        receptacles=receptacles_to_msgs(thing.receptacles),
         observations=thing.observations,
         confidence=float(thing.confidence),
         properties=[KeyValue(key=key, value=value) for key, value in thing.properties.items()],
@@ -265,12 +262,6 @@ def map_object_from_msg(message: MapObject, checks: Checks | None = None) -> Sce
         checks.text(f"labels[{k}]", label): checks.number(f"label_weights[{k}]", weight, 0.0)
         for k, (label, weight) in enumerate(zip(told, message.label_weights, strict=True))
     }
-    receptacles = [
-        Receptacle(
-            part.text("id", one.id), box_from_msg(one.surface, part, "surface"), bool(one.inside)
-        )
-        for part, one in _parts(checks, "receptacles", message.receptacles)
-    ]
     properties = {
         checks.text("properties.key", one.key): checks.text("properties.value", one.value, SENTENCE)
         for one in checks.items("properties", message.properties, 1000)
@@ -284,7 +275,7 @@ def map_object_from_msg(message: MapObject, checks: Checks | None = None) -> Sce
         support=checks.text("support", message.support),
         container=checks.text("container", message.container),
         is_open=checks.choice("opening", message.opening, _OPENING),
-        receptacles=receptacles,
+        receptacles=receptacles_from_msgs(message.receptacles, checks),
         observations=int(message.observations),
         last_seen=_sighting(message, checks),
         properties=properties,

@@ -19,6 +19,7 @@ from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
 from coterie_msgs.msg import OpenAnswer as OpenAnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_msgs.msg import Vote as VoteMsg
+from coterie_requests.request import REQUEST_CHARS, request_from_json
 from coterie_ros.conversions.basics import (
     duration_from_msg,
     duration_to_msg,
@@ -71,6 +72,7 @@ def question_to_msg(question: Question, *, deadline: float = 0.0) -> QuestionMsg
         object=question.object,
         room=question.room,
         text=question.text,
+        request=question.request,
         deadline=duration_to_msg(deadline),
     )
 
@@ -79,7 +81,8 @@ def question_from_msg(message: QuestionMsg, topic: str = "question") -> Question
     """Return a question; `deadline_from_msg` tells how long robots may take.
 
     Raises:
-        ConversionError: No id, neither object nor text, a text that is too long, a bad deadline.
+        ConversionError: No id, neither object nor text, a text that is too long, a bad deadline, a
+            request that is none, or of other words.
     """
     checks = Checks(topic)
     deadline_from_msg(message, topic)
@@ -90,7 +93,24 @@ def question_from_msg(message: QuestionMsg, topic: str = "question") -> Question
         object=checks.text("object", message.object),
         room=checks.text("room", message.room),
         text=checks.text("text", message.text, SENTENCE),
+        request=request_from_msg(message, topic),
     )
+
+
+def request_from_msg(message: QuestionMsg, topic: str = "question") -> str:
+    """Return the JSON of the Request that was read of a question's words; "": nobody has.
+
+    Raises:
+        ConversionError: It is none, or one of other words.
+    """
+    checks = Checks(topic)
+    said = checks.text("request", message.request, REQUEST_CHARS)
+    try:
+        said and request_from_json(said, message.text)
+    except ValueError as error:
+        hint = "the JSON of a coterie_requests Request of the same `text`, or nothing"
+        raise checks.fail("request", f"{hint} ({error})", said) from None
+    return said
 
 
 def deadline_from_msg(message: QuestionMsg, topic: str = "question") -> float:

@@ -6,10 +6,9 @@ import math
 from collections.abc import Mapping
 
 from coterie_core.skills import Target
+from coterie_world.association import MASS_RADIUS_M
 from coterie_world.scene import SceneGraph, SceneObject
 
-_ASSOCIATION_RADIUS_M = 1.0
-"""Largest distance between a target and the object of the map that it is taken for [m]."""
 _CONTACT_RADIUS_M = 0.05
 """Largest distance to its box at which a target is the thing itself, whatever its label [m]."""
 
@@ -40,7 +39,7 @@ def masses_of_target(
     away = {id_: thing.box.distance(target.position) for id_, thing in scene.objects.items()}
     meant = [
         id_ for id_, one in scene.objects.items()
-        if one.label.top == target.label and away[id_] <= _ASSOCIATION_RADIUS_M
+        if one.label.top == target.label and away[id_] <= MASS_RADIUS_M
     ]  # fmt: skip
     meant = [id_ for id_ in meant if id_ == target.instance] or meant
     nearest = min((away[id_] for id_ in meant), default=math.inf)

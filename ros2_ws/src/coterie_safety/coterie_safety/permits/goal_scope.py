@@ -17,6 +17,7 @@ from coterie_core.skills import NavigateTo, Skill, Target
 from coterie_llm.fence import inline_data
 from coterie_safety.guard.area import rooms_called
 from coterie_safety.stop import one_line
+from coterie_world.association import PERMIT_RADIUS_M
 from coterie_world.scene import SceneGraph
 from coterie_world.scene.regions import Regions
 
@@ -26,9 +27,6 @@ MAX_TASK_CHARS = 300
 """Longest task that a person is asked for [characters]: they have to read all of it."""
 _PATH_STEP_M = 0.25
 """Distance between the points of a path whose rooms are looked up [m]."""
-_ASSOCIATION_RADIUS_M = 0.3
-"""Distance from its box up to which a target is taken for a thing of the map, whatever it is
-called [m]."""
 _AS_NEAR = 0.05
 """Things that are farther from a target than the nearest by no more than this may be meant [m]."""
 _MAX_LABEL_CHARS = 60
@@ -183,7 +181,7 @@ class Surroundings:
             labels.append(things[target.instance].label.top)
         away = {id_: thing.box.distance(target.position) for id_, thing in things.items()}
         least = min(away.values(), default=math.inf)
-        if least <= _ASSOCIATION_RADIUS_M:
+        if least <= PERMIT_RADIUS_M:
             # What stands on a table, or in a cupboard, is meant, and not that.
             items = [away[id_] for id_, thing in things.items() if thing.kind == "item"]
             item = min(items, default=math.inf)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from dataclasses import asdict
 from typing import Any
 
 from coterie_llm.tracing import DecisionTrace
 from coterie_llm.types import Message
+
+_MOST_PICTURES, _LARGEST_PICTURE = 4, 200_000
+"""Pictures of a message that are kept with it, and the most bytes of one."""
 
 
 def of_decision(trace: DecisionTrace) -> dict[str, Any]:
@@ -50,5 +54,10 @@ def _message(message: Message) -> dict[str, Any]:
             f"{image.mime}, {len(image.data)} bytes, sha256 "
             f"{hashlib.sha256(image.data).hexdigest()[:16]}"
             for image in message.images
+        ]
+        told["pictures"] = [
+            base64.b64encode(image.data).decode()
+            for image in message.images[:_MOST_PICTURES]
+            if len(image.data) <= _LARGEST_PICTURE
         ]
     return told

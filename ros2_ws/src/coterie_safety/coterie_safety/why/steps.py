@@ -62,6 +62,8 @@ class Steps:
         links: list[str] = []
         if record.kind == "decision":
             told += decision_details(record.body)
+        if record.body.get("tree"):
+            told.append(f"by its tree: {line(record.body['tree'])}")
         if record.kind == "answer":
             told += self._votes(record)
         self.raw[record.id] = record.body

@@ -6,13 +6,13 @@ import contextlib
 from datetime import timedelta
 from pathlib import Path
 
-from coterie_core.geometry import distance
 from coterie_safety.why.explanation import Step
 from coterie_safety.why.finding import holds, telling
 from coterie_safety.why.words import line
+from coterie_world.association import EVENT
 from coterie_world.scene import SceneObject
 from coterie_world.team_memory import MemoryFault, TeamMemory, load_memory
-from coterie_world.team_memory.store import ASSOCIATION_RADIUS_M, MOST_LOOKS, alike
+from coterie_world.team_memory.store import MOST_LOOKS, alike
 
 MAX_THINGS = 8
 """Most things that are told of."""
@@ -58,8 +58,7 @@ def _meant(what: str, words: list[str], memory: TeamMemory) -> list[SceneObject]
 
 
 def _same(thing: SceneObject, other: SceneObject) -> bool:
-    near = distance(thing.box.center, other.box.center) <= ASSOCIATION_RADIUS_M
-    return near and alike(thing.label.top, other.label.top)
+    return EVENT.score(thing.box, other.box) > 0.0 and alike(thing.label.top, other.label.top)
 
 
 def _room(memory: TeamMemory, thing: SceneObject) -> str:

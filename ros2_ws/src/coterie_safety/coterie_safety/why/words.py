@@ -10,6 +10,7 @@ from coterie_safety.ledger import Entry
 from coterie_safety.why.record import Record
 
 PHRASES: Mapping[str, str] = {
+    "adapter.check_outcome": "whether it came about",
     "coela.act_or_speak": "whether to act or to speak",
     "coela.word_message": "how to word a message",
     "emos.choose_skill": "what to do next",
@@ -18,6 +19,7 @@ PHRASES: Mapping[str, str] = {
     "emos.reflect_on_share": "whether it can do its share",
     "emos.split_task": "what sub-tasks the task has, and who does them",
     "emos.write_check": "how to check its share",
+    "mapper.name_thing": "what a thing is, by its picture",
     "mele.answer": "what to answer",
     "mele.choose_place": "where to go next",
     "mele.debate": "what to say in the debate",
@@ -36,7 +38,6 @@ PHRASES: Mapping[str, str] = {
     "reveca.choose_plan": "what to do next",
     "reveca.judge_scenario": "whether somebody else changed what it plans with",
     "reveca.rate_relevance": "what matters for the goal",
-    "team.judge_request": "whether the request is clear",
     "team.read_request": "what the request asks for",
 }
 _LINE = 240
@@ -166,7 +167,7 @@ def entry_words(entry: Entry) -> str:
         over = f"; it touches {', '.join(line(one, 60) for one in touched)}" if touched else ""
         return f"{line(entry.robot, 60)} was to {line(body.get('what', ''))}{why}{over}"
     if entry.kind == "request":
-        return f"a person was asked: {line(body.get('rule', ''))} asks"
+        return f"a person was asked, by {line(body.get('rule', ''))} of the team file"
     if entry.kind == "permit":
         once = "goals alike" if body.get("standing") else "this goal"
         return f"permitted by {by}, for {once}"
@@ -175,7 +176,8 @@ def entry_words(entry: Entry) -> str:
     if entry.kind == "result":
         moved = body.get("distance")
         far = f", {moved:.1f} m" if isinstance(moved, (int, float)) and moved else ""
-        return f"the motors' part ended {line(body.get('outcome', ''), 40)}{far}{reason}"
+        ended = line(body.get("outcome", ""), 40).replace("_", " ").lower()
+        return f"the goal {ended}{far}{reason}"
     if (said := _DONE.get(entry.kind)) is not None:
         return f"{said} by {by}{reason}"
     return ", ".join(f"{line(key, 40)}: {line(value)}" for key, value in body.items())

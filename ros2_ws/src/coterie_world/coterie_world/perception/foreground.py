@@ -49,7 +49,7 @@ _MIDDLE = 0.25
 """Pixels nearer to the box's middle than this share of it are surely the thing's."""
 _FLAT = 0.5
 """A thing whose middle lies in a plane by more than this share is itself in it: a rug, a door."""
-_SAME = 0.5
+_SAME_SEGMENT = 0.5
 """Two masks that overlap by more than this (intersection over union) are of one thing."""
 _SMALL = 0.35
 """An item's mask smaller than this share of another one is of what stands on or before that."""
@@ -146,7 +146,7 @@ def shared_pixels(
         one, other = windows
         both = found[i].mask[one] & found[k].mask[other]  # type: ignore[index]
         count = int(both.sum())
-        if not count or count > _SAME * (sizes[i] + sizes[k] - count):
+        if not count or count > _SAME_SEGMENT * (sizes[i] + sizes[k] - count):
             continue
         for j, window, than in ((i, one, k), (k, other, i)):
             if not (small[j] and sizes[j] < _SMALL * sizes[than]):

@@ -15,13 +15,12 @@ from coterie_core.files import write_atomically
 from coterie_core.geometry import Box, Vec2, Vec3
 from coterie_core.household import load_household
 from coterie_core.plain_data import schema_problems
+from coterie_world.association import CORRECTION
 from coterie_world.scene.graph import SceneGraph
 from coterie_world.scene.model import LabelBelief, Room, SceneObject
 
 MAX_CORRECTIONS = 500
 """Corrections of one map."""
-_ASSOCIATION_RADIUS_M = 0.4
-"""A thing that a mapper found anew counts as the corrected one within this distance [m]."""
 _MIN_ROOM_AREA_M2 = 0.25
 """A room that is drawn has at least this area [m^2]."""
 _COORDINATE = 1e5
@@ -167,13 +166,9 @@ def _found(scene: SceneGraph, ref: ThingRef) -> SceneObject | None:
     known = scene.objects.get(ref.id)
     if known is not None:
         return known
-    near = [
-        (math.dist(thing.box.center, ref.position), thing.id)
-        for thing in scene.objects.values()
-        if thing.label.top == ref.label
-    ]
-    distance, id_ = min(near, default=(math.inf, ""))
-    return scene.objects[id_] if distance <= _ASSOCIATION_RADIUS_M else None
+    alike = ((t.id, t.box) for t in scene.objects.values() if t.label.top == ref.label)
+    near = CORRECTION.nearest(ref.position, alike)
+    return scene.objects[near] if near is not None else None
 
 
 def _rename_thing(scene: SceneGraph, one: Correction) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from coterie_core.embedding import averaged, keep_one_dimension
 from coterie_core.geometry import Box, Vec3, distance, iou, wrap_angle
 from coterie_core.household import load_household
+from coterie_world.association import MAPS, Gate, assign
 from coterie_world.likeness import MIN_LIKENESS, Background, likeness
 from coterie_world.scene.graph import SceneGraph
 from coterie_world.scene.model import (
@@ -33,23 +34,8 @@ _COMPARED = 40
 """Things of a map by which it is found how alike different things are."""
 
 
-@dataclass(frozen=True, slots=True)
-class MergeRule:
-    """When two things are the same.
-
-    Boxes that overlap by at least `iou_any_label` are one thing whatever their labels: two things
-    cannot be in one spot. Otherwise the labels must agree at least by `label_agreement` (overlap
-    of the two distributions, 0..1), or their embeddings be alike at least by `likeness`
-    (`coterie_world.likeness`, 0..1) and the sizes, too, and the centres be within `distance` [m],
-    or within half the larger box's diagonal where the things are large, but never beyond
-    `distance_limit` [m].
-    """
-
-    iou_any_label: float = 0.5
-    label_agreement: float = 0.1
-    likeness: float = MIN_LIKENESS
-    distance: float = 0.4
-    distance_limit: float = 1.0
+MIN_LABEL_AGREEMENT = 0.1
+"""Least overlap of the label distributions of one object (0..1), where its looks do not tell."""
 
 
 @dataclass(slots=True)
@@ -90,37 +76,29 @@ def has_geometry(thing: SceneObject) -> bool:
 
 
 def same_thing(
-    a: SceneObject,
-    b: SceneObject,
-    rule: MergeRule = MergeRule(),
-    background: Background | None = None,
+    a: SceneObject, b: SceneObject, gate: Gate = MAPS, background: Background | None = None
 ) -> float:
-    """Return how surely `a` and `b` are one thing: 0 (no) .. 2; see `MergeRule`.
+    """Return how surely `a` and `b` are one thing: 0 (no) .. 2.
+
+    Boxes that overlap enough are one thing whatever their labels: two things cannot be in one spot.
+    Otherwise the labels have to agree, or the embeddings and the sizes to be alike.
 
     Args:
         a: One.
         b: Another.
-        rule: Association thresholds.
+        gate: Where both may be.
         background: Likeness of embeddings of different things; None: the usual one.
     """
     if not (has_geometry(a) and has_geometry(b)):
         return 2.0 if a.id == b.id and a.room == b.room else 0.0
-    overlap = iou(a.box, b.box)
-    if overlap >= rule.iou_any_label:
+    if (overlap := iou(a.box, b.box)) >= gate.min_iou:
         return 1.0 + overlap
     agreement = label_agreement(a.label, b.label)
     alike = likeness(a.embeddings, b.embeddings, background or Background())
-    if alike >= rule.likeness:
+    if alike >= MIN_LIKENESS:
         alike *= size_similarity(a.box.volume + _THIN, b.box.volume + _THIN)
         agreement = max(agreement, alike if alike >= _SIZED else 0.0)
-    if agreement < rule.label_agreement:
-        return 0.0
-    size = max(math.hypot(*a.box.size), math.hypot(*b.box.size))
-    gate = min(max(rule.distance, size / 2.0), rule.distance_limit)
-    away = distance(a.box.center, b.box.center)
-    if away > gate:
-        return 0.0
-    return agreement * (1.0 - 0.5 * away / gate) + overlap
+    return agreement * gate.score(a.box, b.box) if agreement >= MIN_LABEL_AGREEMENT else 0.0
 
 
 def absorb(thing: SceneObject, other: SceneObject) -> None:
@@ -151,16 +129,21 @@ def absorb(thing: SceneObject, other: SceneObject) -> None:
             thing.is_open = other.is_open
     else:
         thing.room = thing.room or other.room
-    known = {receptacle.id for receptacle in thing.receptacles}
-    thing.receptacles += [r for r in other.receptacles if r.id not in known]
+    _absorb_surfaces(thing, other, ours >= theirs)
     for key, value in other.properties.items():
         if newer or key not in thing.properties:
             thing.properties[key] = value
 
 
-def merge(
-    ours: SceneGraph, other: SceneGraph, rule: MergeRule = MergeRule()
-) -> tuple[SceneGraph, MergeReport]:
+def _absorb_surfaces(thing: SceneObject, other: SceneObject, ours_surer: bool) -> None:
+    """Add surfaces that a map told; of two estimates the one by more observations counts."""
+    told = {r.id: r for one in (other, thing) for r in one.receptacles if r.variance == 0.0}
+    ours, theirs = ([r for r in one.receptacles if r.variance > 0.0] for one in (thing, other))
+    best = ours if ours and (ours_surer or not theirs) else theirs
+    thing.receptacles = list(told.values()) or best
+
+
+def merge(ours: SceneGraph, other: SceneGraph, gate: Gate = MAPS) -> tuple[SceneGraph, MergeReport]:
     """Return the union of two graphs in the same map frame; neither is changed.
 
     Rooms are matched by id, then by unique name on the same floor; regions that robots parted the
@@ -198,7 +181,7 @@ def merge(
         for link in links.values():
             if link.b not in result.links.get(link.a, {}):
                 result.add_link(link)
-    _merge_objects(result, guest, rule, report)
+    _merge_objects(result, guest, gate, report)
     keep_one_dimension(result.objects.values())
     for agent in guest.agents.values():
         agent.room = report.rooms.get(agent.room, agent.room)
@@ -245,12 +228,10 @@ def _merge_agent(result: SceneGraph, agent: AgentState) -> None:
         result.agents[agent.name] = agent
 
 
-def _merge_objects(
-    result: SceneGraph, guest: SceneGraph, rule: MergeRule, report: MergeReport
-) -> None:
+def _merge_objects(result: SceneGraph, guest: SceneGraph, gate: Gate, report: MergeReport) -> None:
     for thing in guest.objects.values():
         thing.room = report.rooms.get(thing.room, thing.room)
-    pairs = associate(list(result.objects.values()), list(guest.objects.values()), rule)
+    pairs = associate(list(result.objects.values()), list(guest.objects.values()), gate)
     for mine, theirs in pairs:
         report.matched[theirs.id] = mine.id
     for thing in guest.objects.values():
@@ -269,15 +250,13 @@ def _merge_objects(
 
 
 def associate(
-    ours: Sequence[SceneObject], theirs: Sequence[SceneObject], rule: MergeRule = MergeRule()
+    ours: Sequence[SceneObject], theirs: Sequence[SceneObject], gate: Gate = MAPS
 ) -> list[tuple[SceneObject, SceneObject]]:
     """Pair things that are the same, one to one, so that the sum of `same_thing` is greatest.
 
     Only near ones are compared, so that 5 000 things are no trouble.
     """
-    # Every node knows maps and few merge them: these take a quarter of a node's start to load.
-    from scipy.optimize import linear_sum_assignment
-    from scipy.spatial import cKDTree
+    from scipy.spatial import cKDTree  # slow to load, and few nodes compare maps
 
     by_id = {thing.id: thing for thing in ours if not has_geometry(thing)}
     pairs = [
@@ -291,23 +270,15 @@ def associate(
         return pairs
     tree = cKDTree(np.array([thing.box.center for thing in left]))
     # Boxes that overlap by half have centres within half a diagonal of the larger one.
-    reach = max(max(math.hypot(*t.box.size) for t in left + right) / 2.0, rule.distance_limit)
+    reach = max(max(math.hypot(*t.box.size) for t in left + right) / 2.0, gate.grows_to_m)
     background = background_of(left, right)
-    scores: dict[tuple[int, int], float] = {}
-    for j, thing in enumerate(right):
-        for i in tree.query_ball_point(thing.box.center, reach):
-            score = same_thing(left[i], thing, rule, background)
-            if score > 0.0:
-                scores[i, j] = score
-    for rows, columns in _components(scores):
-        matrix = np.zeros((len(rows), len(columns)))
-        for a, i in enumerate(rows):
-            for b, j in enumerate(columns):
-                matrix[a, b] = scores.get((i, j), 0.0)
-        for a, b in zip(*linear_sum_assignment(matrix, maximize=True), strict=True):
-            if matrix[a, b] > 0.0:
-                pairs.append((left[rows[a]], right[columns[b]]))
-    return pairs
+    scores = {
+        (i, j): score
+        for j, thing in enumerate(right)
+        for i in tree.query_ball_point(thing.box.center, reach)
+        if (score := same_thing(left[i], thing, gate, background)) > 0.0
+    }
+    return pairs + [(left[i], right[j]) for i, j in assign(scores).items()]
 
 
 def background_of(*maps: Sequence[SceneObject]) -> Background:
@@ -323,21 +294,6 @@ def background_of(*maps: Sequence[SceneObject]) -> Background:
                 if label_agreement(thing.label, other.label) == 0.0:
                     background.note(thing.embeddings, other.embeddings)
     return background
-
-
-def _components(scores: dict[tuple[int, int], float]) -> list[tuple[list[int], list[int]]]:
-    """Split the candidate pairs into groups that share nothing, so that each is solved alone."""
-    import networkx as nx
-
-    graph = nx.Graph()
-    graph.add_edges_from((("ours", i), ("theirs", j)) for i, j in scores)
-    return [
-        (
-            sorted(k for side, k in part if side == "ours"),
-            sorted(k for side, k in part if side == "theirs"),
-        )
-        for part in nx.connected_components(graph)
-    ]
 
 
 def _free_id(result: SceneGraph, wanted: str, report: MergeReport) -> str:

@@ -8,6 +8,7 @@ from typing import Literal
 from coterie_core.embedding import Embedding
 from coterie_core.geometry import Box, Pose, Vec2, Vec3
 from coterie_core.household import ObjectKind
+from coterie_core.observation import Receptacle as Receptacle
 
 ConnectionKind = Literal["door", "opening", "stairs"]
 
@@ -130,22 +131,6 @@ class PlaceLink:
 
 
 @dataclass(slots=True)
-class Receptacle:
-    """A surface for things: `surface.center` lies on it, `surface.size` is its extent [m].
-
-    `inside` is true for shelves behind a door or in a drawer: hidden while the owner is closed.
-    """
-
-    id: str
-    surface: Box
-    inside: bool = False
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Receptacle:
-        """Copy it; a Box does not change."""
-        return Receptacle(self.id, self.surface, self.inside)
-
-
-@dataclass(slots=True)
 class Sighting:
     """When [s, the world's clock] and by which robot a thing was last seen."""
 
@@ -182,6 +167,11 @@ class SceneObject:
     confidence: float = 0.0
     embeddings: tuple[Embedding, ...] = ()
 
+    @property
+    def told_surfaces(self) -> list[Receptacle]:
+        """Surfaces that a map told which was given: all that it has, unlike what cameras saw."""
+        return [one for one in self.receptacles if one.variance == 0.0]
+
     def __deepcopy__(self, memo: dict[int, object]) -> SceneObject:
         """Copy it with all that can change in it."""
         seen = self.last_seen
@@ -194,7 +184,7 @@ class SceneObject:
             self.support,
             self.container,
             self.is_open,
-            [Receptacle(r.id, r.surface, r.inside) for r in self.receptacles],
+            [Receptacle(r.id, r.surface, r.inside, r.variance) for r in self.receptacles],
             self.observations,
             None if seen is None else Sighting(seen.time, seen.robot),
             dict(self.properties),

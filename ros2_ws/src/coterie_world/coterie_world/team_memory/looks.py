@@ -8,9 +8,9 @@ from collections.abc import Collection, Sequence
 from coterie_core.geometry import Box, Pose, Vec3, crosses, distance, wrap_angle
 from coterie_core.household import load_household
 from coterie_core.observation import Detection, Observation
+from coterie_world.association import MEMORY
 from coterie_world.scene import AgentState, LabelBelief, SceneObject, Sighting, absorb, associate
 from coterie_world.sightings import resting_on, room_at
-from coterie_world.team_memory.maps import ASSOCIATION_RULE
 from coterie_world.team_memory.store import MOST_LOOKS, Belief, Look, Store, alike
 
 LOOKED_AT_FRACTION = 0.6
@@ -51,7 +51,7 @@ def observe(store: Store, observation: Observation) -> None:
         if (guest := _guest(store, one, observation)) is not None
     ]
     here = [t for id_, t in store.graph.objects.items() if not store.beliefs[id_].held_by]
-    pairs = associate(here, guests, ASSOCIATION_RULE)
+    pairs = associate(here, guests, MEMORY)
     seen = {mine.id for mine, _ in pairs}
     pairs += _put_there(store, [g for g in guests if all(g is not one for _, one in pairs)], seen)
     matched = {id(guest) for _, guest in pairs}

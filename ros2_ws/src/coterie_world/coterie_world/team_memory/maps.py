@@ -6,13 +6,11 @@ import copy
 from collections.abc import Mapping, Sequence
 
 from coterie_core.geometry import Box, distance
-from coterie_world.scene import MergeRule, Room, SceneGraph, SceneObject, associate
+from coterie_world.association import MEMORY
+from coterie_world.scene import Room, SceneGraph, SceneObject, associate
 from coterie_world.scene.regions import is_region, same_region
 from coterie_world.sightings import kind_of
 from coterie_world.team_memory.store import DEFAULT_SIZE_M, NEVER_S, Belief, Store, alike
-
-ASSOCIATION_RULE = MergeRule(distance=0.5)
-"""Association thresholds for things that are seen, or on a map, and remembered ones."""
 
 CLOCK_RESET_S = 60.0
 """A map with robots that is so much older than the memory is of a clock that began anew [s]."""
@@ -94,7 +92,7 @@ def _matches(store: Store, things: Sequence[SceneObject]) -> dict[str, str]:
     _follow_moved(store, things, same)
     taken = {*same.values(), *store.sources.values()}
     free = [t for t in objects.values() if t.id not in taken and not store.beliefs[t.id].held_by]
-    for mine, theirs in associate(free, [t for t in things if t.id not in same], ASSOCIATION_RULE):
+    for mine, theirs in associate(free, [t for t in things if t.id not in same], MEMORY):
         same[theirs.id] = mine.id
         taken.add(mine.id)
     for thing in things:
@@ -124,7 +122,7 @@ def _follow_moved(store: Store, things: Sequence[SceneObject], same: dict[str, s
             if known not in (None, id_) or not alike(thing.label.top, mine.label.top):
                 continue
             away = distance(thing.box.center, mine.box.center)
-            if away <= ASSOCIATION_RULE.distance:
+            if away <= MEMORY.distance_m:
                 here.append((away, thing.id))
             elif known == id_:
                 elsewhere.append(thing)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from coterie_core.geometry import Box, distance
+from coterie_core.geometry import Box
 from coterie_core.household import load_household
+from coterie_world.association import EVENT
 from coterie_world.object_events import ObjectEvent
 from coterie_world.scene import LabelBelief, SceneObject, Sighting
 from coterie_world.sightings import room_at
 from coterie_world.team_memory.store import (
-    ASSOCIATION_RADIUS_M,
     DEFAULT_SIZE_M,
     Belief,
     Store,
@@ -121,7 +121,7 @@ def _seen_too_early(store: Store, thing: SceneObject, since: float) -> None:
         if other is not thing
         and alike(other.label.top, thing.label.top)
         and store.beliefs[other.id].added >= since
-        and distance(other.box.center, thing.box.center) <= ASSOCIATION_RADIUS_M
+        and EVENT.score(other.box, thing.box)
     ]
     for twin in twins:
         sources = [source for source, own in store.sources.items() if own == twin]

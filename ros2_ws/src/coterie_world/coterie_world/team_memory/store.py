@@ -8,13 +8,12 @@ from typing import NamedTuple
 
 from coterie_core.geometry import Pose, Vec3, distance
 from coterie_core.observation import RoomView
+from coterie_world.association import EVENT
 from coterie_world.object_events import ObjectEvent
 from coterie_world.permanence import confidence
 from coterie_world.scene import Room, SceneGraph, SceneObject
 from coterie_world.sightings import fell_from, kind_of, resting_on, rests_where_put
 
-ASSOCIATION_RADIUS_M = 0.6
-"""An event is about a thing of its label within this distance [m]."""
 MIN_CONFIDENCE = 0.05
 """Things below this confidence are forgotten."""
 NEVER_S = -1e15
@@ -137,9 +136,7 @@ class Store:
             if trace.left > seen and trace.object not in but and alike(trace.label, label)
         ]
         best = min(near, default=None)
-        return (
-            self.traces[best[2]] if best is not None and best[0] <= ASSOCIATION_RADIUS_M else None
-        )
+        return self.traces[best[2]] if best and best[0] <= EVENT.distance_m else None
 
     def meant(self, event: ObjectEvent, anywhere: bool = False) -> SceneObject | None:
         """Return the thing that an event is about: by id and place, else by place."""
@@ -152,14 +149,10 @@ class Store:
         if by_id is None:
             mapped = self.sources.get(event.object, "")
             by_id = next((pair for pair in near if pair[1] == mapped), None)
-        if by_id is not None and (anywhere or by_id[0] <= 2 * ASSOCIATION_RADIUS_M):
+        if by_id is not None and (anywhere or by_id[0] <= 2 * EVENT.distance_m):
             return self.graph.objects[by_id[1]]
         best = min(near, default=None)
-        return (
-            self.graph.objects[best[1]]
-            if best is not None and best[0] <= ASSOCIATION_RADIUS_M
-            else None
-        )
+        return self.graph.objects[best[1]] if best and best[0] <= EVENT.distance_m else None
 
     def room_of(self, view: RoomView | None) -> str:
         """Return the id of a room that a robot tells of; one that is new is added."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from coterie_core.geometry import Box, Vec3, distance
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
+from coterie_world.association import SIGHTING
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.sightings import (
-    ASSOCIATION_RADIUS_M,
     kind_of,
     note_found,
     put_down,
@@ -163,9 +163,9 @@ class ReportedThings:
                 continue
             if (
                 self._alias.get(name) == id
-                or distance(place, thing.position) <= ASSOCIATION_RADIUS_M
+                or distance(place, thing.position) <= SIGHTING.distance_m
             ):
-                if distance(known.box.center, thing.position) > ASSOCIATION_RADIUS_M:
+                if distance(known.box.center, thing.position) > SIGHTING.distance_m:
                     if thing.sightings < before.get(name, 0) + SURE:
                         return True
         return False
@@ -185,7 +185,7 @@ class ReportedThings:
         if not targets or thing.position is None:
             return False
         known = self.scene.objects.get(thing.id)
-        if known is not None and distance(known.box.center, thing.position) <= ASSOCIATION_RADIUS_M:
+        if known is not None and distance(known.box.center, thing.position) <= SIGHTING.distance_m:
             return False
         if support_at(self.scene, thing.position)[0] in targets:
             return True
@@ -195,5 +195,5 @@ class ReportedThings:
             math.dist(owner.box.center[:2], thing.position[:2]) <= max(owner.box.size[:2])
             and owner.box.bottom <= thing.position[2] <= owner.box.top + _ABOVE
             for owner in found
-            if owner is not None and not owner.receptacles
+            if owner is not None and not owner.told_surfaces
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from coterie_core.geometry import Vec3
-from coterie_core.tasks import SubTask, Thing
+from coterie_core.tasks import BY_HAND, SubTask, Thing
 from coterie_execution.geometry.toolbox import Toolbox
 from coterie_llm import inline_data
 from coterie_world.scene import Connection, SceneGraph, SceneObject
@@ -75,7 +75,7 @@ def _numbers(
     else:
         away = math.dist(spot[:2], thing.box.center[:2])
         told["nearest you can stand, sideways from its middle [m]"] = round(away, 2)
-    if one.kind in ("pick", "place", "open", "close"):
+    if one.kind in BY_HAND:
         floor = floor_height(toolbox.scene, thing)
         heights = [thing.box.center[2] - floor]
         if one.kind == "place":

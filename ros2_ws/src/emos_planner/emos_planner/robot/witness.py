@@ -22,7 +22,7 @@ _LOOKS = 2
 """So many looks in vain say that a thing is gone."""
 LOOKS_AGAIN = 3
 """Further looks from where one look showed a thing; if none shows it, that was a mistake."""
-_SAME_SPOT = 0.5
+_SAME_VIEWPOINT_M = 0.5
 """Looks from nearer than this to one another are from one spot [m]."""
 
 
@@ -79,7 +79,7 @@ class Witness:
             id
             for id, (looks, spot) in self._glimpsed.items()
             if looks < LOOKS_AGAIN and self._glimpsed_kind(id)
-            if position is not None and distance(position, spot) < _SAME_SPOT
+            if position is not None and distance(position, spot) < _SAME_VIEWPOINT_M
         )
 
     def looked_again(self, position: Vec3 | None) -> None:

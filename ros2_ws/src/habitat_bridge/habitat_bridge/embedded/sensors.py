@@ -82,7 +82,7 @@ class Sensors:
         threads: How many threads draw images and cast rays (0: all cores).
 
     Attributes:
-        by_rays: Whether images are made by rays too, as they are where numba does not work. To be
+        by_rays: Whether images are made by rays too, as they are without a C compiler. To be
             set before the first image.
         builds: How often the structure for rays has been built.
     """
@@ -229,7 +229,7 @@ class Sensors:
     def _images(self, shots: Sequence[Shot]) -> list[Image]:
         if self._painter is None and not self.by_rays:
             try:
-                # Here, because numba takes half a second and not everybody wants images.
+                # Here, because it may have to be compiled and not everybody wants images.
                 from habitat_bridge.render.painter import Painter
 
                 self._painter = Painter(self._threads)

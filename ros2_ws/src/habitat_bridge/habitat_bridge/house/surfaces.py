@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 
 from coterie_core.geometry import Box, Vec3
+from coterie_core.household import load_household
 from coterie_world.scene import Receptacle
 
 BOARD = 0.02
@@ -139,6 +140,12 @@ def levels(shape: str, size: Vec3) -> list[Level]:
         e = 0.025
         return [Level("bottom", (-hx + e, hx - e), (-hy + e, hy - e), 0.02, height)]
     return []
+
+
+def is_hollow(label: str) -> bool:
+    """Tell whether things that are let go over the rim of such an object fall into it."""
+    category = load_household().category(label)
+    return category is not None and category.shape in ("sink", "tub", "open box")
 
 
 def receptacles_of(object_id: str, shape: str, box: Box, floor: float) -> list[Receptacle]:

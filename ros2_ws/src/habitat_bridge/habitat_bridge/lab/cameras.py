@@ -1,11 +1,13 @@
-"""Cameras and detectors of the lab's robots: images, packed ones too, and vision_msgs."""
+"""Cameras and detectors of the lab's robots: images, packed ones too, vision_msgs, yolo_msgs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from std_msgs.msg import Header
 from vision_msgs.msg import (
@@ -26,6 +28,7 @@ from habitat_bridge.lab.robot import LabRobotNode
 from habitat_bridge.simulator import Frame, FrameRequest
 
 _LEAST_SCORE = 0.1
+YOLO = "yolo_msgs/DetectionArray"
 
 
 class LabCamera:
@@ -51,9 +54,12 @@ class LabCamera:
             node.publisher(CameraInfo, topic(f"{camera.name}/{channel}/camera_info"), "sensor_data")
             for channel in ("color", "depth")
         ]
-        self._flat = node.publisher(
-            Detection2DArray, topic(f"{camera.name}/detections"), "detections"
-        )
+        yolo = robot.settings.detections.get(camera.name) == YOLO
+        self._found = partial(detections_yolo, camera=camera) if yolo else detections_2d
+        kind = conversions.detection_type(YOLO) if yolo else Detection2DArray
+        if kind is None:
+            raise ValueError(f"robot {robot.name}: its detector speaks {YOLO}, not installed here")
+        self._flat = node.publisher(kind, topic(f"{camera.name}/detections"), "detections")
         self._solid = node.publisher(
             Detection3DArray, topic(f"{camera.name}/detections_3d"), "detections"
         )
@@ -109,7 +115,7 @@ class LabCamera:
             yield self._png, lambda: conversions.packed_depth_to_msg(depth, head)
         if frame.semantic is not None and depth is not None and detector is not None:
             found = self._seen(detector, frame)
-            yield self._flat, lambda: detections_2d(found, head)
+            yield self._flat, lambda: self._found(found, head)
             yield self._solid, lambda: detections_3d(found, frame, head)
 
     def _seen(self, detector: ImageDetector, frame: Frame) -> list[ImageDetection]:
@@ -141,6 +147,34 @@ def detections_2d(found: Sequence[ImageDetection], head: Header) -> Detection2DA
             Detection2D(header=head, id=str(k), bbox=box, results=_hypotheses(one))
         )
     return message
+
+
+def detections_yolo(found: Sequence[ImageDetection], head: Header, camera: Camera) -> Any:
+    """Return detections as yolo_ros has them: one class each, with the outline of its mask [px]."""
+    message = conversions.detection_type(YOLO)(header=head)
+    kind = conversions.detection_type("yolo_msgs/Detection")
+    point = conversions.detection_type("yolo_msgs/Point2D")
+    for k, one in enumerate(found):
+        x, y, width, height = one.box
+        item = kind(class_name=one.label, score=float(one.scores[one.label]), id=str(k))
+        middle, size = item.bbox.center.position, item.bbox.size
+        middle.x, middle.y = x + width / 2.0, y + height / 2.0
+        size.x, size.y = float(width), float(height)
+        if one.mask is not None and one.mask.any():
+            item.mask.width, item.mask.height = camera.width, camera.height
+            item.mask.data = [point(x=float(u + x), y=float(v + y)) for u, v in _outline(one.mask)]
+        message.detections.append(item)
+    return message
+
+
+def _outline(mask: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """The corners (column, row) around a mask: down its right edge, and up its left one."""
+    rows = np.flatnonzero(mask.any(axis=1))
+    lefts = mask[rows].argmax(axis=1)
+    rights = mask.shape[1] - 1 - mask[rows, ::-1].argmax(axis=1)
+    down = list(zip(rights.tolist(), rows.tolist(), strict=True))
+    up = list(zip(lefts.tolist(), rows.tolist(), strict=True))
+    return down + up[::-1]
 
 
 def detections_3d(found: Sequence[ImageDetection], frame: Frame, head: Header) -> Detection3DArray:

@@ -10,10 +10,10 @@ import numpy as np
 
 from coterie_core.geometry import Box, Vec3, grounds_meet
 from coterie_world.scene import Receptacle, SceneObject
-from coterie_world.surfaces import hollow_bottom
 from habitat_bridge.embedded.body import Body
 from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.world import EmbeddedWorld
+from habitat_bridge.house.surfaces import is_hollow
 
 GRASP_GAP = 0.04
 """Farthest that a thing may be from the point between the fingers, to be grasped [m]."""
@@ -151,7 +151,7 @@ class Hands:
         for owner in self._things:
             if owner.id in riders or owner.id in self._things.held:
                 continue
-            hollow = hollow_bottom(owner.label.top, owner.box) is not None
+            hollow = is_hollow(owner.label.top)
             for receptacle in owner.receptacles:
                 surface = receptacle.surface
                 if receptacle.inside and owner.is_open is False:
@@ -168,7 +168,7 @@ class Hands:
             if box is None:
                 box, on = self._stacked(item, owner, hand)
             if box is None:
-                hollow = hollow_bottom(owner.label.top, owner.box) is not None
+                hollow = is_hollow(owner.label.top)
                 over = math.inf if hollow else _FLAT  # within a rim things lie in a heap
                 box, on = self._spot(item, owner, receptacle, hand, over), owner.id
             if box is not None:

@@ -18,7 +18,8 @@ class LabRobot(RobotSpec):
     frames then have what stands before the last / of the base's. `map_origin` is where the robot's
     own map frame lies in the house. `planners` are the plugins of its planner_server: where
     there are several, a goal has to name one. `names` holds topics, services and actions that have
-    another name than usual, by the usual one.
+    another name than usual, by the usual one; `detections` the types of a detector's messages that
+    are not `vision_msgs/Detection2DArray`, by camera.
     """
 
     tf: Literal["own", "shared"] = "own"
@@ -33,6 +34,7 @@ class LabRobot(RobotSpec):
     planners: tuple[str, ...] = ("GridBased",)
     names: dict[str, str] = Field(default_factory=dict)
     frames: dict[str, str] = Field(default_factory=dict)
+    detections: dict[str, str] = Field(default_factory=dict)
 
     @property
     def origin(self) -> Pose:

@@ -114,7 +114,7 @@ def _navigation_of(
         needs_map = bool(settings.sensors.map or settings.sensors.map_file)
         return VelocityNavigation(node, settings.navigation, where, body, needs_map, allow)
     if kind == "skills":
-        from robot_adapters.backends.skills import SkillsNavigation
+        from robot_adapters.backends.own_node import SkillsNavigation
 
         return SkillsNavigation(node, settings.navigation, where, allow, must_plan)
     return None
@@ -130,7 +130,7 @@ def _arm_of(
 ) -> ArmBackend | None:
     kind = settings.arm.backend
     if kind == "skills":
-        from robot_adapters.backends.skills import SkillsArm
+        from robot_adapters.backends.own_node import SkillsArm
 
         return SkillsArm(node, settings.arm, where)
     if kind == "none":

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.skills import NavigateTo, Skill, SkillResult
+from coterie_world.scene import Receptacle
 from robot_adapters.sensing.height_map import TeamHeightMap
 from robot_adapters.sensing.own_arm import Grasped
 
@@ -58,13 +59,6 @@ def in_tf(link: str, base: str) -> str:
     return f"{robot}/{link}" if robot and not link.startswith(f"{robot}/") else link
 
 
-def below(box: Box, top: float) -> Box:
-    """Return what of a box lies below a height [m]; at least a thin piece of it."""
-    high = max(min(top, box.top), box.bottom + _THINNEST)
-    (x, y, _), (wide, deep, _) = box.center, box.size
-    return Box((x, y, (box.bottom + high) / 2.0), (wide, deep, high - box.bottom), box.yaw)
-
-
 class Whereabouts(Protocol):
     """Where the robot and things are: in the team's map for Coterie, in its own for its drivers."""
 
@@ -111,6 +105,10 @@ class Whereabouts(Protocol):
 
     def objects(self, radius: float) -> list[tuple[str, str, Box]]:
         """Return objects (id, label, box) near the robot [m], boxes in the team's map."""
+        ...
+
+    def surfaces(self, id_: str) -> tuple[Receptacle, ...]:
+        """Return the open support surfaces that the team's map has of an object."""
         ...
 
     def seen(self, label: str, position: Vec3, within: float) -> Box | None:

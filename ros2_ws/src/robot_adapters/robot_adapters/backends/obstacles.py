@@ -14,10 +14,11 @@ from coterie_core.detections import RgbdFrame
 from coterie_core.geometry import Pose, heading_axes
 from coterie_core.transforms import Matrix, TransformBuffer, TransformError
 from coterie_ros import conversions
+from coterie_world.perception.frame_join import DepthImage
+from coterie_world.perception.registration import CameraModel
 from robot_adapters.backends.base import Whereabouts
 from robot_adapters.backends.goals import Stopwatch, joined
 from robot_adapters.relay import mounted
-from robot_adapters.sensing.camera import CameraModel, DepthImage
 from robot_adapters.sensing.grid_space import GridSpace
 from robot_adapters.sensing.seen import Sight, clear
 from robot_adapters.steering import Points, depth_points, scan_points

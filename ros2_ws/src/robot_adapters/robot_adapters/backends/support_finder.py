@@ -6,28 +6,17 @@ import math
 
 import numpy as np
 
-from coterie_core.geometry import Box, Vec3, iou
-from coterie_core.household import load_household
+from coterie_core.geometry import Box, Vec3
 from coterie_core.skills import Outcome, Target
-from coterie_world.sightings import is_solid
-from coterie_world.surfaces import (
-    as_high_as_its_kind,
-    bears_at_top_only,
-    between_arms,
-    hollow_bottom,
-    is_seat,
-    least_top,
-    usual_tops,
-)
-from robot_adapters.backends.base import Whereabouts, below
+from coterie_world.association import TARGET
+from coterie_world.surfaces import between_arms, hollow_bottom, usual_surfaces
+from robot_adapters.backends.base import Whereabouts
 from robot_adapters.backends.goals import Ended
 
 EDGE = 0.06
 """Edge of a thing whose size nobody knows [m]."""
 CLEARANCE = 0.02
 """Height above a surface at which things are let go [m]."""
-_SAME = 0.5
-"""A thing of the label that lies farther from the target's position is another one [m]."""
 _BESIDE = 0.3
 """A point so near to the box of furniture means that: boxes of two maps differ [m]."""
 _STEP_IN = 0.07
@@ -40,13 +29,13 @@ _STEP = 0.1
 """Furniture seen so much higher or lower than expected is not put on by guess [m]."""
 
 
-def known_box(where: Whereabouts, target: Target) -> Box | None:
-    """Return the box of the thing meant, in the team's map; None where none is known.
+def known_object(where: Whereabouts, target: Target) -> tuple[str, Box] | None:
+    """Return id and box of the thing meant, in the team's map; None where none is known.
 
     It is the one of that id, else the nearest one of that label that is there.
     """
     alike = [
-        (name != target.instance, math.dist(box.center, target.position), box)
+        (name != target.instance, math.dist(box.center, target.position), name, box)
         for name, label, box in where.objects(math.inf)
         if label == target.label
     ]
@@ -54,9 +43,15 @@ def known_box(where: Whereabouts, target: Target) -> Box | None:
     there = [
         one
         for one in alike
-        if one[1] <= _SAME or one[2].contains((x, y, one[2].center[2]), _BESIDE)
+        if one[1] <= TARGET.distance_m or one[3].contains((x, y, one[3].center[2]), _BESIDE)
     ]
-    return min(there, key=lambda one: one[:2])[2] if there else None
+    return min(there, key=lambda one: one[:3])[2:] if there else None
+
+
+def known_box(where: Whereabouts, target: Target) -> Box | None:
+    """Return the box of the thing meant, in the team's map; None where none is known."""
+    known = known_object(where, target)
+    return known[1] if known is not None else None
 
 
 def _out_of_reach(label: str, at: Vec3) -> Ended:
@@ -91,56 +86,34 @@ class SupportFinder:
             Ended: What the robot sees there bears nothing, or it could see it and has not; or what
                 bears it is out of reach, and where that is.
         """
-        surface, label = known_box(self._where, receptacle), receptacle.label
+        known, label = known_object(self._where, receptacle), receptacle.label
         x, y, z = receptacle.position
-        category = load_household().category(label)
         radius = max(held.size[:2] if held is not None else (EDGE,)) / 2.0
-        if surface is None:
+        if known is None:
             if z > _STEP:
                 around = Box((x, y, z / 2.0), (2.0 * radius, 2.0 * radius, z))
                 self._check_height(label, (x, y, z), around, radius)
             return x, y, z
+        surfaces = [one.surface for one in self._where.surfaces(known[0])]
+        bottom = hollow_bottom(label, known[1])
+        if bottom is not None and not surfaces:
+            return self._inside(label, (x, y, z), known[1], bottom, radius)
+        # Of what no camera has looked down on, its kind tells where it usually carries things.
         floor = self._where.pose().position[2]
-        exact = bears_at_top_only(label)
-        if exact:
-            surface = as_high_as_its_kind(label, surface, floor)
-            z = surface.top
-            # It is narrow: what lies along it, its middle over it, stays there.
-            radius = min(held.size[:2] if held is not None else (EDGE,)) / 2.0
-        row, apart = self._beside(label, surface)
-        # A point of its box means what carries things there; a shelf has several boards.
-        tops = usual_tops(label, surface, floor)
-        if category is not None and category.boards:
-            surface = below(surface, z - CLEARANCE)
-        elif surface.bottom - CLEARANCE <= z <= (surface.top if is_seat(label) else tops[0]):
-            z = min(tops, key=lambda top: abs(top - z))
-        bottom = hollow_bottom(label, surface)
-        if bottom is not None:
-            return self._inside(label, (x, y, z), surface, bottom, radius)
-        # What was seen counts more than the box, which may be too large or mostly air.
-        middle = between_arms(label, surface)
+        levels = surfaces or usual_surfaces(label, known[1], held, floor)
+        level = min(levels, key=lambda one: _off(one, (x, y, z)))
+        z, column = level.center[2], between_arms(label, known[1])
+        if surfaces or len(levels) > 1:  # boards: what is higher is another one
+            column = _under(level, known[1].bottom)
+        # What the robot sees itself counts more than the map, which may be too large.
         spot = self._where.height_map.level_spot(
-            (x, y, z),
-            middle,
-            radius,
-            row,
-            not_on=[around for _, around in apart],
-            reach=self._reach,
-            at_its_height=exact,
+            (x, y, z), column, radius, reach=self._reach, at_its_height=bool(surfaces)
         )
-        lowest = floor + least_top(label)
-        if spot is not None and spot.point[2] >= lowest:
+        if spot is not None:
             if spot.reached:
                 return spot.point
             raise _out_of_reach(label, spot.point)
-        for other, around in apart:
-            if around.contains((x, y, z)):
-                raise Ended(
-                    Outcome.NOT_VISIBLE,
-                    f"the {other} is level where the {label} was expected at ({x:.2f}, {y:.2f}), "
-                    f"{z:.2f} m high; look at the {label} from another side",
-                )
-        self._check_height(label, (x, y, z), surface, radius)
+        self._check_height(label, (x, y, z), known[1], radius)
         return x, y, z
 
     def _inside(self, label: str, point: Vec3, box: Box, bottom: float, radius: float) -> Vec3:
@@ -232,29 +205,15 @@ class SupportFinder:
                 f"{point[2]:.2f} m were expected; look at it from another side",
             )
 
-    def _beside(self, label: str, surface: Box) -> tuple[list[Box], list[tuple[str, Box]]]:
-        """Return other furniture whose boxes reach into that of a piece.
 
-        Returns:
-            What forms one row of one height with it: cameras part such rows by what they are called
-            only. And around the surfaces of what does not, a sofa before a shelf or a coffee table
-            before a sofa: with its label.
-        """
-        floor = self._where.pose().position[2]
-        own = usual_tops(label, surface, floor)[0]
-        row, apart = [], []
-        for _, other, box in self._where.objects(math.inf):
-            if other == label or not is_solid(other) or iou(box, surface) <= 0.0:
-                continue
-            tops = usual_tops(other, box, floor)
-            if not is_seat(other):
-                # Its box ends above what stands on it; most of what is seen of it is its top.
-                seen = self._where.height_map.height(box.center, box, min(box.size[:2]) / 2.0)
-                tops = tops if seen is None else (seen,)
-            if abs(tops[0] - own) < _STEP and not (is_seat(label) or is_seat(other)):
-                row.append(box)
-                continue
-            x, y, _ = box.center
-            size = (*box.size[:2], 2.0 * _STEP)
-            apart += [(other, Box((x, y, top), size, box.yaw)) for top in tops]
-        return row, apart
+def _off(surface: Box, point: Vec3) -> float:
+    """Return how far a point is from a surface [m]."""
+    x, y, z = surface.center
+    return Box((x, y, z), (*surface.size[:2], 0.0), surface.yaw).distance(point)
+
+
+def _under(surface: Box, bottom: float) -> Box:
+    """Return the column from a height [m] up to a little above a surface."""
+    x, y, z = surface.center
+    top = z + _STEP
+    return Box((x, y, (bottom + top) / 2.0), (*surface.size[:2], top - bottom), surface.yaw)

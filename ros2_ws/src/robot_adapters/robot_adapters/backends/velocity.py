@@ -42,7 +42,7 @@ _CELL = 0.05
 """Obstacles that are planned around are told to this [m]."""
 _NEARBY = 1.0
 """Obstacles that are so near to the robot are planned around in any case [m]."""
-_SAME = 0.1
+_SAME_CLEARANCE_M = 0.1
 """What is seen so near to what the map has is that [m]."""
 _BESIDE = 0.3
 """What lies so much deeper than what the robot stands before belongs to it [m]."""
@@ -416,7 +416,7 @@ def _grown(points: Points, motion: Motion, known: GridSpace | None) -> Points:
     news = cells
     if known is not None:
         at = [known.cell_of(one) for one in cells.tolist()]
-        news = cells[[one is not None and known.clearance[one] > _SAME for one in at]]
+        news = cells[[one is not None and known.clearance[one] > _SAME_CLEARANCE_M for one in at]]
     by = _beside(motion)
     turns = np.linspace(0.0, math.tau, 8, endpoint=False)
     ring = by * np.stack([np.cos(turns), np.sin(turns)], axis=1)

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.embedding import Embedding, averaged
-from coterie_core.geometry import Box, Vec3, box_between, faces_along, heading_axes, iou
-from coterie_core.transforms import Matrix, TransformBuffer, TransformError, TransformNotYet
+from coterie_core.geometry import Box, Vec3, box_between, faces_along, heading_axes
+from coterie_world.association import VIEW, assign
 from coterie_world.perception.backprojection import lift
 from coterie_world.perception.lift_options import LiftOptions
 from coterie_world.sizes import is_sliver
-from robot_adapters.sensing.camera import Boxes
-from robot_adapters.sensing.frames import FrameNames
 from robot_adapters.sensing.seen import Sight, seen_through
 
-SAME_M = 0.5
-"""Boxes of one label whose middles are nearer than this are of one object [m]."""
-_SAME_IOU = 0.25
 _MOST = 500
-_MOST_BOXES = 50
 _TRIM = 2.0  # [%] of points at each end that do not count for a box: depth's stray pixels
 _LEAST_EDGE = 0.01
 _OUTER = 75.0
@@ -109,16 +102,10 @@ def boxes_of(
     return found
 
 
-def found_box(one: BoxDetection, pose: Matrix, base: npt.NDArray[np.float64]) -> FoundBox:
-    """Bring a detection in space into the map: the upright box around it.
-
-    Args:
-        one: The detection.
-        pose: Its frame in the map (4, 4).
-        base: Where the robot is [m].
-    """
-    axes = pose[:3, :3] @ Rotation.from_quat(one.rotation).as_matrix()
-    middle = (pose @ (*one.center, 1.0))[:3]
+def found_box(one: BoxDetection, base: Vec3) -> FoundBox:
+    """Return the upright box around a detection in space, for a robot at `base` [m]; in the map."""
+    axes = Rotation.from_quat(one.rotation).as_matrix()
+    middle = np.array(one.center)
     edges = axes * np.array(one.size)
     # The longest edge that lies flat gives the heading; a cube that lies anyhow has some.
     flat = np.hypot(edges[0], edges[1])
@@ -129,56 +116,6 @@ def found_box(one: BoxDetection, pose: Matrix, base: npt.NDArray[np.float64]) ->
     along_yaw = heading_axes(yaw).T @ middle
     box = _at_least(box_between(along_yaw - half, along_yaw + half, yaw))
     return FoundBox(one.scores, box, math.dist(middle, base))
-
-
-@dataclass(slots=True)
-class WaitingBoxes:
-    """Detections in space, without depth, until it is known where their frame was.
-
-    Args:
-        transforms: The robot's tf.
-        names: The robot's frames.
-        patience: How long they wait [s of the node's clock].
-
-    Attributes:
-        problem: Why the newest were dropped; "": they were not.
-    """
-
-    transforms: TransformBuffer
-    names: FrameNames
-    patience: float
-    problem: str = ""
-    _items: deque[tuple[Boxes, float]] = field(default_factory=lambda: deque(maxlen=_MOST_BOXES))
-
-    def add(self, found: Boxes, now: float) -> None:
-        """Take detections; `now` [s] is the node's clock."""
-        self._items.append((found, now + self.patience))
-
-    def placed(self, now: float, since: float) -> Iterator[tuple[list[FoundBox], float]]:
-        """Yield those whose frame is known as boxes in the map, with their stamp [s].
-
-        Args:
-            now: The node's clock [s].
-            since: Those stamped earlier are dropped [s]: the robot was lost then.
-        """
-        waiting = list(self._items)
-        self._items.clear()
-        for item, due in waiting:
-            if item.time < since:
-                continue
-            try:
-                pose = self.transforms.lookup(self.names.map, item.frame, item.time)
-                base = self.transforms.lookup(self.names.map, self.names.base, item.time)
-            except TransformNotYet as error:
-                if now < due:
-                    self._items.append((item, due))
-                else:
-                    self.problem = f"detections dropped: {error}"
-            except TransformError as error:
-                self.problem = f"detections dropped: {error}"
-            else:
-                self.problem = ""
-                yield [found_box(one, pose, base[:3, 3]) for one in item.items], item.time
 
 
 class Looks:
@@ -242,28 +179,22 @@ class Tracks:
 
     def add(self, found: Iterable[FoundBox], time: float) -> None:
         """Take what one image shows at a time [s]."""
-        taken: set[int] = set()
-        for one in sorted(found, key=lambda f: f.distance):
-            near = [
-                (math.dist(t.box.center, one.box.center), k)
-                for k, t in enumerate(self.items)
-                if k not in taken and one.label in t.scores and _same(t.box, one.box)
-            ]
-            if near:
-                at = min(near)[1]
-                _blend(self.items[at], one, time)
-                taken.add(at)
+        found = sorted(found, key=lambda f: f.distance)
+        pairs = assign(
+            {
+                (k, at): score
+                for k, one in enumerate(found)
+                for at, track in enumerate(self.items)
+                if one.label in track.scores and (score := VIEW.score(track.box, one.box)) > 0.0
+            }
+        )
+        for k, one in enumerate(found):
+            if k in pairs:
+                _blend(self.items[pairs[k]], one, time)
             elif len(self.items) < _MOST:
-                self.items.append(
-                    Track(
-                        dict(one.scores),
-                        one.box,
-                        one.distance,
-                        time,
-                        embeddings=one.embeddings,
-                    )
-                )
-                taken.add(len(self.items) - 1)
+                looks = one.embeddings
+                new = Track(dict(one.scores), one.box, one.distance, time, embeddings=looks)
+                self.items.append(new)
 
     def drop_gone(self, frame: RgbdFrame) -> None:
         """Forget what the image shows to be there no more."""
@@ -300,16 +231,14 @@ class Tracks:
     def drop(self, label: str, position: Vec3) -> None:
         """Forget things of a label at a position [m] of the robot's map: they are not there now."""
         self.items = [
-            t for t in self.items if t.label != label or math.dist(t.box.center, position) > SAME_M
+            t
+            for t in self.items
+            if t.label != label or math.dist(t.box.center, position) > VIEW.distance_m
         ]
 
     def forget(self, before: float = math.inf) -> None:
         """Forget what was seen last before a time [s]."""
         self.items = [t for t in self.items if t.time >= before]
-
-
-def _same(a: Box, b: Box) -> bool:
-    return math.dist(a.center, b.center) <= SAME_M or iou(a, b) > _SAME_IOU
 
 
 def _blend(track: Track, one: FoundBox, time: float) -> None:

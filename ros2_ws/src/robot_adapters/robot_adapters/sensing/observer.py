@@ -10,7 +10,15 @@ from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.geometry import Box, Pose, Vec3, distance, share_inside
 from coterie_core.observation import Detection, Observation, PlaceView
 from coterie_core.transforms import TransformBuffer, TransformError
+from coterie_world.perception.frame_join import (
+    Boxes,
+    DepthImage,
+    Detections,
+    FrameJoin,
+    JoinedFrame,
+)
 from coterie_world.perception.lift_options import LiftOptions
+from coterie_world.perception.registration import CameraModel
 from coterie_world.scene import Room, SceneGraph, SceneObject
 from coterie_world.scene.regions import is_region
 from coterie_world.sightings import INSIDE_FRACTION, is_solid, kind_of
@@ -21,18 +29,10 @@ from robot_adapters.sensing.alignment import (
     MatchOptions,
     align,
 )
-from robot_adapters.sensing.camera import (
-    Boxes,
-    CameraFeed,
-    CameraModel,
-    DepthImage,
-    Detections,
-    SeenFrame,
-)
 from robot_adapters.sensing.frames import FrameNames, Jump, Localization
 from robot_adapters.sensing.grid_space import GridData
 from robot_adapters.sensing.height_map import HeightMap
-from robot_adapters.sensing.objects import FoundBox, Looks, Track, Tracks, WaitingBoxes, boxes_of
+from robot_adapters.sensing.objects import FoundBox, Looks, Track, Tracks, boxes_of, found_box
 from robot_adapters.sensing.own_arm import OwnArm
 from robot_adapters.sensing.places import PlaceSpacing
 from robot_adapters.sensing.plane import MapPose
@@ -237,10 +237,9 @@ class Observer:
         self.last_jump: Jump | None = None
         self._where = Localization(transforms, settings.names, stale_after=settings.stale_after)
         self._transforms = transforms
-        self._cameras: dict[str, CameraFeed] = {}
+        self._cameras: dict[str, FrameJoin] = {}
         self._seen: dict[str, tuple[float, float]] = {}  # place -> (time, quality)
         self._unplaced: dict[str, tuple[float, float]] = {}  # label -> (time, score)
-        self._boxes = WaitingBoxes(transforms, settings.names, settings.patience)
         self._lost_until = -math.inf
         self.looks = Looks(settings.min_views)
         self._drawn: list[Room] = []
@@ -323,11 +322,7 @@ class Observer:
             now: The node's clock [s].
         """
         found = replace(found, items=tuple(d for d in found.items if self._counts(d.scores)))
-        feed = self._camera(camera)
-        if feed.has_depth(found.time):
-            feed.add_detections(found, now)
-        else:
-            self._boxes.add(found, now)
+        self._camera(camera).add_boxes(found, now)
 
     def work(self, now: float) -> None:
         """Use the images whose poses have come; `now` [s] is the node's clock."""
@@ -335,8 +330,6 @@ class Observer:
         for name, feed in self._cameras.items():
             for ready in feed.ready(now, self._lost_until):
                 self._take(name, ready)
-        for boxes, time in self._boxes.placed(now, self._lost_until):
-            self._found(boxes, time)
         self.objects.forget(before=now - self.settings.memory)
         self.height_map.forget(before=now - self.settings.memory)
 
@@ -435,8 +428,6 @@ class Observer:
     def problems(self) -> list[str]:
         """Return what is wrong now, one line each."""
         out = [feed.problem for feed in list(self._cameras.values()) if feed.problem]
-        if self._boxes.problem:
-            out.append(self._boxes.problem)
         if self._foreign:
             out.append(self._foreign)
         elif not self.map.floors:
@@ -447,9 +438,9 @@ class Observer:
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _camera(self, name: str) -> CameraFeed:
+    def _camera(self, name: str) -> FrameJoin:
         if name not in self._cameras:
-            self._cameras[name] = CameraFeed(
+            self._cameras[name] = FrameJoin(
                 name,
                 self._transforms,
                 self.settings.names.map,
@@ -458,8 +449,12 @@ class Observer:
             )
         return self._cameras[name]
 
-    def _take(self, camera: str, ready: SeenFrame) -> None:
+    def _take(self, camera: str, ready: JoinedFrame) -> None:
         frame = ready.frame
+        if ready.boxes is not None:
+            base = self._base_at(frame)
+            self._found([found_box(one, base) for one in ready.boxes], frame.time)
+            return
         if ready.new_view:
             self._look(frame)
             self.height_map.add(frame, self.own_arm.sphere(self.settings.names.map))
@@ -480,12 +475,7 @@ class Observer:
             self.finder.add(found, time)
 
     def _look(self, frame: RgbdFrame) -> None:
-        sight = self.settings.sight
-        try:
-            base = self._where.pose_at(frame.time).position
-        except TransformError:
-            x, y, z = frame.camera_to_map[:3, 3].tolist()
-            base = (x, y, z)
+        sight, base = self.settings.sight, self._base_at(frame)
         state = self.map.floor_at(base)
         if state is None:
             return
@@ -495,6 +485,14 @@ class Observer:
             if when < frame.time - self.settings.memory or quality >= best:
                 self._seen[name] = (frame.time, quality)
         state.seen |= cells_seen(frame, state.space, sight)
+
+    def _base_at(self, frame: RgbdFrame) -> Vec3:
+        """Where the base was when a frame was taken [m]; that of the camera where none knows."""
+        try:
+            return self._where.pose_at(frame.time).position
+        except TransformError:
+            x, y, z = frame.camera_to_map[:3, 3].tolist()
+            return (x, y, z)
 
     def _check_jump(self) -> None:
         jump = self._where.check_jump()
@@ -546,7 +544,8 @@ class Observer:
         room, score = self.map.room_at(where.to_robot(box.center)), min(1.0, scores[label])
         told = dict(scores)
         near, look, fused = track.distance, track.embeddings, known is not None
-        return Detection(label, score, box, room, near, "", told, look, fused)
+        surfaces = () if known is None else tuple(known.receptacles)
+        return Detection(label, score, box, room, near, "", told, look, fused, surfaces)
 
     def _neighbors(
         self,

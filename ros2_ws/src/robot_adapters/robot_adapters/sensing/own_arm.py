@@ -19,8 +19,9 @@ from coterie_core.detections import BoxDetection, ImageDetection
 from coterie_core.geometry import Vec3
 from coterie_core.household import load_household
 from coterie_core.transforms import TransformBuffer, TransformError
+from coterie_world.perception.frame_join import DepthImage
 from coterie_world.perception.points import deprojected
-from robot_adapters.sensing.camera import CameraModel, Depth, DepthImage, Intrinsics
+from coterie_world.perception.registration import CameraModel, Depth, Intrinsics
 
 _AROUND = 0.08
 """Fingers, and what the thing has slipped in them, reach so far beyond the thing [m]."""

@@ -8,14 +8,8 @@ import pytest
 from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.geometry import Box, yaw_to_quaternion
 from coterie_core.transforms import TransformBuffer, matrix
-from robot_adapters.sensing.camera import (
-    Boxes,
-    CameraFeed,
-    CameraModel,
-    DepthImage,
-    Detections,
-    registered,
-)
+from coterie_world.perception.frame_join import Boxes, DepthImage, Detections, FrameJoin
+from coterie_world.perception.registration import CameraModel, registered
 from robot_adapters.sensing.grid_space import GridData, GridSpace
 from robot_adapters.sensing.seen import Sight, cells_seen, clear, places_seen, seen_through
 
@@ -31,13 +25,13 @@ def wall(depth: float = 2.0) -> np.ndarray:
     return np.full((SIZE[1], SIZE[0]), depth, np.float32)
 
 
-def feed(**options: object) -> CameraFeed:
-    made = CameraFeed("head", TransformBuffer(), "map", **options)
+def feed(**options: object) -> FrameJoin:
+    made = FrameJoin("head", TransformBuffer(), "map", **options)
     made.model = MODEL
     return made
 
 
-def pose_at(made: CameraFeed, time: float) -> None:
+def pose_at(made: FrameJoin, time: float) -> None:
     made.transforms.add("map", "eye", (0.0, 0.0, 1.0), OPTICAL, time)
 
 
@@ -59,7 +53,7 @@ def test_frames_wait_for_their_pose_and_are_given_up_after_patience():
 
 
 def test_without_camera_info_the_reason_is_told():
-    made = CameraFeed("head", TransformBuffer(), "map")
+    made = FrameJoin("head", TransformBuffer(), "map")
     pose_at(made, 5.0)
     made.add_depth(DepthImage(wall(), "eye", 5.0), 1.0)
     assert made.ready(FAR) == []
@@ -67,13 +61,20 @@ def test_without_camera_info_the_reason_is_told():
 
 
 def test_a_flood_that_waits_for_what_never_comes_says_for_what():
-    made = CameraFeed("head", TransformBuffer(), "map")
+    made = FrameJoin("head", TransformBuffer(), "map")
     for k in range(30):  # 30 a second: none waits for as long as its patience
         pose_at(made, k / 30.0)
         made.add_depth(DepthImage(wall(), "eye", k / 30.0), k / 30.0)
         made.ready(k / 30.0)
     assert made.counts == {"dropped_too_many": 20}
     assert made.problem == "head: frame dropped: no camera_info has come"
+
+
+def add(made: FrameJoin, what: Boxes | Detections) -> None:
+    if isinstance(what, Boxes):
+        made.add_boxes(what, 0.0)
+    else:
+        made.add_detections(what, 0.0)
 
 
 def in_space(time: float, frame: str = "detector") -> Boxes:
@@ -86,7 +87,7 @@ def test_detections_whose_frame_comes_late_are_used_and_those_without_one_are_to
     made = feed(patience=1.0)
     pose_at(made, 1.0)
     made.add_depth(DepthImage(wall(), "eye", 1.0), 0.0)
-    made.add_detections(what(1.0), 0.0)
+    add(made, what(1.0))
     assert [r.detections for r in made.ready(0.1)] == [None]
     made.transforms.add("eye", "detector", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0), 0.0, fixed=True)
     (ready,) = made.ready(0.2)
@@ -94,7 +95,7 @@ def test_detections_whose_frame_comes_late_are_used_and_those_without_one_are_to
     made = feed(patience=1.0)
     pose_at(made, 1.0)
     made.add_depth(DepthImage(wall(), "eye", 1.0), 0.0)
-    made.add_detections(what(1.0), 0.0)
+    add(made, what(1.0))
     for now in (0.1, 0.2, 2.0):
         made.ready(now)
     assert made.counts == {"dropped_no_transform": 1}
@@ -103,7 +104,7 @@ def test_detections_whose_frame_comes_late_are_used_and_those_without_one_are_to
 
 
 def test_a_flood_of_images_of_a_camera_that_stands_still_is_not_read():
-    made = feed(limit=3)
+    made = feed(limit=6)
     read = []
     for k in range(1000):
         pose_at(made, k * 0.001)
@@ -120,7 +121,7 @@ def test_a_flood_of_images_of_a_camera_that_stands_still_is_not_read():
 
 
 def test_a_camera_that_turns_gives_all_its_views_though_they_come_at_once():
-    made = feed(limit=10)
+    made = feed(limit=20)
     for k in range(6):
         turned = yaw_to_quaternion(float(k))
         made.transforms.add("map", "body", (0.0, 0.0, 1.0), turned, float(k))

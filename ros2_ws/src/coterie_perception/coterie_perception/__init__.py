@@ -1,0 +1,1 @@
+"""Object detectors for color images: what comes with Coterie, and the node that runs them."""
