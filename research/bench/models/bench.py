@@ -19,9 +19,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from coterie_cli.commands import run as run_command
 from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.oracle import Oracle, random_answerer
-from coterie_llm import Decided, LanguageError, Mode, ModelProfile, UsageMeter, load_profile
+from coterie_llm import (
+    DECISIONS,
+    Decided,
+    LanguageError,
+    Mode,
+    ModelProfile,
+    UsageMeter,
+    load_profile,
+)
 from research.bench.common.records import write_json
+from research.bench.common.tables import print_whole
 from research.bench.models.tables import print_savings, print_tables
+from research.bench.models.token_counts import token_table
 from research.bench.models.works import FEW, Amount, Answering, Outcome, Work, all_works
 
 app = typer.Typer(
@@ -232,6 +242,13 @@ def bench_models(
         ),
     ] = "",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random answerer.")] = 0,
+    tokens: Annotated[
+        bool,
+        typer.Option(
+            "--tokens",
+            help="Only count the tokens of each decision's prompt, by the --profile's model.",
+        ),
+    ] = False,
     trace: Annotated[
         Path | None,
         typer.Option("--trace", help="Path of the text file that each decision is written to."),
@@ -247,6 +264,11 @@ def bench_models(
     settings = SAVINGS if calls else None
     amount = FEW if few else Amount()
     try:
+        if tokens:
+            chosen = [load_profile(one) for one in profile or [Path("tiny")]]
+            for one in chosen:
+                print_whole(token_table(one, [n for n in DECISIONS if only in n]), console)
+            return
         every = all_works(amount, _seeds(houses))
         works = {title: work for title, work in every.items() if only in title}
         if mode not in get_args(Mode):
