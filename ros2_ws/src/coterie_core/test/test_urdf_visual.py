@@ -25,9 +25,7 @@ URDF = """
 
 
 def test_visual_shapes_stand_where_the_joints_put_them(tmp_path):
-    (tmp_path / "head.obj").write_text(
-        "v 0 0 0\nv .1 0 0\nv 0 .1 0\nv 0 0 0.1\nf 1 2 3\nf 1 2 4\n"
-    )
+    (tmp_path / "head.obj").write_text("v 0 0 0\nv .1 0 0\nv 0 .1 0\nv 0 0 0.1\nf 1 2 3\nf 1 2 4\n")
     low, high = surface(tree_of(URDF.format(mesh="head.obj")), [tmp_path]).bounds
     assert low == pytest.approx((-0.5, -0.1, 0.0), abs=1e-6)
     assert high == pytest.approx((0.5, 0.2, 2.2), abs=1e-6)
