@@ -1080,8 +1080,8 @@ def test_nobody_is_asked_where_the_word_can_change_nothing():
 
 @pytest.mark.parametrize(
     "behaviour",
-    [Says('{"option": "fly"}'), Says('{"option": "do"}'), BROKEN_JSON, server_error()],
-    ids=["unknown option", "too early", "broken", "500"],
+    [Says('{"skill": "fly"}'), Says('{"skill": "place"}'), BROKEN_JSON, server_error()],
+    ids=["unknown skill", "too early", "broken", "500"],
 )
 def test_a_model_chooses_only_among_what_can_be_done(behaviour):
     async def work(agent):

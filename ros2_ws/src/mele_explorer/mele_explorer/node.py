@@ -12,6 +12,7 @@ from typing import Any
 
 from std_msgs.msg import Bool
 
+from coterie_core.confidence import DetectorModel
 from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation
 from coterie_core.questions import Answer, Question
@@ -51,6 +52,7 @@ from coterie_world.right_of_way import RightOfWay, YieldRequest, make_way
 from coterie_world.scene import rooms_text
 from mele_explorer.answer_presence import AnswerPresence
 from mele_explorer.answering import Answerer
+from mele_explorer.choose_place import ChoosePlace
 from mele_explorer.explorer import Explorer, ExplorerLimits
 from mele_explorer.memory import Memory
 from mele_explorer.memory_file import MemoryFileError, load_memory, save_memory
@@ -87,6 +89,13 @@ EXPLORER_PARAMETERS = (
         "detector_vocabulary",
         [],
         "Labels that the detector can report; empty: they are not known.",
+    ),
+    ParameterSpec(
+        "detector_model",
+        "",
+        "What the robot believes of its detector: a DetectorModel as JSON; empty: what was "
+        "measured of usual ones.",
+        json=True,
     ),
     ParameterSpec(
         "deadline",
@@ -182,7 +191,9 @@ class ExplorerNode(AgentNode):
             raise ValueError(
                 "parameter 'robot' is empty and the node has no namespace; give one of them"
             )
-        self.decider = node_decider(self, parameters.json("model_profile"), self.robot)
+        self.decider = node_decider(
+            self, parameters.json("model_profile"), self.robot, (ChoosePlace(),)
+        )
         self._state_file = self._state_path(parameters["state_directory"])
         self.memory = self._restore()
         self._explorer: Explorer | None = None
@@ -199,10 +210,12 @@ class ExplorerNode(AgentNode):
         self._given: OrderedDict[str, tuple[Question, Answer]] = OrderedDict()
         self._slots = asyncio.Semaphore(parameters["concurrency"])
         self.sense = load_common_sense()
+        believed = parameters.json("detector_model")
         self.answerer = Answerer(
             self.memory,
             self.sense,
             self.decider,
+            detector=None if believed is None else DetectorModel.model_validate(believed),
             vocabulary=DetectorVocabulary.of(parameters["detector_vocabulary"]),
             meanings=node_meanings(parameters.json("embedder")),
         )

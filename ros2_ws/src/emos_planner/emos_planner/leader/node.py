@@ -17,6 +17,7 @@ from coterie_llm import inline_data
 from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, SemanticMap
 from coterie_requests.ask_back import Judgement, settle
+from coterie_requests.read_request import ReadRequest
 from coterie_requests.request import Request
 from coterie_requests.understanding import NotUnderstood
 from coterie_ros import conversions
@@ -145,7 +146,9 @@ class LeaderNode(AgentNode):
         self.robots: list[str] = list(parameters["robots"])
         if not self.robots:
             raise ValueError("parameter 'robots' is empty; list the robots of the team")
-        self.decider = node_decider(self, parameters.json("model_profile"), "leader")
+        self.decider = node_decider(
+            self, parameters.json("model_profile"), "leader", (ReadRequest(),)
+        )
         self._meanings = node_meanings(parameters.json("embedder"))
         self._asking = node_asking(self, self.decider, "leader", self.robots)
         self.options = LeaderOptions(

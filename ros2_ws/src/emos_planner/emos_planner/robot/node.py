@@ -60,6 +60,7 @@ from emos_planner.leader.ablation import believed
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.map_view import SAID, ranks, thing_line
 from emos_planner.robot.agent import AgentLimits, RobotAgent
+from emos_planner.robot.choose import ChooseSkill
 from emos_planner.robot.helping import HelpMessage, Kind
 
 ROBOT_PARAMETERS = (
@@ -219,7 +220,9 @@ class RobotNode(AgentNode):
             raise ValueError(
                 "parameter 'robot' is empty and the node has no namespace; give one of them"
             )
-        self.decider = node_decider(self, parameters.json("model_profile"), self.robot)
+        self.decider = node_decider(
+            self, parameters.json("model_profile"), self.robot, (ChooseSkill(),)
+        )
         self._asking = node_asking(
             self, self.decider, self.robot, parameters["robots"], team_name(namespace, "")
         )

@@ -83,7 +83,7 @@ class ReflectOnShare(Decision[ShareState, ShareReply]):
         ]
         return (
             Message.system(
-                f"You are the mind of the household robot {inline_data(state.robot)}. A leader "
+                "You are the mind of a household robot. A leader "
                 "proposes a share of a task to you. For every sub-task say whether your own body "
                 "can do it: can you get there, see it, reach it at its height and distance, hold "
                 "it? Compare the numbers of your body with those of the sub-task, do not guess: "
