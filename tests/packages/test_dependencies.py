@@ -17,6 +17,7 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "PIL": ("pillow", "python3-pil"),
     "aiohttp": ("aiohttp", "python3-aiohttp"),
     "click": ("click", "python3-click"),
+    "cv2": ("opencv-python-headless", None),
     "crowdkit": ("crowd-kit", None),
     "cryptography": ("cryptography", "python3-cryptography"),
     "httpx": ("httpx", None),
@@ -71,10 +72,17 @@ ASKED_FOR = {
         ("mcp.txt", SOURCES / "coterie_cli" / "coterie_cli" / "team_tools"),
     ),
     "xllamacpp": ("local-model.txt", SOURCES / "coterie_llm" / "coterie_llm" / "local_model"),
+    **dict.fromkeys(
+        ("cv2", "onnx", "onnxruntime"),
+        ("detector.txt", SOURCES / "coterie_perception" / "coterie_perception"),
+    ),
     # Both tell how to set them up where they are missing.
     **dict.fromkeys(("crowdkit", "pandas"), ("research.txt", SOURCES / "cam_aggregator")),
     **dict.fromkeys(("viser", "websockets"), ("research.txt", SOURCES / "coterie_console")),
 }
+# Installed by nobody here: users who want them install them, and are told how.
+_PERCEPTION = SOURCES / "coterie_perception" / "coterie_perception"
+USERS_OWN = dict.fromkeys(("torch", "transformers"), _PERCEPTION)
 # Modules of helpers for tests may import what tests do.
 TEST_ONLY = {"pytest": "python3-pytest"}
 # In a ROS installation and not among the wheels of requirements/ros.txt.
@@ -160,6 +168,9 @@ def test_every_import_is_declared(name):
         elif module in WORKER_ONLY:
             if WORKER not in (ROOT / file).parents:
                 problems.append(f"{file} imports {module}: only the worker may")
+        elif module in USERS_OWN:
+            if USERS_OWN[module] not in (ROOT / file).parents:
+                problems.append(f"{file} imports {module}: only {USERS_OWN[module].name} may")
         elif module in ASKED_FOR:
             group, where = ASKED_FOR[module]
             name_there = LIBRARIES.get(module, (module, None))[0]

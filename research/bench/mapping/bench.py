@@ -18,10 +18,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from coterie_core.detections import RgbdFrame
+from coterie_core.detector_options import DetectorOptions
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.household import load_household
 from coterie_core.skills import NavigateTo
 from coterie_fixtures.map_score import compare
+from coterie_perception.detector import DetectorError, make_detector
 from coterie_world.meaning import EmbedderError, Meanings, local_meanings
 from coterie_world.recording import RecordingError
 from coterie_world.scene import SceneGraph
@@ -34,6 +36,7 @@ from habitat_bridge.image_detector import NO_THINGS, ImageDetector
 from habitat_bridge.simulator import Frame, FrameRequest, Start, WorldError, run_skill
 from research.bench.common.records import write_csv, write_json
 from research.bench.common.tables import print_whole
+from research.bench.mapping.detectors import Watching, compare_room, sight_table
 from research.bench.mapping.errors import EXACT, LADDER, SensorErrors
 from research.bench.mapping.naming import FreeNaming, Words, other_names
 from research.bench.mapping.room import RoomErrors, map_room, print_room
@@ -88,6 +91,8 @@ def map_house(
     errors: SensorErrors = EXACT,
     naming: FreeNaming | None = None,
     meanings: Meanings | None = None,
+    frames: list[RgbdFrame] | None = None,
+    watching: Watching | None = None,
 ) -> tuple[SceneGraph, MapScore]:
     """Drive a camera through a generated house, map it, and compare with the truth.
 
@@ -100,6 +105,8 @@ def map_house(
         errors: Of depth, poses and masks.
         naming: Other words of the detector for the same things; None: it has one each.
         meanings: Compares labels by meaning, for the mapper; None: it does not.
+        frames: Takes the frames that are mapped.
+        watching: A detector that looks at the images in place of the house's own; None: that does.
     """
     rng, names_rng = np.random.default_rng([seed, 7]), np.random.default_rng([seed, 8])
     world = EmbeddedWorld(generate_house(seed, floors=1), seed=seed, look_on_arrival=False)
@@ -124,7 +131,7 @@ def map_house(
     try:
         world.add_robot("mapper", body, Start())
         pixels: Counter[str] = Counter()
-        frames, found, spent = 0, 0, 0.0
+        taken, found, spent = 0, 0, 0.0
         for place in truth.places:
             for k in range(headings):
                 yaw = math.remainder(k * math.tau / headings, math.tau)
@@ -141,15 +148,19 @@ def map_house(
                     frame.time,
                     "mapper",
                 )
+                if watching is not None:
+                    detections = watching.look(rgbd, detections)
                 rgbd, detections = errors.spoil(rgbd, detections, rng)
                 if naming is not None:
                     detections = naming.rename(detections, names_rng)
                 begun = time.perf_counter()
                 mapper.update(rgbd, detections)
-                if frames % 50 == 49:
+                if taken % 50 == 49:
                     mapper.tidy()
                 spent += time.perf_counter() - begun
-                frames += 1
+                taken += 1
+                if frames is not None:
+                    frames.append(rgbd)
                 found += len(detections)
         mapper.tidy()
         scene = mapper.scene()
@@ -157,9 +168,9 @@ def map_house(
         world.close()
     seen = [id_ for id_, count in pixels.items() if count >= VISIBLE]
     score = compare(scene, truth, seen, naming.kind_of if naming is not None else str)
-    rate = frames / spent if spent else math.nan
+    rate = taken / spent if spent else math.nan
     return scene, MapScore(
-        seed, frames, found / max(frames, 1), **score, rate=rate, errors=str(errors)
+        seed, taken, found / max(taken, 1), **score, rate=rate, errors=str(errors)
     )
 
 
@@ -227,6 +238,13 @@ def bench_map(
     room: Annotated[
         Path | None, typer.Option(help="Folder of 7-Scenes RedKitchen: map this real room instead.")
     ] = None,
+    detector: Annotated[
+        str,
+        typer.Option(
+            help="Detector that sees the real room or the rendered images in place of the told "
+            "detections: box, or another name as ./coterie detect has it."
+        ),
+    ] = "",
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for results.json and CSV; default: none are written."),
@@ -237,6 +255,9 @@ def bench_map(
     if noise not in get_args(NoiseLevel):
         Console(stderr=True).print(f"bench map: --noise: one of {', '.join(get_args(NoiseLevel))}")
         raise typer.Exit(2)
+    if room is not None and detector:
+        _bench_detector(room, detector, console, out)
+        return
     if room is not None:
         _bench_room(room, RoomErrors(leak=leak or 2, masks=not boxes), seed, console)
         return
@@ -248,6 +269,9 @@ def bench_map(
     except EmbedderError as error:
         Console(stderr=True).print(f"bench map: --meaning: {error}", markup=False)
         raise typer.Exit(2) from None
+    if detector:
+        _bench_rendered(detector, houses, seed, width, console)
+        return
     one = SensorErrors(depth_noise, position_jitter, rotation_jitter, leak, boxes)
     steps = LADDER if ladder else (one,)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -279,6 +303,30 @@ def bench_map(
         write_json(out / "results.json", records)
         write_csv(out / "results.csv", records)
         console.print(f"results: {out}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _bench_rendered(name: str, houses: int, seed: int, width: int, console: Console) -> None:
+    try:
+        watching = Watching(make_detector(name, DetectorOptions()))
+    except DetectorError as error:
+        Console(stderr=True).print(f"bench map: {error}", markup=False, soft_wrap=True)
+        raise typer.Exit(2) from None
+    size = (width, width * 3 // 4)
+    print_scores(
+        [map_house(seed + k, noise="none", size=size, watching=watching)[1] for k in range(houses)],
+        console,
+        f"seen by {name} in rendered images",
+    )
+    kinds = sorted({*watching.sight.seen, *watching.sight.missed, *watching.sight.wrong})
+    print_whole(sight_table(name, {"rendered": watching.sight}, kinds), console)
+
+
+def _bench_detector(folder: Path, name: str, console: Console, out: Path | None) -> None:
+    try:
+        compare_room(folder, make_detector(name, DetectorOptions()), name, console, out)
+    except (RecordingError, DetectorError) as error:
+        Console(stderr=True).print(f"bench map: {error}", markup=False, soft_wrap=True)
+        raise typer.Exit(2) from None
 
 
 def _bench_room(folder: Path, errors: RoomErrors, seed: int, console: Console) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -149,8 +149,13 @@ def _within(
 
 def map_room(folder: Path, every: int = 2, errors: RoomErrors = USUAL, seed: int = 0) -> SceneGraph:
     """Map the room from its frames; see `room_frames`."""
+    return map_frames(room_frames(folder, every, errors, seed))
+
+
+def map_frames(frames: Iterable[tuple[RgbdFrame, list[ImageDetection]]]) -> SceneGraph:
+    """Map frames with what was detected in them."""
     mapper = SemanticMapper(MapperOptions())
-    for k, (frame, found) in enumerate(room_frames(folder, every, errors, seed)):
+    for k, (frame, found) in enumerate(frames):
         mapper.update(frame, found)
         if k % 25 == 24:
             mapper.tidy()

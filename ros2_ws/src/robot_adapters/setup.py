@@ -23,7 +23,6 @@ setup(
     entry_points={
         "console_scripts": [
             "adapter_node = robot_adapters.node:main",
-            "detector_node = robot_adapters.detector_node:main",
             "driver_node = robot_adapters.driver_node:main",
             "watchdog_node = robot_adapters.watchdog_node:main",
         ]

@@ -110,6 +110,9 @@ def _robot(team: Team, robot: RobotSpec, index: int, seed: int) -> dict[str, Any
             own |= _mounted(one.mount, f"robots: {robot.name}: {one.name}")
         if one.detections.topic:
             detections[camera] = one.detections.type
+        if one.detections.detector:  # which looks at the lab's images itself
+            names[f"{camera}/detections"] = below(None, f"{camera}/of_the_lab")
+            detections.pop(camera)
     return {
         **found,
         "names": {name: value for name, value in names.items() if value != f"{robot.name}/{name}"},

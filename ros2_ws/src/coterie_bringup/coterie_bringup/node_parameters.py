@@ -20,7 +20,9 @@ from coterie_bringup.team_sections import (
     PlannerSpec,
 )
 from coterie_core.conformal import LEARNED_FROM, load_conformal
+from coterie_core.detector_options import DetectorOptions
 from coterie_core.settings import Settings
+from coterie_perception.profiles import labels_of, profile_of
 from coterie_requests.detector_vocabulary import STRUCTURE, household_vocabulary
 from coterie_safety.permits import Permits, public_half
 from coterie_world.meaning import EmbedderOptions
@@ -132,6 +134,26 @@ def settings_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
     return parameters
 
 
+def perception_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
+    """Return the parameters of the node that has detectors look; none: no camera has one."""
+    cameras = []
+    for one in robot.adapter.sensors.all_cameras() if robot.adapter else ():
+        found = one.detections
+        if not found.detector:
+            continue
+        told = found.options.model_dump(mode="json")
+        for field in ("file", "labels"):
+            # A name at a hub is no path of the team's.
+            if told[field] and team.resolve(told[field]).exists():
+                told[field] = str(team.resolve(told[field]))
+        if told["profile"]:
+            told["profile"] = model_parameter(team, told["profile"])
+        watched = one.model_dump(include={"name", "color", "depth", "info"})
+        shared = {"topic": found.topic, "type": found.type, "detector": found.detector}
+        cameras.append({**watched, **shared, "options": told})
+    return {"cameras": json.dumps(cameras)} if cameras else {}
+
+
 def adapter_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
     """Return the parameters of a real robot's adapter.
 
@@ -225,22 +247,53 @@ def explorer_parameters(team: Team, robot: RobotSpec, run_directory: Path | None
         "malicious": robot.malicious,
         "deadline": team.aggregator.deadline,
         **detector_vocabulary(team),
+        **detector_beliefs(team),
         "state_directory": "" if folder is None else str(folder / "memory"),
         **memory_parameters(team, run_directory),
     }
 
 
 def detector_vocabulary(team: Team, ignored: Collection[str] = ("door",)) -> dict[str, list[str]]:
-    """Return the parameter that says what a simulated detector can report; empty: not known.
+    """Return the parameter that says what the detectors can report; empty: not known.
 
     Args:
         team: The team.
         ignored: Labels that are not reported; see `household_vocabulary`.
     """
     world = team.world
-    if world.kind in ("graph", "real") or world.scene is not None or world.house is not None:
+    if team.real:
+        known = [labels_of(name, options) for name, options in _detectors(team)]
+        labels = {label for one in known for label in one or ()}
+        return {"detector_vocabulary": sorted(labels)} if known and None not in known else {}
+    if world.kind == "own" or world.scene is not None or world.house is not None:
         return {}  # labels come from files, or from a detector that nobody knows
     return {"detector_vocabulary": list(household_vocabulary(ignored))}
+
+
+def detector_beliefs(team: Team) -> dict[str, str]:
+    """Return the parameter that says how often the team's detectors err; empty: as all do.
+
+    Of several detectors the one that misses most counts, and none where one was not measured.
+    """
+    models = [profile_of(name) for name, _ in _detectors(team)]
+    measured = [one for one in models if one is not None]
+    if not measured or len(measured) < len(models):
+        return {}
+    return {"detector_model": max(measured, key=lambda one: one.miss).model_dump_json()}
+
+
+def _detectors(team: Team) -> list[tuple[str, DetectorOptions]]:
+    """Return name and options of the detector of every camera of real robots; "": a stranger."""
+    found: list[tuple[str, DetectorOptions]] = []
+    for robot in team.robots if team.real else ():
+        for one in robot.adapter.sensors.all_cameras() if robot.adapter else ():
+            if one.detections.topic:
+                options = one.detections.options
+                if options.labels:
+                    labels = str(team.resolve(options.labels))
+                    options = options.model_copy(update={"labels": labels})
+                found.append((one.detections.detector or "", options))
+    return found
 
 
 def leader_parameters(team: Team, leader: LeaderSpec, run_directory: Path | None) -> dict[str, Any]:

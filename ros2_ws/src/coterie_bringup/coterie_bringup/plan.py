@@ -20,6 +20,7 @@ from coterie_bringup.node_parameters import (
     kept_parameters,
     leader_parameters,
     open_parameters,
+    perception_parameters,
     planner_parameters,
     resume_parameters,
     settings_parameters,
@@ -97,11 +98,10 @@ def plan(team: Team, *, run_directory: Path | None = None, host: str = "") -> li
             add(f"driver.{robot.name}", "robot_adapters", "driver_node",
                 {f"{robot.name}/driver": {}}, ("--robots", robot.name, "--driver", robot.driver),
                 robots=(robot.name,), last=True)  # fmt: skip
-        cameras = robot.adapter.sensors.all_cameras() if robot.adapter else ()
-        if any(camera.detections.detector for camera in cameras):
-            nodes = {f"{robot.name}/detector": settings_parameters(team, robot)}
-            add(f"detector.{robot.name}", "robot_adapters", "detector_node", nodes,
-                ("--robots", robot.name), robots=(robot.name,))  # fmt: skip
+        if watched := perception_parameters(team, robot):
+            add(f"detector.{robot.name}", "coterie_perception", "perception_node",
+                {f"{robot.name}/detector": watched}, ("--robots", robot.name),
+                robots=(robot.name,))  # fmt: skip
     for robot in here if team.real else ():
         nodes = {f"{robot.name}/watchdog": settings_parameters(team, robot)}
         add(f"watchdog.{robot.name}", "robot_adapters", "watchdog_node", nodes,

@@ -15,6 +15,7 @@ from coterie_bringup.team_checks import (
     as_written,
     check_arms,
     check_decisions,
+    check_detectors,
     check_files,
     check_map,
     check_models,
@@ -195,8 +196,9 @@ class Team(Settings):
             if robot.driver:
                 named[f"robots: {robot.name}: driver"] = robot.driver
             for camera in robot.adapter.sensors.all_cameras() if robot.adapter else ():
-                if own := camera.detections.detector:
-                    named[f"robots: {robot.name}: {camera.name}: detections.detector"] = own
+                if camera.detections.own:
+                    field = f"robots: {robot.name}: {camera.name}: detections.detector"
+                    named[field] = str(camera.detections.detector)
         return named
 
     @property
@@ -223,10 +225,8 @@ class Team(Settings):
 
     def house_name(self) -> str:
         """Return the name of the house that the world is made of."""
-        if self.real:
+        if self.real or self.world.kind == "own":
             return self.name
-        if self.world.scan:
-            return self.world.scan
         return Path(self.world.house).stem if self.world.house else f"house_{self.world.seed}"
 
     def profile(self, name: str) -> ModelProfile:
@@ -301,6 +301,7 @@ def parse_team(text: str, file: str = "team.yaml", folder: Path | None = None) -
             team._file = folder / Path(file).name
             check_files(marked, team, problems)
             check_arms(marked, team, problems)
+            check_detectors(marked, team, problems)
             if problems:
                 raise FileProblem(file, problems)
         return team

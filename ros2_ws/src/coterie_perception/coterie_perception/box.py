@@ -8,6 +8,7 @@ from scipy import ndimage
 from coterie_core.detections import ImageDetection
 from coterie_core.detector_options import DetectorOptions
 from coterie_perception import fetch
+from coterie_perception.coco import COCO
 from coterie_perception.detector import (
     ColorDetector,
     DetectorError,
@@ -18,19 +19,6 @@ from coterie_perception.detector import (
 )
 from coterie_perception.networks import SETUP, resized, session
 
-COCO = (
-    "person", "bicycle", "car", "motorcycle", "airplane", "bus", "train", "truck", "boat",
-    "traffic light", "fire hydrant", "stop sign", "parking meter", "bench", "bird", "cat", "dog",
-    "horse", "sheep", "cow", "elephant", "bear", "zebra", "giraffe", "backpack", "umbrella",
-    "handbag", "tie", "suitcase", "frisbee", "skis", "snowboard", "sports ball", "kite",
-    "baseball bat", "baseball glove", "skateboard", "surfboard", "tennis racket", "bottle",
-    "wine glass", "cup", "fork", "knife", "spoon", "bowl", "banana", "apple", "sandwich", "orange",
-    "broccoli", "carrot", "hot dog", "pizza", "donut", "cake", "chair", "couch", "potted plant",
-    "bed", "dining table", "toilet", "tv", "laptop", "mouse", "remote", "keyboard", "cell phone",
-    "microwave", "oven", "toaster", "sink", "refrigerator", "book", "clock", "vase", "scissors",
-    "teddy bear", "hair drier", "toothbrush",
-)  # fmt: skip
-"""COCO's classes in their order."""
 _OUTPUTS = ("tower_0/keypoints", "tower_0/wh")
 _SIDE = 512
 """Rows and columns of the image that the network takes [px]."""

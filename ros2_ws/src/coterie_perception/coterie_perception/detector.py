@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from coterie_core.detector_options import DETECTORS, DetectorOptions
 from coterie_core.own_classes import load_class
 
 Pixels = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.floating[Any]]
 
 MOST_DETECTIONS = 100
 """Most detections that are reported of one image, the surest first."""
@@ -48,7 +49,7 @@ class ColorDetector(abc.ABC):
             DetectorError: The image cannot be looked at.
         """
 
-    def look_for(self, words: Sequence[str]) -> None:
+    def look_for(self, words: Sequence[str]) -> None:  # noqa: B027
         """Be told what the team looks for; matters to detectors with prompt words only."""
 
     def __call__(self, frame: RgbdFrame) -> list[ImageDetection]:
@@ -101,20 +102,22 @@ def detections(
     labels: Sequence[str],
     size: tuple[int, int],
     min_score: float,
-    attributes: Mapping[int, npt.NDArray[np.bool_]] | None = None,
+    masks: Mapping[int, npt.NDArray[np.bool_]] | None = None,
 ) -> list[ImageDetection]:
     """Return a network's candidates as detections: the sure ones, each thing once.
 
     Args:
         boxes: (N, 4) left, top, right, bottom [px].
-        scores: (N, K) probability of each label.
+        scores: (N, K) probability of each label, 0..1.
         labels: K labels; "" is no thing.
         size: Columns and rows of the image [px].
         min_score: Least score of the best label.
-        attributes: Masks of the whole image (rows, cols) by candidate, where there are any.
+        masks: Masks of the whole image (rows, cols) by candidate, where there are any.
     """
     columns = [k for k, label in enumerate(labels) if label]
     scores = scores[:, columns]
+    if not scores.size:
+        return []
     best, top = scores.argmax(axis=1), scores.max(axis=1, initial=0.0)
     # A box that is not a number, or lies outside, shows nothing.
     clipped = np.clip(np.nan_to_num(boxes), 0, [*size, *size])
@@ -130,11 +133,30 @@ def detections(
             for c in np.argsort(-scores[k], kind="stable")[:3]
             if c == best[k] or scores[k, c] >= _LEAST_OTHER
         }
-        mask = None if attributes is None else attributes.get(k)
+        mask = None if masks is None else masks.get(k)
         window = None if mask is None else mask[top_row:bottom, left:right]
         box = (left, top_row, right - left, bottom - top_row)
         found.append(ImageDetection(box, named, window))
     return found
+
+
+def named_detections(
+    boxes: Floats, names: Sequence[str], scores: Floats, size: tuple[int, int], min_score: float
+) -> list[ImageDetection]:
+    """Return candidates with one name each as detections; see `detections`.
+
+    Args:
+        boxes: (N, 4) left, top, right, bottom [px].
+        names: N labels in words of a model.
+        scores: (N,) how sure it is.
+        size: Columns and rows of the image [px].
+        min_score: Least score.
+    """
+    plain = [" ".join(name.lower().split()) for name in names]
+    labels = sorted(set(plain))
+    spread = np.zeros((len(plain), len(labels)), np.float32)
+    spread[range(len(plain)), [labels.index(name) for name in plain]] = scores
+    return detections(np.reshape(boxes, (-1, 4)), spread, labels, size, min_score)
 
 
 def _distinct(boxes: Floats, kind: npt.NDArray[np.int64], order: Sequence[int]) -> list[int]:

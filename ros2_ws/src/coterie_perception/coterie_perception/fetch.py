@@ -42,21 +42,22 @@ def folder() -> Path:
     return Path(cache) / "coterie" / "networks"
 
 
-def read(files: Mapping[str, str] = FILES, where: Path | None = None) -> dict[str, bytes]:
+def read(files: Mapping[str, str] = FILES) -> dict[str, bytes]:
     """Return the files' content, checked.
 
     Raises:
         FetchError: One is missing or damaged.
     """
-    where = where or folder()
-    content = {}
+    try:
+        return _checked({name: (folder() / name).read_bytes() for name in files}, files)
+    except OSError as error:
+        raise FetchError(f"{error.filename} cannot be read ({error.strerror})") from None
+
+
+def _checked(content: dict[str, bytes], files: Mapping[str, str]) -> dict[str, bytes]:
     for name, digest in files.items():
-        try:
-            content[name] = (where / name).read_bytes()
-        except OSError as error:
-            raise FetchError(f"{where / name} cannot be read ({error.strerror})") from None
         if hashlib.sha256(content[name]).hexdigest() != digest:
-            raise FetchError(f"{where / name} is not the file that was tried: delete it")
+            raise FetchError(f"{name} is not the file that was tried ({folder()})")
     return content
 
 
@@ -83,36 +84,31 @@ def fetch(package: str = PACKAGE, files: Mapping[str, str] = FILES) -> dict[str,
             done = subprocess.run(
                 command, cwd=made, capture_output=True, text=True, check=False, timeout=_PATIENCE_S
             )
-        except subprocess.TimeoutExpired:
-            raise FetchError(
-                f"npm did not bring {package} in {_PATIENCE_S:.0f} s; {by_hand}"
-            ) from None
-        archives = list(Path(made).glob("*.tgz"))
-        if done.returncode or len(archives) != 1:
             why = (done.stderr.strip() or "npm said nothing").splitlines()[-1]
+        except subprocess.TimeoutExpired as error:
+            why = str(error)
+        archives = list(Path(made).glob("*.tgz"))
+        if len(archives) != 1:
             raise FetchError(f"npm pack {package} failed ({why}); {by_hand}")
-        _unpack(archives[0], files, Path(made))
-        content = read(files, Path(made))
-        folder().mkdir(parents=True, exist_ok=True)
-        for name in files:
-            # Whole or not at all: another process may fetch at the same time.
-            aside = folder() / f".{name}.{os.getpid()}"
-            aside.write_bytes(content[name])
-            aside.replace(folder() / name)
+        content = _checked({name: _member(archives[0], name) for name in files}, files)
+    folder().mkdir(parents=True, exist_ok=True)
+    for name in files:
+        # Whole or not at all: another process may fetch at the same time.
+        aside = folder() / f".{name}.{os.getpid()}"
+        aside.write_bytes(content[name])
+        aside.replace(folder() / name)
     return content
 
 
-def _unpack(archive: Path, files: Mapping[str, str], into: Path) -> None:
-    """Write the wanted members of an archive, and nothing else of it."""
+def _member(archive: Path, name: str) -> bytes:
     with tarfile.open(archive) as packed:
-        for name in files:
-            try:
-                member = packed.extractfile(f"package/models/{name}")
-            except KeyError:
-                member = None
-            if member is None:
-                raise FetchError(f"{archive.name} has no package/models/{name}")
-            (into / name).write_bytes(member.read(_MOST_BYTES))
+        try:
+            member = packed.extractfile(f"package/models/{name}")
+        except KeyError:
+            member = None
+        if member is None:
+            raise FetchError(f"{archive.name} has no package/models/{name}")
+        return member.read(_MOST_BYTES)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ from coterie_world.recording import RecordingError, open_recording
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".ppm"})
 VIDEOS = frozenset({".avi", ".mp4", ".mov", ".mkv", ".webm"})
 _COLORED = ("RGB", "RGBA", "P", "L", "CMYK", "YCbCr")
-"""Modes of pictures; those of 16 bits are depth images."""
 _MOST_PIXELS = 50_000_000
 
 
@@ -57,6 +56,7 @@ def pictures(source: str, every: int = 1, most: int | None = None) -> Iterator[P
 
 
 def _files(folder: Path) -> list[Path]:
+    """The pictures of a folder; those of 16 bits are depth images."""
     return [
         one for one in sorted(folder.iterdir()) if one.suffix.lower() in SUFFIXES and _colored(one)
     ]
@@ -95,7 +95,7 @@ def _video(source: int | str) -> Iterator[Picture]:
             good, pixels = opened.read()
             if not good:
                 return
-            yield Picture(f"{k:06d}", cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB))
+            yield Picture(f"{k:06d}", np.ascontiguousarray(pixels[..., ::-1], np.uint8))
     finally:
         opened.release()
 

@@ -93,7 +93,8 @@ class _Converter:
         elif op in _SAME_OPS:
             self._add(_SAME_OPS[op], [self.tensor(one) for one in inputs], name)
         elif op == "Relu6":
-            self._relu6(self.tensor(inputs[0]), name)
+            bounds = [self._constant(f"bound_{v}", np.float32(v)) for v in (0, 6)]
+            self._add("Clip", [self.tensor(inputs[0]), *bounds], name)
         elif op == "Mean" and self._tensors[inputs[1]].tolist() == [1, 2]:
             self._add("GlobalAveragePool", [self.tensor(inputs[0])], name)
         elif op == "ConcatV2":
@@ -136,14 +137,8 @@ class _Converter:
             group=groups,
             auto_pad="SAME_UPPER" if same else "VALID",
         )
-        if last == "Relu6":
-            self._relu6(out, name)
-        elif last:
+        if last:
             self._add(_SAME_OPS[last], [out], name)
-
-    def _relu6(self, taken: str, name: str) -> None:
-        bounds = [self._constant(f"bound_{v:g}", np.float32(v)) for v in (0.0, 6.0)]  # type: ignore[arg-type]
-        self._add("Clip", [taken, *bounds], name)
 
     def _resize(self, inputs: Sequence[str], name: str) -> None:
         size = self._tensors[inputs[1]].astype(np.int64)

@@ -11,6 +11,7 @@ import pytest
 from coterie_core.resume_text import resume_text, sentences
 from coterie_core.tasks import Proposal, Reflection, SubTask, Verdict
 from coterie_execution.geometry.toolbox import Toolbox
+from coterie_fixtures.emos_team import LocalChannel
 from coterie_fixtures.endpoint import (
     BROKEN_JSON,
     Endpoint,
@@ -30,7 +31,6 @@ from emos_planner.leader.briefing import body_text, brief_body
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import AgentLimits, RobotAgent
-from emos_planner.team import LocalChannel
 
 WORDS = "Bring two mugs to the kitchen counter"
 

@@ -24,6 +24,7 @@ from coterie_core.tasks import Obstacle, SubTask, Thing
 from coterie_execution.geometry.results import Estimate
 from coterie_execution.geometry.toolbox import Toolbox
 from coterie_execution.options import Option
+from coterie_fixtures.emos_team import LocalChannel
 from coterie_fixtures.endpoint import Endpoint, Obey
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_llm import ModelProfile, build_decider, messages_for
@@ -52,7 +53,6 @@ from emos_planner.robot.choose import ChoiceState, ChooseSkill
 from emos_planner.robot.helping import HelpMessage
 from emos_planner.robot.reflect import ReflectOnShare, ShareState
 from emos_planner.robot.share_facts import share_facts
-from emos_planner.team import LocalChannel
 
 ONE_MUG = "bring mug-1 to the kitchen counter"
 

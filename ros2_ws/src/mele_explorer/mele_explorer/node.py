@@ -12,6 +12,7 @@ from typing import Any
 
 from std_msgs.msg import Bool
 
+from coterie_core.confidence import DetectorModel
 from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation
 from coterie_core.questions import Answer, Question
@@ -88,6 +89,13 @@ EXPLORER_PARAMETERS = (
         "detector_vocabulary",
         [],
         "Labels that the detector can report; empty: they are not known.",
+    ),
+    ParameterSpec(
+        "detector_model",
+        "",
+        "What the robot believes of its detector: a DetectorModel as JSON; empty: what was "
+        "measured of usual ones.",
+        json=True,
     ),
     ParameterSpec(
         "deadline",
@@ -202,10 +210,12 @@ class ExplorerNode(AgentNode):
         self._given: OrderedDict[str, tuple[Question, Answer]] = OrderedDict()
         self._slots = asyncio.Semaphore(parameters["concurrency"])
         self.sense = load_common_sense()
+        believed = parameters.json("detector_model")
         self.answerer = Answerer(
             self.memory,
             self.sense,
             self.decider,
+            detector=None if believed is None else DetectorModel.model_validate(believed),
             vocabulary=DetectorVocabulary.of(parameters["detector_vocabulary"]),
             meanings=node_meanings(parameters.json("embedder")),
         )

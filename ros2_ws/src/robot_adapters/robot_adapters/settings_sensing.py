@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from coterie_core.own_classes import OwnName
+from coterie_core.detector_options import DETECTORS, DetectorOptions, detector_name
 from coterie_core.settings import Settings
 from robot_adapters.settings_base import MountSettings, RosName
 
@@ -25,10 +25,15 @@ class DetectorSettings(Settings):
         "yolo_msgs/DetectionArray",
         "ultralytics_ros/YoloResult",
     ] = Field("vision_msgs/Detection2DArray", description="Type of the messages of the detector.")
-    detector: OwnName | None = Field(
+    detector: Annotated[str, AfterValidator(detector_name)] | None = Field(
         None,
-        description="Class of yours that looks at the camera's images, my_package.module:Class, "
-        "derived from Detector; what it finds goes out on topic; none: a node of the robot looks.",
+        description="Detector that looks at the camera's images: one that comes with Coterie (box, "
+        "onnx, open_vocabulary, vlm, tags, which see color), or a class of yours, "
+        "my_package.module:Class, derived from Detector; what it finds goes out on topic; none: a "
+        "node of the robot looks.",
+    )
+    options: DetectorOptions = Field(
+        DetectorOptions(), description="What a detector that comes with Coterie is told."
     )
     info: RosName = Field(
         "",
@@ -49,17 +54,24 @@ class DetectorSettings(Settings):
     @model_validator(mode="before")
     @classmethod
     def _type_of_own(cls, value: Any) -> Any:
-        own = isinstance(value, dict) and value.get("detector")
-        return {"type": "coterie_msgs/ImageDetections", **value} if own else value
+        if not isinstance(value, dict) or not value.get("detector"):
+            return value
+        named = {"topic": "detections"} if value["detector"] in DETECTORS else {}
+        return {"type": "coterie_msgs/ImageDetections", **named, **value}
 
     @model_validator(mode="after")
     def _own(self) -> DetectorSettings:
-        if self.detector and not (self.topic and self.type == "coterie_msgs/ImageDetections"):
+        if self.own and not (self.topic and self.type == "coterie_msgs/ImageDetections"):
             raise ValueError(
                 "a detector of yours needs topic, on which what it finds goes out, and type "
                 "coterie_msgs/ImageDetections, which may be left out"
             )
         return self
+
+    @property
+    def own(self) -> bool:
+        """Whether a class of the user's looks."""
+        return self.detector is not None and self.detector not in DETECTORS
 
     @property
     def in_space(self) -> bool:
@@ -85,12 +97,32 @@ class CameraSettings(Settings):
         None, description="Pose of the camera on the base, where tf does not tell; none: tf does."
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _own_topic(cls, value: Any) -> Any:
+        """What a camera's detector finds goes out beside the camera's images."""
+        found = value.get("detections") if isinstance(value, dict) else None
+        if not isinstance(found, dict) or found.get("detector") not in DETECTORS:
+            return value
+        return {
+            **value,
+            "detections": {"topic": f"{value.get('name', 'camera')}/detections", **found},
+        }
+
     @model_validator(mode="after")
     def _whole(self) -> CameraSettings:
         if self.depth and not self.info:
             raise ValueError("depth needs info: the topic of its camera info")
-        if self.detections.detector and not self.depth:
+        found = self.detections
+        if found.own and not self.depth:
             raise ValueError("detections.detector looks at depth images: name depth and info")
+        if found.detector and not found.own:
+            if not self.color:
+                raise ValueError(
+                    f"detections.detector {found.detector} looks at color images: name color"
+                )
+            if found.in_space:
+                raise ValueError("detections.detector finds boxes in images: leave out type")
         return self
 
 

@@ -34,6 +34,7 @@ class ExpectedTopic:
         steady: Whether messages come all the time; else one may be enough.
         needed: Whether the robot cannot work without it.
         field: Its place in the team file.
+        ours: Whether a node of the team publishes it, which runs only with the team.
     """
 
     name: str
@@ -44,6 +45,7 @@ class ExpectedTopic:
     camera: str = ""
     steady: bool = True
     needed: bool = True
+    ours: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,12 +242,13 @@ def _camera(camera: CameraSettings, own: Own, place: str) -> list[ExpectedTopic]
     topics: list[ExpectedTopic] = []
 
     def add(
-        name: str, kind: str, qos: str, role: str, *, steady: bool = True, needed: bool = True
-    ) -> None:
+        name: str, kind: str, qos: str, role: str, *, steady: bool = True, needed: bool = True,
+        ours: bool = False,
+    ) -> None:  # fmt: skip
         if name:
             at = f"{place}.{role}"
             topics.append(
-                ExpectedTopic(own(name), kind, qos, role, at, camera.name, steady, needed)
+                ExpectedTopic(own(name), kind, qos, role, at, camera.name, steady, needed, ours)
             )
 
     def image(topic: str) -> str:
@@ -253,12 +256,14 @@ def _camera(camera: CameraSettings, own: Own, place: str) -> list[ExpectedTopic]
         return "sensor_msgs/msg/CompressedImage" if packed else "sensor_msgs/msg/Image"
 
     add(camera.depth, image(camera.depth), "sensor_data", "depth")
-    add(camera.color, image(camera.color), "sensor_data", "color", needed=False)
+    ours = bool(camera.detections.detector)
+    add(camera.color, image(camera.color), "sensor_data", "color", needed=ours)
     # Some send it once, and keep it for who comes late.
     model = partial(add, kind="sensor_msgs/msg/CameraInfo", qos="sensor_data", steady=False)
     model(camera.info, role="info")
     found = camera.detections
-    add(found.topic, found.type.replace("/", "/msg/"), "detections", "detections")
+    add(found.topic, found.type.replace("/", "/msg/"), "detections", "detections",
+        needed=not ours, ours=ours)  # fmt: skip
     if found.info != camera.info:
         model(found.info, role="detections.info")
     if found.topic and found.type.startswith("vision_msgs/"):

@@ -111,6 +111,8 @@ def _topic(expected: Expected, topic: ExpectedTopic, facts: Facts) -> Iterator[F
         hint = near_name(expected, topic.name, topic.type, facts.all_topics)
         text = "nobody publishes it" + (f"; {hint}" if hint else "")
         remedy = f"start what publishes it, or correct {topic.field}"
+        if topic.ours:
+            remedy = "nothing before the team runs: ./coterie up starts the detector"
         if (
             topic.role == "tf"
             and topic.name == f"{expected.clock.removesuffix('clock')}tf" != "/tf"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterator
 
 from coterie_cli.robot.expected import Expected, ExpectedTopic
@@ -14,6 +15,9 @@ ENCODINGS = ("32FC1", "16UC1", "mono16")
 """Of depth images that the adapter takes."""
 COLORS = ("rgb8", "bgr8", "rgba8", "bgra8", "mono8", "8UC1")
 """Of color images."""
+_LATE = 1.0
+"""Delay of detections after their image from which on it is remarked on: 40 depth images wait for
+theirs, a good second of a camera at 30 Hz [s]."""
 _STALE = 1.0
 """Age of a moving transform from which on it is remarked on [s]."""
 
@@ -112,6 +116,17 @@ def _detector(
         text = f"tells what things are by numbers ({some}), which become their names"
         remedy = 'name them in its section detections: labels: {"0": person}, or label_info'
         yield finding("note", text, remedy)
+    # Against the images' own delay, so that the robot's clock may be off.
+    delays = [came[role].offset or 0.0 for role in ("depth", "color") if role in came]
+    delay = min(delays, default=0.0)
+    if found.offsets:
+        late = statistics.median(found.offsets) - delay
+        text = f"detections come {late:.2f} s after their images"
+        if late > _LATE:
+            remedy = "let the detector look at the newest image only, at smaller ones, or at a GPU"
+            yield finding("note", f"{text}: of such images only some find their depth", remedy)
+        else:
+            yield finding("good", text, "")
 
 
 def _joined(

@@ -45,6 +45,10 @@ if TYPE_CHECKING:
         detections_from_vision_msg as detections_from_vision_msg,
     )
     from coterie_ros.conversions.detections import detections_to_msg as detections_to_msg
+    from coterie_ros.conversions.detections import (
+        detections_to_vision_msg as detections_to_vision_msg,
+    )
+    from coterie_ros.conversions.detections import hypotheses_to_msg as hypotheses_to_msg
     from coterie_ros.conversions.detections import labels_from_msg as labels_from_msg
     from coterie_ros.conversions.frames import MAP as MAP
     from coterie_ros.conversions.frames import base_frame as base_frame

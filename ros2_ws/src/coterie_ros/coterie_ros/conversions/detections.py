@@ -25,13 +25,13 @@ from coterie_ros.conversions.basics import (
 from coterie_ros.conversions.checks import Checks, ConversionError
 
 try:
+    from vision_msgs.msg import BoundingBox2D, Detection2D, Detection3D, ObjectHypothesisWithPose
     from vision_msgs.msg import Detection2DArray as Detection2DArray
-    from vision_msgs.msg import Detection3D, ObjectHypothesisWithPose
     from vision_msgs.msg import Detection3DArray as Detection3DArray
     from vision_msgs.msg import LabelInfo as LabelInfo
 except ImportError:  # not among the wheels: such topics cannot be listened to then
-    Detection2DArray = Detection3DArray = Detection3D = LabelInfo = None
-    ObjectHypothesisWithPose = None
+    Detection2DArray = Detection3DArray = Detection2D = Detection3D = LabelInfo = None
+    BoundingBox2D = ObjectHypothesisWithPose = None
 
 T = TypeVar("T")
 Skip = Callable[[ConversionError], object]
@@ -46,6 +46,8 @@ LARGEST_M = 100.0
 """Longest edge of a box in space [m]."""
 _MAX_EMBEDDING_LENGTH = 8192
 _MOST_ATTRIBUTES = 64
+_LEAST_SCORE = 0.1
+"""Least score of a label beside the best one."""
 _MOST_CORNERS = 10_000
 """Most points of the outline of one thing."""
 
@@ -268,6 +270,30 @@ def boxes_from_vision_msg(
     )
 
 
+def detections_to_vision_msg(found: Sequence[ImageDetection], head: Header) -> Any:
+    """Return detections as a `vision_msgs/Detection2DArray`: class ids are labels, no masks."""
+    message = Detection2DArray(header=head)
+    for k, one in enumerate(found):
+        x, y, width, height = one.box
+        box = BoundingBox2D(size_x=float(width), size_y=float(height))
+        box.center.position.x, box.center.position.y = x + width / 2.0, y + height / 2.0
+        message.detections.append(
+            Detection2D(header=head, id=str(k), bbox=box, results=hypotheses_to_msg(one.scores))
+        )
+    return message
+
+
+def hypotheses_to_msg(scores: Mapping[str, float]) -> list[Any]:
+    """Return scores of labels as vision_msgs has them: the best, and others that are likely."""
+    out: list[Any] = []
+    for label, score in sorted(scores.items(), key=lambda item: (-item[1], item[0])):
+        if score >= _LEAST_SCORE or not out:
+            guess = ObjectHypothesisWithPose()
+            guess.hypothesis.class_id, guess.hypothesis.score = label, float(score)
+            out.append(guess)
+    return out
+
+
 DETECTION_READERS: dict[str, Callable[..., DetectedImage | DetectedBoxes]] = {
     "coterie_msgs/ImageDetections": detections_from_msg,
     "vision_msgs/Detection2DArray": detections_from_vision_msg,
@@ -296,11 +322,9 @@ def boxes_to_vision_msg(boxes: Sequence[BoxDetection], head: Header) -> Any:
         turn = item.bbox.center.orientation
         turn.x, turn.y, turn.z, turn.w = one.rotation
         item.bbox.size.x, item.bbox.size.y, item.bbox.size.z = map(float, one.size)
-        for label, score in one.scores.items():
-            guess = ObjectHypothesisWithPose()
-            guess.hypothesis.class_id, guess.hypothesis.score = label, float(score)
+        item.results = hypotheses_to_msg(one.scores)
+        for guess in item.results:
             guess.pose.pose = item.bbox.center
-            item.results.append(guess)
         message.detections.append(item)
     return message
 

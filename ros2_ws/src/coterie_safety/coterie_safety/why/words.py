@@ -35,6 +35,7 @@ PHRASES: Mapping[str, str] = {
     "openeqa.caption_frame": "what an image shows",
     "openeqa.judge_abstaining": "whether it knows enough to answer",
     "openeqa.judge_answer": "whether an answer is right",
+    "perception.detect_things": "what an image shows, and where",
     "reveca.choose_plan": "what to do next",
     "reveca.judge_scenario": "whether somebody else changed what it plans with",
     "reveca.rate_relevance": "what matters for the goal",

@@ -10,16 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from std_msgs.msg import Header
-from vision_msgs.msg import (
-    BoundingBox2D,
-    Detection2D,
-    Detection2DArray,
-    Detection3D,
-    Detection3DArray,
-    ObjectHypothesisWithPose,
-)
+from vision_msgs.msg import Detection2DArray, Detection3DArray
 
-from coterie_core.detections import ImageDetection
+from coterie_core.detections import BoxDetection, ImageDetection
 from coterie_core.embodiment import Camera
 from coterie_ros import conversions
 from coterie_ros.safe_publisher import SafePublisher
@@ -27,7 +20,6 @@ from habitat_bridge.image_detector import ImageDetector
 from habitat_bridge.lab.robot import LabRobotNode
 from habitat_bridge.simulator import Frame, FrameRequest
 
-_LEAST_SCORE = 0.1
 YOLO = "yolo_msgs/DetectionArray"
 
 
@@ -55,7 +47,11 @@ class LabCamera:
             for channel in ("color", "depth")
         ]
         yolo = robot.settings.detections.get(camera.name) == YOLO
-        self._found = partial(detections_yolo, camera=camera) if yolo else detections_2d
+        self._found = (
+            partial(detections_yolo, camera=camera)
+            if yolo
+            else conversions.detections_to_vision_msg
+        )
         kind = conversions.detection_type(YOLO) if yolo else Detection2DArray
         if kind is None:
             raise ValueError(f"robot {robot.name}: its detector speaks {YOLO}, not installed here")
@@ -136,19 +132,6 @@ class LabCamera:
         ]
 
 
-def detections_2d(found: Sequence[ImageDetection], head: Header) -> Detection2DArray:
-    """Return detections as vision_msgs has them: class ids are labels, boxes in pixels."""
-    message = Detection2DArray(header=head)
-    for k, one in enumerate(found):
-        x, y, width, height = one.box
-        box = BoundingBox2D(size_x=float(width), size_y=float(height))
-        box.center.position.x, box.center.position.y = x + width / 2.0, y + height / 2.0
-        message.detections.append(
-            Detection2D(header=head, id=str(k), bbox=box, results=_hypotheses(one))
-        )
-    return message
-
-
 def detections_yolo(found: Sequence[ImageDetection], head: Header, camera: Camera) -> Any:
     """Return detections as yolo_ros has them: one class each, with the outline of its mask [px]."""
     message = conversions.detection_type(YOLO)(header=head)
@@ -183,10 +166,10 @@ def detections_3d(found: Sequence[ImageDetection], frame: Frame, head: Header) -
     A box stands along the frame's axes around the points between the 5th and 95th percentile, as
     segmenting detectors with depth make it.
     """
-    message = Detection3DArray(header=head)
+    boxes: list[BoxDetection] = []
     assert frame.depth is not None
     focal = frame.camera.focal
-    for k, one in enumerate(found):
+    for one in found:
         x, y, width, height = one.box
         rows, cols = slice(max(y, 0), max(y + height, 0)), slice(max(x, 0), max(x + width, 0))
         depth = frame.depth[rows, cols]
@@ -200,20 +183,6 @@ def detections_3d(found: Sequence[ImageDetection], frame: Frame, head: Header) -
         px = (u + cols.start - (frame.camera.width - 1) / 2.0) * z / focal
         py = (v + rows.start - (frame.camera.height - 1) / 2.0) * z / focal
         low, high = np.percentile(np.stack([px, py, z]), [5.0, 95.0], axis=1)
-        detection = Detection3D(header=head, id=str(k), results=_hypotheses(one))
-        center, size = (low + high) / 2.0, high - low
-        at, extent = detection.bbox.center.position, detection.bbox.size
-        at.x, at.y, at.z = (float(c) for c in center)
-        extent.x, extent.y, extent.z = (max(float(e), 0.01) for e in size)
-        message.detections.append(detection)
-    return message
-
-
-def _hypotheses(one: ImageDetection) -> list[ObjectHypothesisWithPose]:
-    out: list[ObjectHypothesisWithPose] = []
-    for label, score in sorted(one.scores.items(), key=lambda item: (-item[1], item[0])):
-        if score >= _LEAST_SCORE or not out:
-            hypothesis = ObjectHypothesisWithPose()
-            hypothesis.hypothesis.class_id, hypothesis.hypothesis.score = label, float(score)
-            out.append(hypothesis)
-    return out
+        center, size = ((low + high) / 2.0).tolist(), np.maximum(high - low, 0.01).tolist()
+        boxes.append(BoxDetection(tuple(center), (0.0, 0.0, 0.0, 1.0), tuple(size), one.scores))
+    return conversions.boxes_to_vision_msg(boxes, head)
