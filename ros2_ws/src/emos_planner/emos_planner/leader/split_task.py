@@ -360,7 +360,7 @@ class SplitTask(Decision[SplitState, SplitReply]):
 
     def most_tokens(self, state: SplitState) -> int:
         """Room for twice as many sub-tasks as the solver has; a list that goes on ends there."""
-        return min(self.max_tokens, 300 + 150 * max(3, len(state.known)))
+        return min(self.max_tokens, 300 + 150 * max(3, len(known_of(state))))
 
     def options(self, state: SplitState) -> Mapping[str, Sequence[str]]:
         """Return robots, rooms, and the things' ids unless they would fill the prompt."""
