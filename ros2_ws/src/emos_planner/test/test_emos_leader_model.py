@@ -326,7 +326,7 @@ def test_the_leader_and_the_robots_are_told_angles_in_degrees() -> None:
     told = json.loads(body_text(resume, LeaderOptions()))["perception"]["cameras"][0]
     own = json.loads(AgentLimits().body_text(resume))["perception"]["cameras"][0]
     assert told["field [deg]"][0] == own["field [deg]"][0] == wide
-    assert told["pitch deg"] == own["pitch [deg]"]
+    assert told["pitch [deg]"] == own["pitch [deg]"]
 
 
 async def test_ten_robots_ask_their_models_at_the_same_time() -> None:
