@@ -60,6 +60,23 @@ def test_later_parts_run_after_a_failure_and_the_end_names_each(
     assert testing.run([good], tmp_path) == 0
 
 
+def test_what_runs_beside_the_others_is_shown_last(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """One waits for the other's file: they run at the same time."""
+    text = "import pathlib, time\nwhile not pathlib.Path('{}').exists(): time.sleep(0.01)\n"
+    left = text.format("right") + "print('left says so'); raise SystemExit(4)"
+    right = "open('right', 'w').close()\nprint('right says so')"
+    todo = [
+        testing.Part("left", (sys.executable, "-c", left), beside=True),
+        testing.Part("right", (sys.executable, "-c", right)),
+    ]
+    assert testing.run(todo, tmp_path) == 1
+    written = capfd.readouterr().out
+    told = ["--- right", "right says so", "--- left", "left says so", "right  ", "left  "]
+    assert sorted(told, key=written.index) == told and "failed (exit code 4)" in written
+
+
 def test_as_many_tests_run_at_once_as_cores_and_memory_allow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

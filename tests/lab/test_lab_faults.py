@@ -247,7 +247,7 @@ def test_what_goes_wrong_on_the_way_ends_the_drive_by_name_or_it_goes_on(ros):
 
 
 def test_another_clients_goal_takes_the_robot_over(ros):
-    rig = LabRig(ros, pace=4.0)
+    rig = LabRig(ros, pace=4.0, camera_rate=1.0)
     rig.wait_ready()
     rig.fault(TAKEN_OVER)
     ended = rig.end(NavigateTo(position=FAR))
@@ -305,7 +305,7 @@ def test_every_fault_of_a_look_around_and_of_detection_ends_by_name(ros):
 
 
 def test_every_fault_of_docking_ends_by_name_and_leaves_the_robot_standing(ros):
-    rig = LabRig(ros, DOCKING, pace=8.0)
+    rig = LabRig(ros, DOCKING, pace=8.0, camera_rate=1.0)
     rig.wait_ready()
     asked = rig.node.create_client(Trigger, "/slim/dock")
     ros.wait_for_matched(asked)

@@ -91,6 +91,7 @@ def map_house(
     errors: SensorErrors = EXACT,
     naming: FreeNaming | None = None,
     meanings: Meanings | None = None,
+    frames: list[RgbdFrame] | None = None,
     watching: Watching | None = None,
 ) -> tuple[SceneGraph, MapScore]:
     """Drive a camera through a generated house, map it, and compare with the truth.
@@ -104,6 +105,7 @@ def map_house(
         errors: Of depth, poses and masks.
         naming: Other words of the detector for the same things; None: it has one each.
         meanings: Compares labels by meaning, for the mapper; None: it does not.
+        frames: Takes the frames that are mapped.
         watching: A detector that looks at the images in place of the house's own; None: that does.
     """
     rng, names_rng = np.random.default_rng([seed, 7]), np.random.default_rng([seed, 8])
@@ -129,7 +131,7 @@ def map_house(
     try:
         world.add_robot("mapper", body, Start())
         pixels: Counter[str] = Counter()
-        frames, found, spent = 0, 0, 0.0
+        taken, found, spent = 0, 0, 0.0
         for place in truth.places:
             for k in range(headings):
                 yaw = math.remainder(k * math.tau / headings, math.tau)
@@ -153,10 +155,12 @@ def map_house(
                     detections = naming.rename(detections, names_rng)
                 begun = time.perf_counter()
                 mapper.update(rgbd, detections)
-                if frames % 50 == 49:
+                if taken % 50 == 49:
                     mapper.tidy()
                 spent += time.perf_counter() - begun
-                frames += 1
+                taken += 1
+                if frames is not None:
+                    frames.append(rgbd)
                 found += len(detections)
         mapper.tidy()
         scene = mapper.scene()
@@ -164,9 +168,9 @@ def map_house(
         world.close()
     seen = [id_ for id_, count in pixels.items() if count >= VISIBLE]
     score = compare(scene, truth, seen, naming.kind_of if naming is not None else str)
-    rate = frames / spent if spent else math.nan
+    rate = taken / spent if spent else math.nan
     return scene, MapScore(
-        seed, frames, found / max(frames, 1), **score, rate=rate, errors=str(errors)
+        seed, taken, found / max(taken, 1), **score, rate=rate, errors=str(errors)
     )
 
 

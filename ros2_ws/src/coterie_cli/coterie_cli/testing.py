@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -37,6 +38,8 @@ class Part(NamedTuple):
 
     name: str
     command: tuple[str, ...]
+    beside: bool = False
+    """Whether it runs beside all others and is shown last, as what takes one core does."""
 
 
 @app.command("test", context_settings={"ignore_unknown_options": True})
@@ -86,17 +89,34 @@ def quick_parts(root: Path, words: Sequence[str] = ()) -> list[Part]:
 def run(todo: Sequence[Part], root: Path) -> int:
     """Run every part, also after a failure, and print how they went; return the exit code."""
     lines, failed = [], False
-    for name, command in todo:
-        print(f"\n--- {name}", flush=True)
-        began = time.monotonic()
-        code = subprocess.run(
-            command, cwd=root, stdin=subprocess.DEVNULL, env=_environment(), check=False
-        ).returncode
-        verdict = f"failed (exit code {code})" if code else "passed"
-        lines.append(f"{name:22}{verdict:22}{time.monotonic() - began:7.1f} s")
-        failed = failed or code != 0
+    with ThreadPoolExecutor() as pool:
+        begun = {
+            part: pool.submit(_run_part, part, root, captured=True) for part in todo if part.beside
+        }
+        for part in sorted(todo, key=lambda part: part.beside):
+            print(f"\n--- {part.name}", flush=True)
+            took, done = begun[part].result() if part.beside else _run_part(part, root)
+            print(done.stdout or "", end="")
+            code = done.returncode
+            verdict = f"failed (exit code {code})" if code else "passed"
+            lines.append(f"{part.name:22}{verdict:22}{took:7.1f} s")
+            failed = failed or code != 0
     print("\n--- ./coterie test", *lines, sep="\n", flush=True)
     return int(failed)
+
+
+def _run_part(
+    part: Part, root: Path, *, captured: bool = False
+) -> tuple[float, subprocess.CompletedProcess[str]]:
+    """Return how long a part took [s], and how it ended."""
+    began = time.monotonic()
+    done = subprocess.run(
+        part.command, cwd=root, stdin=subprocess.DEVNULL, env=_environment(), text=True,
+        stdout=subprocess.PIPE if captured else None,
+        stderr=subprocess.STDOUT if captured else None,
+        check=False,
+    )  # fmt: skip
+    return time.monotonic() - began, done
 
 
 def studies_missing(root: Path) -> str:
@@ -133,7 +153,7 @@ def _lint(root: Path) -> list[Part]:
     return [
         Part("ruff check", (ruff, "check", ".")),
         Part("ruff format", (ruff, "format", "--check", ".")),
-        Part("mypy", (_tool("mypy"), *typed_targets(root))),
+        Part("mypy", (_tool("mypy"), *typed_targets(root)), beside=True),
     ]
 
 

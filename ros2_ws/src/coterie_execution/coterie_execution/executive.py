@@ -56,13 +56,15 @@ class Executive:
     def next_step(self, one: SubTask) -> Option:
         """Return what to do next for a sub-task, or how it ends.
 
-        What was tried counts as long as the same sub-task (by its id) is in work.
+        What was tried counts as long as the same sub-task (by its id) is in work; where it was
+        tried from in vain counts when it is begun once more.
         """
-        if self._job is None or self._job.sub_task.id != one.id:
-            self._job = _Job(one)
-        option = self.trees[one.kind].options(self._situation(self._job))[0]
+        job = self._job
+        if job is None or job.sub_task.id != one.id:
+            job = self._job = _Job(one)
+        option = self.trees[one.kind].step(self._situation(job))
         if option.effect != "act":
-            self._job = None
+            self._job = _Job(one, stood=job.stood) if option.effect == "give up" else None
         return option
 
     def ended(self, option: Option, result: SkillResult) -> None:

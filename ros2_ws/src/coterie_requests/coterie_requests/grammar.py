@@ -48,6 +48,7 @@ CAN_DO = (
     "things somewhere, and open or close furniture"
 )
 _Phrases = tuple[tuple[str, ...], ...]
+_ARTICLES = frozenset(("the", "a", "an", "my", "your", "our", "his", "her", "their", "any", "some"))
 _MAX_WORDS = _MAX_STEPS = 60
 _STARTS = ("start_do", "start_ask", "start_find", "np", "target")
 _MAX_SUGGESTED = 4
@@ -264,20 +265,22 @@ def _tagged(text: str, names: Vocabulary, door: Door = "do") -> list[Word]:
         k += length
     if door != "do":
         for k in range(len(words) - 1, 0, -1):
-            words[k - 1] = _before(words[k - 1], words[k])
+            words[k - 1] = _before(words[k - 1], words[k], words[k - 2] if k > 1 else None)
     return words
 
 
-def _before(word: Word, noun: Word) -> Word:
+def _before(word: Word, noun: Word, last: Word | None) -> Word:
     """Let a word before a thing's name, or before such a word, tell what kind it is of.
 
     "Plaid" is no word of ours: a "plaid blanket" is a blanket, and the answer says what it left
-    out. Nothing is done on such words: tasks refuse them.
+    out. Nothing is done on such words: tasks refuse them. Before it stands an article or the like.
     """
     if not {"T", "K"} & set(noun.tags) or not word.said.isalpha() or "A" in word.tags:
         return word
     known = word.tags or word.said in _grammar()[1] or nearest(word.said, _adjectives(), 1)
-    if (word.tags == "T" and not word.plural) or not known:
+    compound = word.tags == "T" and not word.plural and "K" not in noun.tags
+    begun = last is not None and (last.said in _ARTICLES or set("ACNO") & set(last.tags))
+    if (compound and word.said != noun.said) or (begun and not known):
         return Word(word.said, f"{word.tags}AK", word.name, word.plural)
     return word
 
@@ -387,7 +390,10 @@ def _not_read(
         there = f" from {words[at].said!r} on" if 0 < at < len(words) else ""
         return NotUnderstood(f"I did not understand {shown(sentence)!r}{there}; {like}", "word")
     alike = nearest(strange.said, sorted({*names.words(), *known}), _MAX_SUGGESTED)
-    near = tuple(w for w in alike if w[0] == strange.said[0]) if len(strange.said) > 3 else ()
+    near = tuple(
+        w for w in alike if w[0] == strange.said[0] and abs(len(w) - len(strange.said)) < 2
+    )
+    near = near if len(strange.said) > 3 else ()
     other_language = 2 * len(unknown) > len(words)
     if near and strange.said not in near and not other_language:
         meant = " or ".join(repr(word) for word in near)

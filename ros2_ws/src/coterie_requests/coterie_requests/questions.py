@@ -171,6 +171,13 @@ def _attribute(node: Tree, reader: ThingReader) -> Step:
     return Step(act="attribute", things=_things(node, reader), attribute=name)
 
 
+def _kind_of(node: Tree, reader: ThingReader) -> Step:
+    """The material, size, ... of what is somewhere: "what type of floor is in the kitchen"."""
+    step = _attribute(node, reader)
+    things = with_places((_kind(node, reader),), _places(node, reader))
+    return step.model_copy(update={"things": things})
+
+
 def _state(node: Tree, reader: ThingReader) -> Step:
     said = _words(node, reader, "STATE") or _words(node, reader, "ADJECTIVE")
     choices = tuple(said) if len(said) > 1 else ()
@@ -182,7 +189,7 @@ def _state(node: Tree, reader: ThingReader) -> Step:
 
 
 def _used(node: Tree, reader: ThingReader) -> Step:
-    use = reader.use(trees(node, "use")[0])
+    use = reader.use(trees(node, "uses")[0])
     place = "place" if node.data == "used_where" else ""
     thing = reader.posted(Thing(use=use, amount=ALL), trees(node, *POSTS, "but"))
     return Step(act="used_for", things=(thing,), attribute=place)
@@ -263,6 +270,7 @@ _BUILD: dict[str, Callable[[Tree, ThingReader], Step]] = {
     "which_room": _which_room, "which_of": _which_of, "closer_to_which": _closer_to_which,
     "count": lambda n, r: _asked("how_many", n, r),
     "what": _what, "what_nearest": _what_nearest, "is_color": _is_color, "attribute": _attribute,
+    "kind_of": _kind_of,
     "made_of": _attribute, "state": _state, "used_for": _used, "used_where": _used,
     "relation": _relation, "far": _far, "how_large": _how_large, "which_is": _which_is,
     "which_is_closer": _which_is, "is_than": _is_than, "is_closer": _is_than, "space": _space,

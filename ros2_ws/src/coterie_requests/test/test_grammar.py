@@ -83,6 +83,10 @@ READ: dict[Door, dict[str, str]] = {
         "What is between the two beds?": "what, all things between 2 beds",
         "I want to check my outfit, how can I do this?":
             "used for, all things to check my outfit",
+        "Where can I relax and watch TV?": "used for, place, all things to relax and watch tv",
+        "What can I sit on and where is the mug?":
+            "used for, all things to sit on; where, the mug",
+        "What type of table is in the kitchen?": "attribute, type, table in the kitchen",
         "I need to dry my hands, what can I use?": "used for, all things to dry my hands",
         "Any towels left in the bathroom?": "is there, towel in the bathroom",
         "Do we have any bananas left?": "is there, banana",
@@ -144,9 +148,9 @@ REFUSED = {
     "Take the trash out": "target",
     "Bring at most two mugs to the kitchen": "ambiguous",
     "Bring up to three plates to the kitchen": "ambiguous",
-    "Bring the plaid blanket to the kitchen": "spelling",
+    "Bring the plaid blanket to the kitchen": "word",
     "Do not go upstairs": "negation",
-    "Take the mug because it is dirty and put it in the sink": "spelling",
+    "Take the mug because it is dirty and put it in the sink": "word",
     "Are there exactly two mugs?": "word",
     "Bring the plates and no bowls to the kitchen": "nothing",
     "Take the plates out of the dishwasher and put them in the cabinet, then close both": "pronoun",

@@ -18,7 +18,6 @@ def test_a_judgement_comes_back_as_it_was(kind) -> None:
     told = Judgement(
         kind, text="2 fit", question="Which?", choices=("a", "b"), candidates=("x", "y"),
         missing=("upstairs",), slot="thing", evidence=("looked",), answer="a", settled=True,
-        decided_by="model", reason="asked again",
     )  # fmt: skip
     assert judgement_from_msg(judgement_to_msg(told), "ask") == told
 

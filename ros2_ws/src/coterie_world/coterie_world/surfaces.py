@@ -27,6 +27,8 @@ _TALLER = 1.2
 """A box so many times as high as the highest of its kind takes in what stands on it."""
 _EDGE_M = 0.08
 """Edge of other furniture's box on which nothing is put [m]."""
+_LOWER = 0.8
+"""Furniture is not lower than this share of the lowest of its kind."""
 HOLLOW_SIDE = 0.04
 """Thickness that the sides of hollow things are taken to have [m]."""
 _HOLLOW_SHARE = 0.9
@@ -55,26 +57,34 @@ def usual_surfaces(
             hides from below has a box that ends above the floor.
     """
     x, y, _ = box.center
-    edges = between_arms(label, box).size[:2]
-    if edges == box.size[:2]:
-        edges = tuple(max(edge - 2.0 * _EDGE_M, edge / 2.0) for edge in edges)
+    category = load_household().category(label)
+    length, width = between_arms(label, box).size[:2]
+    if (length, width) == box.size[:2]:
+        length, width = (max(edge - 2.0 * _EDGE_M, edge / 2.0) for edge in box.size[:2])
     need = sorted(item.size[:2]) if item is not None else [0.0, 0.0]
-    if any(a > b for a, b in zip(need, sorted(edges), strict=True)):
-        edges = box.size[:2]
-    return [Box((x, y, z), (*edges, 0.0), box.yaw) for z in _usual_heights(label, box, floor)]
+    if any(a > b for a, b in zip(need, sorted((length, width)), strict=True)):
+        length, width = box.size[:2]
+    heights = usual_tops(label, box, floor)
+    if category is not None and category.boards:
+        heights = (*heights, *board_heights(box))
+    return [Box((x, y, z), (length, width, 0.0), box.yaw) for z in heights]
 
 
-def _usual_heights(label: str, box: Box, floor: float | None) -> list[float]:
+def usual_tops(label: str, box: Box, floor: float | None = None) -> tuple[float, ...]:
+    """Return the heights [m] at which furniture that is known as a box only may carry things.
+
+    The likeliest comes first; boards are left out. `floor` [m] is as for `usual_surfaces`.
+    """
     home = load_household()
-    category = home.category(label)
     if is_seat(label):
         bottom = box.bottom if floor is None else min(floor, box.bottom)
         seat = SEAT_HEIGHTS_M.get(home.canonical(label), SEAT_HEIGHTS_M[""])
-        return [min(box.top, bottom + seat)]
-    if category is not None and category.boards:
-        return [box.top, *board_heights(box)]
-    highest = category.size[2][1] if category is not None and category.size else math.inf
-    return [box.top, box.bottom + highest] if box.size[2] > _TALLER * highest else [box.top]
+        return (min(box.top, bottom + seat),)
+    category = home.category(label)
+    if category is None or category.size is None or category.boards:
+        return (box.top,)
+    highest = category.size[2][1]
+    return (box.top, box.bottom + highest) if box.size[2] > _TALLER * highest else (box.top,)
 
 
 def is_seat(label: str) -> bool:
@@ -94,6 +104,46 @@ def between_arms(label: str, box: Box) -> Box:
 def board_heights(box: Box) -> tuple[float, ...]:
     """Return how high the boards of shelves usually are of which only the box is known [m]."""
     return tuple(box.bottom + share * box.size[2] for share in BOARD_HEIGHTS)
+
+
+def least_top(label: str) -> float:
+    """Return the height above the floor [m] below which no furniture of a kind carries things.
+
+    What is lower in its box stands beside it: a stool before a counter. Seats and shelves carry
+    things anywhere, and so does what is no furniture or not known.
+    """
+    category = load_household().category(label)
+    if category is None or category.size is None or category.kind != "furniture":
+        return 0.0
+    return 0.0 if category.boards or is_seat(label) else _LOWER * category.size[2][0]
+
+
+def bears_at_top_only(label: str) -> bool:
+    """Whether nothing but the top of a thing's box bears things: a toilet does on its tank."""
+    category = load_household().category(label)
+    return category is not None and category.shape == "toilet"
+
+
+def as_high_as_its_kind(label: str, box: Box, floor: float) -> Box:
+    """Return a box that stands on the floor and is as high as things of its kind are [m].
+
+    Of a toilet robots see the seat alone, or the wall above its tank as well. Labels that are not
+    known, and boxes of a height that their kind has, stay as they are.
+
+    Args:
+        label: Label of the furniture.
+        box: Box, as it was seen.
+        floor: Height of the floor [m].
+    """
+    category = load_household().category(label)
+    if category is None or category.size is None:
+        return box
+    low, high = category.size[2]
+    if low <= box.top - floor <= high:
+        return box
+    x, y, _ = box.center
+    top = min(max(box.top - floor, low), high)
+    return Box((x, y, floor + top / 2.0), (*box.size[:2], top), box.yaw)
 
 
 def hollow_bottom(label: str, box: Box) -> float | None:

@@ -243,16 +243,6 @@ def test_who_is_shut_in_is_let_out_at_once_whatever_its_name():
         assert bool(robot.go_aside(lambda request, closed: SPOT, idle=False)) is out
 
 
-def test_ways_lead_around_what_is_not_free():
-    cells = floor()
-    cells.free[:30, 40] = False
-    way = cells.way((1.0, 0.5, 0.0), (3.0, 0.5, 0.0))
-    assert way[0] == (1.0, 0.5, 0.0) and way[-1] == (3.0, 0.5, 0.0)
-    assert max(point[1] for point in way) >= 1.5 and len(way) < 12
-    cells.free[:, 40] = False
-    assert cells.way((1.0, 0.5, 0.0), (3.0, 0.5, 0.0)) == ((1.0, 0.5, 0.0), (3.0, 0.5, 0.0))
-
-
 def places(**at):
     """Places that are all linked to `here`, and to no other one."""
     scene = SceneGraph()

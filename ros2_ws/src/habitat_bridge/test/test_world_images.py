@@ -6,6 +6,7 @@ import logging
 import math
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from coterie_fixtures.tiny_house import tiny_house
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
+from habitat_bridge.render import raster
 from habitat_bridge.render.painter import Painter
 from habitat_bridge.render.rays import RayPainter, RayScene
 from habitat_bridge.render.solids import Surface, make_soup
@@ -210,3 +212,31 @@ def test_images_are_made_by_rays_where_the_rasterizer_is_missing(
     assert [sim.imaging.sensors.by_rays for sim in sims] == [False, True]
     drawn, cast = (Image(f.color, f.depth, f.semantic) for f in frames)
     assert min(agree(drawn, cast)) > 0.998
+
+
+def test_the_rasterizer_is_compiled_once_and_says_what_it_lacks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = tmp_path / "code" / "raster.c"
+    source.parent.mkdir()
+    source.write_bytes(raster._SOURCE.read_bytes())
+    (source.parent / "__pycache__").touch()  # nothing can be kept beside the code
+    monkeypatch.setattr(raster, "_SOURCE", source)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for compiler, why in (("no-such-compiler", "does not start"), ("false", "false .* failed")):
+        monkeypatch.setenv("CC", compiler)
+        with pytest.raises(ImportError, match=why):
+            raster._library()
+    monkeypatch.delenv("CC")
+    with monkeypatch.context() as bare:
+        bare.setenv("PATH", "")
+        with pytest.raises(ImportError, match="no C compiler"):
+            raster._library()
+    assert raster._library().render
+    assert [one.suffix for one in (tmp_path / "cache" / "coterie").iterdir()] == [".so"]
+    monkeypatch.setenv("CC", "false")
+    assert raster._library().render  # it is there
+    broken = tmp_path / "broken.so"
+    broken.write_bytes(b"something else")
+    with pytest.raises(ImportError, match="cannot be loaded"):
+        raster._loaded(broken)

@@ -324,9 +324,12 @@ class HouseBody:
 
     # --- what the agent does ---------------------------------------------------------------------
 
-    def motion(self, action: Action) -> SubTask | Motion | Result:
-        """Return what an action is for the body; a result where it cannot be done at all."""
-        return self.motions.of(action, self.spot, self.holding)
+    def motion(self, action: Action, meant: str = "") -> SubTask | Motion | Result:
+        """Return what an action is for the body; a result where it cannot be done at all.
+
+        `meant` is the id of what it goes somewhere for.
+        """
+        return self.motions.of(action, self.spot, self.holding, meant)
 
     def put_down(self) -> Option | None:
         """Return how to get rid of what nobody wants any more; None: there is no way, or it is."""
@@ -368,10 +371,9 @@ class HouseBody:
     @staticmethod
     def _may_go_on(action: Action, result: SkillResult) -> bool:
         """Whether the executive may try an action again: not what is off the map then."""
-        lost = result.outcome in (Outcome.UNKNOWN_TARGET, Outcome.CLOSED)
-        return not (isinstance(action, Grab) and lost) and not (
-            isinstance(action, Put) and result.outcome is Outcome.HAND_EMPTY
-        )
+        if isinstance(action, Put):
+            return result.outcome is not Outcome.HAND_EMPTY
+        return result.outcome not in (Outcome.UNKNOWN_TARGET, Outcome.CLOSED)
 
     def gave_up(self, action: Action, end: Option, last: SkillResult | None) -> None:
         """Take in that the executive gave an action up: after how its last skill failed, if any."""
@@ -396,6 +398,8 @@ class HouseBody:
                 self._forget(action.item)
             elif result.outcome is Outcome.CLOSED:
                 self._shut(action.item)
+        elif isinstance(action, (Open, Close)) and result.outcome is Outcome.UNKNOWN_TARGET:
+            self._forget(action.container)
         if result.outcome is Outcome.HAND_EMPTY:
             self.holding = ""
         self._result = Result(False, False, reason, result.reason)

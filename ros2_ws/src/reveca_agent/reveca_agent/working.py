@@ -160,7 +160,9 @@ class Work:
 
     async def _carry_out(self, action: Action) -> Action | None:
         """Do an action; return the next one where the agent changed its mind on the way."""
-        motion = self.body.motion(action)
+        plan = self.agent.plan
+        meant = plan.target if plan is not None and plan.kind == "fetch" else ""
+        motion = self.body.motion(action, meant)
         if isinstance(motion, Result) and self.body.motions.only_told(action):
             await self._skill(LookAround())
             motion = self.body.motion(action)
@@ -181,9 +183,7 @@ class Work:
 
     async def _take_in(self, action: Action, result: SkillResult) -> None:
         self.body.ended(action, result)
-        if not result.ok and not result.duration:
-            # What is refused takes no time; who tries again and again would never end.
-            await self._skill(Idle(self.body.shape.step))
+        await self._breathe(result)
 
     async def _by_steps(self, action: Action, one: SubTask) -> Action | None:
         """Do an action as its executive says; return the next one where the agent thinks anew."""
@@ -199,7 +199,8 @@ class Work:
             if instead is not None:
                 return instead
             drives = isinstance(step.skill, NavigateTo)
-            if going and drives and result.ok and not self.body.arrived(action):
+            went = drives and result.ok
+            if went and isinstance(action, GoTo) and not self.body.arrived(action):
                 # Near enough for a drive, in the next room: nothing is reached from there.
                 result = SkillResult(Outcome.UNREACHABLE, "it only got to another room")
             if self.body.stepped(action, step, result):
@@ -212,7 +213,11 @@ class Work:
             self.body.gave_up(action, step, failed)
             await self._breathe(failed)
             return None
-        self._end(action, step)
+        if isinstance(action, GoTo) and not self.body.arrived(action):
+            end = SkillResult(Outcome.UNREACHABLE, "it gets no nearer than another room")
+            await self._take_in(action, end)
+        else:
+            self._end(action, step)
         return None
 
     async def _breathe(self, result: SkillResult | None) -> None:
@@ -227,8 +232,6 @@ class Work:
             if unseen and self.body.to_be_seen(action.item):
                 self.body.fell(action.item)
         else:
-            if isinstance(action, GoTo):
-                self.body.arrived(action)
             self.body.ended(action, SkillResult(Outcome.SUCCEEDED))
 
     async def _try(self, action: Action, motion: Motion) -> tuple[SkillResult, Action | None]:

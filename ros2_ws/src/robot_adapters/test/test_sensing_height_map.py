@@ -133,6 +133,9 @@ def test_where_the_hand_does_not_get_to_any_the_nearest_one_is_told() -> None:
     # A stool in the table's box is not what bears things on it.
     stool = Box((1.15, 0.0, 0.25), (0.9, 0.6, 0.5))
     assert height_map(stool).level_spot((0.8, 0.0, 0.75), TABLE, 0.05, HERE, reach=0.5) is None
+    assert (
+        height_map(REAL).level_spot((0.8, 0.0, 0.75), TABLE, 0.05, HERE, [TABLE], reach=0.5) is None
+    )
 
 
 def test_a_strip_hardly_wider_than_the_thing_bears_it_where_nothing_else_does() -> None:
@@ -152,6 +155,30 @@ def test_a_strip_hardly_wider_than_the_thing_bears_it_where_nothing_else_does() 
 def test_cameras_look_down_on_what_is_lower_than_they_are() -> None:
     assert not HeightMap().overlooks(0.7), "nothing came"
     assert height_map(REAL).overlooks(0.7) and not height_map(REAL).overlooks(1.1)
+
+
+def test_of_a_row_the_piece_that_is_meant() -> None:
+    """The table's box reaches into a second one of its height beside it."""
+    beside = Box((1.15, 0.5, 0.35), (0.9, 0.5, 0.7))
+    made = height_map(REAL, beside)
+    at = (1.1, 0.35, 0.75)
+    spot = level(made, at, TABLE, 0.05, HERE)
+    assert spot is not None and spot[1] > 0.25
+    spot = level(made, at, TABLE, 0.05, HERE, [beside])
+    assert spot is not None and spot[1] < 0.25
+
+
+def test_what_is_level_on_anothers_surface_bears_nothing() -> None:
+    at, low = (1.1, 0.0, 0.75), Box((1.15, 0.0, 0.45), (0.9, 0.6, 0.2))
+    assert level(height_map(REAL), at, TABLE, 0.05, HERE, not_on=[low]) is not None, (
+        "lower than that"
+    )
+    half = Box((1.15, 0.15, 0.7), (0.9, 0.3, 0.2))
+    spot = level(height_map(REAL), (1.1, 0.1, 0.75), TABLE, 0.05, HERE, not_on=[half])
+    assert spot is not None and spot[1] <= 0.02
+    assert level(height_map(REAL), at, TABLE, 0.05, HERE, not_on=[REAL]) is not None
+    surface = Box((1.15, 0.0, 0.7), (0.9, 0.6, 0.2))
+    assert height_map(REAL).level_spot(at, TABLE, 0.05, HERE, not_on=[surface]) is None
 
 
 @pytest.mark.parametrize("robot", [(0.0, 0.0, 0.0), (2.4, 0.0, 0.0)])

@@ -161,7 +161,7 @@ def test_a_late_listener_gets_the_whole_map_and_it_can_be_saved(ros: Any, tmp_pa
     assert table.last_seen is not None and table.last_seen.robot == "r1"
     markers = ear.got["semantic_map/markers"].markers
     assert markers[0].action == Marker.DELETEALL
-    assert {m.ns for m in markers[1:]} == {"boxes", "names"}
+    assert {m.ns for m in markers[1:]} == {"boxes", "names", "surfaces"}
     assert any("mug" in m.text for m in markers)
     assert [m.ns for m in ear.got["semantic_map/rooms"].markers[1:]] == ["rooms", "room_names"]
     cloud = ear.got["semantic_map/points"]
@@ -358,7 +358,7 @@ def test_depth_narrows_boxes_in_space(ros: Any) -> None:
         seer.tf.publish(TFMessage(transforms=[seer.pose(pose)]))
         seer.info.publish(conversions.camera_info_to_msg(CAMERA, head))
         seer.depth.publish(conversions.image_to_msg(frame.depth, head))
-        ros.spin_until(lambda: node._inlets[0]._box_pairs.expects(seer.time))
+        ros.spin_until(lambda: node._inlets[0].join._box_pairs.expects(seer.time))
         boxes.publish(conversions.boxes_to_vision_msg([found], head))
         ros.spin_until(lambda k=k: frames(node) == k + 1, what="the boxes to be mapped")
     ros.spin_until(lambda: ear.labels() == ["table"])

@@ -40,12 +40,15 @@ class Meshes:
     def corners(self, name: str) -> Array | str:
         """Return the corners (n, 3) of a mesh's convex hull, unscaled, or why there are none."""
         if name not in self._cache:
-            read = self.surface(name)
-            if not isinstance(read, str):
-                points = read[0][np.isfinite(read[0]).all(axis=1)]
-                read = hull_corners(points) if len(points) > 2 else "has no surface"
-            self._cache[name] = read
+            self._cache[name] = self._corners(name)
         return self._cache[name]
+
+    def _corners(self, name: str) -> Array | str:
+        read = self.surface(name)
+        if isinstance(read, str):
+            return read
+        points = read[0][np.isfinite(read[0]).all(axis=1)]
+        return hull_corners(points) if len(points) > 2 else "has no surface"
 
     def surface(self, name: str) -> tuple[Array, Faces] | str:
         """Return a mesh's vertices (n, 3), unscaled, and its faces (m, 3), or why there are none.

@@ -130,6 +130,15 @@ class Resolver(MapGeometry):
         things = self.scene.objects.values()
         return frozenset(normalized(label) for one in things for label in self.belief(one))
 
+    @cached_property
+    def _states(self) -> frozenset[str]:
+        """All that the map says of its things: states, materials, ..."""
+        said = {str(v).lower() for t in self.scene.objects.values() for v in t.properties.values()}
+        doors = any(thing.is_open is not None for thing in self.scene.objects.values())
+        return frozenset(
+            STATES.get(one, one) for one in said | ({"open", "shut"} if doors else set())
+        )
+
     def phrase(self, thing: Thing | Phrase) -> Phrase:
         """Return what the plain words of a thing stand for here."""
         return thing if isinstance(thing, Phrase) else phrase_of(thing, self.names)
@@ -412,10 +421,12 @@ class Resolver(MapGeometry):
         found = []
         for thing in self.scene.objects.values():
             one = self.liked(thing, phrase)
-            for grades in wanted if one is not None else ():
+            if one is None:
+                continue
+            for grades in wanted:
                 graded = max(self.grade(thing, grades), 0.0 if phrase.anything else LIKELY)
                 one = replace(one, p=one.p * graded, share=one.share * graded)
-            if one is not None and one.p > 0.0:
+            if one.p > 0.0:
                 found.append(one)
         if " " in phrase.noun and not (phrase.use or phrase.anything):
             noun = self.singular(phrase)
@@ -477,21 +488,11 @@ class Resolver(MapGeometry):
     def unknown(self, phrase: Phrase) -> list[str]:
         """Return the words of a phrase of which neither tables nor map know anything."""
         named = [] if phrase.known or phrase.person else [phrase.noun]
-        states = {
-            STATES.get(str(value).lower(), str(value).lower())
-            for thing in self.scene.objects.values()
-            for value in thing.properties.values()
-        }
-        states |= (
-            {"open", "closed"}
-            if any(t.is_open is not None for t in self.scene.objects.values())
-            else set()
-        )
         return named + [
             word
             for word in phrase.ignored
             if not (size_order(word) or load_lexicon().qualities_in(word))
-            and STATES.get(word, word) not in states
+            and STATES.get(word, word) not in self._states
         ]
 
     def _in_room_type(self, thing: SceneObject, kind: str) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import cast
 
 from coterie_core.colors import stated_color
@@ -178,17 +179,16 @@ class MapGeometry:
             " ".join(filter(None, ("the", stated_color(t.properties), plain(t.label.top))))
             for t in things
         ]
-        texts = [
-            f"{name} {self.whereabouts(t)}".strip() for name, t in zip(names, things, strict=True)
-        ]
-        for more in (
-            lambda t: self.whereabouts(t, beside=True),
-            lambda t: f"{self.whereabouts(t)} ({t.id})",
-        ):
+        at = [self.whereabouts(thing) for thing in things]
+        beside = [self.whereabouts(thing, beside=True) for thing in things]
+        by_id = [f"{place} ({thing.id})" for place, thing in zip(at, things, strict=True)]
+        texts: list[str] = []
+        for places in (at, beside, by_id):
+            told = [f"{name} {place}".strip() for name, place in zip(names, places, strict=True)]
             counts = Counter(texts)
             texts = [
-                f"{name} {more(thing)}".strip() if counts[text] > 1 else text
-                for name, text, thing in zip(names, texts, things, strict=True)
+                old if old is not None and counts[old] == 1 else new
+                for old, new in zip_longest(texts, told)
             ]
         return texts
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import shapely
-from scipy import ndimage
 
 from coterie_core.geometry import Vec2, Vec3
-from coterie_world.free_space.floor_graph import Cell, FloorGraph
+from coterie_world.free_space.floor_graph import Cell
 
 _SNAP_RADIUS_M = 0.5  # [m] from free cells at which points still count as there: maps are rough
 
@@ -70,30 +68,6 @@ class FreeCells:
         cut = self.free[r0 : cell[0] + n + 1, c0 : cell[1] + n + 1]
         x, y = self.origin
         return FreeCells(cut, (x + self.size * c0, y + self.size * r0), self.size, self.elevation)
-
-    def way(self, start: Vec3, goal: Vec3) -> tuple[Vec3, ...]:
-        """Return the shortest way between two points as points, both of them included [m].
-
-        Where there is none it is the straight line.
-        """
-        a, b = self.cell(start), self.cell(goal)
-        if a is None or b is None:
-            return (start, goal)
-        clearance = (self.size * ndimage.distance_transform_edt(self.free)).astype(np.float32)
-        graph = FloorGraph(self.free, clearance, 0.0, self.size)
-        tree = graph.tree(b)
-        here = int(graph.index[a])
-        if not math.isfinite(float(tree.cost[here])):
-            return (start, goal)
-        path = [here]
-        while tree.next[path[-1]] >= 0:
-            path.append(int(tree.next[path[-1]]))
-        rows, cols = graph.cells[path].T
-        xs, ys = self.axes(cols, rows)
-        inner = shapely.get_coordinates(
-            shapely.LineString([start[:2], *zip(xs, ys, strict=True), goal[:2]]).simplify(self.size)
-        )[1:-1]
-        return (start, *((float(x), float(y), self.elevation) for x, y in inner), goal)
 
 
 def beside(cells: FreeCells | None, position: Vec3, heading: float, away: float) -> Vec3:

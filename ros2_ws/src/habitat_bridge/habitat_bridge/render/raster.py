@@ -107,8 +107,8 @@ def _library() -> Any:
     made_for = " ".join([*_OPTIONS, platform.machine(), *platform.libc_ver()])
     digest = hashlib.sha256(_SOURCE.read_bytes() + made_for.encode()).hexdigest()
     name = f"raster-{digest[:16]}.so"
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "coterie"
-    places = (_SOURCE.parent / "__pycache__", cache)
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    places = (_SOURCE.parent / "__pycache__", Path(cache, "coterie"))
     for place in places:
         if (place / name).is_file():
             return _loaded(place / name)
@@ -143,7 +143,10 @@ def _compile(made: Path) -> None:
 
 
 def _loaded(path: Path) -> Any:
-    library = ctypes.CDLL(str(path))
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:  # such as of a file system from which nothing may be run
+        raise ImportError(f"the compiled rasterizer cannot be loaded: {error}") from None
     pointer, number, real = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
     library.render.argtypes = (
         *(pointer, pointer, ctypes.c_int32, pointer, number, number, number),

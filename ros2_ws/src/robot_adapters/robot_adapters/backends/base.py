@@ -59,6 +59,13 @@ def in_tf(link: str, base: str) -> str:
     return f"{robot}/{link}" if robot and not link.startswith(f"{robot}/") else link
 
 
+def below(box: Box, top: float) -> Box:
+    """Return what of a box lies below a height [m]; at least a thin piece of it."""
+    high = max(min(top, box.top), box.bottom + _THINNEST)
+    (x, y, _), (wide, deep, _) = box.center, box.size
+    return Box((x, y, (box.bottom + high) / 2.0), (wide, deep, high - box.bottom), box.yaw)
+
+
 class Whereabouts(Protocol):
     """Where the robot and things are: in the team's map for Coterie, in its own for its drivers."""
 

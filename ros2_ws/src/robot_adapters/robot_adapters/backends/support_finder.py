@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
-from coterie_core.geometry import Box, Vec3
+from coterie_core.geometry import Box, Vec3, iou
+from coterie_core.household import load_household
 from coterie_core.skills import Outcome, Target
 from coterie_world.association import TARGET
-from coterie_world.surfaces import between_arms, hollow_bottom, usual_surfaces
-from robot_adapters.backends.base import Whereabouts
+from coterie_world.sightings import is_solid
+from coterie_world.surfaces import (
+    as_high_as_its_kind,
+    bears_at_top_only,
+    between_arms,
+    hollow_bottom,
+    is_seat,
+    least_top,
+    usual_tops,
+)
+from robot_adapters.backends.base import Whereabouts, below
 from robot_adapters.backends.goals import Ended
 
 EDGE = 0.06
@@ -88,33 +99,88 @@ class SupportFinder:
         """
         known, label = known_object(self._where, receptacle), receptacle.label
         x, y, z = receptacle.position
+        category = load_household().category(label)
         radius = max(held.size[:2] if held is not None else (EDGE,)) / 2.0
         if known is None:
             if z > _STEP:
                 around = Box((x, y, z / 2.0), (2.0 * radius, 2.0 * radius, z))
                 self._check_height(label, (x, y, z), around, radius)
             return x, y, z
+        exact, surface = bears_at_top_only(label), known[1]
         surfaces = [one.surface for one in self._where.surfaces(known[0])]
-        bottom = hollow_bottom(label, known[1])
-        if bottom is not None and not surfaces:
-            return self._inside(label, (x, y, z), known[1], bottom, radius)
-        # Of what no camera has looked down on, its kind tells where it usually carries things.
+        if surfaces and not exact and hollow_bottom(label, surface) is None:
+            return self._on_surface(label, (x, y, z), surfaces, surface, radius)
         floor = self._where.pose().position[2]
-        levels = surfaces or usual_surfaces(label, known[1], held, floor)
-        level = min(levels, key=lambda one: _off(one, (x, y, z)))
-        z, column = level.center[2], between_arms(label, known[1])
-        if surfaces or len(levels) > 1:  # boards: what is higher is another one
-            column = _under(level, known[1].bottom)
-        # What the robot sees itself counts more than the map, which may be too large.
+        if exact:
+            surface = as_high_as_its_kind(label, surface, floor)
+            z = surface.top
+            # It is narrow: what lies along it, its middle over it, stays there.
+            radius = min(held.size[:2] if held is not None else (EDGE,)) / 2.0
+        row, apart = self._beside(label, surface)
+        # A point of its box means what carries things there; a shelf has several boards.
+        tops = usual_tops(label, surface, floor)
+        if category is not None and category.boards:
+            surface = below(surface, z - CLEARANCE)
+        elif surface.bottom - CLEARANCE <= z <= (surface.top if is_seat(label) else tops[0]):
+            z = min(tops, key=lambda top: abs(top - z))
+        bottom = hollow_bottom(label, surface)
+        if bottom is not None:
+            return self._inside(label, (x, y, z), surface, bottom, radius)
+        # What was seen counts more than the box, which may be too large or mostly air.
+        middle = between_arms(label, surface)
         spot = self._where.height_map.level_spot(
-            (x, y, z), column, radius, reach=self._reach, at_its_height=bool(surfaces)
+            (x, y, z),
+            middle,
+            radius,
+            row,
+            not_on=[around for _, around in apart],
+            reach=self._reach,
+            at_its_height=exact,
         )
-        if spot is not None:
+        lowest = floor + least_top(label)
+        if spot is not None and spot.point[2] >= lowest:
             if spot.reached:
                 return spot.point
             raise _out_of_reach(label, spot.point)
-        self._check_height(label, (x, y, z), known[1], radius)
+        for other, around in apart:
+            if around.contains((x, y, z)):
+                raise Ended(
+                    Outcome.NOT_VISIBLE,
+                    f"the {other} is level where the {label} was expected at ({x:.2f}, {y:.2f}), "
+                    f"{z:.2f} m high; look at the {label} from another side",
+                )
+        self._check_height(label, (x, y, z), surface, radius)
         return x, y, z
+
+    def _on_surface(
+        self, label: str, point: Vec3, surfaces: Sequence[Box], box: Box, radius: float
+    ) -> Vec3:
+        """Return the point of the nearest surface of the map that bears a thing [m].
+
+        Args:
+            label: What it is.
+            point: Where the thing is meant to go.
+            surfaces: Those that the map has.
+            box: Of the furniture.
+            radius: Of what the hand holds [m].
+
+        Raises:
+            Ended: As for `point`.
+        """
+        level = min(surfaces, key=lambda one: one.distance(point))
+        x, y, z = (*point[:2], level.center[2])
+        top = z + _STEP
+        middle = (*level.center[:2], (box.bottom + top) / 2.0)
+        column = Box(middle, (*level.size[:2], top - box.bottom), level.yaw)
+        spot = self._where.height_map.level_spot(
+            (x, y, z), column, radius, reach=self._reach, at_its_height=True
+        )
+        if spot is None:
+            self._check_height(label, (x, y, z), column, radius)
+            return x, y, z
+        if not spot.reached:
+            raise _out_of_reach(label, spot.point)
+        return spot.point
 
     def _inside(self, label: str, point: Vec3, box: Box, bottom: float, radius: float) -> Vec3:
         """Return where to let go of what goes into a hollow thing: over its bottom [m].
@@ -205,15 +271,29 @@ class SupportFinder:
                 f"{point[2]:.2f} m were expected; look at it from another side",
             )
 
+    def _beside(self, label: str, surface: Box) -> tuple[list[Box], list[tuple[str, Box]]]:
+        """Return other furniture whose boxes reach into that of a piece.
 
-def _off(surface: Box, point: Vec3) -> float:
-    """Return how far a point is from a surface [m]."""
-    x, y, z = surface.center
-    return Box((x, y, z), (*surface.size[:2], 0.0), surface.yaw).distance(point)
-
-
-def _under(surface: Box, bottom: float) -> Box:
-    """Return the column from a height [m] up to a little above a surface."""
-    x, y, z = surface.center
-    top = z + _STEP
-    return Box((x, y, (bottom + top) / 2.0), (*surface.size[:2], top - bottom), surface.yaw)
+        Returns:
+            What forms one row of one height with it: cameras part such rows by what they are called
+            only. And around the surfaces of what does not, a sofa before a shelf or a coffee table
+            before a sofa: with its label.
+        """
+        floor = self._where.pose().position[2]
+        own = usual_tops(label, surface, floor)[0]
+        row, apart = [], []
+        for _, other, box in self._where.objects(math.inf):
+            if other == label or not is_solid(other) or iou(box, surface) <= 0.0:
+                continue
+            tops = usual_tops(other, box, floor)
+            if not is_seat(other):
+                # Its box ends above what stands on it; most of what is seen of it is its top.
+                seen = self._where.height_map.height(box.center, box, min(box.size[:2]) / 2.0)
+                tops = tops if seen is None else (seen,)
+            if abs(tops[0] - own) < _STEP and not (is_seat(label) or is_seat(other)):
+                row.append(box)
+                continue
+            x, y, _ = box.center
+            size = (*box.size[:2], 2.0 * _STEP)
+            apart += [(other, Box((x, y, top), size, box.yaw)) for top in tops]
+        return row, apart

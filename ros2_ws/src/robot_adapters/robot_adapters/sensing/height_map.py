@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,6 +47,8 @@ _OTHER_SURFACE = 2.0
 
 _TAKEN = 0.15
 """So far around what the hand has taken other heights are seen now [m]."""
+_OTHERS = 1.0
+"""A spot in another one's box as well counts as if it were so much farther away [m]."""
 _BEYOND = 0.3
 """A spot so much farther from the robot than the one that was meant is out of its reach [m]."""
 _BELOW_EYE = 0.2
@@ -120,7 +123,9 @@ class HeightMap:
         box: Box,
         radius: float,
         robot: Vec3,
+        others: Sequence[Box] = (),
         *,
+        not_on: Sequence[Box] = (),
         reach: float = math.inf,
         at_its_height: bool = False,
     ) -> LevelSpot | None:
@@ -134,6 +139,8 @@ class HeightMap:
             box: The furniture.
             radius: Of the thing, about [m].
             robot: Where the robot stands [m]; farther than the point its hand may not get.
+            others: Other furniture: what lies in its boxes as well is its rather than of this one.
+            not_on: Around surfaces of other furniture: what is level in these bears nothing.
             reach: How far from there the hand gets, at most [m].
             at_its_height: Whether other surfaces than the one at the point's height bear nothing.
 
@@ -150,6 +157,11 @@ class HeightMap:
         bears = heights >= box.bottom + min(_LOW, box.size[2] / 2.0)
         if at_its_height:
             bears &= np.abs(heights - point[2]) <= _AS_EXPECTED
+        if not_on:
+            i, j = np.nonzero(bears)
+            cells_at = low + (np.stack([i, j], axis=1) + 0.5) * _CELL
+            at = np.column_stack([cells_at, heights[i, j]])
+            bears[i, j] = ~containment(not_on, at).any(axis=1)
         roomy = _level(heights, radius + _SPARE)
         # Things are larger than they look from one side; what is narrower bears if nothing else is.
         for spare in (0.0,) if at_its_height else (_SHORT, 0.0):
@@ -159,17 +171,18 @@ class HeightMap:
             inside = containment([box], middles)[:, 0]
             if not inside.any():
                 continue
-            i, j, spots = i[inside], j[inside], spots[inside]
+            i, j, spots, middles = i[inside], j[inside], spots[inside], middles[inside]
             off = np.hypot(*(spots - robot[:2]).T)
             farther = off - math.dist(point[:2], robot[:2])
             within = (farther <= _BEYOND) & (off <= reach)
             other_height = np.abs(heights[i, j] - point[2]) > _AS_EXPECTED
+            others_too = containment(others, middles).any(axis=1)
             # Nobody is sent to what may be a stool beside a table.
-            usable = within if within.any() else ~other_height
+            usable = within if within.any() else ~(other_height | others_too)
             if not usable.any():
                 continue
             away = np.hypot(*(spots - point[:2]).T) + _FARTHER * farther.clip(0.0)
-            away += _OTHER_SURFACE * other_height
+            away += _OTHER_SURFACE * other_height + _OTHERS * others_too
             if not at_its_height:  # what bears at its top alone, as a tank does, is narrow
                 away += _NARROW * ~roomy[i, j]
             best = int(np.where(usable, away, math.inf).argmin())
@@ -249,7 +262,9 @@ class TeamHeightMap:
         point: Vec3,
         box: Box,
         radius: float,
+        others: Sequence[Box] = (),
         *,
+        not_on: Sequence[Box] = (),
         reach: float = math.inf,
         at_its_height: bool = False,
     ) -> LevelSpot | None:
@@ -260,6 +275,8 @@ class TeamHeightMap:
             self.map_pose.box_to_robot(box),
             radius,
             own(self.robot),
+            [self.map_pose.box_to_robot(other) for other in others],
+            not_on=[self.map_pose.box_to_robot(other) for other in not_on],
             reach=reach,
             at_its_height=at_its_height,
         )
