@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from coterie_console.map_view import Mark
-from coterie_console.web import WebPage
 from coterie_core.yaml_marks import FileProblem
 from coterie_world.scene import SceneGraph
 from research.annotate.clouds import load_cloud
@@ -18,7 +16,8 @@ from research.annotate.queries import QueryError
 from research.annotate.session import AnnotationSession
 from research.annotate.store import AnnotationError
 from research.annotate.suggest import Suggestion, suggest
-from research.annotate.view import AnnotationView
+from research.annotate.view import AnnotationView, Mark
+from research.annotate.web import WorkPage
 from research.annotate.widgets import Callback
 
 WATCH = 1.0
@@ -52,13 +51,13 @@ class AnnotatePage:
         Args:
             session: What is annotated.
             name: Name of the map.
-            port: As for `WebPage`.
+            port: As for `WorkPage`.
             cloud: A PLY to draw; None: none.
 
         Raises:
             PageError: The port cannot be had.
         """
-        self.page = WebPage(f"Annotate {name}"[:60], port)
+        self.page = WorkPage(f"Annotate {name}"[:60], port)
         self.page.expect(AnnotationError, QueryError, FileProblem)
         self.session, self.looked = session, ""
         self.proposal: Suggestion | None = None

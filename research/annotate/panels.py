@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from coterie_console.text import escaped, plain
-from coterie_console.web import put
 from research.annotate.queries import DIFFICULTIES, Query
+from research.annotate.shapes import on_floor
+from research.annotate.web import put
 from research.annotate.widgets import ButtonList, RankedList, Row, badge, block, pairs
 from research.bench.objects.data import QUERY_TYPES
 from semantic_mapper.files import color_of
@@ -323,7 +324,7 @@ class ObjectsPanel:
             self._rooms.get(str(self._room.value)),
         )
         if self._floor.value != ALL_FLOORS:
-            here = page.view.shapes.on_floor(str(self._floor.value))
+            here = on_floor(page.view.shapes, str(self._floor.value))
             ids = [i for i in ids if i in here]
         chosen = page.session.answer(page.session.current) or ()
         rank = {id_: k for k, id_ in enumerate(chosen, start=1)}

@@ -10,7 +10,7 @@ from typing import Any
 import viser
 
 from coterie_console.text import escaped
-from coterie_console.web import put
+from research.annotate.web import put
 
 Callback = Callable[[Any], Coroutine[Any, Any, None]]
 """Function that viser calls with an event."""

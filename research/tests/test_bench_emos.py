@@ -175,7 +175,7 @@ def test_an_ablation_takes_away_just_what_it_names():
     text = body_text(bare, options)
     assert not re.search(r"\d\.\d", text), text
     flyer = body_text(resume_of_kind("m100_indoor"), LeaderOptions())
-    heights = json.loads(flyer)["cameras"][0]["heights m"]
+    heights = json.loads(flyer)["perception"]["cameras"][0]["heights [m]"]
     assert min(heights) > 1.0  # above the floor, not above the body
     ET.fromstring(body_text(resume, LeaderOptions(resume_format="xml")))
 

@@ -15,6 +15,7 @@ from coterie_core.geometry import Box
 from coterie_fixtures.browser import Browser, chromium
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject, save
 from research.annotate.command import default_files, open_page
+from research.annotate.shapes import boxes_of
 from research.annotate.widgets import ButtonList, Row
 
 EVIL = '<img src=x onerror="window.hacked=1">'
@@ -90,7 +91,7 @@ def test_a_click_on_a_box_and_that_nothing_fits(page, browser):
     browser.press("First unanswered")
     browser.see("something to sit on")
     (client,) = page.page.server.get_clients().values()
-    box, told = page.view.shapes.boxes(["obj0"]).centers[0], []
+    box, told = boxes_of(page.view.shapes, ["obj0"]).centers[0], []
     client.camera.on_update(lambda camera: told.append(camera.look_at.copy()))
     show(page, lambda: page.look("obj0"))
     until(lambda: any(np.allclose(at, box, atol=0.05) for at in told))  # the browser's own word

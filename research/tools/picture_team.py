@@ -33,11 +33,11 @@ from coterie_bringup.node_parameters import bridge_parameters
 from coterie_bringup.resources import team_file
 from coterie_bringup.team import Team, load_team
 from coterie_core.colors import robot_colors
+from coterie_fixtures.emos_team import run_team
 from coterie_world.scene import SceneGraph
 from coterie_world.team_map import TeamMap
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.robot.agent import RobotAgent
-from emos_planner.team import run_team
 from habitat_bridge.factory import world_of
 from habitat_bridge.prior import prior_map
 from habitat_bridge.simulator import RobotState, Simulator

@@ -19,7 +19,7 @@ from coterie_fixtures.fuzzing.running import run
 EXAMPLES = 8
 OWN = "reads what comes with Coterie, or with the command"
 PART = "a part of another conversion, which is tried"
-WORLDS = "test_habitat_scenes_broken.py and test_graph_files.py damage such data sets by hand"
+WORLDS = "test_habitat_scenes_broken.py damages such data sets by hand"
 NOT_TRIED = {
     "cam_aggregator.store.load_model": "skops checks the types of a model that Coterie wrote",
     "coterie_core.own_classes.load_own": "test_own_classes.py has bad names",
@@ -31,8 +31,6 @@ NOT_TRIED = {
     "coterie_ros.conversions.cooperation.goal_from_msg": "test_conversions_cooperation.py does",
     "coterie_ros.conversions.detections.labels_from_msg": "needs vision_msgs",
     "coterie_ros.conversions.notes.names_from_msg": PART,
-    "habitat_bridge.graph.files.load_house": WORLDS,
-    "habitat_bridge.graph.world.load_graph_world": WORLDS,
     "habitat_bridge.habitat.annotations.read_annotations": WORLDS,
     "habitat_bridge.habitat.assets.load_mesh": WORLDS,
     "habitat_bridge.habitat.data_files.read_json": WORLDS,

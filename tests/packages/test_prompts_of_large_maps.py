@@ -12,6 +12,7 @@ from coterie_core.cooperation import Briefing, Goal, HomeRoom, Spot, Thing, Walk
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection, Observation, RoomView
 from coterie_core.questions import Question
+from coterie_fixtures.emos_team import LocalChannel
 from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.two_floor_home import small_house, small_team
 from coterie_llm import Decider, ModelProfile, build_decider
@@ -21,7 +22,6 @@ from coterie_requests.request import Thing as Noun
 from coterie_world.meaning import EmbedderOptions, Meanings, label_relevance, load_embedder
 from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject, rooms_text
 from emos_planner.leader.leader import Leader
-from emos_planner.team import LocalChannel
 from mele_explorer.answering import Answerer
 from mele_explorer.memory import Memory
 from object_planner.workflows import Options, Roles, plan_objects

@@ -16,12 +16,12 @@ from coterie_core.questions import LabelledQuestion
 from coterie_fixtures.explorations import ExplorerRun, run_exploration
 from coterie_requests.common_sense import load_common_sense
 from habitat_bridge.embedded.world import EmbeddedWorld
-from habitat_bridge.graph import WALKER, list_scans, load_graph_world
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.robots import EMBODIMENTS
 from habitat_bridge.simulator import WorldError
 from mele_explorer.answering import Answerer, Findings
 from mele_explorer.bank import QuestionBank
+from research.bench.graph_houses import WALKER, list_scans, load_graph_world
 
 FIT_HOUSES = tuple(range(100, 112))
 """Seeds of the generated houses that the numbers are fitted on."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from coterie_core.household import load_household
 from coterie_core.resume import Resume
+from coterie_fixtures.emos_team import run_team
 from coterie_requests.understanding import NotUnderstood
 from coterie_world.scene import SceneGraph
 from coterie_world.sightings import ASSOCIATION_RADIUS_M
@@ -16,7 +17,6 @@ from coterie_world.team_map import TeamMap
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import RobotAgent
-from emos_planner.team import run_team
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.prior import prior_map

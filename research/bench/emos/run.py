@@ -13,6 +13,7 @@ from coterie_core.resume import Resume
 from coterie_core.resume_text import ResumeFormat
 from coterie_core.skills import Skill, SkillRefused, SkillResult
 from coterie_core.tasks import SubTask
+from coterie_fixtures.emos_team import LocalChannel, run_team
 from coterie_llm import Decider, ModelProfile, UsageMeter, build_model
 from coterie_requests.understanding import NotUnderstood
 from coterie_world.scene import SceneGraph
@@ -22,7 +23,6 @@ from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.understand import from_goals
 from emos_planner.robot.agent import AgentLimits, RobotAgent
-from emos_planner.team import LocalChannel, run_team
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import NoiseLevel
 from habitat_bridge.prior import PriorMap, prior_map

@@ -11,8 +11,8 @@ from coterie_core.answer_table import AnswerTable
 from coterie_fixtures.aggregator_measures import draw_tree, split
 from coterie_fixtures.explorations import ExplorerRun, answer_all, oracle_run, run_exploration
 from coterie_requests.common_sense import CommonSense
-from habitat_bridge.graph import WALKER, list_scans, load_graph_world
 from mele_explorer.bank import QuestionBank
+from research.bench.graph_houses import WALKER, list_scans, load_graph_world
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ _CODE = (
     "research.bench.common",
     "research.bench.mele",
     "coterie_core",
-    "habitat_bridge.graph",
+    "research.bench.graph_houses",
     "mele_explorer",
 )
 """Code that makes results."""

@@ -19,9 +19,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from coterie_cli.commands import run as run_command
 from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.oracle import Oracle, random_answerer
-from coterie_llm import LanguageError, Mode, ModelProfile, UsageMeter, load_profile
+from coterie_llm import (
+    DECISIONS,
+    Decided,
+    LanguageError,
+    Mode,
+    ModelProfile,
+    UsageMeter,
+    load_profile,
+)
 from research.bench.common.records import write_json
+from research.bench.common.tables import print_whole
 from research.bench.models.tables import print_savings, print_tables
+from research.bench.models.token_counts import token_table
 from research.bench.models.works import FEW, Amount, Answering, Outcome, Work, all_works
 
 app = typer.Typer(
@@ -71,6 +81,7 @@ def run_models(
     amount: Amount | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     larger: str = "",
+    trace: Path | None = None,
     on_done: Callable[[str, str, list[dict[str, Any]]], None] = lambda name, work, records: None,
 ) -> list[dict[str, Any]]:
     """Let every answerer do every work; return a record of each.
@@ -83,6 +94,7 @@ def run_models(
         amount: How much of each work is done; None: all of it.
         settings: Name -> changes of the profiles; every work is done with each.
         larger: Answerer that is asked where the replies of a model by its profile cannot be used.
+        trace: File that a line for each decision is written to; None: none.
         on_done: Called after each work, with all records so far.
 
     Raises:
@@ -100,16 +112,25 @@ def run_models(
             for told, changes in (settings or {"": {}}).items():
                 changed = profile.model_copy(update=dict(changes))
                 for title, work in works.items():
-                    record = _record(name, title, work, changed, amount or Amount())
+                    record = _record(name, title, work, changed, amount or Amount(), trace)
                     records.append({**record, "settings": told})
                     on_done(name, title, records)
     return records
 
 
 def _record(
-    name: str, title: str, work: Work, profile: ModelProfile, amount: Amount
+    name: str,
+    title: str,
+    work: Work,
+    profile: ModelProfile,
+    amount: Amount,
+    trace: Path | None,
 ) -> dict[str, Any]:
-    meter, begun, error = UsageMeter(), time.perf_counter(), ""
+    meter, begun, error = (
+        TracingMeter(f"{Path(name).stem}, {title}", trace),
+        time.perf_counter(),
+        "",
+    )
     outcomes: list[Outcome] = []
     try:
         outcomes = asyncio.run(work(Answering(profile, meter, amount)))
@@ -124,6 +145,36 @@ def _record(
         "outcomes": [asdict(one) for one in outcomes],
         "decisions": _by_decision(meter),
     }
+
+
+class TracingMeter(UsageMeter):
+    """Counts decisions, and writes each down for people to read.
+
+    Args:
+        title: What they were made for.
+        file: File that lines are added to; None: none are.
+    """
+
+    def __init__(self, title: str, file: Path | None) -> None:
+        super().__init__()
+        self.title, self.file = title, file
+
+    def watch(self, who: str) -> Callable[[str, Decided[Any]], None]:
+        """Return what counts a robot's decisions."""
+        count = super().watch(who)
+
+        def told(name: str, made: Decided[Any]) -> None:
+            count(name, made)
+            if self.file is not None:
+                reply = made.reply.model_dump_json(exclude_defaults=True)
+                refused = f" ({made.reason})" if made.reason else ""
+                with self.file.open("a", encoding="utf-8") as file:
+                    file.write(
+                        f"{self.title}: {who} {name} by {made.model or 'the rule'}, "
+                        f"{made.attempts} replies, {made.seconds:.0f} s: {reply}{refused}\n"
+                    )
+
+        return told
 
 
 def _by_decision(meter: UsageMeter) -> dict[str, dict[str, float]]:
@@ -186,10 +237,22 @@ def bench_models(
         str,
         typer.Option(
             help="Seeds of houses, for example 221-244: MELE's works are done in these, and works "
-            "named 'explore' are added, in which robots only explore."
+            "are added: 'explore', in which robots only explore, and 'house', with what people ask "
+            "of teams, in each house."
         ),
     ] = "",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random answerer.")] = 0,
+    tokens: Annotated[
+        bool,
+        typer.Option(
+            "--tokens",
+            help="Only count the tokens of each decision's prompt, by the --profile's model.",
+        ),
+    ] = False,
+    trace: Annotated[
+        Path | None,
+        typer.Option("--trace", help="Path of the text file that each decision is written to."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Path of the JSON file with all records.")
     ] = None,
@@ -201,6 +264,11 @@ def bench_models(
     settings = SAVINGS if calls else None
     amount = FEW if few else Amount()
     try:
+        if tokens:
+            chosen = [load_profile(one) for one in profile or [Path("tiny")]]
+            for one in chosen:
+                print_whole(token_table(one, [n for n in DECISIONS if only in n]), console)
+            return
         every = all_works(amount, _seeds(houses))
         works = {title: work for title, work in every.items() if only in title}
         if mode not in get_args(Mode):
@@ -231,6 +299,7 @@ def bench_models(
                 amount=amount,
                 settings=settings,
                 larger=larger,
+                trace=trace,
                 on_done=done,
             )
     except (LanguageError, OSError, ValueError) as error:

@@ -64,11 +64,11 @@ REQUESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 @cache
-def object_map() -> SceneGraph:
+def object_map(house: int = OBJECTS_HOUSE) -> SceneGraph:
     """Return what a noisy detector made of a walk through a generated house."""
-    home = Home(OBJECTS_HOUSE, noise="normal", width=160, rooms=5)
+    home = Home(house, noise="normal", width=160, rooms=5)
     try:
-        return make_tour(home, OBJECTS_HOUSE).map
+        return make_tour(home, house).map
     finally:
         home.close()
 

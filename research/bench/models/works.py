@@ -254,21 +254,30 @@ def reveca(method: str, seed: int) -> Work:
     return work
 
 
-async def objects(answering: Answering) -> list[Outcome]:
-    """Requests on the map of a house, by three workflows: is the first object right?"""
-    scene, decider = sets.object_map(), answering.decider("objects")
-    outcomes = []
-    for method in WORKFLOWS:
-        right = []
-        for words, labels in sets.REQUESTS[: answering.amount.items]:
-            truth = sets.truth_of(scene, labels)
-            options = Options(rounds=1, members=3)
-            answer = await plan_objects(scene, words, Roles(decider), method, options)
-            ids = answer.plan.relevant_objects
-            right.append(ids[0] in truth if ids else not truth)
-        outcomes.append(Outcome("objects", method, share(right), len(right)))
-    await decider.aclose()
-    return outcomes
+def objects(house: int, workflows: Sequence[Method] = WORKFLOWS) -> Work:
+    """Return the work in which requests on the map of a house are met: is the first object right?
+
+    A request in a house is one of the set, another one in each house.
+    """
+
+    async def work(answering: Answering) -> list[Outcome]:
+        scene, decider = sets.object_map(house), answering.decider("objects")
+        first = 0 if house == sets.OBJECTS_HOUSE else house % len(sets.REQUESTS)
+        asked = (*sets.REQUESTS[first:], *sets.REQUESTS[:first])[: answering.amount.items]
+        outcomes = []
+        for method in workflows:
+            right = []
+            for words, labels in asked:
+                truth = sets.truth_of(scene, labels)
+                options = Options(rounds=1, members=3)
+                answer = await plan_objects(scene, words, Roles(decider), method, options)
+                ids = answer.plan.relevant_objects
+                right.append(ids[0] in truth if ids else not truth)
+            outcomes.append(Outcome("objects", method, share(right), len(right)))
+        await decider.aclose()
+        return outcomes
+
+    return work
 
 
 async def openeqa(answering: Answering) -> list[Outcome]:
@@ -321,6 +330,8 @@ def emos(family: Family, house: int) -> Work:
 
     async def work(answering: Answering) -> list[Outcome]:
         episode = _episode(family, house)
+        if answering.amount.houses is not None:  # a few of everything: one thing of several
+            episode = first_goal(episode)
         told = await run_episode(
             episode, "emos_reassign", profile=answering.profile, meter=answering.meter
         )
@@ -328,6 +339,12 @@ def emos(family: Family, house: int) -> Work:
         return [Outcome("emos", part, told.subgoals, len(episode.goals), told.steps)]
 
     return work
+
+
+def first_goal(episode: Episode) -> Episode:
+    """Return an episode with the first of its goals, and of what is said."""
+    words = episode.words.partition(" and ")[0]
+    return episode.model_copy(update={"goals": episode.goals[:1], "words": words})
 
 
 def _episode(family: Family, house: int) -> Episode:
@@ -344,16 +361,21 @@ def all_works(amount: Amount | None = None, houses: Sequence[int] = ()) -> dict[
     Args:
         amount: How much of each is done; None: all.
         houses: Seeds of houses in which robots explore, and of MELE's works; empty: the fixed ones,
-            and nobody explores only.
+            nobody explores only, and no other work is done in each of them.
     """
     most = (amount or Amount()).houses
     works: dict[str, Work] = {"mele sentences": sentences}
     works |= {"read requests": requests(False), "read tuned requests": requests(True)}
     works |= {f"explore {seed}": explore(seed) for seed in houses}
+    for seed in houses:
+        works[f"house {seed}: do"] = emos(4, seed)
+        works[f"house {seed}: find"] = objects(seed, ("grounded",))
+        works[f"house {seed}: explore, ask"] = mele(seed)
+        works[f"house {seed}: cooperate"] = reveca("reveca", seed)
     works |= {f"mele {seed}": mele(seed) for seed in houses or sets.MELE_HOUSES[:most]}
     for method in ("reveca", "coela"):
         works |= {f"{method} {seed}": reveca(method, seed) for seed in sets.REVECA_SEEDS[:most]}
-    works |= {"objects": objects, "openeqa": openeqa, "openeqa judge": judging}
+    works |= {"objects": objects(sets.OBJECTS_HOUSE), "openeqa": openeqa, "openeqa judge": judging}
     works |= {"openeqa images": images}
     works |= {f"emos {family}": emos(family, house) for family, house in sets.EMOS_EPISODES[:most]}
     return works

@@ -13,6 +13,7 @@ from coterie_requests.lexicon import load_lexicon
 from coterie_requests.understanding import written_out
 from coterie_requests.understanding.map_geometry import STATES
 from coterie_requests.understanding.quantities import COUNTS
+from research.bench.openeqa.mentions import mentions
 
 _STOP = frozenset(
     re.findall(
@@ -180,7 +181,7 @@ def _words(question: str, right: _Said, said: _Said) -> int:
     """Mark by shared words; what the question names already proves nothing."""
     if right.words and right.words <= _PERSONS and not said.words & _PERSONS:
         # "Jessica" for "a woman" may be the same person: nobody can tell from the words.
-        return 3 if len(said.words) < 3 and not load_lexicon().mentions(said.plain) else 1
+        return 3 if len(said.words) < 3 and not mentions(said.plain) else 1
     told = _take_apart(question).words
     wanted = (right.words - told) or right.words
     given = (said.words - told) or said.words
@@ -282,7 +283,7 @@ def _take_apart(text: str) -> _Said:
 def _named(text: str) -> str:
     """Bring things and rooms of several words to one name, written as one word."""
     lexicon = load_lexicon()
-    for start, end, name in reversed(lexicon.mentions(text)):
+    for start, end, name in reversed(mentions(text)):
         one = name if name in lexicon.labels else next(iter(sorted(lexicon.members(name))), name)
         one = text[start:end] if name in lexicon.classes and name not in lexicon.labels else one
         text = f"{text[:start]} {one.replace(' ', '_')} {text[end:]}"

@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from coterie_core.resume import Resume
+from coterie_fixtures.emos_team import TeamRun, run_team
 from coterie_llm import ModelProfile, UsageMeter
 from coterie_requests.understanding import NotUnderstood
 from coterie_world.team_map import TeamMap
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import AgentLimits, RobotAgent
-from emos_planner.team import TeamRun, run_team
 from habitat_bridge.simulator import WorldError
 from research.whatif.rerun.kept import CannotReplay, KeptNodes, from_json
 from research.whatif.rerun.worlds import (

@@ -30,6 +30,7 @@ from coterie_msgs.msg import Question as QuestionMsg
 from coterie_requests.ask_back import Judgement, judged_answers
 from coterie_requests.debate import ROUNDS, Speaker, Utterance, debate
 from coterie_requests.presence import presence_of, read_presence, request_of
+from coterie_requests.read_request import ReadRequest
 from coterie_requests.understanding.problems import NotUnderstood, Problem
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_ros import conversions
@@ -123,7 +124,9 @@ class AggregatorNode(AgentNode):
         if not self.robots:
             raise ValueError("parameter 'robots' is empty; list the robots whose answers count")
         self.method: str = parameters["method"]
-        self.decider = node_decider(self, parameters.json("model_profile"), "aggregator")
+        self.decider = node_decider(
+            self, parameters.json("model_profile"), "aggregator", (ReadRequest(),)
+        )
         self._rooms: set[str] = set()
         self.fallback: Aggregator = make_aggregator("confidence_vote")
         self.aggregator: Aggregator | None = self._first(parameters)

@@ -147,7 +147,7 @@ def perception_parameters(team: Team, robot: RobotSpec) -> dict[str, Any]:
             if told[field] and team.resolve(told[field]).exists():
                 told[field] = str(team.resolve(told[field]))
         if told["profile"]:
-            told["profile"] = _profile(team, told["profile"])
+            told["profile"] = model_parameter(team, told["profile"])
         watched = one.model_dump(include={"name", "color", "depth", "info"})
         shared = {"topic": found.topic, "type": found.type, "detector": found.detector}
         cameras.append({**watched, **shared, "options": told})
@@ -265,7 +265,7 @@ def detector_vocabulary(team: Team, ignored: Collection[str] = ("door",)) -> dic
         known = [labels_of(name, options) for name, options in _detectors(team)]
         labels = {label for one in known for label in one or ()}
         return {"detector_vocabulary": sorted(labels)} if known and None not in known else {}
-    if world.kind == "graph" or world.scene is not None or world.house is not None:
+    if world.kind == "own" or world.scene is not None or world.house is not None:
         return {}  # labels come from files, or from a detector that nobody knows
     return {"detector_vocabulary": list(household_vocabulary(ignored))}
 

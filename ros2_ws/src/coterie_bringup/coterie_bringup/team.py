@@ -225,10 +225,8 @@ class Team(Settings):
 
     def house_name(self) -> str:
         """Return the name of the house that the world is made of."""
-        if self.real:
+        if self.real or self.world.kind == "own":
             return self.name
-        if self.world.scan:
-            return self.world.scan
         return Path(self.world.house).stem if self.world.house else f"house_{self.world.seed}"
 
     def profile(self, name: str) -> ModelProfile:

@@ -355,10 +355,6 @@ def check_map(marked: MarkedData, problems: list[Problem]) -> None:
     def add(path: tuple[str | int, ...], message: str) -> None:
         problems.append(Problem(path, marked.line(path), message))
 
-    world = data.get("world")
-    graph = isinstance(world, dict) and world.get("kind") == "graph"
-    if graph and data.get("mapper") is not None:
-        add(("mapper",), "a world of kind graph has no images; use embedded or habitat")
     if data.get("mapper") is None and data.get("leader") is None:
         for section in ("planner", "open_questions"):
             if data.get(section) is not None:

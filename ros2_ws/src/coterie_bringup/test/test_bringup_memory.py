@@ -100,8 +100,8 @@ def test_houses_are_told_apart_by_what_makes_them(tmp_path: Path) -> None:
         "kind: embedded, seed: 1",
         "kind: embedded, seed: 2",
         "kind: embedded, seed: 1, rooms: 6",
-        "kind: graph, directory: d, scan: one",
-        "kind: graph, directory: d, scan: two",
+        "kind: own, maker: 'm:make', options: {scan: one}",
+        "kind: own, maker: 'm:make', options: {scan: two}",
     ]
     assert len({identity(world) for world in worlds}) == len(worlds)
     assert identity("kind: embedded, seed: 1, noise: none") == identity("kind: embedded, seed: 1")

@@ -338,3 +338,17 @@ def test_a_detector_that_asks_a_model_has_its_profile(tmp_path):
     (head,) = json.loads(detector.parameters["dog/detector"]["cameras"])
     assert json.loads(head["options"]["profile"])["model"] == "m"
     assert head["options"]["words"] == ["cup"]
+
+
+def test_robots_believe_of_box_what_was_measured_and_know_its_labels(tmp_path):
+    text = EYES.replace("{file: net.onnx, labels: names.txt}", "{}").replace("onnx", "box")
+    team = parse_team(text.replace("name: dog\n", "name: dog\n    role: explorer\n"), "eyes.yaml")
+    (explorer,) = [s for s in plan(team) if s.package == "mele_explorer"]
+    told = explorer.parameters["dog/explorer"]
+    assert "cup" in told["detector_vocabulary"] and "broom" not in told["detector_vocabulary"]
+    assert 0.4 < json.loads(told["detector_model"])["miss"] < 0.7
+    # Of a detector that nobody knows neither is said.
+    mixed = text.replace("detector: box", "topic: x", 1)
+    team = parse_team(mixed.replace("name: dog\n", "name: dog\n    role: explorer\n"), "eyes.yaml")
+    (explorer,) = [s for s in plan(team) if s.package == "mele_explorer"]
+    assert {"detector_vocabulary", "detector_model"}.isdisjoint(explorer.parameters["dog/explorer"])

@@ -232,9 +232,6 @@ def test_who_works_on_a_map_must_fit_to_the_rest() -> None:
     ]
     (alone,) = problems(GOOD + "planner: {}\n")
     assert alone.startswith("demo.yaml:25: planner: needs a map")
-    graph = "{kind: graph, directory: x, scan: y}"
-    (flat,) = problems(f"world: {graph}\nrobots: [{{name: r}}]\nmapper: {{}}\n")
-    assert flat.startswith("demo.yaml:3: mapper: a world of kind graph has no images")
 
 
 @pytest.mark.parametrize("method", ["confidence_vote", "cam_plus"])
@@ -295,8 +292,8 @@ def test_a_room_that_no_generated_house_has_is_named() -> None:
     assert told.startswith("demo.yaml:17: robots[1].start.room:") and "'kitchen'?" in told
     for room in ("hallway-1", "bedroom 2", "Living Room"):
         assert parse_team(GOOD.replace("room: kitchen", f"room: {room}"))
-    graph = wrong.replace("kind: embedded\n  seed: 7", "kind: graph\n  file: house.json")
-    assert not [told for told in _problems_of(graph) if "start.room" in told]
+    own = wrong.replace("kind: embedded\n  seed: 7", "kind: own\n  maker: my_world:make")
+    assert not [told for told in _problems_of(own) if "start.room" in told]
 
 
 def _problems_of(text: str) -> list[str]:

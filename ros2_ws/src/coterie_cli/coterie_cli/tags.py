@@ -20,7 +20,7 @@ from coterie_core.yaml_marks import FileProblem
 from coterie_perception.detector import DetectorError
 from coterie_perception.pictures import pictures
 from coterie_perception.tag_truth import places_of, tags_in
-from coterie_perception.tags import Matrix, TagTable, align, find_tags, read_tags, tag_pixels
+from coterie_perception.tags import TagTable, align, find_tags, read_tags, tag_pixels
 from coterie_world.recording import RecordingError, open_recording
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
@@ -135,7 +135,9 @@ def align_frames(
     except (RecordingError, DetectorError, ValueError) as error:
         raise CommandError(str(error)) from None
     if camera:
-        print(f"mount: {{{_mount(found.pose)}}}")
+        names = ("x", "y", "z", "roll", "pitch", "yaw")
+        mount = (f"{n}: {v:.3f}" for n, v in zip(names, found.mount, strict=True))
+        print(f"mount: {{{', '.join(mount)}}}")
     else:
         x, y, z, yaw = found.plane
         print(f"in_team_map: {{x: {x:.3f}, y: {y:.3f}, z: {z:.3f}, yaw: {yaw:.4f}}}")
@@ -192,15 +194,3 @@ def _page() -> Image.Image:
 
 def _dots(millimeters: float) -> int:
     return round(millimeters / 25.4 * DPI)
-
-
-def _mount(pose: Matrix) -> str:
-    """Return where a camera is, by the pose of its optical frame on the base (REP 103)."""
-    ahead, left = pose[:3, 2], -pose[:3, 0]  # of the camera, in the base's axes
-    yaw, pitch = np.arctan2(ahead[1], ahead[0]), np.arcsin(np.clip(-ahead[2], -1.0, 1.0))
-    level = np.array([-np.sin(yaw), np.cos(yaw), 0.0])
-    up = np.cross(ahead, level)
-    roll = np.arctan2(left @ up, left @ level)
-    values = (*pose[:3, 3], roll, pitch, yaw)
-    names = ("x", "y", "z", "roll", "pitch", "yaw")
-    return ", ".join(f"{name}: {value:.3f}" for name, value in zip(names, values, strict=True))

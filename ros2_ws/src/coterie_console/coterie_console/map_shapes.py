@@ -1,8 +1,8 @@
-"""Shapes of a map to draw (boxes, edges, room floors as arrays), and the box that a click meant."""
+"""Shapes of a map to draw: boxes, edges and room floors as arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from coterie_core.geometry import Vec3
 from coterie_world.scene import SceneGraph, SceneObject
 from semantic_mapper.files import color_of
 
@@ -45,17 +44,6 @@ class Boxes:
         zero = np.zeros_like(self.yaws)
         return np.stack([np.cos(self.yaws / 2), zero, zero, np.sin(self.yaws / 2)], axis=1)
 
-    def subset(self, keep: Sequence[int]) -> Boxes:
-        """Return some of the boxes."""
-        rows = np.asarray(keep, dtype=np.intp)
-        return Boxes(
-            tuple(self.ids[k] for k in keep),
-            self.centers[rows],
-            self.sizes[rows],
-            self.yaws[rows],
-            self.colors[rows],
-        )
-
     def edges(self, grow: float = 0.0) -> Floats:
         """Return the twelve edges of each box, (12 N, 2, 3) [m], grown by `grow` on each side."""
         signs = np.array([[x, y, z] for z in (-1, 1) for x, y in _CORNERS], dtype=float)
@@ -66,29 +54,6 @@ class Boxes:
         y = s * local[..., 0] + c * local[..., 1]
         corners = np.stack([x, y, local[..., 2]], axis=-1) + self.centers[:, None]
         return np.asarray(corners[:, _EDGES].reshape(-1, 2, 3))
-
-    def hit(self, origin: Vec3, direction: Vec3) -> list[tuple[float, str]]:
-        """Return how far [lengths of `direction`] a ray goes to which boxes, nearest first.
-
-        Boxes that it begins in are left out.
-
-        Args:
-            origin: Start of the ray [m], relative to the shapes' origin.
-            direction: Direction of the ray; of any length but 0.
-        """
-        if not self.ids:
-            return []
-        start, way = np.asarray(origin, float) - self.centers, np.asarray(direction, float)
-        c, s = np.cos(self.yaws), np.sin(self.yaws)
-        p = np.stack(
-            [c * start[:, 0] + s * start[:, 1], c * start[:, 1] - s * start[:, 0], start[:, 2]], 1
-        )
-        d = np.stack([c * way[0] + s * way[1], c * way[1] - s * way[0], np.full_like(c, way[2])], 1)
-        d = np.where(np.abs(d) < 1e-12, 1e-12, d)
-        a, b = (-self.sizes / 2 - p) / d, (self.sizes / 2 - p) / d
-        near, far = np.minimum(a, b).max(axis=1), np.maximum(a, b).min(axis=1)
-        rows = np.flatnonzero((near <= far) & (near > 0))
-        return sorted((float(near[k]), self.ids[k]) for k in rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,41 +100,6 @@ class MapShapes:
     low: Floats
     high: Floats
     storeys: tuple[Storey, ...]
-
-    def bounds(self, names: Iterable[str]) -> tuple[Floats, Floats]:
-        """Return the lowest and highest corner of some floors [m]; of all if they are empty."""
-        parts = [
-            points
-            for storey in self.storeys
-            if storey.name in set(names)
-            for points in (
-                storey.solid.centers - storey.solid.sizes / 2,
-                storey.solid.centers + storey.solid.sizes / 2,
-                *(room.vertices for room in storey.rooms),
-            )
-        ]
-        points = np.concatenate([*parts, np.zeros((0, 3))])
-        return (points.min(axis=0), points.max(axis=0)) if len(points) else (self.low, self.high)
-
-    def on_floor(self, name: str) -> frozenset[str]:
-        """Return the ids of all objects of a floor, by the floor's name."""
-        return frozenset(
-            id_
-            for storey in self.storeys
-            if storey.name == name
-            for part in (storey.solid, storey.shells)
-            for id_ in part.ids
-        )
-
-    def boxes(self, ids: Iterable[str]) -> Boxes:
-        """Return the boxes of some objects, in this order; those the map lacks are left out."""
-        found: dict[str, Boxes] = {}
-        wanted = list(dict.fromkeys(ids))
-        for storey in self.storeys:
-            for part in (storey.solid, storey.shells):
-                place = {i: k for k, i in enumerate(part.ids)}
-                found |= {i: part.subset([place[i]]) for i in wanted if i in place}
-        return _joined([found[i] for i in wanted if i in found])
 
 
 def map_shapes(scene: SceneGraph) -> MapShapes:
@@ -220,18 +150,6 @@ def _boxes(things: Sequence[SceneObject], origin: Floats) -> Boxes:
         np.maximum(np.array([t.box.size for t in things], float).reshape(n, 3), MIN_EDGE_M),
         np.array([t.box.yaw for t in things], float),
         np.array([color_of(t.label.top) for t in things], np.uint8).reshape(n, 3),
-    )
-
-
-def _joined(parts: Sequence[Boxes]) -> Boxes:
-    if not parts:
-        return _boxes([], np.zeros(3))
-    return Boxes(
-        tuple(i for part in parts for i in part.ids),
-        np.concatenate([part.centers for part in parts]),
-        np.concatenate([part.sizes for part in parts]),
-        np.concatenate([part.yaws for part in parts]),
-        np.concatenate([part.colors for part in parts]),
     )
 
 

@@ -1,9 +1,7 @@
-"""A semantic map in a page: boxes in colours of labels, rooms, floors, points; marks and clicks."""
+"""A semantic map in a page: boxes in colours of labels, rooms, floors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,18 +29,8 @@ _FACES = np.array(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """An object that stands out: its colour, and the text beside it ("" for none)."""
-
-    id: str
-    text: str
-    color: tuple[int, int, int]
-    filled: bool = False
-
-
 class MapView:
-    """Draws a map once, and then only what changes: marks, floors, points.
+    """Draws a map once.
 
     Attributes:
         shapes: Shapes that are drawn.
@@ -57,9 +45,6 @@ class MapView:
         self._parts: dict[str, Any] = {}
         self._solids: list[Any] = []
         self._room_names: list[Any] = []
-        self._marks: list[Any] = []
-        self._round = 0
-        self._drawn: tuple[Mark, ...] = ()
         # viser's picture of a street for reflections: slow to prepare without a graphics card.
         server.scene.configure_environment_map(hdri=None)
         server.scene.configure_default_lights(enabled=True, cast_shadow=False)
@@ -70,55 +55,6 @@ class MapView:
             self._storey(f"/map/{k}", storey)
         camera = server.initial_camera
         camera.position, camera.look_at = look_from(self.shapes.low, self.shapes.high)
-
-    def mark(self, marks: Sequence[Mark]) -> None:
-        """Let some objects stand out, instead of those that did before."""
-        if tuple(marks) == self._drawn:
-            return
-        self._drawn = tuple(marks)
-        for handle in self._marks:
-            handle.remove()
-        self._marks = []
-        self._round += 1  # names of their own: what is removed and what is new never meet
-        groups: dict[tuple[tuple[int, int, int], bool], list[Mark]] = {}
-        for mark in marks:
-            groups.setdefault((mark.color, mark.filled), []).append(mark)
-        add = self._server.scene
-        for k, ((color, filled), group) in enumerate(groups.items()):
-            boxes = self.shapes.boxes(mark.id for mark in group)
-            if not boxes.ids:
-                continue
-            deep = _deep(np.array(color, np.uint8))
-            if filled:
-                self._marks.append(
-                    self._solid(f"/marks/{self._round}-{k}/fill", boxes, deep, 1.0, grow=0.012)
-                )
-            lines = add.add_line_segments(
-                f"/marks/{self._round}-{k}/edges",
-                boxes.edges(0.02),
-                color,
-                thickness=4,
-                thickness_units="screen",
-            )
-            self._marks.append(lines)
-            texts = {mark.id: mark.text for mark in group}
-            for j, id_ in enumerate(boxes.ids[:MAX_LABELS]):
-                if texts[id_]:
-                    top = boxes.centers[j] + np.array([0, 0, boxes.sizes[j][2] / 2 + 0.05])
-                    self._marks.append(self._text(f"/marks/{self._round}-{k}/{j}", texts[id_], top))
-
-    def look_at(self, id_: str | None) -> None:
-        """Turn everybody's view to an object, or to all floors that are shown (None)."""
-        boxes = self.shapes.boxes([id_] if id_ is not None else [])
-        if boxes.ids:
-            corners = boxes.edges().reshape(-1, 3)
-            position, target = look_from(corners.min(axis=0), corners.max(axis=0))
-        else:
-            position, target = look_from(*self.shapes.bounds(self._shown))
-        for client in self._server.get_clients().values():
-            with client.atomic():
-                client.camera.position = position
-                client.camera.look_at = target
 
     def _ground(self) -> None:
         low, high = self.shapes.low, self.shapes.high
@@ -145,7 +81,7 @@ class MapView:
                 f"{at}/room{k}",
                 room.vertices.astype(np.float32),
                 room.faces,
-                color=_deep(np.array(_PASTELS[k % len(_PASTELS)], np.uint8)),
+                color=deep(np.array(_PASTELS[k % len(_PASTELS)], np.uint8)),
                 side="double",
                 flat_shading=True,
                 cast_shadow=False,
@@ -160,7 +96,7 @@ class MapView:
             self._lines(f"{at}/outlines", lines, (120, 128, 140), 2.0)
         if storey.solid.ids:
             self._solids.append(
-                self._solid(f"{at}/boxes", storey.solid, _deep(storey.solid.colors), 0.8)
+                self._solid(f"{at}/boxes", storey.solid, deep(storey.solid.colors), 0.8)
             )
             if len(storey.solid.ids) <= MAX_EDGED_BOXES:
                 dark = (storey.solid.colors * 0.55).astype(np.uint8)
@@ -201,7 +137,7 @@ class MapView:
         )
 
 
-def _deep(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def deep(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Colours that stay so under the page's bright lights."""
     return (255.0 * (colors / 255.0) ** 2.2).astype(np.uint8)
 

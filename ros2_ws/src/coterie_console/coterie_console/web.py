@@ -8,20 +8,15 @@ import io
 import logging
 import os
 import re
-import signal
 import socket
 import threading
-import webbrowser
 from collections.abc import Awaitable, Callable, Iterator
-from types import FrameType
-from typing import Any, Literal
 
 import viser
 import websockets.asyncio.server
 
 from coterie_console.site import FIRST_PORT, HOST, MAX_PORTS_TRIED, PageError
 
-Kind = Literal["info", "warning"]
 _log = logging.getLogger(__name__)
 
 
@@ -47,29 +42,20 @@ class WebPage:
         """
         self.server = _serve(_free_port(port))
         self.url = f"http://localhost:{self.server.get_port()}"
-        self._expected: tuple[type[Exception], ...] = (PageError,)
         self._ended = threading.Event()
         self.server.gui.set_panel_label(title)
         self.server.gui.configure_theme(
             show_logo=False, show_share_button=False, brand_color=(38, 98, 160)
         )
 
-    def expect(self, *kinds: type[Exception]) -> None:
-        """Name errors whose text is for the person; others are logged with their traceback."""
-        self._expected += kinds
-
     async def attempt(self, do: Callable[[], Awaitable[None] | None]) -> None:
-        """Do something; an error is told to the person and does not end the page."""
+        """Do something; an error is logged and does not end the page."""
         try:
             waiting = do()
             if waiting is not None:
                 await waiting
-        except Exception as error:
-            if isinstance(error, self._expected):
-                self.tell(str(error), "warning")
-            else:
-                _log.exception("the page could not do that")
-                self.tell(f"{type(error).__name__}: {error}; nothing was changed", "warning")
+        except Exception:
+            _log.exception("the page could not do that")
 
     def every(self, period: float, do: Callable[[], None]) -> None:
         """Do something every `period` [s] on the server's loop, until the page ends."""
@@ -82,54 +68,11 @@ class WebPage:
 
         loop.call_soon_threadsafe(lambda: loop.create_task(once()))
 
-    def tell(self, text: str, kind: Kind = "info") -> None:
-        """Show a message to everybody who has the page open."""
-        for client in self.server.get_clients().values():
-            client.add_notification(
-                title="Note" if kind == "info" else "Not done",
-                body=text[:600],
-                auto_close_seconds=6.0 if kind == "info" else 12.0,
-                color="blue" if kind == "info" else "orange",
-            )
-
-    def run(self, open_browser: bool) -> None:
-        """Serve until Ctrl-C (or SIGTERM); the caller closes the page then.
-
-        Args:
-            open_browser: Show the page in the browser, where there is one.
-        """
-
-        def end(_number: int, _frame: FrameType | None) -> None:
-            self._ended.set()
-
-        before = {s: signal.signal(s, end) for s in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            if open_browser:
-                # A thread: some browsers run in the foreground until they are closed.
-                threading.Thread(target=_open, args=(self.url,), daemon=True).start()
-            while not self._ended.wait(0.5):
-                pass
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
     def close(self) -> None:
         """Stop serving; the port is free afterwards."""
         self._ended.set()
         with contextlib.redirect_stdout(io.StringIO()):  # viser says that it stopped
             self.server.stop()
-
-
-def put(handle: Any, **values: Any) -> None:
-    """Set properties of a widget or shape, only those that differ: each one is a message."""
-    for name, value in values.items():
-        if getattr(handle, name) != value:
-            setattr(handle, name, value)
-
-
-def _open(url: str) -> None:
-    with contextlib.suppress(webbrowser.Error, OSError):
-        webbrowser.open(url)
 
 
 def _free_port(port: int | None) -> int:

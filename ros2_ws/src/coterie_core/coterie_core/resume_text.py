@@ -150,6 +150,9 @@ def _short(resume: Resume, *, numbers: bool, bands: bool) -> dict[str, Any]:
         "cameras": [{"name": n} for n in _names(resume.perception.cameras, "camera")]
     }
     data["manipulation"] = {"arms": [{"name": n} for n in _names(resume.manipulation.arms, "arm")]}
+    for entry, arm in zip(data["manipulation"]["arms"], resume.manipulation.arms, strict=True):
+        # A model of a robot may name no finger joints; that is no hand without fingers.
+        entry["gripper"] = "yes" if arm.gripper is not None else "not told"
     if words := summary_of(resume):
         data["in words"] = words if numbers else without_measures(words)
     if not numbers:
@@ -160,9 +163,12 @@ def _short(resume: Resume, *, numbers: bool, bands: bool) -> dict[str, Any]:
         "step [m]": None if body.step_height is None else round(body.step_height, 3),
         "speed [m/s]": round(body.linear_speed, 2),
     }
+    if body.kind == "air":
+        data["mobility"]["flies above the floor [m]"] = round(body.flight_height, 2)
     for entry, camera in zip(data["perception"]["cameras"], resume.perception.cameras, strict=True):
         entry |= {
-            "heights [m]": [round(v, 2) for v in camera.heights],
+            # Of flyers a resume counts heights from the body; a map counts from the floor.
+            "heights [m]": [round(v + body.flight_height, 2) for v in camera.heights],
             "field [deg]": [round(math.degrees(v)) for v in (camera.hfov, camera.vfov)],
             "pitch [deg]": [round(math.degrees(v)) for v in camera.pitches],
             "range [m]": [round(v, 2) for v in camera.range],

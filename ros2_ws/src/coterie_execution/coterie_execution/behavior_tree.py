@@ -1,21 +1,21 @@
-"""Behavior trees whose leaves offer steps: ticked for a situation, drawn, and exported.
+"""Behavior trees whose leaves offer a step: ticked for a situation, drawn, and exported.
 
-A tick does nothing itself. It goes through the tree as any tick does, and its leaves offer what the
-robot may do next; the first offer is the rule's. What was tried before stands in the situation, so
-that a tree has no memory of its own and a restart loses nothing.
+A tick does nothing itself. It goes through the tree as any tick does, and a leaf offers what the
+robot does next by rule. What was tried before stands in the situation, so that a tree has no memory
+of its own and a restart loses nothing.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from xml.etree import ElementTree
 
 from py_trees import display
 from py_trees.behaviour import Behaviour
 from py_trees.common import Status
-from py_trees.composites import Composite, Selector, Sequence
+from py_trees.composites import Selector, Sequence
 
 from coterie_execution.options import Option
 from coterie_execution.situation import Situation
@@ -25,11 +25,11 @@ Test = Callable[[Situation], object]
 
 
 class Tick:
-    """One tick: the situation that it is about, and the steps that leaves have offered so far."""
+    """One tick: the situation that it is about, and the step that a leaf has offered."""
 
     def __init__(self, now: Situation) -> None:
         self.now = now
-        self.options: list[Option] = []
+        self.option: Option | None = None
 
 
 class Leaf(Behaviour):
@@ -51,29 +51,24 @@ class Condition(Leaf):
 
 
 class Act(Leaf):
-    """Offers steps: runs while there are any, succeeds with one that ends the sub-task as done.
+    """Offers a step: runs if there is one, succeeds with one that ends the sub-task as done.
 
     Args:
         name: Its name.
-        offers: What can be done in a situation.
-        besides: Whether it is for beside what others have offered, and not once that is an end.
+        offers: What can be done in a situation; the first of it is offered.
     """
 
-    def __init__(self, name: str, offers: Offers, besides: bool = False) -> None:
+    def __init__(self, name: str, offers: Offers) -> None:
         super().__init__(name)
-        self._offers, self._besides = offers, besides
+        self._offers = offers
 
     def update(self) -> Status:
         """Offer what can be done."""
-        tick = self.tick_of
-        if self._besides and not (tick.options and tick.options[-1].effect == "act"):
+        found = next(iter(self._offers(self.tick_of.now)), None)
+        if found is None:
             return Status.FAILURE
-        found = list(self._offers(tick.now))
-        path = self._path()
-        tick.options += [replace(option, path=path) for option in found]
-        if not found:
-            return Status.FAILURE
-        return Status.SUCCESS if found[0].effect == "done" else Status.RUNNING
+        self.tick_of.option = replace(found, path=self._path())
+        return Status.SUCCESS if found.effect == "done" else Status.RUNNING
 
     def _path(self) -> str:
         names: list[str] = []
@@ -82,32 +77,6 @@ class Act(Leaf):
             names.append(node.name)
             node = node.parent
         return " > ".join(reversed(names))
-
-
-class Alternatives(Leaf, Composite):
-    """Offers what all children offer, best first; until something has gone wrong, the first only.
-
-    Args:
-        name: Its name.
-        open_to: Tells whether there is a choice.
-        children: Best first.
-    """
-
-    def __init__(self, name: str, open_to: Test, children: list[Behaviour]) -> None:
-        Composite.__init__(self, name, children)
-        self._open_to = open_to
-
-    def tick(self) -> Iterator[Behaviour]:
-        """Tick all children, or up to the first one that offers something."""
-        self.status, self.current_child = Status.FAILURE, None
-        every = self._open_to(self.tick_of.now)
-        for child in self.children:
-            yield from child.tick()
-            if self.status is Status.FAILURE and child.status is not Status.FAILURE:
-                self.status, self.current_child = child.status, child
-                if not every:
-                    break
-        yield self
 
 
 def fallback(name: str, *children: Behaviour) -> Behaviour:
@@ -120,18 +89,13 @@ def sequence(name: str, *children: Behaviour) -> Behaviour:
     return Sequence(name, memory=False, children=list(children))
 
 
-def alternatives(name: str, *children: Behaviour, open_to: Test = lambda now: True) -> Behaviour:
-    """Return a node that offers what all children offer, where it is open to a choice."""
-    return Alternatives(name, open_to, list(children))
-
-
 def when(name: str, test: Test, *children: Behaviour) -> Behaviour:
     """Return a sequence that begins with a condition of the same name."""
     return sequence(name, Condition(f"{name}?", test), *children)
 
 
 class Tree:
-    """A tree that tells what a robot may do next.
+    """A tree that tells what a robot does next by rule.
 
     Args:
         root: Its root; no part of it belongs to another tree.
@@ -141,18 +105,23 @@ class Tree:
         self.root = root
         self._leaves = [node for node in root.iterate() if isinstance(node, Leaf)]
 
-    def options(self, now: Situation) -> tuple[Option, ...]:
-        """Tick the tree; return the steps that it offers, best first, those of one id once."""
+    def step(self, now: Situation) -> Option:
+        """Tick the tree; return the step that it offers.
+
+        Raises:
+            ValueError: It offers none: its last child should always have one.
+        """
         tick = Tick(now)
         for leaf in self._leaves:
             leaf.tick_of = tick
         for node in self.root.iterate():
             node.status = Status.INVALID  # what this tick does not come to was not looked at
         self.root.tick_once()
-        unique: dict[str, Option] = {}
-        for option in tick.options:
-            unique.setdefault(option.id, option)
-        return tuple(unique.values())
+        if tick.option is None:
+            raise ValueError(
+                f"tree {self.root.name}: no leaf offers a step; add one that always does"
+            )
+        return tick.option
 
     def drawing(self, status: bool = True) -> str:
         """Return the tree as indented lines, with how the last tick went through it."""
@@ -163,7 +132,6 @@ class Tree:
 _TAGS: tuple[tuple[type[Behaviour], str], ...] = (
     (Selector, "ReactiveFallback"),
     (Sequence, "ReactiveSequence"),
-    (Alternatives, "ReactiveFallback"),
     (Condition, "Condition"),
     (Behaviour, "Action"),
 )
@@ -173,7 +141,7 @@ def to_xml(trees: dict[str, Tree]) -> str:
     """Return trees as XML of BehaviorTree.CPP 4, which Groot 2 draws.
 
     Args:
-        trees: Name of each -> tree. Alternatives are fallbacks there: the rule takes the first.
+        trees: Name of each -> tree.
     """
     root = ElementTree.Element("root", BTCPP_format="4")
     for name, tree in sorted(trees.items(), key=operator.itemgetter(0)):

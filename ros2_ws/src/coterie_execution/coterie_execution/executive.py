@@ -62,7 +62,7 @@ class Executive:
         job = self._job
         if job is None or job.sub_task.id != one.id:
             job = self._job = _Job(one)
-        option = self.trees[one.kind].options(self._situation(job))[0]
+        option = self.trees[one.kind].step(self._situation(job))
         if option.effect != "act":
             self._job = _Job(one, stood=job.stood) if option.effect == "give up" else None
         return option

@@ -26,6 +26,7 @@ class Purpose(Enum):
     VIEW = auto()  # to where one sees and does not reach
     LOOK = auto()
     LOOK_AGAIN = auto()  # at what one look alone has shown
+    ARRIVED = auto()  # look around where a search has driven to look
     OPEN_FIRST = auto()  # what something is in
     WAIT = auto()
     EMPTY_HAND = auto()  # of what it should not hold
@@ -35,6 +36,7 @@ class Purpose(Enum):
     YIELD = auto()
     CONFIRMED = auto()  # done, and seen to be so
     END = auto()  # done, or given up
+    SPENT = auto()  # given up: tries are used up, or nobody permits it
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +50,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Something the robot can do now: a skill, or to call the sub-task done or give it back.
+    """Something the robot does next: a skill, or to call the sub-task done or give it back.
 
-    `id` is its name for a model; the robot itself goes by `step`. `path` names the nodes of the
-    tree that has offered it, from the root.
+    `id` tells it from others; the robot itself goes by `step`. `path` names the nodes of the tree
+    that has offered it, from the root.
     """
 
     id: str
@@ -60,9 +62,13 @@ class Option:
     skill: Skill | None = None
     obstacle: Obstacle | None = None
     reason: str = ""
-    asks_help: bool = False
     step: Step = Step(Purpose.DO)
     path: str = ""
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to be chosen: what is so, or a bound, ends the sub-task."""
+        return self.effect == "done" or self.step.purpose in (Purpose.SPENT, Purpose.ARRIVED)
 
 
 @dataclass(frozen=True, slots=True)

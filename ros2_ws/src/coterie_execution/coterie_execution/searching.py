@@ -37,40 +37,36 @@ def search(now: Situation) -> Iterator[Option]:
     moved = last is not None and last.ok and isinstance(last.skill, (NavigateTo, Open))
     if moved and last is not None and last.step.purpose is not Purpose.GO:
         words = "look around here"
-        yield Option("look", words, skill=LookAround(), step=Step(Purpose.LOOK))
+        yield Option("look", words, skill=LookAround(), step=Step(Purpose.ARRIVED))
         return
     if now.glimpsed:
         words = f"look again at what one look shows ({', '.join(now.glimpsed[:3])})"
         again = f"look again {len(now.attempts)}"
         yield Option(again, words, skill=LookAround(), step=Step(Purpose.LOOK_AGAIN))
         return
-    rooms = [r for r in now.sub_task.rooms or tuple(now.scene.rooms) if r in now.scene.rooms]
-    left = {room: cover.left(now.tools, room) for room in rooms}
-    over = {room: left[room] <= LOOKED_OVER * cover.whole(now.tools, room) for room in rooms}
+    left = now.unseen
+    over = {room: left[room] <= LOOKED_OVER * cover.whole(now.tools, room) for room in left}
     if sum(left.values()) <= now.sub_task.enough and all(over.values()):
         yield Option("done", "what may be left unseen is little enough", "done", step=_END)
         return
-    ranked: list[_Ranked] = []
-    for room in rooms:
-        if not over[room] or left[room] > MIN_FRACTION_LEFT * now.sub_task.enough / max(
-            len(rooms), 1
-        ):
-            ranked += _views(now, room, left[room])
-            ranked += _containers(now, room, left[room])
+    ranked: list[Ranked] = []
+    for room in left:
+        if not over[room] or left[room] > MIN_FRACTION_LEFT * now.sub_task.enough / len(left):
+            ranked += views(now, room) + containers(now, room)
     # Who stands in the way was asked to go aside. Where it stays another view is as good.
     blocked = last.step if last is not None and last.outcome is Outcome.BLOCKED else None
     ranked.sort(key=lambda one: (one[2].step == blocked, -one[0], one[1]))
     if blocked and (_just_blocked(now) or [one.step for _, _, one in ranked] == [blocked]):
         words = "wait for the way to become free"
         yield Option("wait", words, skill=Wait(BLOCKED_WAIT), step=Step(Purpose.WAIT))
-    for _, _, option in ranked[:5]:
+    for _, _, option in ranked[:1]:
         yield option
     if not ranked:
         yield Option("done", "no look from where it gets to would show more", "done", step=_END)
 
 
 _END = Step(Purpose.END)
-_Ranked = tuple[float, str, Option]
+Ranked = tuple[float, str, Option]
 """What a look shows a second, the name that breaks ties, and the step."""
 
 
@@ -80,12 +76,14 @@ def _just_blocked(now: Situation) -> bool:
     return drives[-1:] == [True] and not any(drives[-2:-1])
 
 
-def _views(now: Situation, room: str, left: float) -> list[_Ranked]:
+def views(now: Situation, room: str) -> list[Ranked]:
+    """Return where a search may look from in a room."""
     cover = now.coverage
     assert cover is not None
+    left = cover.left(now.tools, room)
     name = now.scene.rooms[room].name
     parts = now.tools.components_of(now.robot, now.position)
-    found: list[_Ranked] = []
+    found: list[Ranked] = []
     for gain, spot in cover.views(now.tools, room, parts):
         if gain < WORTH * left or len(found) == VIEWS:
             break
@@ -101,11 +99,12 @@ def _views(now: Situation, room: str, left: float) -> list[_Ranked]:
     return found
 
 
-def _containers(now: Situation, room: str, left: float) -> list[_Ranked]:
+def containers(now: Situation, room: str) -> list[Ranked]:
     """Open what is shut, where the arm can; what cannot be opened stays unseen."""
     cover = now.coverage
     assert cover is not None
-    found: list[_Ranked] = []
+    left = cover.left(now.tools, room)
+    found: list[Ranked] = []
     if any(isinstance(a.skill, Open) and a.outcome is Outcome.UNSUPPORTED for a in now.attempts):
         return found  # this arm opens nothing, as those of MoveIt
     for gain, name in cover.shut(now.tools, room):

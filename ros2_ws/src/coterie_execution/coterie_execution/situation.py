@@ -60,6 +60,14 @@ class Situation:
         places = [a for a in self.attempts if isinstance(a.skill, Place)]
         return places[-1].bears_at if places else None
 
+    @property
+    def unseen(self) -> dict[str, float]:
+        """Of what a search looks for, how many may be unseen, by the rooms (ids) it is about."""
+        if self.sub_task.kind != "search" or self.coverage is None:
+            return {}
+        rooms = [r for r in self.sub_task.rooms or self.scene.rooms if r in self.scene.rooms]
+        return {room: self.coverage.left(self.tools, room) for room in rooms}
+
     def failures(self, skill: type[Skill]) -> int:
         """How often a kind of skill has failed."""
         return sum(isinstance(a.skill, skill) and not a.ok for a in self.attempts)

@@ -1,19 +1,18 @@
-"""The tree of each kind of sub-task: what a robot can do next, best first (EMOS, stage 2)."""
+"""The tree of each kind of sub-task: what a robot does next by rule (EMOS, stage 2)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from py_trees.behaviour import Behaviour
 
 from coterie_core.geometry import Vec3
 from coterie_core.skills import (
-    Ask,
     Close,
     Detect,
     LookAround,
-    MoveArmTo,
     NavigateTo,
     Open,
     Outcome,
@@ -25,7 +24,7 @@ from coterie_core.skills import (
     Wait,
 )
 from coterie_core.tasks import Obstacle
-from coterie_execution.behavior_tree import Act, Tree, alternatives, fallback, when
+from coterie_execution.behavior_tree import Act, Tree, fallback, when
 from coterie_execution.geometry.things import ResolvedObject
 from coterie_execution.geometry.viewpoints import CLEAR_SHARE
 from coterie_execution.options import Attempt, Option, Purpose, Step
@@ -59,8 +58,6 @@ NEAR_ENOUGH = 1.0
 """Beyond its reach a thing may be so far away for the hand to be tried all the same [m]."""
 LOOKS = 4
 """How often a thing is looked at before it is said not to be there."""
-MOST_SAID = 3
-"""How often a robot says something in its own words for one sub-task."""
 GIVE_UP = "give the sub-task back to the leader, for another robot or for nobody"
 _PATIENCE = 6
 """How often a robot waits for others to go out of its way."""
@@ -92,9 +89,8 @@ _OBSTACLES: Mapping[Outcome, Obstacle] = {
 def trees() -> dict[str, Tree]:
     """Return a tree for each kind of sub-task, made anew.
 
-    As long as all goes well there is one step to take, and a search has several places to look
-    from. Once something has failed there is more to choose from: the hand may be tried out, others
-    may be spoken to, and the sub-task may be given back with the typed reason.
+    It is the rule where no model chooses (`skill_calls`). What it cannot do it gives back with the
+    typed reason.
     """
     makers: Mapping[str, Callable[[], Behaviour]] = {
         "go_to": _go_to,
@@ -120,29 +116,23 @@ def _whole(kind: str, work: Behaviour) -> Behaviour:
             fallback(
                 "end",
                 when("was put down", _was_put, Act("leave it there", _left_there)),  # others see
-                Act("give back", lambda now: [_give_up(now, "tried often enough")]),
+                Act("give back", lambda now: [_spent(now, "tried often enough")]),
             ),
         ),
         when(
             "nobody permits it",
             lambda now: now.sub_task.kind != "search" and _not_permitted(now),
-            Act("give back what is not permitted", lambda now: [_give_up(now)]),
+            Act("give back what is not permitted", lambda now: [_spent(now)]),
         ),
-        alternatives(
-            "work",
-            work,
-            Act("try the hand", _try_hand, besides=True),
-            Act("talk", _talk, besides=True),
-            Act("give back what went wrong", _after_trouble, besides=True),
-        ),
-        Act("give back what cannot be done", lambda now: [_give_up(now)]),
+        work,
+        Act("give back what cannot be done", lambda now: [give_up(now)]),
     )
 
 
 def _go_to() -> Behaviour:
     return fallback(
         "go there",
-        when("arrived", _arrived, Act("be there", lambda now: [_done("it is there")])),
+        when("arrived", _arrived, Act("be there", lambda now: [done("it is there")])),
         when("there is a way", _feasible, Act("go", _way_there)),
     )
 
@@ -150,7 +140,7 @@ def _go_to() -> Behaviour:
 def _pick() -> Behaviour:
     return fallback(
         "fetch",
-        when("holds it", _holds_it, Act("keep it", lambda now: [_done("it holds it")])),
+        when("holds it", _holds_it, Act("keep it", lambda now: [done("it holds it")])),
         when("can be taken", lambda now: now.thing and _feasible(now), _by_hand()),
     )
 
@@ -173,16 +163,15 @@ def _open_or_close() -> Behaviour:
 
 def _by_hand() -> Behaviour:
     """Return how the hand does something: go there, open what is closed, do it, and try again."""
-    return alternatives(
+    return fallback(
         "by hand",
         when(
             "closed",
             _closed_around,
-            alternatives(
+            fallback(
                 "open first",
                 Act("go to the door", _go_to_door),
                 Act("open", _open_first),
-                open_to=_in_trouble,
             ),
         ),
         Act("go to base pose", _go_to_work),
@@ -195,13 +184,12 @@ def _by_hand() -> Behaviour:
                 when("few failures", lambda now: _failures(now) <= MOST_FAILURES, _remedies()),
             ),
         ),
-        open_to=_in_trouble,
     )
 
 
 def _remedies() -> Behaviour:
     """Return what may help after a failure, best first: another try comes last."""
-    return alternatives(
+    return fallback(
         "remedies",
         Act("empty the hand", _empty_hand),
         Act("view again", _view_again),
@@ -222,9 +210,9 @@ def _see_it() -> Behaviour:
         when(
             "looked often",
             lambda now: now.thing is None or len(_put_looks(now)) >= LOOKS,
-            Act("unseen", lambda now: [_done("it was put down")]),
+            Act("unseen", lambda now: [done("it was put down")]),
         ),
-        alternatives(
+        fallback(
             "look at it",
             when("looked from here", _looked_just_now, Act("another view", _another_view)),
             Act("look", _look_at_it),
@@ -235,16 +223,16 @@ def _see_it() -> Behaviour:
 def _detect() -> Behaviour:
     return fallback(
         "see",
-        when("holds it", _has_it_in_hand, Act("keep it", lambda now: [_done("it holds it")])),
+        when("holds it", _has_it_in_hand, Act("keep it", lambda now: [done("it holds it")])),
         when(
             "may be seen",
             lambda now: now.thing and _feasible(now),
             fallback(
                 "look",
-                when("in view", _in_view, Act("seen", lambda now: [_done(_where_seen(now))])),
+                when("in view", _in_view, Act("seen", lambda now: [done(_where_seen(now))])),
                 when("looked often", lambda now: len(_looks(now)) >= LOOKS, Act("absent", _absent)),
                 when("cannot look", _cannot_look, Act("give back", _blind)),
-                alternatives(
+                fallback(
                     "views",
                     when("not looked yet", lambda now: not _looks(now), Act("go", _go_to_see)),
                     when(
@@ -253,7 +241,6 @@ def _detect() -> Behaviour:
                         Act("another view", _another_view),
                     ),
                     Act("look from here", _look_from_here),
-                    open_to=_in_trouble,
                 ),
             ),
         ),
@@ -272,7 +259,7 @@ def _was_put(now: Situation) -> bool:
 
 
 def _left_there(now: Situation) -> Iterator[Option]:
-    yield _done("it was put down")
+    yield done("it was put down")
 
 
 def _not_permitted(now: Situation) -> bool:
@@ -281,39 +268,7 @@ def _not_permitted(now: Situation) -> bool:
     return last is not None and is_no_permit(SkillResult(last.outcome, last.reason))
 
 
-def _in_trouble(now: Situation) -> bool:
-    """Whether something has failed, or was looked for and not seen."""
-    looked = now.sub_task.kind == "detect" and any(
-        isinstance(a.skill, Detect) for a in now.attempts
-    )
-    return looked or any(not attempt.ok for attempt in now.attempts)
-
-
-def _after_trouble(now: Situation) -> Iterator[Option]:
-    if _in_trouble(now):
-        yield _give_up(now)
-
-
-def _try_hand(now: Situation) -> Iterator[Option]:
-    """Where something went wrong the hand may be tried out."""
-    goal, at = now.goal, _aim(now)
-    if not _in_trouble(now) or now.sub_task.kind not in _SKILLS or goal is None or at is None:
-        return
-    near = now.position is not None and math.dist(now.position[:2], at[:2]) <= _far(now)
-    if near and not (now.last and isinstance(now.last.skill, MoveArmTo)):
-        words = f"move the hand to the {goal.label.top}, to see whether it gets there from here"
-        yield Option("arm", words, skill=MoveArmTo(at), step=Step(Purpose.MOVE_ARM))
-
-
-def _talk(now: Situation) -> Iterator[Option]:
-    """Ask others where something went wrong, and answer who has asked."""
-    said = sum(attempt.step.purpose is Purpose.SAY for attempt in now.attempts)
-    if now.mates and (_in_trouble(now) or now.spoken_to) and said < MOST_SAID:
-        words = "say something to another robot, or to all: ask, answer, warn (fill `words`)"
-        yield Option("say", words, skill=Ask("", ""), step=Step(Purpose.SAY))
-
-
-def _far(now: Situation) -> float:
+def hand_range(now: Situation) -> float:
     """Return how far hands get from the middle of the robot at most [m]."""
     return max((hand.reach for hand in now.tools.kind(now.robot).body.hands), default=0.0)
 
@@ -337,7 +292,7 @@ def _waits(now: Situation) -> Iterator[Option]:
             yield Option("wait", words, skill=Wait(1.0 + blocked), step=Step(Purpose.WAIT))
 
 
-def _give_up(now: Situation, why: str = "") -> Option:
+def give_up(now: Situation, why: str = "") -> Option:
     """Give the sub-task back: with what stands against it, or with what went wrong last."""
     failed = [a for a in now.attempts if not a.ok]
     if not now.estimate.feasible:
@@ -352,18 +307,24 @@ def _give_up(now: Situation, why: str = "") -> Option:
     return _given_up(obstacle, f"{why}: {reason}" if why else reason)
 
 
+def _spent(now: Situation, why: str = "") -> Option:
+    """Give it back for good: nobody is asked whether to go on."""
+    return replace(give_up(now, why), step=Step(Purpose.SPENT))
+
+
 def _given_up(obstacle: Obstacle, reason: str) -> Option:
     return Option("give up", GIVE_UP, "give up", None, obstacle, reason, step=Step(Purpose.END))
 
 
-def _done(words: str) -> Option:
+def done(words: str) -> Option:
+    """End the sub-task: what was to be so is so."""
     return Option("done", words, "done", step=Step(Purpose.END))
 
 
 # -- going --------------------------------------------------------------------------------------
 
 
-def _go(now: Situation, spot: Vec3 | None, towards: Vec3 | None, words: str) -> Iterator[Option]:
+def go(now: Situation, spot: Vec3 | None, towards: Vec3 | None, words: str) -> Iterator[Option]:
     """Go to a spot, looking at what is to be done there; nothing if the robot stands there."""
     if spot is None:
         return
@@ -376,14 +337,10 @@ def _go(now: Situation, spot: Vec3 | None, towards: Vec3 | None, words: str) -> 
     last = now.last if now.last is not None and isinstance(now.last.skill, NavigateTo) else None
     if last is not None and last.outcome is Outcome.UNREACHABLE and now.goal is not None:
         # No way leads to that spot, now or later: one to another spot may.
-        sides = other_sides(now, now.goal) if now.sub_task.kind in _SKILLS else []
-        for k, side in enumerate(sides):
-            id, other = f"go {failures}.{k}", f"{words}, to another spot"
+        for side in other_sides(now, now.goal) if now.sub_task.kind in _SKILLS else []:
+            id, other = f"go {failures}", f"{words}, to another spot"
             yield Option(id, other, skill=side, step=Step(Purpose.OTHER_SIDE))
     yield Option("go", words, skill=NavigateTo.near(spot, yaw=yaw), step=Step(Purpose.GO))
-    if failures and towards is not None:
-        near = NavigateTo.near(towards)
-        yield Option("go near", f"{words}, as near as it gets", skill=near, step=_NEAR)
 
 
 _NEAR = Step(Purpose.GO_NEAR)
@@ -409,9 +366,9 @@ def _arrived(now: Situation) -> bool:
 def _way_there(now: Situation) -> Iterator[Option]:
     target = now.thing or now.receptacle
     name = target.label.top if target is not None else "the room"
-    yield from _go(now, now.estimate.spot, now.estimate.target, f"go to {name}")
+    yield from go(now, now.estimate.spot, now.estimate.target, f"go to {name}")
     if now.estimate.spot is not None and _stands_at(now, now.estimate.spot):
-        yield _done("it is there already")
+        yield done("it is there already")
 
 
 def _go_to_work(now: Situation) -> Iterator[Option]:
@@ -421,7 +378,7 @@ def _go_to_work(now: Situation) -> Iterator[Option]:
     if goal is not None and now.sub_task.kind != "place":
         towards = goal.box.center
     name = goal.label.top if goal is not None else "floor"
-    yield from _go(now, now.estimate.spot, towards, f"go to the {name}")
+    yield from go(now, now.estimate.spot, towards, f"go to the {name}")
 
 
 # -- what the hand does -------------------------------------------------------------------------
@@ -451,11 +408,11 @@ def _words(now: Situation) -> str:
     )
 
 
-def _hand_skill(now: Situation) -> Skill | None:
-    """Return the skill of the hand; None: there is nowhere to put a thing down."""
+def hand_skill(now: Situation) -> Skill | None:
+    """Return the skill of the hand from here; None: there is nowhere to put a thing down."""
     goal, spot, kind = now.goal, now.estimate.spot, now.sub_task.kind
     if kind != "place":
-        return _SKILLS[kind](_target(goal)) if goal is not None else None
+        return _SKILLS[kind](target_of(goal)) if goal is not None else None
     where = now.estimate.target or (goal.box.center if goal is not None else spot)
     if goal is not None and spot is not None and now.position is not None:
         if now.bears_at is not None or math.dist(now.position[:2], spot[:2]) > THERE:
@@ -466,13 +423,13 @@ def _hand_skill(now: Situation) -> Skill | None:
 
 
 def _do(now: Situation) -> Iterator[Option]:
-    skill = _hand_skill(now)
+    skill = hand_skill(now)
     if skill is not None:
         yield Option("do", _words(now), skill=skill)
 
 
 def _again(now: Situation) -> Iterator[Option]:
-    skill = _hand_skill(now)
+    skill = hand_skill(now)
     if skill is not None:
         yield Option(f"again {_failures(now)}", f"{_words(now)}, once more", skill=skill)
 
@@ -499,12 +456,12 @@ def _leave_so(now: Situation) -> Iterator[Option]:
     opening = now.sub_task.kind == "open"
     state = "open" if opening else "closed"
     if now.did(Open if opening else Close) or now.thing is None:
-        yield _done(f"it is {state}")
+        yield done(f"it is {state}")
     else:
-        yield _done(f"the {now.thing.label.top} is {state} already")
+        yield done(f"the {now.thing.label.top} is {state} already")
 
 
-def _door(now: Situation) -> SceneObject | None:
+def door(now: Situation) -> SceneObject | None:
     """Return what is to be opened before the hand gets to it; None: nothing."""
     if now.sub_task.kind == "pick" and now.thing is not None:
         holder = now.scene.objects.get(now.estimate.opens or now.thing.container)
@@ -516,22 +473,22 @@ def _door(now: Situation) -> SceneObject | None:
 
 
 def _closed_around(now: Situation) -> bool:
-    return _door(now) is not None
+    return door(now) is not None
 
 
 def _go_to_door(now: Situation) -> Iterator[Option]:
-    door = _door(now)
-    if door is not None:
-        words = f"go to the {door.label.top}"
-        yield from _go(now, now.estimate.spot, door.box.center, words)
+    shut = door(now)
+    if shut is not None:
+        words = f"go to the {shut.label.top}"
+        yield from go(now, now.estimate.spot, shut.box.center, words)
 
 
 def _open_first(now: Situation) -> Iterator[Option]:
     """Open what it is in, or goes into: a full hand can still pull a door, or says so."""
-    door = _door(now)
-    if door is not None and now.failures(Open) < TRIES_FROM_ONE_POSE:
-        words, step = f"open the {door.label.top}", Step(Purpose.OPEN_FIRST, door.id)
-        yield Option("open", words, skill=Open(_target(door)), step=step)
+    shut = door(now)
+    if shut is not None and now.failures(Open) < TRIES_FROM_ONE_POSE:
+        words, step = f"open the {shut.label.top}", Step(Purpose.OPEN_FIRST, shut.id)
+        yield Option("open", words, skill=Open(target_of(shut)), step=step)
 
 
 def _may_get_there(now: Situation) -> bool:
@@ -540,7 +497,7 @@ def _may_get_there(now: Situation) -> bool:
     no_way = sum(a.outcome is Outcome.UNREACHABLE for a in _drives(now))
     if at is None or now.position is None or no_way < GO_TRIES:
         return True
-    return math.dist(now.position[:2], at[:2]) <= _far(now) + NEAR_ENOUGH
+    return math.dist(now.position[:2], at[:2]) <= hand_range(now) + NEAR_ENOUGH
 
 
 # -- what may help after a failure --------------------------------------------------------------
@@ -664,14 +621,14 @@ def _cannot_look(now: Situation) -> bool:
 
 
 def _blind(now: Situation) -> Iterator[Option]:
-    yield _give_up(now, "it cannot look")
+    yield give_up(now, "it cannot look")
 
 
 def _go_to_see(now: Situation) -> Iterator[Option]:
     if now.thing is not None:
         at = now.estimate.target or now.thing.box.center
         words = f"go where the {now.thing.label.top} is in view"
-        yield from _go(now, now.estimate.spot, at, words)
+        yield from go(now, now.estimate.spot, at, words)
 
 
 def _look_from_here(now: Situation) -> Iterator[Option]:
@@ -725,5 +682,6 @@ def _absent(now: Situation) -> Iterator[Option]:
     yield _given_up(Obstacle.NOT_THERE, text)
 
 
-def _target(thing: SceneObject) -> Target:
+def target_of(thing: SceneObject) -> Target:
+    """Return a thing as skills act on it."""
     return Target(thing.label.top, thing.box.center, thing.id)

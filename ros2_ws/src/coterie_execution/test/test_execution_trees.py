@@ -123,7 +123,7 @@ def test_what_no_body_gets_to_is_given_back_untried(rover):
 
 
 def test_a_step_tells_which_nodes_of_the_tree_it_comes_from(rover):
-    assert rover.next_step(fetch()).path.split(" > ")[:2] == ["pick", "work"]
+    assert rover.next_step(fetch()).path.split(" > ")[:2] == ["pick", "without waiting"]
     assert rover.next_step(fetch()).path.endswith("by hand > go to base pose")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import time
@@ -17,6 +18,7 @@ from coterie_llm.decision import (
     decide_by_rule,
     read_reply,
     request_for,
+    with_data_rule,
 )
 from coterie_llm.due import due_in, time_left
 from coterie_llm.errors import (
@@ -36,7 +38,7 @@ from coterie_llm.pace import Pace
 from coterie_llm.rules_model import RulesModel
 from coterie_llm.tools import Tool, ToolUse, use_tool
 from coterie_llm.tracing import new_exchange, traced
-from coterie_llm.types import LanguageModel, Message, Reply, Sampled, Usage
+from coterie_llm.types import LanguageModel, Message, ModelRequest, Reply, Sampled, Usage
 from coterie_llm.waiting import within
 
 StateT = TypeVar("StateT")
@@ -52,6 +54,7 @@ _LEAST_S = 0.01
 _FOR_LARGER = 0.5
 """Share of a decision's time that is kept for the larger model, however slow the first one is."""
 _ASKED_AGAIN = "asked again: "
+_READ_AHEAD_S = 600.0
 _MAX_CALLS = 8
 """Tools that a model may call in one turn."""
 
@@ -134,6 +137,21 @@ class Decider:
         await self.model.aclose()
         if self.larger is not None:
             await self.larger.aclose()
+
+    async def read_ahead(self, *decisions: Decision[Any, Any]) -> None:
+        """Let the model read what prompts of decisions begin with, which its server keeps.
+
+        The first question need not wait for that. What goes wrong shows when something is asked.
+        """
+        for decision in decisions:
+            if self.mode_of(decision.name) == "rule" or not (opening := decision.opening()):
+                continue
+            messages = with_data_rule((Message.system(opening), Message.user(as_data("", ""))))
+            with contextlib.suppress(LanguageError):
+                tags = {"who": self.who, "decision": "read ahead"}
+                await self.model.complete(
+                    ModelRequest(messages, max_tokens=1, timeout_s=_READ_AHEAD_S, tags=tags)
+                )
 
     @property
     def rule_only(self) -> bool:
@@ -324,7 +342,15 @@ class Decider:
         """Return one model's valid reply, or None with the reason noted in `asked`."""
         shortened = pace.shortened(decision.name)
         context = self.larger_context if model is self.larger else self.policy.context
-        begin = request_for(decision, state, mode, context, shortened_times=shortened)
+        begin = request_for(
+            decision,
+            state,
+            mode,
+            context,
+            shortened_times=shortened,
+            short=None if model is self.larger else self.policy.short,
+            look_ups=self.policy.tool_turns > 0,
+        )
         messages = begin.messages
         tools = {tool.name: tool for tool in decision.tools(state)}
         turns = self.policy.tool_turns if begin.tools else 0

@@ -19,7 +19,7 @@ from coterie_llm.extract import extract_json
 from coterie_llm.fence import DATA_RULE, FENCE_OPENING, as_data, shortened
 from coterie_llm.modes import Mode
 from coterie_llm.schema import lean_schema, with_options
-from coterie_llm.tokens import estimate_prompt
+from coterie_llm.tokens import estimate_messages, estimate_prompt
 from coterie_llm.tools import Tool, ToolUse
 from coterie_llm.types import Message, ModelRequest, Reply, Usage
 
@@ -61,6 +61,13 @@ class Decision(abc.ABC, Generic[StateT, ReplyT]):
         It holds what a person would need to answer, and neither the rule's answer nor a solver's
         verdict; those are `advice`. Options come in `neutral_order`.
         """
+
+    def opening(self) -> str:
+        """The instruction with which every prompt begins; empty: it is not always the same.
+
+        A model that is served here reads it ahead (`Decider.read_ahead`).
+        """
+        return ""
 
     def advice(self, state: StateT) -> str:
         """What the rule would say, for mode `advised`: the rule's reply as JSON by default."""
@@ -172,6 +179,9 @@ def messages_for(
 _SHARES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.02, 0.015)
 _WITH_TOOLS = 0.5
 """Tools take room too: shorter prompts than this share go without them."""
+_QUARTER = 0.25
+"""Share to which a prompt is cut for a model that would rather read less, where no share would make
+it short enough."""
 _CAREFUL = 1.1
 """Tokens of a strange tokenizer for each of the estimate's."""
 
@@ -183,6 +193,8 @@ def request_for(
     context: int | None = None,
     *,
     shortened_times: int = 0,
+    short: int | None = None,
+    look_ups: bool = True,
 ) -> ModelRequest:
     """Return the request that puts a decision to a model, before any look-up.
 
@@ -195,13 +207,17 @@ def request_for(
             that would leave little of them, without tools.
         shortened_times: Number of times that the prompt is halved anyway, because the model is
             slow.
+        short: Tokens of messages above which a prompt is made with less of every list, as far as
+            that helps; None: no matter how many.
+        look_ups: Whether tools are offered.
     """
-    tools = tuple(tool.spec for tool in decision.tools(state))
+    tools = tuple(tool.spec for tool in decision.tools(state)) if look_ups else ()
     asked = decision.most_tokens(state)
     most = asked if context is None else min(asked, context // 4)
     shares = _SHARES[shortened_times:]
     ways = [(share, tools) for share in shares if share >= _WITH_TOOLS]
     ways += [(share, ()) for share in shares]
+    longer: ModelRequest | None = None
     for share, offered in ways:
         with shortened(share):  # what is left out of a prompt need not be an option either
             messages = messages_for(decision, state, mode)
@@ -213,9 +229,12 @@ def request_for(
             temperature=decision.temperature,
             max_tokens=most,
         )
-        if context is None or estimate_prompt(request) * _CAREFUL + most <= context:
-            break
-    return request
+        if context is not None and estimate_prompt(request) * _CAREFUL + most > context:
+            continue
+        if short is None or estimate_messages(messages) <= short:
+            return request
+        longer = request if longer is None or share >= _QUARTER else longer
+    return longer or request
 
 
 def decide_by_rule(decision: Decision[StateT, ReplyT], state: StateT) -> Decided[ReplyT]:

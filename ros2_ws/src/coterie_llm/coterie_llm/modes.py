@@ -20,7 +20,6 @@ DECISIONS = (
     "emos.reassign",
     "emos.reflect_on_share",
     "emos.split_task",
-    "emos.write_check",
     "mele.answer",
     "mele.choose_place",
     "mele.debate",
@@ -70,6 +69,7 @@ class Policy:
         attempts: Most replies that one model may give to one decision.
         tool_turns: Most turns with tools before the reply is due.
         context: Tokens of prompt and reply together; None: no limit is known.
+        short: Tokens above which prompts are made shorter; None: they are not.
         join: Most questions in one request.
         gather: Whether questions that are put at the same time are joined; else only those that
             code puts as a list. What comes at the same time differs from run to run.
@@ -82,6 +82,7 @@ class Policy:
     attempts: int = 2
     tool_turns: int = 6
     context: int | None = None
+    short: int | None = None
     join: int = 1
     gather: bool = False
     ask_always: bool = False

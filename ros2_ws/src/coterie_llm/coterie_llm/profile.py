@@ -19,6 +19,12 @@ LOCAL_CONTEXT = 4096
 """Tokens of one conversation with a model that is served here, unless its profile says more."""
 
 
+LOCAL_PROMPT = 900
+"""Tokens above which prompts for it are made shorter: a core reads some 17 tokens a second."""
+TOOL_TURNS = 6
+"""Turns with tools of a model that is served elsewhere, unless its profile says more."""
+
+
 class ModelProfile(EndpointSettings):
     """Which model, where, and within which limits. The default is no model: the rules decide."""
 
@@ -75,8 +81,18 @@ class ModelProfile(EndpointSettings):
     attempts: int = Field(
         2, ge=1, le=10, description="Largest number of replies asked for by one decision."
     )
-    tool_turns: int = Field(
-        6, ge=0, le=50, description="Largest number of turns with tools before the reply is due."
+    tool_turns: int | None = Field(
+        None,
+        ge=0,
+        le=50,
+        description="Largest number of turns with tools before the reply is due; left out: none "
+        f"with kind local, else {TOOL_TURNS}.",
+    )
+    prompt: int | None = Field(
+        None,
+        ge=100,
+        description="Number of tokens above which prompts list less, as far as that helps; left "
+        f"out: {LOCAL_PROMPT} with kind local, else no matter how many.",
     )
     cache: int = Field(
         256,
@@ -191,12 +207,19 @@ class ModelProfile(EndpointSettings):
             self.mode,
             self.modes,
             self.attempts,
-            self.tool_turns,
+            self.turns,
             self.conversation_tokens,
+            self.prompt or (LOCAL_PROMPT if self.kind == "local" else None),
             self.join,
             gather=self.kind != "replay" and self.record_to is None,
             ask_always=self.ask_always,
         )
+
+    @property
+    def turns(self) -> int:
+        """Turns with tools before the reply is due."""
+        usual = 0 if self.kind == "local" else TOOL_TURNS
+        return usual if self.tool_turns is None else self.tool_turns
 
     @property
     def conversation_tokens(self) -> int | None:

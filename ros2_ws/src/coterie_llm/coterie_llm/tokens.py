@@ -20,12 +20,12 @@ import json
 import math
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from coterie_llm.dialect import strict_schema
-from coterie_llm.types import Image, ModelRequest, Usage
+from coterie_llm.types import Image, Message, ModelRequest, Usage
 
 # What chat templates put around each message, and around the conversation.
 _PER_MESSAGE = 16
@@ -110,6 +110,11 @@ def estimate_prompt(request: ModelRequest) -> int:
     """Tokens that a request's prompt usually has."""
     text = sum(estimate_tokens(part) + 4 for part in _texts(request))
     return text + sum(image_tokens(i) for m in request.messages for i in m.images)
+
+
+def estimate_messages(messages: Iterable[Message]) -> int:
+    """Tokens that messages usually have, without schema and tools."""
+    return sum(estimate_tokens(message.text) + 4 for message in messages)
 
 
 def most_prompt(request: ModelRequest) -> int:

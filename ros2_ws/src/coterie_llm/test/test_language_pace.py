@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from coterie_fixtures.endpoint import Endpoint, Hang
+from coterie_fixtures.endpoint import Endpoint, Hang, server_error
 from coterie_llm import (
     Decided,
     Decision,
@@ -17,7 +17,10 @@ from coterie_llm import (
     as_data,
     build_decider,
 )
+from coterie_llm.decision import request_for
 from coterie_llm.pace import Pace
+from coterie_llm.profile import LOCAL_PROMPT, TOOL_TURNS
+from coterie_llm.tokens import estimate_messages
 
 
 class Which(BaseModel):
@@ -112,3 +115,65 @@ def test_decisions_are_paced_by_themselves() -> None:
         pace.timed_out("mele.answer")
     assert (pace.shortened("mele.answer"), pace.shortened("mele.debate")) == (3, 0)
     assert pace.pause("mele.answer") and not pace.pause("mele.debate")
+
+
+# -- small models read little, and ahead -----------------------------------------------------------
+
+
+class WithOpening(WhichThing):
+    """The same with an instruction that is always the same."""
+
+    def opening(self) -> str:
+        return "You tell things from one another. " * 40
+
+    def prompt(self, state: Sequence[str]) -> Sequence[Message]:
+        return (Message.system(self.opening()), *super().prompt(state))
+
+
+def lengths(decision: WhichThing, **options: Any) -> tuple[int, int]:
+    request = request_for(decision, THINGS, "model", 4096, **options)
+    return estimate_messages(request.messages), request.messages[-1].text.count("small thing")
+
+
+def test_a_model_that_would_rather_read_less_is_shown_the_first_of_a_list() -> None:
+    whole, shown = lengths(WhichThing())
+    short, fewer = lengths(WhichThing(), short=300)
+    assert whole > 300 >= short and 0 < fewer < shown == len(THINGS)
+    request = request_for(WhichThing(), THINGS, "model", 4096, short=300)
+    assert THINGS[0] in request.messages[-1].text and "left out" in request.messages[-1].text
+
+
+def test_what_no_share_makes_short_enough_keeps_a_quarter() -> None:
+    _, some = lengths(WithOpening(), short=300)
+    assert len(THINGS) // 8 <= some <= len(THINGS) // 3
+
+
+def test_tools_are_offered_only_where_there_is_a_turn_for_them() -> None:
+    assert request_for(WhichThing(), THINGS, "model").tools
+    assert not request_for(WhichThing(), THINGS, "model", look_ups=False).tools
+
+
+def test_profiles_of_models_that_are_served_here_read_little_and_look_nothing_up() -> None:
+    here, elsewhere = ModelProfile(kind="local"), ModelProfile(kind="openai", model="m")
+    assert (here.policy.tool_turns, elsewhere.policy.tool_turns) == (0, TOOL_TURNS)
+    assert (here.policy.short, elsewhere.policy.short) == (LOCAL_PROMPT, None)
+    asks = ModelProfile(kind="local", tool_turns=2, prompt=2000)
+    assert (asks.policy.tool_turns, asks.policy.short) == (2, 2000)
+
+
+async def test_what_prompts_begin_with_is_read_ahead_and_trouble_with_that_is_none() -> None:
+    with Endpoint(lambda request: {"reason": "it fits", "thing": "a"}) as endpoint:
+        profile = ModelProfile(
+            kind="openai", base_url=endpoint.url, model="m", max_retries=0, tool_turns=0
+        )
+        decider = build_decider(profile)
+        endpoint.fail(server_error())
+        await decider.read_ahead(WithOpening(), WhichThing())
+        await decider.read_ahead(WithOpening())
+        decided = await decider.decide(WithOpening(), THINGS)
+        await decider.aclose()
+        quiet = build_decider(profile.model_copy(update={"mode": "rule"}))
+        await quiet.read_ahead(WithOpening())
+        _, first, second = (received.body for received in endpoint.received)
+    assert decided.decided_by == "model"
+    assert first["messages"][0] == second["messages"][0] and first["max_tokens"] == 1

@@ -202,6 +202,15 @@ class Alignment:
         x, y, z = self.pose[:3, 3].tolist()
         return x, y, z, float(np.arctan2(self.pose[1, 0], self.pose[0, 0]))
 
+    @property
+    def mount(self) -> tuple[float, ...]:
+        """x, y, z [m], roll, pitch down, yaw [rad] of an optical frame on a base (REP 103)."""
+        ahead, left = self.pose[:3, 2], -self.pose[:3, 0]
+        yaw, pitch = np.arctan2(ahead[1], ahead[0]), np.arcsin(np.clip(-ahead[2], -1.0, 1.0))
+        level = np.array([-np.sin(yaw), np.cos(yaw), 0.0])
+        roll = np.arctan2(left @ np.cross(ahead, level), left @ level)
+        return tuple(float(value) for value in (*self.pose[:3, 3], roll, pitch, yaw))
+
 
 def align(first: Mapping[int, Matrix], second: Mapping[int, Matrix], *, level: bool) -> Alignment:
     """Return the rigid motion that takes tags of one frame to where another frame has them.

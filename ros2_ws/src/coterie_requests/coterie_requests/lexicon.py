@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from types import MappingProxyType
@@ -185,19 +184,6 @@ class Lexicon(BaseModel):
             for label in members
         }
 
-    def mentions(self, text: str) -> list[tuple[int, int, str]]:
-        """Return (start, end, label or class) of things named in a text, longest first in place.
-
-        A class wins over a label of the same word ("bag", "table", "seat"): it contains it.
-        """
-        found: list[tuple[int, int, str]] = []
-        for name in _names():
-            # Most names are not in a text: looking for their letters is far quicker.
-            for match in _pattern(name.word).finditer(text) if name.stem in text else ():
-                if not any(a < match.end() and match.start() < b for a, b, _ in found):
-                    found.append((match.start(), match.end(), name.means))
-        return sorted(found)
-
     def cues_in(self, text: str) -> dict[str, list[tuple[str, re.Match[str]]]]:
         """Return use -> its cues in a text, and where they stand.
 
@@ -256,7 +242,7 @@ class Lexicon(BaseModel):
         if not general or HINDERED.search(text) or not _PUT.search(text):
             return grades
         house = load_household()
-        category = next((house.category(name) for _, _, name in self.mentions(text)), None)
+        category = house.category(_first_named(text))
         usual = {self.canonical(o) for on in (category.on if category else ()) for o in
                  house.members(on)}  # fmt: skip
         if usual:
@@ -290,7 +276,9 @@ class Lexicon(BaseModel):
 
     def beyond_in(self, text: str) -> str:
         """Return the first thing named in a text that no home holds ("" if there is none)."""
-        found = (word for word in self.beyond if re.search(rf"\b{_plural(word)}\b", text))
+        found = (
+            word for word in self.beyond if re.search(rf"\b{re.escape(word)}(?:s|es)?\b", text)
+        )
         return next(found, "")
 
     def qualities_in(self, text: str) -> list[str]:
@@ -314,12 +302,20 @@ def meant(noun: str) -> str:
     words = normalized(noun[:100]).split()
     for tail in (" ".join(words[k:]) for k in range(len(words))):
         for form in (tail, *singulars(tail)):
-            if form in _mentionable():
-                return _mentionable()[form]
+            if form in mentionable():
+                return mentionable()[form]
     text = " ".join(words)
     if load_household().category(text) is not None:
         return load_household().canonical(text)
     return next(iter(singulars(text)), text)
+
+
+def _first_named(text: str) -> str:
+    """Return the label or class of the first thing that a text names; "" for none."""
+    words = text.split()
+    said = (" ".join(words[k : k + n]) for k in range(len(words)) for n in (3, 2, 1))
+    forms = (form for one in said for form in (one, *singulars(one)))
+    return next((mentionable()[form] for form in forms if form in mentionable()), "")
 
 
 @lru_cache(maxsize=1024)
@@ -397,29 +393,8 @@ def load_lexicon() -> Lexicon:
     return Lexicon.model_validate(read_own("objects.yaml", text))
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
-    """A name: its word, letters that every form of it has, and the label or class it means."""
-
-    word: str
-    stem: str
-    means: str
-
-
 @cache
-def _names() -> tuple[_Name, ...]:
-    """All names, longest first."""
-    ordered = sorted(_mentionable().items(), key=lambda kv: (-len(kv[0]), kv[0]))
-    return tuple(_Name(word, word[:-2] or word, name) for word, name in ordered)
-
-
-@cache
-def _pattern(word: str) -> re.Pattern[str]:
-    return re.compile(rf"\b{_plural(word)}\b")
-
-
-@cache
-def _mentionable() -> dict[str, str]:
+def mentionable() -> dict[str, str]:
     """Names of things and what they mean; classes before labels, ours before the house's."""
     lexicon = load_lexicon()
     names: dict[str, str] = {}
@@ -435,18 +410,6 @@ def _mentionable() -> dict[str, str]:
     for word in _NO_NAMES:
         names.pop(word, None)
     return names
-
-
-def _plural(word: str) -> str:
-    """Pattern of a noun in singular and plural."""
-    escaped = re.escape(word)
-    if word.endswith("y") and word[-2:-1] not in "aeiou":
-        return rf"(?:{escaped}|{re.escape(word[:-1])}ies)"
-    if word.endswith("fe"):
-        return rf"(?:{escaped}|{re.escape(word[:-2])}ves)"
-    if word.endswith("f"):
-        return rf"(?:{escaped}s?|{re.escape(word[:-1])}ves)"
-    return rf"{escaped}(?:s|es)?"
 
 
 @cache

@@ -75,6 +75,10 @@ class ReadRequest(Decision[ReadState, ReadReply]):
     reply_type: ClassVar[type[BaseModel]] = ReadReply
     max_tokens: ClassVar[int] = 400
 
+    def opening(self) -> str:
+        """Return instruction and examples, the same for all."""
+        return _system()
+
     def prompt(self, state: ReadState) -> Sequence[Message]:
         """Show examples, the same for all; then the rooms, and the words."""
         return (

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import concurrent.futures
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from coterie_core.plain_data import schema_problems
-from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider
+from coterie_llm import Decider, Decision, ModelProfile, UsageMeter, build_decider
 from coterie_llm.budget import Budget, budget_of
 from coterie_llm.own import own_decisions
 from coterie_ros.parameters import ParameterSpec
@@ -31,13 +32,16 @@ EMBEDDER_PARAMETER = ParameterSpec(
 """The parameter of nodes that compare words by meaning."""
 
 
-def node_decider(node: AgentNode, profile: Any, who: str) -> Decider:
+def node_decider(
+    node: AgentNode, profile: Any, who: str, ahead: Sequence[Decision[Any, Any]] = ()
+) -> Decider:
     """Return who decides for a node; call it in `on_setup`.
 
     Args:
         node: Shows the usage in its diagnostics and closes the model when it is cleaned up.
         profile: A ModelProfile as parsed JSON; None or empty: the rules.
         who: Name under which usage is counted.
+        ahead: Decisions whose prompts' beginnings a model that is served here reads now.
 
     Raises:
         ValueError: The profile is wrong, or a decision of the user's own; names the field.
@@ -75,6 +79,8 @@ def node_decider(node: AgentNode, profile: Any, who: str) -> Decider:
         except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
             node.get_logger().warning("the model's connections did not close within 1 s")
 
+    if settings.kind == "local" and ahead:
+        node.run(decider.read_ahead(*ahead), "read prompts ahead")
     node.diagnostics.add_source("model", usage)
     node.at_end(close)
     return decider

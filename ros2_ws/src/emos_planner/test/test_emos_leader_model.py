@@ -8,9 +8,10 @@ import re
 
 import pytest
 
-from coterie_core.resume_text import sentences
+from coterie_core.resume_text import resume_text, sentences
 from coterie_core.tasks import Proposal, Reflection, SubTask, Verdict
 from coterie_execution.geometry.toolbox import Toolbox
+from coterie_fixtures.emos_team import LocalChannel
 from coterie_fixtures.endpoint import (
     BROKEN_JSON,
     Endpoint,
@@ -26,11 +27,10 @@ from coterie_requests.grammar import read
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.team_map import TeamMap
 from emos_planner.leader.ablation import believed
-from emos_planner.leader.briefing import body_text, brief_body, resume_text
+from emos_planner.leader.briefing import body_text, brief_body
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import AgentLimits, RobotAgent
-from emos_planner.team import LocalChannel
 
 WORDS = "Bring two mugs to the kitchen counter"
 
@@ -323,10 +323,10 @@ def test_the_leader_and_the_robots_are_told_angles_in_degrees() -> None:
     resume = small_team()["rover"]
     camera = resume.perception.cameras[0]
     wide = round(math.degrees(camera.hfov))
-    told = json.loads(body_text(resume, LeaderOptions()))["cameras"][0]
+    told = json.loads(body_text(resume, LeaderOptions()))["perception"]["cameras"][0]
     own = json.loads(AgentLimits().body_text(resume))["perception"]["cameras"][0]
-    assert told["field deg"][0] == own["field [deg]"][0] == wide
-    assert told["pitch deg"] == own["pitch [deg]"]
+    assert told["field [deg]"][0] == own["field [deg]"][0] == wide
+    assert told["pitch [deg]"] == own["pitch [deg]"]
 
 
 async def test_ten_robots_ask_their_models_at_the_same_time() -> None:

@@ -6,13 +6,13 @@ import pytest
 
 from coterie_core.geometry import Pose
 from coterie_core.skills import Outcome, Pick, SkillRefused
+from coterie_fixtures.emos_team import run_team
 from coterie_fixtures.tiny_house import tiny_house
 from coterie_fixtures.two_floor_home import body
 from coterie_world.team_map import TeamMap
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import RobotAgent
-from emos_planner.team import run_team
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.simulator import Start

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from coterie_core.own_classes import OwnName, load_own
 from habitat_bridge.simulator import Simulator, WorldError
 
 if TYPE_CHECKING:
@@ -17,26 +18,20 @@ if TYPE_CHECKING:
 
 NoiseLevel = Literal["none", "low", "normal", "high"]
 
-Kind = Literal["embedded", "graph", "habitat", "real"]
+Kind = Literal["embedded", "habitat", "own", "real"]
 
 # Fields that only some kinds of world have.
 _FIELDS: dict[str, tuple[Kind, ...]] = {
     **dict.fromkeys(
         ("floors", "rooms", "house", "look_on_arrival", "track_ids"), ("embedded", "habitat")
     ),
-    **dict.fromkeys(("directory", "scan"), ("graph",)),
+    **dict.fromkeys(("maker", "options"), ("own",)),
     **dict.fromkeys(("dataset", "scene", "habitat_python"), ("habitat",)),
-    **dict.fromkeys(("seed", "noise"), ("embedded", "habitat", "graph")),
+    "seed": ("embedded", "habitat", "own"),
+    "noise": ("embedded", "habitat"),
     **dict.fromkeys(("use_sim_time", "room_outlines", "floor_heights", "floor_links"), ("real",)),
 }
 _HOUSE = ("floors", "rooms", "house")
-# (miss, wrong label, phantoms per look) of detectors in topological houses.
-_GRAPH_NOISE: dict[str, tuple[float, float, float]] = {
-    "none": (0.0, 0.0, 0.0),
-    "low": (0.1, 0.03, 0.03),
-    "normal": (0.25, 0.08, 0.1),
-    "high": (0.45, 0.2, 0.4),
-}
 
 
 class RoomOutline(BaseModel):
@@ -72,21 +67,20 @@ class WorldSpec(BaseModel):
     """Describes a world.
 
     `embedded`: a generated house (seed, floors, rooms) or a saved one (`house`: a JSON file).
-    `graph`: a topological house: `directory` with `connectivity/` (and `objects/`, `rooms.json`),
-    and the `scan` in it; these files tell what a detector saw, so that it errs no more by default.
     `habitat`: a house as with `embedded`, or a `scene` of a Habitat data set (`dataset`: its
     `.scene_dataset_config.json`), in habitat-sim, which `habitat_python` runs.
+    `own`: a simulator of your own: `maker`, a function that is called with the seed and `options`.
     `real`: no simulator; each robot has an adapter.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kind: Kind = Field("embedded", description="Kind of world: embedded, graph, habitat or real.")
+    kind: Kind = Field("embedded", description="Kind of world: embedded, habitat, own or real.")
     seed: int = Field(
         0, ge=0, lt=2**31, description="Seed of the house, the start places and the noise."
     )
     noise: NoiseLevel | None = Field(
-        None, description="Level of the detectors' errors; none: normal, in graph worlds no errors."
+        None, description="Level of the detectors' errors; none: normal."
     )
     floors: int | None = Field(
         None,
@@ -104,16 +98,16 @@ class WorldSpec(BaseModel):
         None,
         description="Path of the JSON file of a saved house; none: a house is generated.",
     )
-    look_on_arrival: bool = Field(
-        True, description="Robots turn once after each path; not in graph worlds."
+    look_on_arrival: bool = Field(True, description="Robots turn once after each path.")
+    track_ids: bool = Field(False, description="Detections carry the objects' true identifiers.")
+    maker: OwnName | None = Field(
+        None,
+        description="Function that makes a world of your own, my_package.module:make; it returns a "
+        "habitat_bridge.simulator.Simulator.",
     )
-    track_ids: bool = Field(
-        False, description="Detections carry the objects' true identifiers; not in graph worlds."
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="Arguments of that function, besides `seed`."
     )
-    directory: str | None = Field(
-        None, description="Path of a graph world's folder with connectivity/ and objects/."
-    )
-    scan: str | None = Field(None, description="Name of a graph world's house.")
     dataset: str | None = Field(
         None, description="Path of a Habitat data set's .scene_dataset_config.json."
     )
@@ -175,10 +169,8 @@ class WorldSpec(BaseModel):
             both = [name for name in _HOUSE if getattr(self, name) is not None]
             if both:
                 raise ValueError(f"scene and {both[0]} exclude each other; remove one")
-        if self.kind == "graph":
-            for name in ("directory", "scan"):
-                if not getattr(self, name):
-                    raise ValueError(f"{name} is missing; a graph world needs directory and scan")
+        if self.kind == "own" and not self.maker:
+            raise ValueError("maker is missing; name the function that makes the world")
         if self.house is not None and (self.floors is not None or self.rooms is not None):
             raise ValueError("house names a saved house, so remove floors and rooms")
         return self
@@ -198,7 +190,7 @@ def make_world(spec: WorldSpec | Mapping[str, Any]) -> Simulator:
             raise WorldError("; ".join(_problem(dict(e)) for e in error.errors()[:4])) from None
     if spec.kind == "real":
         raise WorldError("world: a world of kind real is not simulated; robot_adapters serve it")
-    makers = {"embedded": _embedded, "graph": _graph, "habitat": _habitat}
+    makers = {"embedded": _embedded, "habitat": _habitat, "own": _own}
     return makers[spec.kind](spec)
 
 
@@ -280,26 +272,24 @@ def _saved(path: Path) -> House:
         raise WorldError(f"world.house: {error}") from None
 
 
-def _graph(spec: WorldSpec) -> Simulator:
-    from habitat_bridge.graph import DetectorNoise, list_scans, load_graph_world
-
-    assert spec.directory is not None and spec.scan is not None
-    folder = Path(spec.directory)
-    if not folder.is_dir():
+def _own(spec: WorldSpec) -> Simulator:
+    expected = "a function that makes a habitat_bridge.simulator.Simulator"
+    try:
+        maker = load_own(spec.maker or "", "world.maker", expected)
+    except ValueError as error:
+        raise WorldError(str(error)) from None
+    try:
+        world = maker(seed=spec.seed, **spec.options)
+    except WorldError:
+        raise
+    except Exception as error:  # whatever somebody else's function does
         raise WorldError(
-            f"world.directory: {folder} is no folder; give one with connectivity/ in it"
-        )
-    scans = list_scans(folder)
-    if spec.scan not in scans:
-        close = difflib.get_close_matches(spec.scan, scans, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise WorldError(
-            f"world.scan: no house {spec.scan!r} in {folder}{hint} There are: "
-            f"{', '.join(scans[:8]) or 'none'}"
-        )
-    miss, wrong, phantom = _GRAPH_NOISE[spec.noise or "none"]
-    noise = DetectorNoise(miss, wrong, phantom)
-    return load_graph_world(folder, spec.scan, seed=spec.seed, noise=noise)
+            f"world.maker: {spec.maker} failed ({type(error).__name__}: {error}); it is called "
+            f"with seed and world.options: {', '.join(spec.options) or 'none'}"
+        ) from error
+    if not isinstance(world, Simulator):
+        raise WorldError(f"world.maker: {spec.maker} made {type(world).__name__}: {expected}")
+    return world
 
 
 def _problem(error: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -89,6 +89,7 @@ class Frame:
     labels: Mapping[int, str] | None = None
 
 
+@runtime_checkable
 class Simulator(Protocol):
     """A world with robots in it.
 

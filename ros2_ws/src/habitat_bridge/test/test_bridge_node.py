@@ -7,7 +7,6 @@ import math
 import os
 import signal
 import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -541,31 +540,6 @@ def test_who_says_it_takes_no_part_is_not_waited_for(ros):
     assert not third.done()
     gate.publish(Bool(data=False))
     assert ros.result(third).status == GoalStatus.STATUS_SUCCEEDED
-
-
-def test_topological_houses_have_no_camera_topics(ros):
-    data = Path(__file__).parents[4].parent / "shared" / "data" / "mp3d_graphs"
-    if not data.is_dir():
-        pytest.skip(f"no topological houses at ../shared/data/{data.name}")
-    from habitat_bridge.graph import list_scans, load_graph_world
-
-    node = BridgeNode(
-        context=ros.context,
-        world=load_graph_world(data, list_scans(data)[0], seed=1),
-        parameters={"robots": '[{"name": "r1", "embodiment": "legs"}]'},
-    )
-    ros.add(node)
-    ros.wait_active(node)
-    client = ros.node()
-    robot = Robot(ros, client, "r1")
-    ros.spin_until(lambda: robot.seen)
-    assert robot.seen[0].detections[0].box is None
-    place = robot.seen[0].neighbours[0].id
-    end = ros.result(robot.send(robot.navigate, NavigateTo.Goal(place=place))[1])
-    assert end.result.result.outcome == Outcome.SUCCEEDED
-    ros.spin_until(lambda: len(robot.seen) == 2)
-    assert robot.seen[1].place == place
-    assert not [t for t, _ in client.get_topic_names_and_types() if "camera" in t]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from coterie_core.frames import yup_to_zup
+from coterie_fixtures.house_inspector import validate_house
 from coterie_fixtures.house_mesh import build_mesh
 from coterie_world.scene import SceneError, load
 from habitat_bridge.house.export import (
@@ -21,7 +22,6 @@ from habitat_bridge.house.export import (
 )
 from habitat_bridge.house.floorplan import draw_floor, floor_plan, save_floor_plan
 from habitat_bridge.house.generator import generate_house
-from habitat_bridge.house.validator import validate_house
 
 HOUSE = generate_house(4, floors=2, rooms=8)
 
@@ -128,23 +128,13 @@ def test_everything_is_saved_together(tmp_path):
 
 
 def test_the_command_line_says_what_is_wrong(tmp_path):
-    command = [sys.executable, "-m", "habitat_bridge.house.generator", "--out", str(tmp_path)]
-    import coterie_core
-    import coterie_llm
-    import coterie_world
-    import habitat_bridge
-
-    packages = (coterie_core, coterie_llm, coterie_world, habitat_bridge)
-    paths = [p.__file__.rsplit("/", 2)[0] for p in packages]
-    environment = {"PYTHONPATH": ":".join(paths), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(
-        [*command, "--rooms", "40"], env=environment, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-m", "coterie_cli.cli", "house", "--out", str(tmp_path)]
+    done = subprocess.run([*command, "--rooms", "40"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "expected 4 to 25" in done.stderr
+    assert "less than or equal to 25" in done.stderr
     done = subprocess.run(
         [*command, "--seed", "3", "--rooms", "5", "--floors", "1"],
-        env=environment, capture_output=True, text=True, check=False,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "5 rooms" in done.stdout

@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from coterie_core.household import load_household
+from coterie_fixtures.house_inspector import validate_house
 from coterie_world.scene import from_json, to_json
 from habitat_bridge.embedded.reach import reachable_rooms
 from habitat_bridge.house.export import house_to_json
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.house.house import House
 from habitat_bridge.house.room_program import FEWEST
-from habitat_bridge.house.validator import validate_house
 
 HOME = load_household()
 

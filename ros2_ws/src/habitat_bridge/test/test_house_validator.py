@@ -9,10 +9,10 @@ from collections.abc import Callable
 import pytest
 
 from coterie_core.geometry import Box
+from coterie_fixtures.house_inspector import validate_house
 from coterie_world.scene import LabelBelief, SceneObject
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.house.house import House
-from habitat_bridge.house.validator import validate_house
 
 GOOD = generate_house(8, floors=2, rooms=12)
 

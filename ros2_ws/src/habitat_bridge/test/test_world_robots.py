@@ -76,10 +76,10 @@ def test_an_embedded_world() -> None:
         ({"sed": 3}, "world.sed: unknown field; did you mean 'seed'?"),
         ({"noise": "loud"}, "world.noise"),
         ({"floors": 9}, "world.floors"),
-        ({"kind": "graph", "floors": 2}, "floors belongs to kind: embedded"),
-        ({"kind": "graph", "scan": "x"}, "directory is missing"),
-        ({"scan": "x"}, "scan belongs to kind: graph"),
-        ({"kind": "graph", "directory": "nowhere", "scan": "x"}, "world.directory: nowhere"),
+        ({"kind": "own", "floors": 2}, "floors belongs to kind: embedded"),
+        ({"kind": "own", "seed": 2}, "maker is missing"),
+        ({"maker": "a:b"}, "maker belongs to kind: own"),
+        ({"kind": "own", "maker": "a b"}, "world.maker"),
         ({"house": "nowhere.json"}, "nowhere.json"),
         ({"house": "h.json", "rooms": 5}, "remove floors and rooms"),
     ],
@@ -108,34 +108,23 @@ def test_a_description_survives_json() -> None:
         WorldSpec.model_validate({"seed": -1})
 
 
-def _graphs(folder: Path) -> None:
-    (folder / "connectivity").mkdir()
-    pose = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1.5, 0, 0, 0, 1]
-    nodes = []
-    for k in range(3):
-        here = list(pose)
-        here[3] = 2.0 * k
-        joined = [abs(k - j) == 1 for j in range(3)]
-        nodes.append(
-            {
-                "image_id": f"n{k}",
-                "pose": here,
-                "included": True,
-                "visible": joined,
-                "unobstructed": joined,
-                "height": 1.5,
-            }
-        )
-    (folder / "connectivity" / "toy_connectivity.json").write_text(json.dumps(nodes))
+def make_tiny(seed: int, threads: int = 1) -> EmbeddedWorld:
+    return EmbeddedWorld(tiny_house(), seed=seed, threads=threads)
 
 
-def test_a_graph_world(tmp_path: Path) -> None:
-    _graphs(tmp_path)
-    world = make_world({"kind": "graph", "directory": str(tmp_path), "scan": "toy", "seed": 1})
-    assert world.name == "toy"
-    assert not world.capabilities.pixels
-    with pytest.raises(WorldError, match=r"no house 'tot' in .*; did you mean 'toy'\?"):
-        make_world({"kind": "graph", "directory": str(tmp_path), "scan": "tot"})
+def make_nothing(seed: int) -> object:
+    return seed
+
+
+def test_a_world_of_ones_own() -> None:
+    own = {"kind": "own", "maker": f"{__name__}:make_tiny", "seed": 3, "options": {"threads": 2}}
+    assert make_world(own).seed == 3
+    with pytest.raises(WorldError, match=r"world.maker: .*make_tiny failed \(TypeError"):
+        make_world({**own, "options": {"thread": 2}})
+    with pytest.raises(WorldError, match="make_nothing made int: a function that makes"):
+        make_world({"kind": "own", "maker": f"{__name__}:make_nothing"})
+    with pytest.raises(WorldError, match="no_such_module cannot be imported"):
+        make_world({"kind": "own", "maker": "no_such_module:make"})
 
 
 def test_a_crowd_starts_beside_the_places_until_there_is_no_room_left() -> None:

@@ -86,12 +86,31 @@ class PlaceChoice(BaseModel):
     place: str = Field(description="then the id of one of the places, exactly as given")
 
 
+_SYSTEM = (
+    "You are a household robot in a home that you have never been in. "
+    "Later you will be asked which objects are in which room, so every hop should "
+    "bring rooms and kinds of objects into view that you have not met yet; you have "
+    "few hops. Standing at a place shows what is around it and which ways go on from "
+    "it. A place that you saw well from elsewhere, or in a room that you had many "
+    "views of, shows little that is new. Rooms that are not listed you had no view "
+    "of. Unexplored are the known places where you never stood, nearest first, each "
+    "with the hops to it from here by the next place through which they lead. Go back "
+    "over known ground only on the way to one of them, and then go on until you are "
+    "there. The places one hop away are in no particular order. Distances are in "
+    "meters, shares from 0 to 1."
+)
+
+
 class ChoosePlace(Decision[ChooseState, PlaceChoice]):
     """Choose the next hop so as to see many different objects and much of the house."""
 
     name: ClassVar[str] = "mele.choose_place"
     reply_type: ClassVar[type[BaseModel]] = PlaceChoice
     max_tokens: ClassVar[int] = 250
+
+    def opening(self) -> str:
+        """Return the instruction."""
+        return _SYSTEM
 
     def prompt(self, state: ChooseState) -> Sequence[Message]:
         """Show what is around, where one can go, and what was seen so far."""
@@ -110,19 +129,7 @@ class ChoosePlace(Decision[ChooseState, PlaceChoice]):
         ]
         options = [_shown(option) for option in _neutral(state)]
         return (
-            Message.system(
-                f"You are {state.robot}, a household robot in a home that you have never been in. "
-                "Later you will be asked which objects are in which room, so every hop should "
-                "bring rooms and kinds of objects into view that you have not met yet; you have "
-                "few hops. Standing at a place shows what is around it and which ways go on from "
-                "it. A place that you saw well from elsewhere, or in a room that you had many "
-                "views of, shows little that is new. Rooms that are not listed you had no view "
-                "of. Unexplored are the known places where you never stood, nearest first, each "
-                "with the hops to it from here by the next place through which they lead. Go back "
-                "over known ground only on the way to one of them, and then go on until you are "
-                "there. The places one hop away are in no particular order. Distances are in "
-                "meters, shares from 0 to 1."
-            ),
+            Message.system(_SYSTEM),
             Message.user(
                 f"{as_data('rooms so far', rooms)}\n"
                 f"{as_data('where you are', where)}\n"

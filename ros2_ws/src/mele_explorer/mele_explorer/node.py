@@ -52,6 +52,7 @@ from coterie_world.right_of_way import RightOfWay, YieldRequest, make_way
 from coterie_world.scene import rooms_text
 from mele_explorer.answer_presence import AnswerPresence
 from mele_explorer.answering import Answerer
+from mele_explorer.choose_place import ChoosePlace
 from mele_explorer.explorer import Explorer, ExplorerLimits
 from mele_explorer.memory import Memory
 from mele_explorer.memory_file import MemoryFileError, load_memory, save_memory
@@ -190,7 +191,9 @@ class ExplorerNode(AgentNode):
             raise ValueError(
                 "parameter 'robot' is empty and the node has no namespace; give one of them"
             )
-        self.decider = node_decider(self, parameters.json("model_profile"), self.robot)
+        self.decider = node_decider(
+            self, parameters.json("model_profile"), self.robot, (ChoosePlace(),)
+        )
         self._state_file = self._state_path(parameters["state_directory"])
         self.memory = self._restore()
         self._explorer: Explorer | None = None

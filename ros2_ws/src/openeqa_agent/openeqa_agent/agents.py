@@ -62,8 +62,6 @@ MAX_QUESTION_CHARS = 400
 METHODS = get_args(Method)
 _MEASURED = frozenset({"how_many", "size", "space"})
 """Kinds of questions on which a sure measurement stands whatever an advised model says."""
-_HINT = 0.35
-"""Least confidence for what captions tell to stand where the map does not."""
 _NOTHING = "nothing was seen of it"
 _KEPT = 4
 """Recordings whose captions are kept."""
@@ -364,10 +362,6 @@ class OpenAgent:
     ) -> OpenReply:
         tools = answer_from_map(question, index) if index is not None else _nothing(question, "")
         if self.decider.rule_only:
-            if tools.abstains and recording is not None:
-                told = await self._from_captions(question, recording)
-                # What merely is in the same image is no better than what is usual.
-                return told if told.confidence >= _HINT else tools
             return tools
         frames = await self._captioned(recording)
         chosen, left_out = self._fitting(_bearing(frames, question, 12))

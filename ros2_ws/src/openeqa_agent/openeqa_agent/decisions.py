@@ -22,7 +22,7 @@ from coterie_llm import (
 from coterie_llm.fence import prompt_share
 from coterie_requests.understanding.quantities import COUNTS
 from coterie_world.scene.lookups import map_tools
-from openeqa_agent.captions import FrameCaption, answer_from_captions
+from openeqa_agent.captions import FrameCaption
 from openeqa_agent.common_sense import guess
 from openeqa_agent.ground import answer_from_map
 from openeqa_agent.map_text import object_line
@@ -103,6 +103,7 @@ class ToolsAnswer(MapAnswer):
     )
 
 
+_NO_MODEL = "without a model, frames and their descriptions tell nothing"
 _LOOKED_UP = 0.5
 """Share of a prompt's usual length from which there is room for look-ups."""
 AnswerT = TypeVar("AnswerT", bound=OpenAnswer)
@@ -222,8 +223,8 @@ class AnswerFromCaptions(_OpenDecision[CaptionsAnswer]):
         )
 
     def rule(self, state: Asked) -> CaptionsAnswer:
-        """By the things that captions name."""
-        return _reply(CaptionsAnswer, answer_from_captions(state.question, state.captions))
+        """Nothing: what words of descriptions mean takes a model."""
+        return CaptionsAnswer(reason=_NO_MODEL)
 
 
 class AnswerFromMap(_OpenDecision[MapAnswer]):
@@ -275,8 +276,8 @@ class AnswerFromFrames(_OpenDecision[FramesAnswer]):
         )
 
     def rule(self, state: Asked) -> FramesAnswer:
-        """By what a detector found in the frames."""
-        return _reply(FramesAnswer, answer_from_captions(state.question, state.captions))
+        """Nothing: what images show takes a model."""
+        return FramesAnswer(reason=_NO_MODEL)
 
 
 class AnswerWithTools(_OpenDecision[ToolsAnswer]):
@@ -327,10 +328,8 @@ class AnswerWithTools(_OpenDecision[ToolsAnswer]):
         return map_tools(index.scene, lambda thing: object_line(index, thing))
 
     def rule(self, state: Asked) -> ToolsAnswer:
-        """The measured answer; where there is none, what frames tell."""
-        if not state.measured.abstains:
-            return _reply(ToolsAnswer, state.measured)
-        return _reply(ToolsAnswer, answer_from_captions(state.question, state.captions))
+        """The measured answer."""
+        return _reply(ToolsAnswer, state.measured)
 
 
 def _image_names(frames: Sequence[str]) -> list[str]:

@@ -103,26 +103,9 @@ async def test_every_method_answers_by_rules(home, walk):
         reply = await agent.answer("What color is the towel?", home, walk)
         assert reply.text and reply.method == method and reply.decided_by == "rule"
         assert reply.category == "attribute_recognition"
-        guessed = method in ("blind", "scene_graph")
-        assert reply.guessed == guessed, method
-        if not guessed:
-            assert reply.text == "green" and reply.frames == ("f3",)
+        assert reply.guessed, method  # the map has no towel, and frames take a model
     with pytest.raises(ValueError, match="scene_graph"):
         OpenAgent(RULES, "graph")
-
-
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("How many chairs are there?", "2"),
-        ("Is there a sink?", "yes"),
-        ("Where is the kettle?", "in the kitchen"),
-        ("What color is the kettle?", "red"),
-    ],
-)
-async def test_captions_made_of_detections_answer(walk, text, answer):
-    reply = await OpenAgent(RULES, "captions").answer(text, None, walk)
-    assert reply.text == answer and not reply.guessed and reply.frames
 
 
 def test_colors_of_detections_come_from_the_image():

@@ -324,9 +324,12 @@ class HouseBody:
 
     # --- what the agent does ---------------------------------------------------------------------
 
-    def motion(self, action: Action) -> SubTask | Motion | Result:
-        """Return what an action is for the body; a result where it cannot be done at all."""
-        return self.motions.of(action, self.spot, self.holding)
+    def motion(self, action: Action, meant: str = "") -> SubTask | Motion | Result:
+        """Return what an action is for the body; a result where it cannot be done at all.
+
+        `meant` is the id of what it goes somewhere for.
+        """
+        return self.motions.of(action, self.spot, self.holding, meant)
 
     def put_down(self) -> Option | None:
         """Return how to get rid of what nobody wants any more; None: there is no way, or it is."""

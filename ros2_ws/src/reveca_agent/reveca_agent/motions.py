@@ -80,7 +80,9 @@ class Motions:
         self.house, self.search = house, search
         self._looked: deque[tuple[str, Spot]] = deque(maxlen=HIDDEN)
 
-    def of(self, action: Action, here: Spot, holding: str) -> SubTask | Motion | Result:
+    def of(
+        self, action: Action, here: Spot, holding: str, meant: str = ""
+    ) -> SubTask | Motion | Result:
         """Return what an action is for the body; a result where it cannot be done at all.
 
         To go to a thing is to begin what the hand is to do there next.
@@ -89,8 +91,12 @@ class Motions:
             action: What the agent decided.
             here: Where the body is.
             holding: Id of what its hand holds; "": nothing.
+            meant: Id of what it goes there for; "": nothing in particular.
         """
         if isinstance(action, GoTo):
+            thing = self.house.thing(meant)
+            if thing is not None and not holding and self.house.as_told(thing) is not None:
+                return _sub_task("pick", thing)
             return self._way(action, here, holding)
         if isinstance(action, Grab):
             thing = self.house.thing(action.item)

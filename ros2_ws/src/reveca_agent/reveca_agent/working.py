@@ -160,7 +160,9 @@ class Work:
 
     async def _carry_out(self, action: Action) -> Action | None:
         """Do an action; return the next one where the agent changed its mind on the way."""
-        motion = self.body.motion(action)
+        plan = self.agent.plan
+        meant = plan.target if plan is not None and plan.kind == "fetch" else ""
+        motion = self.body.motion(action, meant)
         if isinstance(motion, Result) and self.body.motions.only_told(action):
             await self._skill(LookAround())
             motion = self.body.motion(action)

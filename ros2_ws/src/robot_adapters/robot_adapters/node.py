@@ -23,12 +23,12 @@ from coterie_core.skills import (
     Detect,
     LookAround,
     Outcome,
+    Pick,
+    Place,
     Skill,
     SkillRefused,
     SkillResult,
     Wait,
-    Pick,
-    Place,
 )
 from coterie_core.skills import NavigateTo as NavigateToSkill
 from coterie_llm import Image, ModelProfile, build_decider

@@ -55,10 +55,10 @@ class CheckOutcome(Decision[Outlook, OutcomeSeen]):
         """Show what the cameras see."""
         return (
             Message.system(
-                "A robot has just done something with its arm. The images are from its own cameras, "
-                "taken afterwards; its hand may be in them. Judge by the images alone whether it "
-                "came about. Where what matters is hidden, out of view or too small, reply "
-                "cannot_tell."
+                "A robot has just done something with its arm. The images are from its own "
+                "cameras, taken afterwards; its hand may be in them. Judge by the images alone "
+                "whether it came about. Where what matters is hidden, out of view or too small, "
+                "reply cannot_tell."
             ),
             Message.user(as_data("task", f"The robot was to {state.task}."), *state.images),
         )

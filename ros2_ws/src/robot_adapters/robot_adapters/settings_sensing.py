@@ -28,7 +28,7 @@ class DetectorSettings(Settings):
     detector: Annotated[str, AfterValidator(detector_name)] | None = Field(
         None,
         description="Detector that looks at the camera's images: one that comes with Coterie (box, "
-        "onnx, open_vocabulary, vlm, which see color), or a class of yours, "
+        "onnx, open_vocabulary, vlm, tags, which see color), or a class of yours, "
         "my_package.module:Class, derived from Detector; what it finds goes out on topic; none: a "
         "node of the robot looks.",
     )

@@ -6,7 +6,7 @@ import pytest
 
 from coterie_core.skills import Close, Detect, Open, Outcome, Pick, Place, SkillResult, Target
 from coterie_llm import Image, decide_by_rule, messages_for
-from robot_adapters.outcome_check import CheckOutcome, Outlook, OutcomeSeen, judged, task_of
+from robot_adapters.outcome_check import CheckOutcome, OutcomeSeen, Outlook, judged, task_of
 
 MUG, SHELF = Target("mug", (1.0, 2.0, 0.8)), Target("shelf", (1.0, 2.0, 1.2))
 DONE = SkillResult(Outcome.SUCCEEDED, put_at=(1.0, 2.0, 1.1))

@@ -151,8 +151,8 @@ def habitat_world(world: WorldSpec) -> WorldSpec:
     Raises:
         CommandError: It is not said where habitat-sim is, or the world is no house.
     """
-    if world.kind == "graph":
-        raise CommandError("--world habitat: the team file's world is a graph; give another --team")
+    if world.kind == "own":
+        raise CommandError("--world habitat: the team file's world is its own; give another --team")
     if not (world.habitat_python or os.environ.get("COTERIE_HABITAT_PYTHON")):
         raise CommandError(
             "--world habitat: set COTERIE_HABITAT_PYTHON to the Python that habitat-sim is "

@@ -17,6 +17,7 @@ from coterie_llm import inline_data
 from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, SemanticMap
 from coterie_requests.ask_back import Judgement, settle
+from coterie_requests.read_request import ReadRequest
 from coterie_requests.request import Request
 from coterie_requests.understanding import NotUnderstood
 from coterie_ros import conversions
@@ -44,6 +45,7 @@ from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import Outcome, TaskState, keep_outcome
 from emos_planner.leader.presence import TeamPresence
 from emos_planner.leader.progress import Change
+from emos_planner.leader.split_task import SplitTask
 from emos_planner.leader.state_file import StateError, TaskFiles, load_state
 from emos_planner.leader.task import Agreement
 
@@ -145,7 +147,9 @@ class LeaderNode(AgentNode):
         self.robots: list[str] = list(parameters["robots"])
         if not self.robots:
             raise ValueError("parameter 'robots' is empty; list the robots of the team")
-        self.decider = node_decider(self, parameters.json("model_profile"), "leader")
+        self.decider = node_decider(
+            self, parameters.json("model_profile"), "leader", (ReadRequest(), SplitTask())
+        )
         self._meanings = node_meanings(parameters.json("embedder"))
         self._asking = node_asking(self, self.decider, "leader", self.robots)
         self.options = LeaderOptions(

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation
@@ -19,6 +21,7 @@ from coterie_core.skills import (
     Close,
     Detect,
     LookAround,
+    NavigateTo,
     Open,
     Outcome,
     Pick,
@@ -36,7 +39,7 @@ from coterie_execution.own_tools import OwnTools
 from coterie_execution.right_of_way import YieldBehavior
 from coterie_execution.situation import Situation
 from coterie_execution.trees import trees
-from coterie_llm import Decider, inline_data
+from coterie_llm import CheckFailed, Decider, inline_data
 from coterie_requests.asking import Asking
 from coterie_safety.stop import is_stop
 from coterie_safety.why import belong, follow
@@ -44,10 +47,19 @@ from coterie_world.object_events import ObjectEvent
 from coterie_world.right_of_way import YieldRequest
 from coterie_world.sightings import kind_of
 from coterie_world.team_map import TeamMap
-from emos_planner.robot.choose import ChooseSkill, SkillChoice, Tried, outlook
+from emos_planner.robot.choose import (
+    WITH_ARM,
+    ChooseSkill,
+    SkillChoice,
+    Tried,
+    chosen,
+    name_of,
+    outlook,
+)
 from emos_planner.robot.helping import ANSWER_WAIT, HelpMessage, HelpTalk
 from emos_planner.robot.reflect import reflection_on
 from emos_planner.robot.share import Share, Work, open_places
+from emos_planner.robot.skill_calls import MOST_CHOSEN, step_of
 from emos_planner.robot.witness import OthersWork, Witness
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
@@ -59,8 +71,7 @@ class AgentLimits:
     """Bounds of an agent: tries per sub-task, its memory of what was done, things reported.
 
     `form`, `numbers` and `resume` say how the body is shown to a model (the paper's ablations): in
-    which format, with its numbers, or as a role in words only. A model also writes code over the
-    tools for the first `code_checks` sub-tasks of a share.
+    which format, with its numbers, or as a role in words only.
     """
 
     tries: int = 12
@@ -69,7 +80,6 @@ class AgentLimits:
     form: ResumeFormat = "json"
     numbers: bool = True
     resume: bool = True
-    code_checks: int = 0
 
     @property
     def tells_numbers(self) -> bool:
@@ -96,7 +106,7 @@ class RobotAgent:
 
     Attributes:
         asking: Lets its model ask the person and other robots; None: there is no way to.
-        trees: What it may do next, by kind of sub-task.
+        trees: What it does next by rule, by kind of sub-task.
     """
 
     def __init__(
@@ -149,7 +159,6 @@ class RobotAgent:
             self.decider,
             self.tools.toolbox(),
             self._position,
-            self.limits.code_checks,
             self.talk.lines,
             self.limits.tells_numbers,
             self.asking,
@@ -255,12 +264,10 @@ class RobotAgent:
             if option.effect == "give up":
                 self._give_up(work, option, said.words)
                 continue
-            if option.asks_help:
-                self.talk.ask(work.sub_task, option.reason, said.words)
-            elif isinstance(option.skill, Ask):
+            if isinstance(option.skill, Ask):
                 # Messages go between robots, not through the world; then it waits for an answer.
-                self.talk.say(work.sub_task, said.words, said.to)
-                words = f"said to {said.to or 'all'}: {inline_data(said.words, limit=200)}"
+                self.talk.say(work.sub_task, said.words, said.target)
+                words = f"said to {said.target or 'all'}: {inline_data(said.words, limit=200)}"
                 option = replace(option, words=words, skill=Wait(ANSWER_WAIT))
             self.talk.spoken_to = False
             return self._begin(option)
@@ -280,13 +287,18 @@ class RobotAgent:
 
     async def _choose(self, work: Work) -> tuple[Option, SkillChoice]:
         belong(task=self.task, sub_task=work.sub_task.id)
-        situation = self._situation(work)
-        options = self.trees[work.sub_task.kind].options(situation)
-        if len(options) == 1:
-            return options[0], SkillChoice(option=options[0].id)
+        now = self._situation(work)
+        step = partial(step_of, now)
+        by_rule, meant = self.trees[work.sub_task.kind].step(now), work.meant
+        work.meant = None
+        if meant is not None and now.last is not None and now.last.ok and not by_rule.settled:
+            with suppress(CheckFailed):  # it drove there to do this
+                if not isinstance((option := step(meant)).skill, NavigateTo):
+                    return option, meant
         state = outlook(
-            situation,
-            options,
+            now,
+            by_rule,
+            step,
             work.tried,
             words=self.words,
             room=self._room,
@@ -295,10 +307,15 @@ class RobotAgent:
             numbers=self.limits.tells_numbers,
             asking=self.asking,
         )
-        decided = await self.decider.decide(ChooseSkill(), state)
+        if len(work.attempts) >= MOST_CHOSEN:
+            decided = self.decider.decide_by_rule(ChooseSkill(), state)
+        else:
+            decided = await self.decider.decide(ChooseSkill(), state)
         follow(decided.trace)
-        chosen = next(o for o in options if o.id == decided.reply.option)
-        return chosen, decided.reply
+        option = chosen(state, decided.reply)
+        if name_of(option) == "go_to" and decided.reply.skill in WITH_ARM:
+            work.meant = decided.reply
+        return option, decided.reply
 
     def _searched(self) -> str:
         """Return the kind of thing that is searched now ("": none)."""

@@ -60,6 +60,7 @@ from emos_planner.leader.ablation import believed
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.map_view import SAID, ranks, thing_line
 from emos_planner.robot.agent import AgentLimits, RobotAgent
+from emos_planner.robot.choose import ChooseSkill
 from emos_planner.robot.helping import HelpMessage, Kind
 
 ROBOT_PARAMETERS = (
@@ -90,13 +91,6 @@ ROBOT_PARAMETERS = (
         "s",
         minimum=0.1,
         maximum=3600.0,
-    ),
-    ParameterSpec(
-        "code_checks",
-        0,
-        "Number of sub-tasks for which a model writes code over the tools; 0: none. Its verdict is "
-        "noted only.",
-        minimum=0,
     ),
     ParameterSpec(
         "use_resume_numbers",
@@ -219,7 +213,9 @@ class RobotNode(AgentNode):
             raise ValueError(
                 "parameter 'robot' is empty and the node has no namespace; give one of them"
             )
-        self.decider = node_decider(self, parameters.json("model_profile"), self.robot)
+        self.decider = node_decider(
+            self, parameters.json("model_profile"), self.robot, (ChooseSkill(),)
+        )
         self._asking = node_asking(
             self, self.decider, self.robot, parameters["robots"], team_name(namespace, "")
         )
@@ -332,7 +328,6 @@ class RobotNode(AgentNode):
             form=self.parameters["resume_format"],
             numbers=self.parameters["use_resume_numbers"],
             resume=self.parameters["resume"],
-            code_checks=self.parameters["code_checks"],
         )
         self.agent = RobotAgent(
             self.robot,

@@ -10,7 +10,7 @@ from coterie_core.skills import Place, Skill
 from coterie_core.tasks import SubTask, SubTaskState
 from coterie_execution.options import Attempt, Step
 from coterie_world.team_map import TeamMap
-from emos_planner.robot.choose import Tried
+from emos_planner.robot.choose import SkillChoice, Tried
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
@@ -22,7 +22,7 @@ class Work:
 
     `released`: the leader has said that it failed, so that it may come back as pending. `stood`
     are places [m] that it was tried from. `began` is the step of the last observation before it was
-    begun.
+    begun. `meant` is what a model has chosen that the robot drives for.
     """
 
     sub_task: SubTask
@@ -31,6 +31,7 @@ class Work:
     released: bool = False
     stood: list[Vec3] = field(default_factory=list)
     began: int = -1
+    meant: SkillChoice | None = None
 
     def note(
         self, step: Step, skill: Skill, tried: Tried, seen: int, bears_at: Vec3 | None = None

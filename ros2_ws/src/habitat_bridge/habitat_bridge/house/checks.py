@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 
 from shapely.geometry import Polygon
@@ -10,7 +11,6 @@ from shapely.geometry import Polygon
 from coterie_core.geometry import Vec2
 from coterie_world.scene.limits import beyond_limits
 from habitat_bridge.house.house import House
-from habitat_bridge.house.validator import check_ids
 
 MAX_EXTENT_M = 200.0
 """Longest edge of a house [m]; rasters have 5 cm cells."""
@@ -22,11 +22,43 @@ SMALLEST_ROOM = 0.25
 
 
 def unusable(house: House) -> str:
-    """Return the first reason why worlds cannot be made of a house, "" if there is none.
-
-    Weaker than `validate_house`, which asks whether it is a good one.
-    """
+    """Return the first reason why worlds cannot be made of a house, "" if there is none."""
     return next(_problems(house), "")
+
+
+def check_ids(house: House) -> Iterator[str]:
+    """Yield what is wrong with names: empty ones, twice the same, and ids that do not exist."""
+    for what, ids in (
+        ("floor", [f.id for f in house.floors]),
+        ("room", [r.id for r in house.rooms]),
+        ("door", [d.id for d in house.doors]),
+        ("stairs", [s.id for s in house.stairs]),
+        ("object", [t.id for t in house.objects]),
+        ("receptacle", [r.id for t in house.objects for r in t.receptacles]),
+    ):
+        for name, count in Counter(ids).items():
+            if count > 1:
+                yield f"{what} id {name!r} is used {count} times"
+            if not name:
+                yield f"a {what} has no id"
+    for name, count in Counter(r.name for r in house.rooms).items():
+        if count > 1:
+            yield f"room name {name!r} is used {count} times"
+    floors, rooms = {f.id for f in house.floors}, {r.id for r in house.rooms}
+    for room in house.rooms:
+        if room.floor not in floors:
+            yield f"{room.name}: no floor {room.floor!r}"
+    for door in house.doors:
+        for end in (door.room_a, door.room_b):
+            if end not in rooms:
+                yield f"{door.id}: no room {end!r}"
+    for stairs in house.stairs:
+        for end in (stairs.room_low, stairs.room_high):
+            if end not in rooms:
+                yield f"{stairs.id}: no room {end!r}"
+    for thing in house.objects:
+        if thing.room not in rooms:
+            yield f"{thing.id}: no room {thing.room!r}"
 
 
 def _problems(house: House) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import shapely
@@ -122,54 +121,3 @@ def generate_house(
     add_fixtures(furnisher)
     fill(furnisher, clutter)
     return house
-
-
-def main() -> None:
-    """Generate a house and write it to a folder (command line)."""
-    import typer
-
-    folder = typer.Option(..., help="Folder for the house's files.")
-
-    def run(
-        out: Path = folder,
-        seed: int = typer.Option(0, min=0, help="Seed of the house."),
-        floors: int = typer.Option(
-            None, help="Number of storeys, 1 to 3; default: chosen by the seed."
-        ),
-        rooms: int = typer.Option(
-            None, help="Number of rooms, 4 to 25; default: chosen by the seed."
-        ),
-        clutter: float = typer.Option(
-            1.0, help="Factor of the number of small objects; 1: as usual."
-        ),
-    ) -> None:
-        """Write a generated house: JSON, truth, GLB, Habitat data set, floor plan."""
-        from habitat_bridge.house.export import save_house
-        from habitat_bridge.house.validator import validate_house
-
-        try:
-            house = generate_house(seed, floors=floors, rooms=rooms, clutter=clutter)
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
-        try:
-            files = save_house(house, out)
-        except OSError as error:
-            typer.echo(f"{out}: cannot be written ({error.strerror or error})", err=True)
-            raise typer.Exit(1) from None
-        typer.echo(
-            f"house {seed}: {len(house.floors)} floors, {len(house.rooms)} rooms, "
-            f"{len(house.objects)} objects"
-        )
-        for path in files:
-            typer.echo(f"  {path}")
-        problems = validate_house(house)
-        for problem in problems:
-            typer.echo(f"problem: {problem}", err=True)
-        if problems:
-            raise typer.Exit(2)
-
-    typer.run(run)
-
-
-if __name__ == "__main__":
-    main()

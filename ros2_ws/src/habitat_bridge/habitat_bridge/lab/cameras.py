@@ -22,6 +22,7 @@ from habitat_bridge.simulator import Frame, FrameRequest
 
 YOLO = "yolo_msgs/DetectionArray"
 
+
 class LabCamera:
     """The topics of one camera, and of the detector that looks at its images.
 
@@ -46,7 +47,11 @@ class LabCamera:
             for channel in ("color", "depth")
         ]
         yolo = robot.settings.detections.get(camera.name) == YOLO
-        self._found = partial(detections_yolo, camera=camera) if yolo else conversions.detections_to_vision_msg
+        self._found = (
+            partial(detections_yolo, camera=camera)
+            if yolo
+            else conversions.detections_to_vision_msg
+        )
         kind = conversions.detection_type(YOLO) if yolo else Detection2DArray
         if kind is None:
             raise ValueError(f"robot {robot.name}: its detector speaks {YOLO}, not installed here")

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from habitat_bridge.graph import list_scans, load_graph_world
-from habitat_bridge.graph.files import load_house
-from habitat_bridge.graph.rooms import room_id, room_name
+from habitat_bridge.factory import make_world
 from habitat_bridge.simulator import WorldError
+from research.bench.graph_houses import list_scans, load_graph_world
+from research.bench.graph_houses.files import load_house
+from research.bench.graph_houses.rooms import room_id, room_name
 
 
 def node(name: str, x: float, y: float, links: list[bool], **changes: Any) -> dict[str, Any]:
@@ -248,3 +249,34 @@ def test_whatever_a_file_holds_it_is_read_or_named(house: Path, path: str, data:
         assert len(world.survey()) == world.report.nodes
     finally:
         (house / path).write_text(text)
+
+
+def _graphs(folder: Path) -> None:
+    (folder / "connectivity").mkdir()
+    pose = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1.5, 0, 0, 0, 1]
+    nodes = []
+    for k in range(3):
+        here = list(pose)
+        here[3] = 2.0 * k
+        joined = [abs(k - j) == 1 for j in range(3)]
+        nodes.append(
+            {
+                "image_id": f"n{k}",
+                "pose": here,
+                "included": True,
+                "visible": joined,
+                "unobstructed": joined,
+                "height": 1.5,
+            }
+        )
+    (folder / "connectivity" / "toy_connectivity.json").write_text(json.dumps(nodes))
+
+
+def test_a_graph_world(tmp_path: Path) -> None:
+    _graphs(tmp_path)
+    own = {"kind": "own", "maker": "research.bench.graph_houses:make_world", "seed": 1}
+    world = make_world({**own, "options": {"directory": str(tmp_path), "scan": "toy"}})
+    assert world.name == "toy"
+    assert not world.capabilities.pixels
+    with pytest.raises(WorldError, match=r"no house 'tot' in .*; did you mean 'toy'\?"):
+        make_world({**own, "options": {"directory": str(tmp_path), "scan": "tot"}})

@@ -17,8 +17,8 @@ from coterie_world.scene import (
     SceneGraph,
     SceneObject,
 )
-from habitat_bridge.graph.model import GraphHouse, Viewpoint
-from habitat_bridge.graph.rooms import room_id
+from research.bench.graph_houses.model import GraphHouse, Viewpoint
+from research.bench.graph_houses.rooms import room_id
 
 STEEP = 0.25  # rise over run from which a way counts as stairs
 STAIR_RISER = 0.18  # [m], the files do not tell; the middle of what building codes allow

@@ -25,11 +25,6 @@ from coterie_core.skills import (
 )
 from coterie_safety.guard import Guard
 from coterie_world.scene import AgentState, SceneGraph
-from habitat_bridge.graph.files import load_house
-from habitat_bridge.graph.model import DetectorNoise, GraphHouse, LoadReport
-from habitat_bridge.graph.perception import Perception, direction, keyed_random
-from habitat_bridge.graph.rooms import room_id
-from habitat_bridge.graph.truth import riser_of, scene_of
 from habitat_bridge.simulator import (
     Capabilities,
     Frame,
@@ -38,6 +33,11 @@ from habitat_bridge.simulator import (
     Start,
     WorldError,
 )
+from research.bench.graph_houses.files import load_house
+from research.bench.graph_houses.model import DetectorNoise, GraphHouse, LoadReport
+from research.bench.graph_houses.perception import Perception, direction, keyed_random
+from research.bench.graph_houses.rooms import room_id
+from research.bench.graph_houses.truth import riser_of, scene_of
 
 WALKER = Embodiment(name="walker", mobility="legs", step_height=0.3, linear_speed=1.0)
 """A body to which every way of a house is open, as for the agents of the MELE paper."""

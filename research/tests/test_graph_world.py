@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -21,14 +22,14 @@ from coterie_core.skills import (
     Target,
     Wait,
 )
-from habitat_bridge.graph import WALKER, DetectorNoise, list_scans, load_graph_world
-from habitat_bridge.graph.model import GraphHouse, LoadReport, SeenObject, Viewpoint
-from habitat_bridge.graph.world import GraphWorld
 from habitat_bridge.simulator import FrameRequest, Simulator, Start, WorldError, run_skill
+from research.bench.graph_houses import WALKER, DetectorNoise, list_scans, load_graph_world
+from research.bench.graph_houses.model import GraphHouse, LoadReport, SeenObject, Viewpoint
+from research.bench.graph_houses.world import GraphWorld
 
 pytestmark = pytest.mark.quick
 
-DATA = Path(__file__).resolve().parents[4].parent / "shared" / "data" / "mp3d_graphs"
+DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "mp3d_graphs"
 WHEELS = Embodiment(name="cart", mobility="wheels", linear_speed=0.5)
 
 
@@ -294,3 +295,28 @@ def test_real_houses_load() -> None:
             assert world.report.problems == []
         assert world.truth().rooms
         assert all(room.type for room in world.truth().rooms.values())
+
+
+@pytest.mark.ros
+def test_the_bridge_serves_a_world_without_images(world: GraphWorld, ros: Any) -> None:
+    from rclpy.action import ActionClient
+
+    from coterie_core.skills import Outcome
+    from coterie_msgs.action import NavigateTo
+    from coterie_msgs.msg import Observation
+    from coterie_ros.qos import profile
+    from habitat_bridge.node import BridgeNode
+
+    robots = '[{"name": "r1", "embodiment": "legs"}]'
+    node = BridgeNode(context=ros.context, world=world, parameters={"robots": robots})
+    ros.add(node)
+    ros.wait_active(node)
+    client = ros.node()
+    seen: list[Observation] = []
+    client.create_subscription(Observation, "r1/observation", seen.append, profile("observations"))
+    navigate = ActionClient(client, NavigateTo, "r1/navigate_to")
+    ros.wait_for_matched(navigate)
+    ros.spin_until(lambda: seen)
+    handle = ros.result(navigate.send_goal_async(NavigateTo.Goal(place=seen[0].neighbours[0].id)))
+    assert ros.result(handle.get_result_async()).result.result.outcome == Outcome.SUCCEEDED
+    assert not [t for t, _ in client.get_topic_names_and_types() if "camera" in t]

@@ -25,11 +25,11 @@ from coterie_fixtures.explorations import (
 from coterie_requests.grammar import read
 from coterie_requests.presence import presence_of
 from coterie_requests.understanding.vocabulary import Vocabulary, plain_name
-from habitat_bridge.graph import WALKER, DetectorNoise, list_scans, load_graph_world
-from habitat_bridge.graph.model import GraphHouse, LoadReport, SeenObject, Viewpoint
-from habitat_bridge.graph.world import GraphWorld
 from mele_explorer.bank import QuestionBank
 from mele_explorer.memory_file import memory_to_json
+from research.bench.graph_houses import WALKER, DetectorNoise, list_scans, load_graph_world
+from research.bench.graph_houses.model import GraphHouse, LoadReport, SeenObject, Viewpoint
+from research.bench.graph_houses.world import GraphWorld
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "mp3d_graphs"
 real = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data/mp3d_graphs is not here")

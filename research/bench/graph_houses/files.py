@@ -13,9 +13,9 @@ from typing import Any
 import networkx as nx
 
 from coterie_core.geometry import Vec3, distance, wrap_angle
-from habitat_bridge.graph.model import GraphHouse, LoadReport, SeenObject, Viewpoint
-from habitat_bridge.graph.rooms import room_name
 from habitat_bridge.simulator import WorldError
+from research.bench.graph_houses.model import GraphHouse, LoadReport, SeenObject, Viewpoint
+from research.bench.graph_houses.rooms import room_name
 
 _SUFFIX = "_connectivity.json"
 _MAX_LABEL = 60

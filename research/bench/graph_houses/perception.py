@@ -11,7 +11,7 @@ import numpy as np
 
 from coterie_core.geometry import Pose, Vec3, distance, wrap_angle
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView
-from habitat_bridge.graph.model import DetectorNoise, GraphHouse, SeenObject
+from research.bench.graph_houses.model import DetectorNoise, GraphHouse, SeenObject
 
 _RANGE = 3.0  # [m] up to which the object files list what is around a viewpoint
 _TOWARD = math.radians(45)  # a thing lies toward a place if its bearing differs by no more
