@@ -239,7 +239,7 @@ def _emos(seed: int) -> list[Sample]:
     from coterie_fixtures.emos_team import LocalChannel, run_team
     from coterie_world.team_map import TeamMap
     from emos_planner.leader.leader import Leader
-    from emos_planner.robot.agent import AgentLimits, RobotAgent
+    from emos_planner.robot.agent import RobotAgent
     from habitat_bridge.prior import prior_map
     from research.bench.emos.episodes import world_of
     from research.bench.emos.scaling import with_robots
@@ -275,7 +275,6 @@ def _emos(seed: int) -> list[Sample]:
                     resume,
                     catch.decider(name),
                     TeamMap(scene, name),
-                    limits=AgentLimits(code_checks=1),
                 )
                 for name, resume in resumes.items()
             }

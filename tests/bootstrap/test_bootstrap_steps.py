@@ -176,9 +176,10 @@ def test_interfaces_of_real_robots_are_built_when_asked_for(clone: Layout) -> No
         (["docs"], []),
         (
             ["test"],
-            ["docs", "embeddings", "local-model", "mcp", "robots", "test"],
+            ["detector", "docs", "embeddings", "local-model", "mcp", "robots", "test"],
         ),  # it builds the site, runs models, talks as robots do
         (["mcp", "--http"], ["mcp"]),
+        (["detect", "0"], ["detector"]),
         (["robot", "check", "team.yaml"], []),  # the command itself, once it has read the file
         (["setup", "--with", "robots"], ["robots"]),
         (["setup", "--with", "local-model"], ["local-model"]),

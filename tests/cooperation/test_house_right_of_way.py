@@ -104,7 +104,7 @@ async def test_where_nobody_hears_the_request_the_door_stays_closed(team):
 
 async def test_of_two_at_work_that_block_one_another_one_makes_way(team):
     """One brings a mug through the door, the other one a book the other way."""
-    two = team(slim=(3.5, 2.0, 0.0), other=(6.5, 2.0, 0.0))
+    two = team(slim=(2.0, 2.0, 0.0), other=(6.6, 2.9, 0.0))
     assert await run(two, SWAP) == {"slim": "met", "other": "met"} and done(two, SWAP)
     assert {request.sender for request in two.asked} == {"slim", "other"}
     assert len(two.asked) <= 4 and set(asides(two)) == {"slim"}, "other goes first, by name"

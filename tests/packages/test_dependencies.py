@@ -38,7 +38,6 @@ LIBRARIES: dict[str, tuple[str, str | None]] = {
     "py_trees": ("py-trees", "py_trees"),
     "pydantic": ("pydantic", "python3-pydantic"),
     "pydantic_core": ("pydantic", "python3-pydantic"),
-    "pydantic_monty": ("pydantic-monty", None),
     "rich": ("rich", "python3-rich"),
     "rosbags": ("rosbags", None),
     "scipy": ("scipy", "python3-scipy"),

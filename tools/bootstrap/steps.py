@@ -176,7 +176,8 @@ def install_more(plan: Plan, name: str, environ: Mapping[str, str]) -> None:
     install(plan, [name], environ, title=title, expected=EXPECTED["more"])
     if name == "detector":
         # Without it the other detectors work; the one that needs it tries again.
-        command = [plan.layout.python, "-E", "-s", plan.layout.workspace / NETWORK]
+        script = str(plan.layout.workspace / NETWORK)
+        command = [str(plan.layout.python), "-E", "-s", script]
         subprocess.run(command, env=dict(environ), check=False)
     stamps.write(plan.layout.group_stamp(name), plan.more[name])
 

@@ -87,7 +87,7 @@ class Watching:
         words = {label: canonical(label) for label in detector.labels or ()}
         self._words = {label: word for label, word in words.items() if word in known}
 
-    def look(self, frame: RgbdFrame, truth: Sequence[ImageDetection]) -> Sequence[ImageDetection]:
+    def look(self, frame: RgbdFrame, truth: Sequence[ImageDetection]) -> list[ImageDetection]:
         """Return what it sees of the things that the household and it have names for."""
         found = [
             replace(
@@ -139,8 +139,8 @@ def compare_room(
         out.mkdir(parents=True, exist_ok=True)
         (out / "profile.json").write_text(json.dumps({name: profile}, indent=1))
     maps = []
-    for title, reports in ((name, found), ("the outlines", [one for _, one in truth])):
-        frames = zip((frame for frame, _ in truth), reports, strict=True)
+    for title, lists in ((name, found), ("the outlines", [one for _, one in truth])):
+        frames = zip((frame for frame, _ in truth), lists, strict=True)
         maps.append(map_frames(frames))
         print_room(maps[-1], console, f"The map from {title}")
     seen, drawn = ({r.id for r in measured(scene) if r.id and r.right} for scene in maps)

@@ -50,7 +50,7 @@ class DetectOptions:
         str, typer.Option(help="Path of a text file with an .onnx network's labels, one a line.")
     ] = ""
     words: Annotated[
-        str, typer.Option(help="What open_vocabulary and vlm look for, separated by commas.")
+        str, typer.Option(help="Words that open_vocabulary and vlm look for, separated by commas.")
     ] = ""
     model: Annotated[
         str, typer.Option(help="Path of the profile (.yaml) of a model that sees. For vlm.")
@@ -61,7 +61,8 @@ class DetectOptions:
     threads: Annotated[int, typer.Option(min=1, max=64, help="Threads of the network.")] = 1
     every: Annotated[int, typer.Option(min=1, help="Step between the pictures taken.")] = 1
     most: Annotated[
-        int | None, typer.Option(min=1, help="Most pictures; default: all, of a camera one.")
+        int | None,
+        typer.Option(min=1, help="Largest number of pictures; default: all, of a camera one."),
     ] = None
     as_json: Annotated[
         Path | None, typer.Option("--json", help="Path of a JSON file with all detections.")

@@ -23,7 +23,7 @@ class DetectorOptions(Settings):
     file: str = Field(
         "",
         description="Network: for onnx the path of an .onnx file, for open_vocabulary the folder "
-        "or the name of a model that transformers loads; for tags the YAML file of the tags.",
+        "or the name of a model that transformers loads, for tags their YAML file; empty: none.",
     )
     labels: str = Field(
         "",
@@ -32,11 +32,13 @@ class DetectorOptions(Settings):
     )
     words: tuple[str, ...] = Field(
         (),
-        description="What open_vocabulary and vlm look for; none: things that homes have, and what "
-        "the team is asked for.",
+        description="Words that open_vocabulary and vlm look for; none: things that homes have, "
+        "and what the team is asked for.",
     )
     profile: str = Field(
-        "", description="Model profile of the team file whose endpoint sees images. For vlm."
+        "",
+        description="Model profile of the team file whose endpoint sees images, for vlm; empty: "
+        "none.",
     )
     min_score: float = Field(
         0.3, gt=0.0, lt=1.0, description="Least score of a detection that is reported."

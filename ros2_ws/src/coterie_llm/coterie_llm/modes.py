@@ -20,7 +20,6 @@ DECISIONS = (
     "emos.reassign",
     "emos.reflect_on_share",
     "emos.split_task",
-    "emos.write_check",
     "mele.answer",
     "mele.choose_place",
     "mele.debate",

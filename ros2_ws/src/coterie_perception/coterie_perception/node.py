@@ -103,7 +103,7 @@ class Eye:
 
     def listen(self) -> None:
         """Subscribe to the camera's topics."""
-        camera, node = self._camera, self._node
+        camera, node, self._heard = self._camera, self._node, time.monotonic()
         if not camera.own:
             self._images(camera.color, lambda color: self._take(color, color))
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,7 +135,7 @@ class VlmDetector(ColorDetector):
             raise DetectorError(f"profile: {error}") from None
         self.name = f"vlm-{profile.model or profile.kind}"
         self._prompt, self._min_score = PromptWords(options.words), options.min_score
-        self._loop = asyncio.new_event_loop()
+        self._loop, self._turn = asyncio.new_event_loop(), threading.Lock()
 
     def look_for(self, words: Sequence[str]) -> None:
         """Put these words first in the prompt."""
@@ -148,7 +149,8 @@ class VlmDetector(ColorDetector):
         """
         rows, cols = checked(image).shape[:2]
         state = ImageToDetect(_encoded(image), self._prompt.words)
-        made = self._loop.run_until_complete(self._decider.decide(DetectThings(), state))
+        with self._turn:  # cameras that share the detector ask one after another
+            made = self._loop.run_until_complete(self._decider.decide(DetectThings(), state))
         if made.decided_by == "rule":
             raise DetectorError(f"the model did not look: {made.reason}")
         things = made.reply.things

@@ -17,6 +17,7 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from coterie_core.embodiment import Camera
 from coterie_msgs.msg import ImageDetections, Question
+from coterie_perception import fetch
 from coterie_perception.node import PerceptionNode
 from coterie_ros import conversions
 from coterie_ros.qos import profile
@@ -226,3 +227,30 @@ def test_vision_msgs_go_out_where_they_are_asked_for(ros, bright) -> None:
     (one,) = read.detections
     assert one.box == (1, 2, 3, 4) and one.scores == pytest.approx({"light": 0.8})
     assert (read.frame, read.time) == ("eye", 5.0)
+
+
+def test_a_photograph_over_topics_has_its_cup(ros) -> None:
+    """The walk of a lab's first day: a camera's image in, `box`'s detections out."""
+    photos = Path(__file__).resolve().parents[5] / "shared" / "data" / "red_kitchen"
+    pytest.importorskip("onnxruntime", reason="./coterie setup --with detector")
+    try:
+        fetch.read()
+    except fetch.FetchError as error:
+        pytest.skip(f"the network is not here: {error}")
+    if not photos.is_dir():
+        pytest.skip("no ../shared/data/red_kitchen")
+    jpeg = (photos / "frame-000600.color.jpg").read_bytes()
+    helper, found = ros.node(), []
+    out = helper.create_publisher(CompressedImage, "/cart/color/compressed", profile("sensor_data"))
+    helper.create_subscription(ImageDetections, "/cart/found", found.append, profile("detections"))
+    detector = node(ros, detector="box", color="color/compressed")
+    ros.wait_active(detector)
+    ros.wait_for_matched(out)
+    head = conversions.header(7.0, "eye")
+    helper.create_timer(
+        0.2, lambda: out.publish(CompressedImage(header=head, format="jpeg", data=jpeg))
+    )
+    ros.spin_until(lambda: found, what="detections in a photograph")
+    read = conversions.detections_from_msg(found[-1])
+    assert (read.frame, read.time, read.width, read.height) == ("eye", 7.0, 640, 480)
+    assert {"cup", "chair"} <= {one.label for one in read.detections}

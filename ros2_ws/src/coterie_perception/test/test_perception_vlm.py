@@ -2,6 +2,7 @@
 
 import base64
 import io
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -104,3 +105,11 @@ def test_the_rule_sees_nothing_and_the_check_knows_the_words_for_sure():
     assert decision.rule(state).things == []
     with pytest.raises(CheckFailed, match="sure: certain, likely, guess"):
         decision.check(state, SeenThings.model_validate({"things": [thing(sure="very")]}))
+
+
+def test_cameras_that_share_a_model_ask_one_after_another():
+    with Endpoint(lambda request: {"things": [thing()]}) as endpoint:
+        eye = detector(endpoint, words=("red box",))
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(eye.detect, [PICTURE] * 4))
+    assert [len(one) for one in found] == [1] * 4

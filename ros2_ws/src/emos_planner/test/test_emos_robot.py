@@ -1153,40 +1153,6 @@ def test_tools_follow_what_is_told_of_the_body():
     assert agent.tools.toolbox() is not before
 
 
-async def test_code_of_a_model_is_run_and_the_tool_wins():
-    """The model says yes, and its code says no: the code runs, is heard, and changes nothing."""
-    import json
-
-    from coterie_core.tasks import Proposal, SubTask, Thing
-    from coterie_fixtures.endpoint import Endpoint
-    from coterie_fixtures.two_floor_home import small_house, small_team
-    from coterie_llm import Decider, ModelProfile, build_model
-    from coterie_world.team_map import TeamMap
-    from emos_planner.robot.agent import AgentLimits, RobotAgent
-
-    def reply(request):
-        words = json.dumps(request["messages"])
-        if "short program" in words:
-            return json.dumps({"code": '{"feasible": False, "reason": "says my program"}'})
-        return json.dumps({"verdicts": [{"sub_task": "t1", "feasible": True, "reason": "fine"}]})
-
-    with Endpoint(reply) as endpoint:
-        profile = ModelProfile(kind="openai", model="m", base_url=endpoint.url, max_retries=0)
-        agent = RobotAgent(
-            "rover",
-            small_team()["rover"],
-            Decider(build_model(profile), timeout_s=10.0),
-            TeamMap(small_house(), "rover"),
-            limits=AgentLimits(code_checks=1),
-        )
-        task = SubTask(id="t1", kind="go_to", robot="rover", object=Thing(label="mug", id="mug-1"))
-        reflection = await agent.reflect(Proposal(task="t", words="go", sub_tasks=(task,)))
-    assert len(endpoint.received) == 2
-    (verdict,) = reflection.verdicts
-    assert reflection.agrees and verdict.feasible
-    assert "its code says it cannot" in verdict.disagreement
-
-
 async def test_what_runs_and_is_not_this_agents_doing_is_begun_anew():
     """A process that died in its first skill left no state: the leader still says "running"."""
     from coterie_core.tasks import SubTask, SubTaskState, Thing

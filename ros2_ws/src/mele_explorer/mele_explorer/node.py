@@ -93,8 +93,8 @@ EXPLORER_PARAMETERS = (
     ParameterSpec(
         "detector_model",
         "",
-        "What the robot believes of its detector: a DetectorModel as JSON; empty: what was "
-        "measured of usual ones.",
+        "Beliefs of the robot about its detector: a DetectorModel as JSON; empty: those measured "
+        "of usual ones.",
         json=True,
     ),
     ParameterSpec(

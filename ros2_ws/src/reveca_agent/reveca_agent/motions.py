@@ -95,7 +95,8 @@ class Motions:
         """
         if isinstance(action, GoTo):
             thing = self.house.thing(meant)
-            if thing is not None and not holding and self.house.as_told(thing) is not None:
+            told = self.house.as_told(thing) if thing is not None and not holding else None
+            if thing is not None and told and action.target in (told.id, told.parent):
                 return _sub_task("pick", thing)
             return self._way(action, here, holding)
         if isinstance(action, Grab):

@@ -33,7 +33,7 @@ class DetectorSettings(Settings):
         "node of the robot looks.",
     )
     options: DetectorOptions = Field(
-        DetectorOptions(), description="What a detector that comes with Coterie is told."
+        DetectorOptions(), description="Options of a detector that comes with Coterie."
     )
     info: RosName = Field(
         "",

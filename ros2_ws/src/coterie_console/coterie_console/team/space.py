@@ -95,21 +95,24 @@ class SpacePage:
         A description comes from elsewhere: one that cannot be read changes nothing.
         """
         add, color = self.page.server.scene, robot_colors(self._state.robots)[robot.name]
-        rgb = tuple(bytes.fromhex(color[1:]))
+        r, g, b = bytes.fromhex(color[1:])
         frame = add.add_frame(f"/robots/{k}", show_axes=False)
         top = 0.5
         try:
-            points, faces = surface(tree_of(robot.description), self._folders)
+            body = surface(tree_of(robot.description), self._folders)
         except (UrdfError, RecursionError):
-            points = faces = ()
-        if len(faces):
-            top = float(points[:, 2].max()) + 0.1
+            body = None
+        if body is not None:
+            top = float(body.bounds[1][2]) + 0.1
             add.add_mesh_simple(
-                f"/robots/{k}/body", points.astype("float32"), faces.astype("uint32"), color=rgb,
-                flat_shading=True, side="double", cast_shadow=False, receive_shadow=False,
+                f"/robots/{k}/body", body.vertices.astype("float32"), body.faces.astype("uint32"),
+                color=(r, g, b), flat_shading=True, side="double", cast_shadow=False,
+                receive_shadow=False,
             )  # fmt: skip
         else:
-            add.add_icosphere(f"/robots/{k}/body", radius=0.22, color=rgb, position=(0, 0, 0.25))
+            add.add_icosphere(
+                f"/robots/{k}/body", radius=0.22, color=(r, g, b), position=(0, 0, 0.25)
+            )
         name = plain(robot.name)
         add.add_label(f"/robots/{k}/name", name, position=(0, 0, top), anchor="bottom-center")
         return frame

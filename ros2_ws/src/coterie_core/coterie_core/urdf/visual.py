@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from coterie_core.urdf.meshes import Faces, Meshes
+from coterie_core.urdf.meshes import Meshes
 from coterie_core.urdf.reading import MAX_METERS
 from coterie_core.urdf.tree import Shape, Tree
 
-Array = npt.NDArray[np.float64]
 _MAX_FACES = 20_000
 """Most faces of one shape; of a finer one the convex hull is shown."""
 
-_NOTHING = np.empty((0, 3)), np.empty((0, 3), np.int64)
 
-
-def surface(tree: Tree, folders: Sequence[Path] = ()) -> tuple[Array, Faces]:
-    """Return a robot's vertices (n, 3), in the frame of its root [m], and its faces (m, 3).
+def surface(tree: Tree, folders: Sequence[Path] = ()) -> Any:
+    """Return a robot's surface as a `trimesh.Trimesh`, in the frame of its root [m]; None: none.
 
     Of a link without visual shapes the collision shapes are taken; a mesh that cannot be read is
     left out.
@@ -29,38 +26,31 @@ def surface(tree: Tree, folders: Sequence[Path] = ()) -> tuple[Array, Faces]:
         tree: The robot.
         folders: Where meshes may lie: the URDF's folder and those of packages.
     """
-    meshes, poses = Meshes(folders), tree.poses(tree.resting())
-    points, faces, count = [_NOTHING[0]], [_NOTHING[1]], 0
-    for name, link in tree.links.items():
-        shapes = [shape for shape in link.shapes if not shape.collision] or link.shapes
-        for shape in shapes:
-            vertices, triangles = _surface(shape, meshes)
-            pose = poses[name] @ shape.pose
-            points.append(vertices @ pose[:3, :3].T + pose[:3, 3])
-            faces.append(triangles + count)
-            count += len(vertices)
-    return np.concatenate(points), np.concatenate(faces)
-
-
-def _surface(shape: Shape, meshes: Meshes) -> tuple[Array, Faces]:
     import trimesh  # heavy
+
+    meshes, poses, parts = Meshes(folders), tree.poses(tree.resting()), []
+    for name, link in tree.links.items():
+        for shape in [one for one in link.shapes if not one.collision] or link.shapes:
+            part = _surface(shape, meshes)
+            if part is not None and len(part.faces) and np.abs(part.vertices).max() < MAX_METERS:
+                parts.append(part.apply_transform(poses[name] @ shape.pose))
+    return trimesh.util.concatenate(parts) if parts else None
+
+
+def _surface(shape: Shape, meshes: Meshes) -> Any:
+    import trimesh
 
     size = shape.size
     if shape.kind == "mesh":
         read = meshes.surface(shape.file)
         if isinstance(read, str) or not np.isfinite(read[0]).all():
-            return _NOTHING
+            return None
         mesh = trimesh.Trimesh(read[0] * np.array(size), read[1], process=False)
-        if len(mesh.faces) > _MAX_FACES:
-            mesh = mesh.convex_hull
-    elif min(size) <= 0.0:
-        return _NOTHING
-    elif shape.kind == "box":
-        mesh = trimesh.creation.box(size)
-    elif shape.kind == "cylinder":
-        mesh = trimesh.creation.cylinder(size[0], size[1], sections=24)
-    else:
-        mesh = trimesh.creation.icosphere(2, size[0])
-    if not len(mesh.faces) or np.abs(mesh.vertices).max() > MAX_METERS:
-        return _NOTHING
-    return np.asarray(mesh.vertices, np.float64), np.asarray(mesh.faces, np.int64)
+        return mesh if len(mesh.faces) <= _MAX_FACES else mesh.convex_hull
+    if min(size) <= 0.0:
+        return None
+    if shape.kind == "box":
+        return trimesh.creation.box(size)
+    if shape.kind == "cylinder":
+        return trimesh.creation.cylinder(size[0], size[1], sections=24)
+    return trimesh.creation.icosphere(2, size[0])

@@ -18,7 +18,6 @@ PHRASES: Mapping[str, str] = {
     "emos.reassign": "who takes over what was refused or failed",
     "emos.reflect_on_share": "whether it can do its share",
     "emos.split_task": "what sub-tasks the task has, and who does them",
-    "emos.write_check": "how to check its share",
     "mapper.name_thing": "what a thing is, by its picture",
     "mele.answer": "what to answer",
     "mele.choose_place": "where to go next",

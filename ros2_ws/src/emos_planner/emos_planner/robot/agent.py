@@ -71,8 +71,7 @@ class AgentLimits:
     """Bounds of an agent: tries per sub-task, its memory of what was done, things reported.
 
     `form`, `numbers` and `resume` say how the body is shown to a model (the paper's ablations): in
-    which format, with its numbers, or as a role in words only. A model also writes code over the
-    tools for the first `code_checks` sub-tasks of a share.
+    which format, with its numbers, or as a role in words only.
     """
 
     tries: int = 12
@@ -81,7 +80,6 @@ class AgentLimits:
     form: ResumeFormat = "json"
     numbers: bool = True
     resume: bool = True
-    code_checks: int = 0
 
     @property
     def tells_numbers(self) -> bool:
@@ -161,7 +159,6 @@ class RobotAgent:
             self.decider,
             self.tools.toolbox(),
             self._position,
-            self.limits.code_checks,
             self.talk.lines,
             self.limits.tells_numbers,
             self.asking,

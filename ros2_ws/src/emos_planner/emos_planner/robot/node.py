@@ -93,13 +93,6 @@ ROBOT_PARAMETERS = (
         maximum=3600.0,
     ),
     ParameterSpec(
-        "code_checks",
-        0,
-        "Number of sub-tasks for which a model writes code over the tools; 0: none. Its verdict is "
-        "noted only.",
-        minimum=0,
-    ),
-    ParameterSpec(
         "use_resume_numbers",
         True,
         "The numbers in the resume are used; false: an ablation without them.",
@@ -335,7 +328,6 @@ class RobotNode(AgentNode):
             form=self.parameters["resume_format"],
             numbers=self.parameters["use_resume_numbers"],
             resume=self.parameters["resume"],
-            code_checks=self.parameters["code_checks"],
         )
         self.agent = RobotAgent(
             self.robot,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,7 +16,6 @@ from coterie_llm import CheckFailed, Decider, Decision, Message, Tool, as_data, 
 from coterie_requests.asking import Asking
 from emos_planner.lookups import Lookups
 from emos_planner.robot.share_facts import share_facts
-from emos_planner.sandbox.write_check import second_opinion
 
 _SHORTEST_REASON = 10  # characters
 _NOT_MEASURED = (Obstacle.OTHER, Obstacle.OVERLOADED)
@@ -190,12 +188,6 @@ def settled(id: str, estimate: Estimate, said: ShareVerdict | None) -> Verdict:
     )
 
 
-def with_code(verdict: Verdict, disagreement: str) -> Verdict:
-    """Return the verdict with what the model's code said against it noted as well."""
-    both = "; ".join(text for text in (verdict.disagreement, disagreement) if text)
-    return verdict.model_copy(update={"disagreement": both[:500]}) if disagreement else verdict
-
-
 async def reflection_on(
     proposal: Proposal,
     robot: str,
@@ -204,7 +196,6 @@ async def reflection_on(
     decider: Decider,
     tools: Toolbox,
     start: Vec3 | None,
-    code_checks: int,
     heard: Sequence[str] = (),
     numbers: bool = True,
     asking: Asking | None = None,
@@ -222,7 +213,6 @@ async def reflection_on(
         decider: A model, or the rules.
         tools: For what the robot knows now.
         start: Where it stands [m].
-        code_checks: Sub-tasks for which a model also writes code over the tools.
         heard: What was said in the discussion so far.
         numbers: Whether a model is told those of the body.
         asking: Lets a model ask the person and other robots.
@@ -243,17 +233,10 @@ async def reflection_on(
         tuple(heard),
         Lookups(tools, {robot: start}, own=robot, asking=asking),
     )
-    chosen = () if decider.rule_only else mine[:code_checks]
-    decided, coded = await asyncio.gather(
-        decider.decide(ReflectOnShare(), state),
-        _by_code(chosen, robot, estimates, decider, tools, start),
-    )
+    decided = await decider.decide(ReflectOnShare(), state)
     by_model = decided.decided_by == "model"
     said = {verdict.sub_task: verdict for verdict in decided.reply.verdicts} if by_model else {}
-    verdicts = tuple(
-        with_code(settled(one.id, estimates[one.id], said.get(one.id)), coded.get(one.id, ""))
-        for one in mine
-    )
+    verdicts = tuple(settled(one.id, estimates[one.id], said.get(one.id)) for one in mine)
     return Reflection(
         task=proposal.task,
         round=proposal.round,
@@ -262,23 +245,3 @@ async def reflection_on(
         verdicts=verdicts,
         without_model="" if by_model else inline_data(decided.reason, limit=300)[:300],
     )
-
-
-async def _by_code(
-    chosen: Sequence[SubTask],
-    robot: str,
-    estimates: Mapping[str, Estimate],
-    decider: Decider,
-    tools: Toolbox,
-    start: Vec3 | None,
-) -> dict[str, str]:
-    """Return what code that the model wrote says against the tools, by sub-task."""
-    opinions = await asyncio.gather(
-        *(
-            second_opinion(decider, tools, robot, one, estimates[one.id], start=start)
-            for one in chosen
-        )
-    )
-    return {
-        one.id: verdict.disagreement for one, (verdict, _) in zip(chosen, opinions, strict=True)
-    }

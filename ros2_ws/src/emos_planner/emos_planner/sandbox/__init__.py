@@ -1,1 +1,0 @@
-"""The sandbox for code that a model wrote, and its rules."""
