@@ -160,10 +160,8 @@ def _against(state: ShareState, said: ShareVerdict) -> str:
     if len(said.reason.strip()) < _SHORTEST_REASON:
         return "a no needs its reason in a sentence"
     if tools.feasible and said.obstacle not in _NOT_MEASURED:
-        return (
-            f"your tools say that you can: {inline_data(tools.reason, limit=300)}; where something "
-            "else keeps you from it the obstacle is 'other', with what it is"
-        )
+        said_by_tools = inline_data(tools.reason, limit=300)
+        return f"your tools say that you can: {said_by_tools}; so the answer is yes"
     return ""
 
 
