@@ -24,7 +24,7 @@ UBUNTU = {
     "libgomp1", "libegl-mesa0", "libgl1-mesa-dri",
 }  # fmt: skip
 # Keys of ROS packages that the image, as every environment, takes from PyPI, with pinned versions.
-FROM_PYPI = {"pinocchio", "urdfdom_py", "xacro"}
+FROM_PYPI = {"pinocchio", "py_trees", "urdfdom_py", "xacro"}
 IMAGES = {"mambaorg/micromamba", "ros", "osrf/ros", "coterie"}
 INSTRUCTIONS = {
     "FROM",

@@ -125,7 +125,7 @@ def _robot(team: Team, robot: RobotSpec, index: int, seed: int) -> dict[str, Any
         "tf": "shared" if adapter.frames.tf == "/tf" else "own",
         "map_origin": _map_origin(adapter.in_team_map, index, seed),
         "arm_group": arm.group,
-        "tip_link": arm.tip,
+        "tip_link": "" if arm.backend == "none" else arm.tip,
         "gripper": "parallel" if arm.gripper.backend == "parallel_gripper" else "gripper_command",
         "moveit": arm.backend != "trajectory",
         "dock": navigation.dock or "home",

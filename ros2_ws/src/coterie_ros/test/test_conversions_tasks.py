@@ -129,6 +129,7 @@ FULL = SubTask(
     kind="place",
     object=Thing(label="cup", id="o1", position=(1.0, 2.0, 3.0), room="r1", sightings=3),
     receptacle=Thing(label="shelf", id="o2"),
+    inside=False,
     rooms=("r1", "r2"),
     robot="rover",
     depends_on=("s0",),

@@ -112,6 +112,10 @@ def _looked_from_msg(
     return looked
 
 
+_SIDES = (None, False, True)
+"""`SubTask.inside` by the enumerator of the message's `side`."""
+
+
 def sub_task_to_msg(sub_task: SubTask, task: str = "") -> SubTaskMsg:
     """Return a sub-task of the task with id `task`."""
     return SubTaskMsg(
@@ -124,6 +128,7 @@ def sub_task_to_msg(sub_task: SubTask, task: str = "") -> SubTaskMsg:
         object=_thing_to_msg(sub_task.object),
         has_receptacle=sub_task.receptacle is not None,
         receptacle=_thing_to_msg(sub_task.receptacle),
+        side=_SIDES.index(sub_task.inside),
         rooms=list(sub_task.rooms),
         depends_on=list(sub_task.depends_on),
         same_robot_as=sub_task.same_robot_as,
@@ -154,6 +159,7 @@ def sub_task_from_msg(message: SubTaskMsg, checks: Checks | None = None) -> SubT
             kind=checks.choice("kind", message.kind, _KINDS),
             object=things["object"],
             receptacle=things["receptacle"],
+            inside=checks.choice("side", message.side, dict(enumerate(_SIDES))),
             rooms=names_from_msg(checks, "rooms", message.rooms, _MOST_THINGS),
             robot=checks.text("robot", message.robot),
             depends_on=names_from_msg(checks, "depends_on", message.depends_on, MOST_SUB_TASKS),
