@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from openeqa_agent.decisions import AnswerFromFrames, Asked
 from openeqa_agent.understood import OpenQuestion
 from research.bench.models.bench import SAVINGS, answerer, main, run_models
 from research.bench.models.tables import against_rules, by_bench, print_tables, summed
+from research.bench.models.token_counts import token_table
 from research.bench.models.works import FEW, Answering, Outcome, all_works
 
 SHORT = ("mele sentences", "openeqa judge")
@@ -257,3 +259,33 @@ def test_answerers_are_compared_with_the_rules_house_by_house(tmp_path: Path) ->
 def test_houses_that_are_no_range_are_told(houses: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--houses", houses]) == 2
     assert "--houses: expected a seed or two, such as 221-244" in capsys.readouterr().err
+
+
+def test_in_each_house_people_ask_for_what_teams_do() -> None:
+    works = all_works(FEW, (71501, 71502))
+    asked = [title for title in works if title.startswith("house 71502")]
+    assert asked == [f"house 71502: {what}" for what in ("do", "find", "explore, ask", "cooperate")]
+
+
+def test_each_decision_is_written_down_for_people_to_read(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.txt"
+    works = {title: work for title, work in all_works().items() if title == "openeqa judge"}
+    run_models(("random",), works, amount=FEW, trace=trace)
+    lines = trace.read_text("utf-8").splitlines()
+    assert lines and all(line.startswith("random, openeqa judge: ") for line in lines)
+    assert any("by random" in line and '"mark"' in line for line in lines)
+
+
+def test_tokens_are_counted_by_the_models_own_tokenizer() -> None:
+    profile = ModelProfile(kind="local", prompt=300)
+    table = token_table(profile, ["openeqa.answer_blind"], seed=4)
+    console = Console(width=120, record=True)
+    console.print(table)
+    row = next(line for line in console.export_text().splitlines() if "answer_blind" in line)
+    counts = [int(count) for count in re.findall(r"\b\d+\b", row)]
+    assert all(50 < count < 1500 for count in counts[:2])
+
+
+def test_tokens_are_counted_by_local_models_only() -> None:
+    with pytest.raises(ValueError, match="kind local"):
+        token_table(ModelProfile(kind="rules"))

@@ -83,7 +83,7 @@ def _fields(annotation, where, around=()):
 
 def test_every_field_of_a_team_file_is_described_by_a_whole_phrase():
     described = [(place, field.description or "") for place, field in _fields(Team, "team")]
-    assert {"team.robots.start.pose.yaw", "team.models.timeout_s", "team.world.scan"} <= {
+    assert {"team.robots.start.pose.yaw", "team.models.timeout_s", "team.world.maker"} <= {
         place for place, _ in described
     }
     wrong = [

@@ -18,9 +18,11 @@ def house_identity(team: Team) -> str:
     spec, world = team.world_spec(), team.world
     named = {
         name: value
-        for name in ("house", "dataset", "scene", "directory", "scan")
-        if (value := getattr(spec, name)) is not None
+        for name in ("house", "dataset", "scene", "maker", "options")
+        if (value := getattr(spec, name))
     }
+    if world.maker:
+        named["seed"] = world.seed
     made = {"seed": world.seed, "floors": world.floors, "rooms": world.rooms}
     facts = named or {name: value for name, value in made.items() if value is not None}
     return ", ".join(f"{name} {value}" for name, value in facts.items())

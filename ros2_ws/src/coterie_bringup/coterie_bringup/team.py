@@ -190,6 +190,8 @@ class Team(Settings):
     def own_classes(self) -> dict[str, str]:
         """Classes and functions of the user's own that the file names, by field."""
         named = {f"decisions.{name}": own for name, own in self.decisions.items()}
+        if self.world.maker:
+            named["world.maker"] = self.world.maker
         if ":" in self.aggregator.method:
             named["aggregator.method"] = self.aggregator.method
         for robot in self.robots:
@@ -210,7 +212,7 @@ class Team(Settings):
         """Return the world with its files and folders as absolute paths."""
         paths = {
             field: str(self.resolve(value))
-            for field in ("directory", "house", "dataset")
+            for field in ("house", "dataset")
             if (value := getattr(self.world, field)) is not None
         }
         return self.world.model_copy(update=paths)

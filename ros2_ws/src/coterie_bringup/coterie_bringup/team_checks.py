@@ -146,7 +146,7 @@ def check_files(marked: MarkedData, team: Any, problems: list[Problem]) -> None:
         problems: Found ones are added.
     """
     places: list[tuple[str | int, ...]] = [
-        ("world", "house"), ("world", "directory"), ("world", "dataset"), ("questions", "path"),
+        ("world", "house"), ("world", "dataset"), ("questions", "path"),
     ]  # fmt: skip
     places += [("models", name, part) for name in team.models for part in ("cassette", "file")]
     robots = marked.data["robots"]

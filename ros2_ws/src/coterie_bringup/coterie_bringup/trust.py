@@ -127,7 +127,7 @@ def _acts(team: Team) -> Iterator[Act]:
         program = os.path.expanduser(world.habitat_python)
         own = program == os.path.expanduser(os.environ.get("COTERIE_HABITAT_PYTHON", ""))
         yield Act("runs", program, "world.habitat_python", "habitat-sim's Python", own)
-    for name in ("house", "directory", "dataset"):
+    for name in ("house", "dataset"):
         if getattr(world, name):
             yield file("reads", getattr(world, name), f"world.{name}")
     if world.scene and "/" in world.scene:

@@ -53,6 +53,7 @@ def model(fields: str) -> str:
         (model("base_url: 'http://gpu.lab:8000/v1', api_key_env: HF_TOKEN"), "sends",
          "and the key in $HF_TOKEN, unencrypted: whoever reads the network reads them"),
         (model("temperature: 0.0"), "sends", "api.openai.com (prompts and the key in $OPENAI"),
+        (PLAIN.replace("embedded", "own, maker: 'my_world:make'"), "runs", "my_world:make (code"),
         (PLAIN + "aggregator: my_votes:AnyYes\n", "runs", "my_votes:AnyYes (code of your own)"),
         (PLAIN + "decisions: {mele.answer: 'my_rules:yes'}\n", "runs",
          "my_rules:yes (code of your own), by decisions.mele.answer"),

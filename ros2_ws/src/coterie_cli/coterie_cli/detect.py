@@ -101,7 +101,7 @@ def detect(options: DetectOptions) -> int:
     console.print(_single(found) if len(looked) == 1 else _summary(found))
     mean = sum(took for *_, took in looked) / len(looked)
     console.print(
-        f"{detector.name}: {len(found)} detections in {len(looked)} pictures, "
+        f"{detector.name}: pictures: {len(looked)}, detections: {len(found)}, "
         f"{1e3 * mean:.0f} ms a picture\nboxes: {options.out}",
         soft_wrap=True,
         markup=False,

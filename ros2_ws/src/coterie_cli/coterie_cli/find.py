@@ -301,7 +301,8 @@ def checked_request(words: str) -> str:
 
 def _decider(model: str | None) -> Decider:
     try:
-        return build_decider(named_profile(model), who="find", timeout_s=120.0)
+        profile = named_profile(model)
+        return build_decider(profile, who="find", timeout_s=max(120.0, profile.decision_s))
     except (OSError, LanguageError) as error:
         raise CommandError(str(error)) from None
 

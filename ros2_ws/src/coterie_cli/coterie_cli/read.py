@@ -53,7 +53,9 @@ def read(
     meter = UsageMeter()
     try:
         names = Vocabulary.of(load_map(file) if file else SceneGraph(), tuple(robot or ()))
-        decider = build_decider(named_profile(model), who="read", timeout_s=120.0, meter=meter)
+        profile = named_profile(model)
+        wait_s = max(120.0, profile.decision_s)
+        decider = build_decider(profile, who="read", timeout_s=wait_s, meter=meter)
     except (OSError, LanguageError, SceneError) as error:
         raise CommandError(str(error)) from None
     data: dict[str, Any] = {"request": None, "problem": ""}

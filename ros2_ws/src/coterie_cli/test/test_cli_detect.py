@@ -61,7 +61,7 @@ def test_a_folder_of_pictures_becomes_a_table_json_and_boxes(network, tmp_path, 
     options = DetectOptions(str(folder), "onnx", network, min_score=0.6, as_json=file, out=out)
     assert detect(options) == 0
     told = capsys.readouterr().out
-    assert "red [thing]" in told and "2 detections in 3 pictures" in told
+    assert "red [thing]" in told and "pictures: 3, detections: 2" in told
     found = {p["picture"]: p["detections"] for p in json.loads(file.read_text())["pictures"]}
     assert found["c.png"] == [] and found["a.png"][0]["box"] == [20, 10, 20, 20]
     assert found["b.png"][0]["scores"] == pytest.approx({"red [thing]": 0.8})
@@ -74,7 +74,7 @@ def test_one_picture_without_a_thing_is_exit_code_1(network, tmp_path, capsys):
         str(tmp_path / "dark.png"), "onnx", network, min_score=0.6, out=tmp_path / "boxes.png"
     )
     assert detect(options) == 1 and (tmp_path / "boxes.png").is_file()
-    assert "0 detections in 1 pictures" in capsys.readouterr().out
+    assert "pictures: 1, detections: 0" in capsys.readouterr().out
 
 
 def test_boxes_and_masks_are_drawn():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from coterie_core.geometry import Pose, Vec3
-from coterie_core.skills import Detect, Outcome, SkillResult
+from coterie_core.skills import Detect, SkillResult
 from coterie_core.tasks import SubTask
 from coterie_execution.clearing import HandClearing
 from coterie_execution.geometry.toolbox import Toolbox
@@ -98,6 +98,6 @@ class Executive:
             tools=self.tools,
             scene=known.scene,
             stood=tuple(job.stood),
-            seen_placed=looked and last is not None and last.outcome is not Outcome.NOT_VISIBLE,
+            seen_placed=looked and thing is not None and known.seen_where_put(thing.id),
             heading=self.pose.yaw,
         )

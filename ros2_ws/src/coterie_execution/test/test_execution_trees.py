@@ -8,6 +8,7 @@ import pytest
 
 from coterie_core.embodiment import Arm, Embodiment
 from coterie_core.geometry import Box, Pose
+from coterie_core.observation import Detection, Observation
 from coterie_core.resume import Resume
 from coterie_core.skills import Detect, NavigateTo, Open, Outcome, Pick, Place, SkillResult
 from coterie_core.tasks import Obstacle, SubTask, Thing
@@ -85,8 +86,13 @@ def test_what_was_put_down_is_looked_at(rover):
     assert isinstance(go_on(rover, put()).skill, NavigateTo)
     assert isinstance(go_on(rover, put()).skill, Place)
     rover.holding = ""
+    rover.map.put("mug-1", "table-1", (6.5, 2.0, 0.75))
     assert go_on(rover, put()).skill == Detect("mug")
-    assert rover.next_step(put()).step.purpose is Purpose.CONFIRMED
+    assert rover.next_step(put()).effect == "act", "a mug that is seen may be another one"
+    x, y, z = rover.map.thing("mug-1").box.center
+    mug = Detection("mug", 0.9, Box((x + 0.1, y, z), (0.1, 0.1, 0.1)))
+    rover.map.observe(Observation("rover", 1, 1.0, rover.pose, "", None, (mug,)))
+    assert go_on(rover, put()).step.purpose is Purpose.CONFIRMED
 
 
 @pytest.mark.parametrize(

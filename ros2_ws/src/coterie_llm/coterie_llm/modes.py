@@ -13,6 +13,7 @@ Mode = Literal["rule", "model", "advised"]
 answer or verdict stands in its prompt. `advised`: the same with the rule's answer shown to it."""
 
 DECISIONS = (
+    "adapter.check_outcome",
     "coela.act_or_speak",
     "coela.word_message",
     "emos.choose_skill",
@@ -20,6 +21,7 @@ DECISIONS = (
     "emos.reassign",
     "emos.reflect_on_share",
     "emos.split_task",
+    "mapper.name_thing",
     "mele.answer",
     "mele.choose_place",
     "mele.debate",

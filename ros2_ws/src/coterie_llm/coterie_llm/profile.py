@@ -275,7 +275,12 @@ BUILT_IN = {
             "timeout_s": 20.0,
             "max_retries": 0,
             "join": 1,
-            "modes": {"team.read_request": "rule"},
+            "modes": {
+                "emos.reassign": "rule",
+                "emos.reflect_on_share": "rule",
+                "emos.split_task": "rule",
+                "team.read_request": "rule",
+            },
         }
     ),
 }

@@ -413,7 +413,7 @@ def test_a_request_that_was_not_begun_tells_what_was_asked_back(folder: Path) ->
     assert not settled.go_on
     told = explain("jug", folder)
     kinds = [step.kind for step in told.steps]
-    assert kinds == ["task", "decision", "decision", "judged"]  # read, judged
+    assert kinds == ["task", "decision", "judged"]  # read; the map judges
     assert told.steps[-1].text.endswith("it was not begun")
     assert settled.judgement.kind.replace("_", " ") in told.steps[-1].text
 

@@ -354,6 +354,11 @@ class TeamMap:
         self.version += 1
         return twin or ""
 
+    def seen_where_put(self, id_: str) -> bool:
+        """Tell whether a thing was seen where it was put since then."""
+        put = self._put.get(id_)
+        return put is not None and put.seen
+
     def put_on(self, id_: str) -> str:
         """Return what a thing was put on or into, as far as it has not left it since ("": none)."""
         put = self._put.get(id_)

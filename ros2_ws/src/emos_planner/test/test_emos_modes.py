@@ -132,7 +132,6 @@ def host_option(tools, robot="rover", *, sub_tasks=None):
     return ShareState(
         robot,
         ONE_MUG,
-        small_team()[robot],
         "a body",
         tuple(mine),
         tuple(share_facts(tools, robot, one, at) for one in mine),

@@ -1053,7 +1053,7 @@ def test_a_reasoned_no_of_a_model_counts_and_what_the_tools_said_is_told():
     assert "hot tea" in pick.reason and "tools say that it can" in pick.disagreement
 
 
-@pytest.mark.parametrize("obstacle", ["no_arm", "too_high"])
+@pytest.mark.parametrize("obstacle", ["no_arm", "too_high", "no_path", "not_there"])
 def test_a_no_against_the_numbers_of_the_body_does_not_count(obstacle):
     no = _says(obstacle, "the mug is beyond what I reach")
     answer = asyncio.run(_with_model(no, lambda agent: agent.reflect(proposal("rover")), "rover"))

@@ -45,7 +45,6 @@ from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import Outcome, TaskState, keep_outcome
 from emos_planner.leader.presence import TeamPresence
 from emos_planner.leader.progress import Change
-from emos_planner.leader.split_task import SplitTask
 from emos_planner.leader.state_file import StateError, TaskFiles, load_state
 from emos_planner.leader.task import Agreement
 
@@ -148,7 +147,7 @@ class LeaderNode(AgentNode):
         if not self.robots:
             raise ValueError("parameter 'robots' is empty; list the robots of the team")
         self.decider = node_decider(
-            self, parameters.json("model_profile"), "leader", (ReadRequest(), SplitTask())
+            self, parameters.json("model_profile"), "leader", (ReadRequest(),)
         )
         self._meanings = node_meanings(parameters.json("embedder"))
         self._asking = node_asking(self, self.decider, "leader", self.robots)

@@ -31,8 +31,8 @@ MOST_PROBLEMS = 12
 """Mistakes that one refusal names."""
 _WHOLE = 10**6  # characters: what a short prompt must not be made of a part of
 _SHOWN_ONLY, _BRIEF = 0.5, 0.25
-"""Shares of the usual length below which a prompt names only the things that it shows, and tells
-bodies in brief."""
+"""Shares of the usual length below which a prompt names only the things that it shows, and says
+rules and bodies in brief."""
 _SYSTEM = """\
 You lead a team of household robots with different bodies. Split the person's task, in whatever \
 language it is, into sub-tasks and give each to one robot whose base, sensors and arm can do it, \
@@ -54,6 +54,14 @@ Example: {"reason": "The cup stands 0.8 m high downstairs; only r1 has an arm.",
 "pick", "object": "cup-1", "robot": "r1", "depends_on": ["see"]}, {"id": "put", "kind": "place", \
 "object": "cup-1", "receptacle": "sink-1", "robot": "r1", "depends_on": ["take"], \
 "same_robot_as": "take"}]}"""
+_SYSTEM_IN_BRIEF = """\
+You lead household robots. Split the person's task into sub-tasks, each for one robot whose body \
+can do it. Lengths in metres, heights from the floor, weights in kg.
+Kinds: go_to, search (a label, in rooms), detect (look at a thing), pick, place (object on \
+receptacle), open, close.
+Use ids only. For each thing: detect, then pick, then place; depends_on names what comes before, \
+same_robot_as the pick of a place. Open what is closed first. Search for what is not on the map. \
+Do all that is asked, nothing else."""
 
 
 def with_known_ids(
@@ -328,10 +336,6 @@ class SplitTask(Decision[SplitState, SplitReply]):
     reply_type: ClassVar[type[BaseModel]] = SplitReply
     max_tokens: ClassVar[int] = 4000
 
-    def opening(self) -> str:
-        """Return kinds, rules and an example."""
-        return _SYSTEM
-
     def prompt(self, state: SplitState) -> Sequence[Message]:
         """Show bodies, house, things, and the task; what changes most stands last."""
         view = state.view()
@@ -356,7 +360,8 @@ class SplitTask(Decision[SplitState, SplitReply]):
         parts.append(as_data("task", state.words[:2000], limit=_WHOLE))
         if state.read:
             parts.append(as_data("task as it was read", state.read[:2000], limit=_WHOLE))
-        return (Message.system(_SYSTEM), Message.user("\n".join(parts)))
+        system = _SYSTEM_IN_BRIEF if brief else _SYSTEM
+        return (Message.system(system), Message.user("\n".join(parts)))
 
     def most_tokens(self, state: SplitState) -> int:
         """Room for twice as many sub-tasks as the solver has; a list that goes on ends there."""

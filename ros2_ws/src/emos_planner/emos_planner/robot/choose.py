@@ -143,8 +143,8 @@ go to plant-4; so far: nothing -> {"reason": "drive to the plant", "skill": "go_
 "plant-4", "words": ""}
 detect vase-3; so far: go where the vase is in view -> succeeded -> {"reason": "it is there, so \
 look", "skill": "look_for", "target": "vase-3", "words": ""}
-pick cup-2; so far: nothing -> {"reason": "take the cup", "skill": "pick", "target": "cup-2", \
-"words": ""}
+pick cup-2; so far: nothing -> {"reason": "the cup is known, so take it", "skill": "pick", \
+"target": "cup-2", "words": ""}
 pick cup-2; so far: take the cup -> out of reach -> {"reason": "another side may be nearer", \
 "skill": "go_to", "target": "cup-2", "words": ""}
 place cup-2 on table-1; so far: nothing -> {"reason": "put it on the table", "skill": "place", \

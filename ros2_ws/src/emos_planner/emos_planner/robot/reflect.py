@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, Field
 
 from coterie_core.geometry import Vec3
-from coterie_core.resume import Resume
 from coterie_core.tasks import Obstacle, Proposal, Reflection, SubTask, Verdict
 from coterie_execution.geometry.results import Estimate
 from coterie_execution.geometry.toolbox import Toolbox
@@ -19,6 +18,8 @@ from emos_planner.lookups import Lookups
 from emos_planner.robot.share_facts import share_facts
 
 _SHORTEST_REASON = 10  # characters
+_NOT_MEASURED = (Obstacle.OTHER, Obstacle.OVERLOADED)
+"""Obstacles that tools cannot know of: a model's word counts."""
 
 
 class ShareVerdict(BaseModel):
@@ -44,8 +45,7 @@ class ShareState:
     Attributes:
         robot: Its name.
         words: The task as a person gave it.
-        resume: What it believes of its body.
-        body: The same in words.
+        body: What it believes of its body, in words.
         sub_tasks: Those of its share that its word can change.
         facts: Numbers for each of them, in their order.
         estimates: What the tools say: for the rule and the check, not for the prompt.
@@ -55,7 +55,6 @@ class ShareState:
 
     robot: str
     words: str
-    resume: Resume
     body: str
     sub_tasks: tuple[SubTask, ...]
     facts: tuple[Mapping[str, Any], ...]
@@ -111,7 +110,7 @@ class ReflectOnShare(Decision[ShareState, ShareReply]):
         return {"verdicts": len(state.sub_tasks)}
 
     def check(self, state: ShareState, reply: ShareReply) -> None:
-        """One verdict for each; no yes against the tools, no no against the body's plain facts.
+        """One verdict for each; no yes against the tools, no no against what they measure.
 
         Raises:
             CheckFailed: Names the verdict and the numbers that are against it.
@@ -160,17 +159,10 @@ def _against(state: ShareState, said: ShareVerdict) -> str:
         return "say which obstacle rules it out"
     if len(said.reason.strip()) < _SHORTEST_REASON:
         return "a no needs its reason in a sentence"
-    body = state.resume
-    wrong = ""
-    if said.obstacle is Obstacle.NO_ARM and body.manipulation.arms:
-        wrong = f"you have {len(body.manipulation.arms)} arm(s)"
-    elif said.obstacle is Obstacle.NO_CAMERA and body.perception.cameras:
-        wrong = f"you have {len(body.perception.cameras)} camera(s)"
-    elif said.obstacle in (Obstacle.TOO_HIGH, Obstacle.TOO_LOW) and tools.feasible:
-        wrong = f"your hand or camera gets to that height: {inline_data(tools.reason, limit=300)}"
-    elif said.obstacle is Obstacle.NO_ANSWER:
-        wrong = "you have just answered; name another obstacle"
-    return wrong
+    if tools.feasible and said.obstacle not in _NOT_MEASURED:
+        said_by_tools = inline_data(tools.reason, limit=300)
+        return f"your tools say that you can: {said_by_tools}; so the answer is yes"
+    return ""
 
 
 def settled(id: str, estimate: Estimate, said: ShareVerdict | None) -> Verdict:
@@ -232,7 +224,6 @@ async def reflection_on(
     state = ShareState(
         robot,
         proposal.words,
-        tools.resumes[robot],
         body,
         open_,
         tuple(share_facts(tools, robot, s, start, numbers=numbers) for s in open_),

@@ -124,8 +124,12 @@ def _go_for(now: Situation, thing: SceneObject) -> Option:
         raise CheckFailed(f"go_to {thing.id}: {now.estimate.reason}")
     for step in go(now, now.estimate.spot, at, f"go to the {label}"):
         return step
-    if now.failures(NavigateTo) >= GO_TRIES and now.last is not None:
-        raise CheckFailed(f"{GO_TRIES} drives have failed, the last thing said: {now.last.reason}")
+    last = now.last
+    if now.estimate.spot is not None and (last is None or (last.ok and last.goal is not None)):
+        due = "look_for" if now.sub_task.kind == "detect" else now.sub_task.kind
+        raise CheckFailed(f"go_to {thing.id}: you are there; now {due} {thing.id}")
+    if now.failures(NavigateTo) >= GO_TRIES and last is not None:
+        raise CheckFailed(f"{GO_TRIES} drives have failed, the last thing said: {last.reason}")
     for side in other_sides(now, thing):
         words = f"go to another side of the {label}"
         return Option("side", words, skill=side, step=Step(Purpose.OTHER_SIDE))
