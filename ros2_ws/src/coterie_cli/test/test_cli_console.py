@@ -141,7 +141,8 @@ def test_who_is_where_asked_allowed_refused_and_all_of_it_on_the_timeline(make_s
     first = stage.send("rover", why=HOSTILE[1])
     browser.see("rover asks for approval")
     browser.see(f"for: {HOSTILE[1]}")
-    browser.see("permits.rules[0] asks a person")
+    rule = "document.querySelector('.request p.soft')?.title"
+    browser.wait_for(f"({rule} ?? '').includes('permits.rules[0] of the team file asks a person')")
     browser.run("document.querySelector('.request button.why').click()")
     browser.see("what a person answers; the goal waits for it")
     assert "a person was asked" in browser.run("document.querySelector('#why ol').innerText")
