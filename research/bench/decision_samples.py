@@ -55,8 +55,13 @@ class Sample:
     who: str = ""
 
 
+def sampled() -> list[str]:
+    """Return the names of the decisions that have samples; those about images have none."""
+    return [name for name in DECISIONS if _scene_of(name) in _SCENES]
+
+
 def decision_samples(
-    names: Sequence[str] = DECISIONS, *, seed: int = 0, count: int = 3
+    names: Sequence[str] | None = None, *, seed: int = 0, count: int = 3
 ) -> dict[str, list[Sample]]:
     """Return states of decisions from what happens in the houses of a seed.
 
@@ -75,6 +80,7 @@ def decision_samples(
         KeyError: There is no such decision.
         RuntimeError: A decision did not come up.
     """
+    names = sampled() if names is None else names
     for name in names:
         if name not in DECISIONS:
             raise KeyError(name)

@@ -32,7 +32,7 @@ from coterie_llm.fence import inline_data
 from coterie_llm.types import Sampled
 from coterie_llm.waiting import within
 from research.bench.common.tables import print_whole
-from research.bench.decision_samples import decision_samples
+from research.bench.decision_samples import decision_samples, sampled
 from research.models.decisions import DecisionRow, put
 from research.models.probe import Probe, probe
 
@@ -160,14 +160,14 @@ def _chosen(given: Sequence[str]) -> list[str]:
         return []
     names: list[str] = []
     for word in given:
-        found = [name for name in DECISIONS if name == word or name.startswith(f"{word}.")]
+        found = [name for name in sampled() if name == word or name.startswith(f"{word}.")]
         if not found:
             raise CommandError(
                 f"--decisions {word}: no such decision{suggestion(word, DECISIONS)}; they are "
                 f"{', '.join(DECISIONS)}"
             )
         names += found
-    return list(dict.fromkeys(names)) or list(DECISIONS)
+    return list(dict.fromkeys(names)) or sampled()
 
 
 async def _profile(endpoint: str, options: CheckOptions) -> tuple[ModelProfile, float]:

@@ -10,7 +10,9 @@ from coterie_llm import DECISIONS
 from coterie_llm.decision import messages_for, schema_for
 from research.bench.decision_samples import decision_samples
 
-QUICK = tuple(name for name in DECISIONS if not name.startswith(("openeqa.", "emos.")))
+LONG = ("openeqa.", "emos.")
+IMAGES = ("adapter.", "mapper.", "perception.")  # no samples
+QUICK = tuple(name for name in DECISIONS if not name.startswith((*LONG, *IMAGES)))
 
 
 def prompts(names: tuple[str, ...], seed: int) -> dict[str, list[str]]:

@@ -20,7 +20,6 @@ from coterie_cli.commands import run as run_command
 from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.oracle import Oracle, random_answerer
 from coterie_llm import (
-    DECISIONS,
     Decided,
     LanguageError,
     Mode,
@@ -30,6 +29,7 @@ from coterie_llm import (
 )
 from research.bench.common.records import write_json
 from research.bench.common.tables import print_whole
+from research.bench.decision_samples import sampled
 from research.bench.models.tables import print_savings, print_tables
 from research.bench.models.token_counts import token_table
 from research.bench.models.works import FEW, Amount, Answering, Outcome, Work, all_works
@@ -267,7 +267,7 @@ def bench_models(
         if tokens:
             chosen = [load_profile(one) for one in profile or [Path("tiny")]]
             for one in chosen:
-                print_whole(token_table(one, [n for n in DECISIONS if only in n]), console)
+                print_whole(token_table(one, [n for n in sampled() if only in n]), console)
             return
         every = all_works(amount, _seeds(houses))
         works = {title: work for title, work in every.items() if only in title}
