@@ -64,9 +64,9 @@ def leftover(
         spot, target = estimate.spot, estimate.target or top.box.center
         if math.dist(spot[:2], position[:2]) > 0.3:
             yaw = math.atan2(target[1] - spot[1], target[0] - spot[0])
-            return Option("put down", WORDS, skill=NavigateTo.near(spot, yaw=yaw), step=_STEP)
+            return Option(WORDS, skill=NavigateTo.near(spot, yaw=yaw), step=_STEP)
         down = Place(Target(top.label.top, target, top.id))
-        return Option("put down", WORDS, skill=down, step=_STEP)
+        return Option(WORDS, skill=down, step=_STEP)
     return None
 
 
@@ -117,7 +117,7 @@ class HandClearing:
             ahead = math.atan2(at[1] - position[1], at[0] - position[0])
             if not self._turned and abs(wrap_angle(ahead - heading)) > _BESIDE:
                 self._turned, skill = True, NavigateTo.near(position, yaw=ahead)
-            option = Option("put down", WORDS, skill=skill, step=_STEP)
+            option = Option(WORDS, skill=skill, step=_STEP)
         self._tries += isinstance(option.skill, NavigateTo)
         return option
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.skills import Detect, SkillResult
@@ -78,26 +78,16 @@ class Executive:
             job.stood.append(self.pose.position)
 
     def _situation(self, job: _Job) -> Situation:
-        one, known = job.sub_task, self.map
-        held = known.thing(self.holding)
-        thing = known.resolve(one.object) if one.object is not None else None
-        goal = known.resolve(one.receptacle) if one.receptacle is not None else None
         last = job.attempts[-1] if job.attempts else None
         looked = last is not None and isinstance(last.skill, Detect)
-        return Situation(
-            robot=self.robot,
-            sub_task=one,
-            estimate=self.own.estimate(one, self.pose.position, self.holding),
-            thing=thing,
-            receptacle=goal,
-            position=self.pose.position,
-            holding=self.holding,
-            holding_label=held.label.top if held is not None else "",
+        now = self.own.situation(
+            job.sub_task,
+            self.pose.position,
+            self.holding,
             attempts=tuple(job.attempts),
             tries_left=TRIES - len(job.attempts),
-            tools=self.tools,
-            scene=known.scene,
             stood=tuple(job.stood),
-            seen_placed=looked and thing is not None and known.seen_where_put(thing.id),
             heading=self.pose.yaw,
         )
+        seen = looked and now.thing is not None and self.map.seen_where_put(now.thing.id)
+        return replace(now, seen_placed=seen)

@@ -52,11 +52,9 @@ class Step:
 class Option:
     """Something the robot does next: a skill, or to call the sub-task done or give it back.
 
-    `id` tells it from others; the robot itself goes by `step`. `path` names the nodes of the tree
-    that has offered it, from the root.
+    `path` names the nodes of the tree that has offered it, from the root.
     """
 
-    id: str
     words: str
     effect: Effect = "act"
     skill: Skill | None = None
@@ -110,7 +108,7 @@ def keep_option(robot: str, option: Option, words: str = "") -> None:
         option: What it chose.
         words: What it says with it.
     """
-    body = {"words": option.words or option.id, "effect": option.effect, "says": words}
+    body = {"words": option.words, "effect": option.effect, "says": words}
     if option.skill is not None:
         body["skill"] = type(option.skill).__name__
     if option.path:

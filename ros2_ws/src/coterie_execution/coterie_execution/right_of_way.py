@@ -109,7 +109,7 @@ class YieldBehavior(RightOfWay):
         if not self.lets_pass:
             return None
         self.lets_pass = False
-        return Option("aside", "lets the other one pass", skill=Wait(YIELD_WAIT_S), step=_STEP)
+        return Option("lets the other one pass", skill=Wait(YIELD_WAIT_S), step=_STEP)
 
     def option(self, here: Vec3 | None, now: float, idle: bool) -> Option | None:
         """Return how to go aside for who has asked; None: nobody has, or there is no need.
@@ -132,7 +132,7 @@ class YieldBehavior(RightOfWay):
             return None
         if self.shut_in:
             self._ask(skill, here, now)
-        option = Option("aside", self.words, skill=skill, step=_STEP)
+        option = Option(self.words, skill=skill, step=_STEP)
         keep_option(self.robot, option)
         return option
 

@@ -37,17 +37,16 @@ def search(now: Situation) -> Iterator[Option]:
     moved = last is not None and last.ok and isinstance(last.skill, (NavigateTo, Open))
     if moved and last is not None and last.step.purpose is not Purpose.GO:
         words = "look around here"
-        yield Option("look", words, skill=LookAround(), step=Step(Purpose.ARRIVED))
+        yield Option(words, skill=LookAround(), step=Step(Purpose.ARRIVED))
         return
     if now.glimpsed:
         words = f"look again at what one look shows ({', '.join(now.glimpsed[:3])})"
-        again = f"look again {len(now.attempts)}"
-        yield Option(again, words, skill=LookAround(), step=Step(Purpose.LOOK_AGAIN))
+        yield Option(words, skill=LookAround(), step=Step(Purpose.LOOK_AGAIN))
         return
     left = now.unseen
     over = {room: left[room] <= LOOKED_OVER * cover.whole(now.tools, room) for room in left}
     if sum(left.values()) <= now.sub_task.enough and all(over.values()):
-        yield Option("done", "what may be left unseen is little enough", "done", step=_END)
+        yield Option("what may be left unseen is little enough", "done", step=_END)
         return
     ranked: list[Ranked] = []
     for room in left:
@@ -58,11 +57,11 @@ def search(now: Situation) -> Iterator[Option]:
     ranked.sort(key=lambda one: (one[2].step == blocked, -one[0], one[1]))
     if blocked and (_just_blocked(now) or [one.step for _, _, one in ranked] == [blocked]):
         words = "wait for the way to become free"
-        yield Option("wait", words, skill=Wait(BLOCKED_WAIT), step=Step(Purpose.WAIT))
+        yield Option(words, skill=Wait(BLOCKED_WAIT), step=Step(Purpose.WAIT))
     for _, _, option in ranked[:1]:
         yield option
     if not ranked:
-        yield Option("done", "no look from where it gets to would show more", "done", step=_END)
+        yield Option("no look from where it gets to would show more", "done", step=_END)
 
 
 _END = Step(Purpose.END)
@@ -92,9 +91,9 @@ def views(now: Situation, room: str) -> list[Ranked]:
         if _spent(now, step):
             continue
         words = f"look for it in the {name}{_told(now, spot, gain, cover.whole(now.tools, room))}"
-        option = Option(key, words, skill=NavigateTo.near(spot), step=step)
+        option = Option(words, skill=NavigateTo.near(spot), step=step)
         if now.position is not None and math.dist(now.position, spot) < 0.1:
-            option = Option(f"{key} here", words, skill=LookAround(), step=step)
+            option = Option(words, skill=LookAround(), step=step)
         found.append((gain / (_time(now, spot) + LOOK_TIME), key, option))
     return found
 
@@ -129,10 +128,10 @@ def containers(now: Situation, room: str) -> list[Ranked]:
         if not there and len(went) < 2 * TRIES and not _at(now.position, spot):
             skill = NavigateTo.near(spot, yaw=math.atan2(y - spot[1], x - spot[0]))
             words = f"go to the {thing.label.top}, to open it and look inside{inside}"
-            option = Option(f"go {name}", words, skill=skill, step=to_go)
+            option = Option(words, skill=skill, step=to_go)
         else:
             target = Target(thing.label.top, thing.box.center, name)
-            option = Option(f"open {name}", words, skill=Open(target), step=to_open)
+            option = Option(words, skill=Open(target), step=to_open)
         found.append((gain / (_time(now, spot) + OPEN_TIME), f"open {name}", option))
     return found
 

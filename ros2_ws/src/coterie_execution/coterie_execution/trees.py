@@ -289,7 +289,7 @@ def _waits(now: Situation) -> Iterator[Option]:
     if last is not None and last.outcome is Outcome.BLOCKED and isinstance(last.skill, NavigateTo):
         if blocked <= _PATIENCE:
             words = "wait for the way to become free"
-            yield Option("wait", words, skill=Wait(1.0 + blocked), step=Step(Purpose.WAIT))
+            yield Option(words, skill=Wait(1.0 + blocked), step=Step(Purpose.WAIT))
 
 
 def give_up(now: Situation, why: str = "") -> Option:
@@ -313,12 +313,12 @@ def _spent(now: Situation, why: str = "") -> Option:
 
 
 def _given_up(obstacle: Obstacle, reason: str) -> Option:
-    return Option("give up", GIVE_UP, "give up", None, obstacle, reason, step=Step(Purpose.END))
+    return Option(GIVE_UP, "give up", None, obstacle, reason, step=Step(Purpose.END))
 
 
 def done(words: str) -> Option:
     """End the sub-task: what was to be so is so."""
-    return Option("done", words, "done", step=Step(Purpose.END))
+    return Option(words, "done", step=Step(Purpose.END))
 
 
 # -- going --------------------------------------------------------------------------------------
@@ -338,9 +338,9 @@ def go(now: Situation, spot: Vec3 | None, towards: Vec3 | None, words: str) -> I
     if last is not None and last.outcome is Outcome.UNREACHABLE and now.goal is not None:
         # No way leads to that spot, now or later: one to another spot may.
         for side in other_sides(now, now.goal) if now.sub_task.kind in _SKILLS else []:
-            id, other = f"go {failures}", f"{words}, to another spot"
-            yield Option(id, other, skill=side, step=Step(Purpose.OTHER_SIDE))
-    yield Option("go", words, skill=NavigateTo.near(spot, yaw=yaw), step=Step(Purpose.GO))
+            other = f"{words}, to another spot"
+            yield Option(other, skill=side, step=Step(Purpose.OTHER_SIDE))
+    yield Option(words, skill=NavigateTo.near(spot, yaw=yaw), step=Step(Purpose.GO))
 
 
 _NEAR = Step(Purpose.GO_NEAR)
@@ -425,13 +425,13 @@ def hand_skill(now: Situation) -> Skill | None:
 def _do(now: Situation) -> Iterator[Option]:
     skill = hand_skill(now)
     if skill is not None:
-        yield Option("do", _words(now), skill=skill)
+        yield Option(_words(now), skill=skill)
 
 
 def _again(now: Situation) -> Iterator[Option]:
     skill = hand_skill(now)
     if skill is not None:
-        yield Option(f"again {_failures(now)}", f"{_words(now)}, once more", skill=skill)
+        yield Option(f"{_words(now)}, once more", skill=skill)
 
 
 def _holds_it(now: Situation) -> bool:
@@ -488,7 +488,7 @@ def _open_first(now: Situation) -> Iterator[Option]:
     shut = door(now)
     if shut is not None and now.failures(Open) < TRIES_FROM_ONE_POSE:
         words, step = f"open the {shut.label.top}", Step(Purpose.OPEN_FIRST, shut.id)
-        yield Option("open", words, skill=Open(target_of(shut)), step=step)
+        yield Option(words, skill=Open(target_of(shut)), step=step)
 
 
 def _may_get_there(now: Situation) -> bool:
@@ -513,7 +513,7 @@ def _empty_hand(now: Situation) -> Iterator[Option]:
     if _failed(now) is Outcome.HAND_FULL and not now.holding and now.position is not None:
         down = Place(floor_before(now.tools, now.robot, now.position, now.heading))
         words = "put down what the hand holds already"
-        yield Option("empty hand", words, skill=down, step=Step(Purpose.EMPTY_HAND))
+        yield Option(words, skill=down, step=Step(Purpose.EMPTY_HAND))
 
 
 def _view_again(now: Situation) -> Iterator[Option]:
@@ -524,16 +524,15 @@ def _view_again(now: Situation) -> Iterator[Option]:
         spot = in_view(now, goal)
         if spot is not None:
             see = f"look where the {goal.label.top} is from where it is in view"
-            yield Option(f"view again {failures}", see, skill=spot, step=Step(Purpose.VIEW))
+            yield Option(see, skill=spot, step=Step(Purpose.VIEW))
 
 
 def _other_side(now: Situation) -> Iterator[Option]:
     elsewhere = _failed(now) in (Outcome.OUT_OF_REACH, Outcome.NOT_VISIBLE)
     if (elsewhere or _grasped_nothing(now)) and now.goal is not None:
         other = f"go to another side of the {now.goal.label.top}"
-        for k, side in enumerate(other_sides(now, now.goal)):
-            id = f"side {_failures(now)}.{k}"
-            yield Option(id, other, skill=side, step=Step(Purpose.OTHER_SIDE))
+        for side in other_sides(now, now.goal):
+            yield Option(other, skill=side, step=Step(Purpose.OTHER_SIDE))
 
 
 def _nearer(now: Situation) -> Iterator[Option]:
@@ -542,26 +541,26 @@ def _nearer(now: Situation) -> Iterator[Option]:
         return
     if _failures(now) == 1 and not other_sides(now, goal):
         nearer = f"go as near to the {goal.label.top} as it gets"
-        yield Option("nearer", nearer, skill=NavigateTo.near(at), step=_NEAR)
+        yield Option(nearer, skill=NavigateTo.near(at), step=_NEAR)
 
 
 def _on_floor_here(now: Situation) -> Iterator[Option]:
     """On the floor one spot is as good as another one."""
     if now.goal is None and _failed(now) is Outcome.OUT_OF_REACH and now.position is not None:
         floor = floor_before(now.tools, now.robot, now.position, now.heading, _aim(now))
-        yield Option("here", f"{_words(now)}, before it", skill=Place(floor))
+        yield Option(f"{_words(now)}, before it", skill=Place(floor))
 
 
 def _look_around(now: Situation) -> Iterator[Option]:
     if _failed(now) in (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET):
         words = "look around, it may lie elsewhere"
-        yield Option("look", words, skill=LookAround(), step=Step(Purpose.LOOK))
+        yield Option(words, skill=LookAround(), step=Step(Purpose.LOOK))
 
 
 def _wait_for_room(now: Situation) -> Iterator[Option]:
     if _failed(now) is Outcome.BLOCKED:
         words = "wait until there is room"
-        yield Option("wait", words, skill=Wait(2.0), step=Step(Purpose.WAIT))
+        yield Option(words, skill=Wait(2.0), step=Step(Purpose.WAIT))
 
 
 def _may_help(now: Situation) -> bool:
@@ -590,13 +589,13 @@ def _looked_just_now(now: Situation) -> bool:
 
 def _seen(now: Situation) -> Iterator[Option]:
     words = "it is where it should be, and was seen there"
-    yield Option("seen", words, "done", step=Step(Purpose.CONFIRMED))
+    yield Option(words, "done", step=Step(Purpose.CONFIRMED))
 
 
 def _look_at_it(now: Situation) -> Iterator[Option]:
     if now.thing is not None:
         look = Detect(now.thing.label.top)
-        yield Option("see", "look at what was put down", skill=look, step=Step(Purpose.LOOK))
+        yield Option("look at what was put down", skill=look, step=Step(Purpose.LOOK))
 
 
 def _has_it_in_hand(now: Situation) -> bool:
@@ -635,7 +634,7 @@ def _look_from_here(now: Situation) -> Iterator[Option]:
     if now.thing is not None:
         label = now.thing.label.top
         words = f"look for the {label} from here"
-        yield Option("detect", words, skill=Detect(label), step=Step(Purpose.LOOK))
+        yield Option(words, skill=Detect(label), step=Step(Purpose.LOOK))
 
 
 def _another_view(now: Situation) -> Iterator[Option]:
@@ -648,19 +647,19 @@ def _another_view(now: Situation) -> Iterator[Option]:
         return
     looks = len(_put_looks(now) if now.sub_task.kind == "place" else _looks(now))
     words, view = f"look at the {thing.label.top} from another side", Step(Purpose.VIEW)
-    for k, (spot, (on_x, on_y, _)) in enumerate(other_views(now, thing)):
+    for spot, (on_x, on_y, _) in other_views(now, thing):
         yaw = math.atan2(on_y - spot[1], on_x - spot[0])
         skill = NavigateTo.near(spot, yaw=yaw)
-        yield Option(f"view {looks}.on.{k}", words, skill=skill, step=view)
+        yield Option(words, skill=skill, step=view)
     if looks == 1:
         near = f"go nearer to the {thing.label.top}"
-        yield Option("near", near, skill=facing(now, thing), step=_NEAR)
+        yield Option(near, skill=facing(now, thing), step=_NEAR)
         return
     if looks == 2 and (far := from_afar(now, thing)) is not None:
         afar = f"look at the {thing.label.top} from farther away"
-        yield Option("view from afar", afar, skill=far, step=view)
-    for k, side in enumerate(other_sides(now, thing)):
-        yield Option(f"view {looks}.{k}", words, skill=side, step=view)
+        yield Option(afar, skill=far, step=view)
+    for side in other_sides(now, thing):
+        yield Option(words, skill=side, step=view)
 
 
 def _absent(now: Situation) -> Iterator[Option]:

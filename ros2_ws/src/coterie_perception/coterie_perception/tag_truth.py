@@ -13,6 +13,7 @@ import numpy as np
 from coterie_core.geometry import Vec3
 from coterie_core.household import normalized
 from coterie_perception.tags import Matrix, TagTable, find_tags
+from coterie_world.association import assign
 from coterie_world.recording import Recording
 from coterie_world.scene import SceneGraph
 from coterie_world.scene.regions import Regions
@@ -113,30 +114,27 @@ class TagReferee:
             yield Row("localization", text, self._fits(off), why, off)
 
     def mapped(self, scene: SceneGraph) -> Iterator[Row]:
-        """Compare the objects of a map with tagged ones, one to one, the nearest first."""
+        """Compare the objects of a map with tagged ones, one to one."""
         tagged = self._objects()
         names = {normalized(self._table.tags[number].object) for number in tagged}
         claims = [one for one in scene.objects.values() if normalized(one.label.top) in names]
-        pairs = sorted(
-            (math.dist(one.box.center, at), number, one.id)
+        away = {
+            (number, one.id): math.dist(one.box.center, at)
             for number, at in tagged.items()
             for one in claims
             if normalized(one.label.top) == normalized(self._table.tags[number].object)
-        )
-        taken: dict[int, float] = {}
-        used: set[str] = set()
-        for off, number, id_ in pairs:
-            if number not in taken and id_ not in used and off <= self._within:
-                taken[number] = off
-                used.add(id_)
+        }
+        near = {pair: 2.0 - off / self._within for pair, off in away.items() if off <= self._within}
+        taken = assign(near)
+        used = set(taken.values())
         for number in tagged:
             text = f"{self._table.tags[number].object} (tag {number}) is in the map"
             if number in taken:
-                yield Row("map", text, "right", "", taken[number])
+                yield Row("map", text, "right", "", away[number, taken[number]])
                 continue
-            near = [off for off, other, id_ in pairs if other == number and id_ not in used]
+            others = [off for (n, id_), off in away.items() if n == number and id_ not in used]
             why = f"none of that label within {self._within:g} m"
-            yield Row("map", text, "wrong", why, min(near, default=None))
+            yield Row("map", text, "wrong", why, min(others, default=None))
         for one in claims:
             if one.id not in used:
                 known = normalized(one.label.top) in self._complete

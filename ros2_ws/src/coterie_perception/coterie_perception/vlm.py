@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from PIL import Image as Pictures
 from pydantic import BaseModel, Field, ValidationError
 
 from coterie_core.detections import ImageDetection
@@ -27,6 +25,7 @@ from coterie_llm import (
     build_decider,
     load_profile,
 )
+from coterie_llm.pictures import encode
 from coterie_perception.detector import (
     ColorDetector,
     DetectorError,
@@ -148,7 +147,7 @@ class VlmDetector(ColorDetector):
             DetectorError: The model gave no usable reply: nobody looked.
         """
         rows, cols = checked(image).shape[:2]
-        state = ImageToDetect(_encoded(image), self._prompt.words)
+        state = ImageToDetect(encode(image, _SIDE), self._prompt.words)
         with self._turn:  # cameras that share the detector ask one after another
             made = self._loop.run_until_complete(self._decider.decide(DetectThings(), state))
         if made.decided_by == "rule":
@@ -160,11 +159,3 @@ class VlmDetector(ColorDetector):
         boxes = np.array(corners, np.float32).reshape(-1, 4) * scale
         names = [one.label for one in things]
         return named_detections(boxes, names, scores, (cols, rows), self._min_score)
-
-
-def _encoded(image: Pixels) -> Image:
-    picture = Pictures.fromarray(image)
-    picture.thumbnail((_SIDE, _SIDE))
-    file = io.BytesIO()
-    picture.save(file, "JPEG", quality=85)
-    return Image(file.getvalue(), "image/jpeg")

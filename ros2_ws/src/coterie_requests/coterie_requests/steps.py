@@ -142,6 +142,7 @@ class StepReader:
             self._go(node)
             return
         act, things, to = _PLAIN.get(node.data, "bring"), self._things(node), self._target(node)
+        things = tuple(self._reader.without(thing, trees(node, "but")) for thing in things)
         if node.data == "more":
             act = self.steps[-1].act if self.steps else act
         if node.data == "gather":

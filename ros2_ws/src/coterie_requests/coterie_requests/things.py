@@ -119,7 +119,12 @@ class ThingReader:
         if not any(one.places for one in found[:-1]):  # "a mug or a glass on the table"
             found = [one.model_copy(update={"places": found[-1].places}) for one in found]
         thing = found[0].model_copy(update={"either": tuple(found[1:])}) if found[1:] else found[0]
-        for but in trees(node, "but"):
+        thing = self.without(thing, trees(node, "but"))
+        return thing.model_copy(update={"said": self.said(node) or thing.said})
+
+    def without(self, thing: Thing, buts: Iterable[Tree]) -> Thing:
+        """Return a thing that leaves out what exclusions name ("but not the blue one")."""
+        for but in buts:
             out = [self.np(one) for one in trees(but, "np")]
             out = [like(one, thing) if one.name in (IT, ONE) else one for one in out]
             source = [p for p in out[-1].places if p.relation == "from"]
@@ -128,7 +133,7 @@ class ThingReader:
                 out[-1] = out[-1].model_copy(update={"places": rest})
                 thing = thing.model_copy(update={"places": tuple(source)})
             thing = thing.model_copy(update={"without": (*thing.without, *out)})
-        return thing.model_copy(update={"said": self.said(node) or thing.said})
+        return thing
 
     def one(self, node: Tree) -> Thing:
         """Return what one noun phrase describes."""

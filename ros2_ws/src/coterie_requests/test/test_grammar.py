@@ -60,6 +60,10 @@ READ: dict[Door, dict[str, str]] = {
         "Put the cushion that is on the floor on the sofa":
             "bring, the cushion on the floor, to: on the sofa",
         "Bring my keys here": "bring, the keys, to me",
+        "Take the two books from the desk to the shelf, but not the blue one":
+            "bring, 2 books from the desk except the blue book, to the shelf",
+        "Bring all mugs to the kitchen except the red one":
+            "bring, all mugs except the red mug, to the kitchen",
         "I can't find my phone": "find, the phone",
         "Search the kitchen for the remote": "find, the remote in the kitchen",
         "search the house for my phone": "find, the phone",

@@ -17,8 +17,9 @@ from coterie_core.geometry import Box
 from coterie_core.household import load_household
 
 SEAT_HEIGHTS_M = {"bed": 0.55, "": 0.45}
-"""Heights of seats above the floor, by category; "": of any other one. Benches and chairs are 0.43
-to 0.485 m high by the ADA Standards of 2010 (903.5); mattresses vary more."""
+"""Heights of seats above the floor, by category; "": of any other one. Benches are 0.43 to 0.485 m
+high by the ADA Standards of 2010 (903.5); that chairs and sofas are, and mattresses 0.1 m more, is
+a guess."""
 BOARD_HEIGHTS = (0.15, 0.4, 0.65, 0.9)
 """Heights of boards that are open in front, as shares of a shelf's height: evenly spread."""
 SEAT_SHARE = 0.6

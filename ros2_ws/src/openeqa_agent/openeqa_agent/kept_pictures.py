@@ -10,16 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from coterie_core.household import load_household, normalized
+from coterie_core.household import load_household
 from coterie_llm import Image
+from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.scene import SceneGraph, SceneObject
 from openeqa_agent.reply import OpenReply
 
 Pictures = Callable[[Sequence[SceneObject]], Awaitable[Mapping[str, npt.NDArray[np.uint8]]]]
 """Returns pictures (rows, cols, 3) RGB of things, by id, as far as there are any."""
 
-_LONGEST = 3
-"""Words of the longest name of a thing that is looked for."""
 _WORDS = re.compile(r"[^\W\d_]+")
 
 
@@ -32,20 +31,22 @@ class Shown:
 
 
 def named_things(text: str, scene: SceneGraph) -> list[SceneObject]:
-    """Return the things of a map that words name, the longest names first, best seen first."""
-    words, household = _WORDS.findall(text.lower()), load_household()
-    by_label: dict[str, list[SceneObject]] = {}
-    for one in scene.objects.values():
-        for label in {normalized(one.label.top), normalized(household.canonical(one.label.top))}:
-            by_label.setdefault(label, []).append(one)
-    found: dict[str, SceneObject] = {}
-    for count in range(_LONGEST, 0, -1):
-        for k in range(len(words) - count + 1):
-            said = " ".join(words[k : k + count])
-            for label in dict.fromkeys((said, normalized(household.canonical(said)))):
-                for one in sorted(by_label.get(label, ()), key=lambda o: (-o.observations, o.id)):
-                    found.setdefault(one.id, one)
-    return list(found.values())
+    """Return the things of a map that words name, in the order of the words, best seen first."""
+    words, names = _WORDS.findall(text.lower()), Vocabulary.of(scene)
+    labels: list[str] = []
+    end = len(words)
+    while end > 0:
+        hit = names.ending(words, 0, end)
+        labels = [*((hit[0].label, *hit[0].members) if hit else ()), *labels]
+        end = hit[1] if hit else end - 1
+    order = {label: k for k, label in reversed([*enumerate(labels)])}
+    canonical = load_household().canonical
+    found = [
+        (order[kind], -one.observations, one.id)
+        for one in scene.objects.values()
+        if (kind := canonical(one.label.top) or one.label.top) in order
+    ]
+    return [scene.objects[id_] for _, _, id_ in sorted(found)]
 
 
 def would_need_eyes(reply: OpenReply, text: str, scene: SceneGraph) -> OpenReply:

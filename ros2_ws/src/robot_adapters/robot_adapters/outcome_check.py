@@ -21,6 +21,11 @@ _TASKS = {
 }
 
 
+_NOT_SO = {Pick: Outcome.HAND_FULL, Place: Outcome.HAND_EMPTY}
+"""What it comes to if it did not: the hand holds something else, or nothing any more; furniture
+that should have moved is BLOCKED."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outlook:
     """What is known after a skill that motors and fingers tell has succeeded.
@@ -88,7 +93,6 @@ def judged(skill: Skill, result: SkillResult, seen: OutcomeSeen) -> SkillResult:
     """Return how a skill ended, by what was seen of it: a sure no makes it a failure."""
     if seen.came_about != "no" or seen.confidence < _SURE:
         return result
-    # The hand holds something, but not what it should; or it holds nothing any more.
-    outcome = Outcome.HAND_FULL if isinstance(skill, Pick) else Outcome.HAND_EMPTY
+    outcome = _NOT_SO.get(type(skill), Outcome.BLOCKED)
     reason = f"it did not come about, by what cameras show: {seen.reason}"
     return SkillResult(outcome, reason, result.duration, result.distance, result.details)

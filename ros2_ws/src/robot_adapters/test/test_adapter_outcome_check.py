@@ -35,7 +35,7 @@ def test_a_model_is_shown_pictures_and_not_told_what_detectors_say():
 @pytest.mark.parametrize(
     ("skill", "outcome"),
     [(Pick(MUG), Outcome.HAND_FULL), (Place(SHELF), Outcome.HAND_EMPTY),
-     (Open(SHELF), Outcome.HAND_EMPTY)],
+     (Open(SHELF), Outcome.BLOCKED)],
 )  # fmt: skip
 def test_a_sure_no_is_a_failure_with_its_reason_and_anything_else_is_not(skill, outcome):
     no = OutcomeSeen(reason="it lies on the floor", came_about="no", confidence=0.9)

@@ -352,8 +352,7 @@ def can_contain(label: str) -> bool:
     return (
         name in lexicon.members("container")
         or name in lexicon.spread(lexicon.uses["store"].things)
-        or bool(known and known.opens)
-        or name in ("sink", "bathtub", "oven", "microwave", "refrigerator", "drawer", "pot")
+        or bool(known and (known.opens or known.depth))
     )
 
 

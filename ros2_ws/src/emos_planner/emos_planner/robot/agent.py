@@ -327,32 +327,23 @@ class RobotAgent:
     def _situation(self, work: Work) -> Situation:
         one = work.sub_task
         self._looks.count()
-        held = self.map.thing(self.holding)
-        meant = self.map.resolve(one.object) if one.object is not None else None
-        goal = self.map.resolve(one.receptacle) if one.receptacle is not None else None
-        return Situation(
-            robot=self.robot,
-            sub_task=one,
-            estimate=self.tools.estimate(one, self._position, self.holding),
-            thing=meant,
-            receptacle=goal,
-            position=self._position,
-            holding=self.holding,
-            holding_label=held.label.top if held is not None else "",
+        now = self.tools.situation(
+            one,
+            self._position,
+            self.holding,
             attempts=tuple(work.attempts),
             tries_left=self.limits.tries
             - work.tried_times(len(self.map.scene.rooms), self.limits.tries),
-            tools=self.tools.toolbox(),
-            scene=self.map.scene,
             seen_now=self.witness.seen_now(),
             glimpsed=self.witness.glimpsed(self._position),
             stood=tuple(work.stood),
-            seen_placed=bool(one.receptacle) and self.witness.seen_on(meant, goal, work.placed),
             coverage=self._looks.coverage(one),
             mates=self.share.mates,
             spoken_to=self.talk.spoken_to,
             heading=self._heading,
         )
+        seen = self.witness.seen_on(now.thing, now.receptacle, work.placed)
+        return replace(now, seen_placed=bool(one.receptacle) and seen)
 
     def _put_down_leftover(self) -> Skill | None:
         """What the hand holds and nobody wants any more goes down before the robot goes on."""

@@ -42,6 +42,7 @@ ALONE: frozenset[str] = frozenset({"look_around", "wait", "done", "give_up"})
 SAID_CHARS = 300
 """Most characters that a robot says at a time."""
 _MOST_TRIED = 6
+_MOST_OF_OTHERS = 4
 _MOST_NAMES = 120
 _NAMES: Mapping[type, SkillName] = {
     NavigateTo: "go_to",
@@ -179,7 +180,7 @@ class ChooseSkill(Decision[ChoiceState, SkillChoice]):
         told = {
             "task": state.words[:400],
             "facts": {k: v for k, v in state.facts.items() if k not in ("id", "what", "words")},
-            "others": [*others[:4], *state.heard[-3:]],
+            "others": [*others[:_MOST_OF_OTHERS], *state.heard[-3:]],
             "near you": list(state.near),
             "you now": now,
             "sub-task": f"{due}; so far: {'; '.join(tried) or 'nothing'}",
@@ -275,9 +276,10 @@ def outlook(
     """
     others: dict[str, list[str]] = {robot: [] for robot in now.mates}
     for one in share:
-        if len(others.get(one.robot, "####")) < 4:
+        known = others.get(one.robot)
+        if known is not None and len(known) < _MOST_OF_OTHERS:
             said = inline_data(one.description or one.id, limit=80)
-            others[one.robot].append(f"{said} ({one.state.name.lower()})")
+            known.append(f"{said} ({one.state.name.lower()})")
     self_told: dict[str, object] = {
         "room": room or "unknown",
         "hand holds": now.holding_label or "nothing",

@@ -114,7 +114,7 @@ def _go_to(now: Situation, target: str) -> Option:
     if now.position is not None and math.dist(now.position[:2], way.spot[:2]) <= APART:
         raise CheckFailed(f"go_to {target}: you are there already")
     step = Step(Purpose.VIEW, target)
-    return Option(f"view {target}", f"go to the {name}", skill=NavigateTo.near(way.spot), step=step)
+    return Option(f"go to the {name}", skill=NavigateTo.near(way.spot), step=step)
 
 
 def _go_for(now: Situation, thing: SceneObject) -> Option:
@@ -132,10 +132,10 @@ def _go_for(now: Situation, thing: SceneObject) -> Option:
         raise CheckFailed(f"{GO_TRIES} drives have failed, the last thing said: {last.reason}")
     for side in other_sides(now, thing):
         words = f"go to another side of the {label}"
-        return Option("side", words, skill=side, step=Step(Purpose.OTHER_SIDE))
+        return Option(words, skill=side, step=Step(Purpose.OTHER_SIDE))
     if now.position is not None and math.dist(now.position[:2], at[:2]) > hand_range(now):
         words, near = f"go as near to the {label} as it gets", Step(Purpose.GO_NEAR)
-        return Option("nearer", words, skill=facing(now, thing), step=near)
+        return Option(words, skill=facing(now, thing), step=near)
     raise CheckFailed(f"you stand at {thing.id}, and no other spot is known to do it from")
 
 
@@ -154,7 +154,7 @@ def _look_around(now: Situation) -> Option:
     last = now.last
     if last is not None and isinstance(last.skill, LookAround) and last.ok and not now.glimpsed:
         raise CheckFailed("you have just looked around here; go elsewhere")
-    return Option("look", "look around here", skill=LookAround(), step=Step(Purpose.LOOK))
+    return Option("look around here", skill=LookAround(), step=Step(Purpose.LOOK))
 
 
 def _look_for(now: Situation, target: str) -> Option:
@@ -164,7 +164,7 @@ def _look_for(now: Situation, target: str) -> Option:
     if now.last is not None and now.last.looked:
         raise CheckFailed("you have just looked from here; go_to it, to look from another side")
     words = f"look for the {label} from here"
-    return Option("look for", words, skill=Detect(label), step=Step(Purpose.LOOK))
+    return Option(words, skill=Detect(label), step=Step(Purpose.LOOK))
 
 
 # -- the hand --------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def _with_hand(now: Situation, words: str, skill: Skill, step: Step) -> Option:
                 f"{words}: it has just failed from here ({now.last.reason}); go_to it for another "
                 "side, look_around, or ask"
             )
-    return Option("do", words, skill=skill, step=step)
+    return Option(words, skill=skill, step=step)
 
 
 _DO = Step(Purpose.DO)
@@ -268,7 +268,7 @@ def _reach_out(now: Situation, target: str) -> Option:
     if now.last is not None and isinstance(now.last.skill, MoveArmTo):
         raise CheckFailed(f"reach_out {target}: you have just done that")
     words = f"move the hand to the {thing.label.top}, to see whether it gets there from here"
-    return Option("arm", words, skill=MoveArmTo(at), step=Step(Purpose.MOVE_ARM))
+    return Option(words, skill=MoveArmTo(at), step=Step(Purpose.MOVE_ARM))
 
 
 # -- words, waiting, the end -----------------------------------------------------------------------
@@ -285,14 +285,14 @@ def _say(now: Situation, choice: SkillChoice) -> Option:
     if sum(attempt.step.purpose is Purpose.SAY for attempt in now.attempts) >= _MOST_SAID:
         raise CheckFailed(f"you have spoken {_MOST_SAID} times; do something")
     words, step = "say something to the others", Step(Purpose.SAY)
-    return Option("say", words, skill=Ask(choice.target, choice.words), step=step)
+    return Option(words, skill=Ask(choice.target, choice.words), step=step)
 
 
 def _wait(now: Situation) -> Option:
     if sum(isinstance(a.skill, Wait) for a in now.attempts[-_MOST_WAITS:]) == _MOST_WAITS:
         raise CheckFailed(f"you have waited {_MOST_WAITS} times; do something else")
     words = "wait for the way to become free"
-    return Option("wait", words, skill=Wait(_WAIT_S), step=Step(Purpose.WAIT))
+    return Option(words, skill=Wait(_WAIT_S), step=Step(Purpose.WAIT))
 
 
 def _done(now: Situation) -> Option:
