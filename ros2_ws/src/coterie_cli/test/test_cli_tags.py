@@ -52,6 +52,11 @@ def test_print_writes_a_pdf_and_pictures_in_which_find_finds_them(tmp_path):
     result = run("find", pages[0], lab, "--json")
     rows = json.loads(result.stdout)
     assert result.exit_code == 0 and rows[0]["on"].startswith("thing")
+    both = run("find", *pages, lab, "--json")
+    assert {row["tag"] for row in json.loads(both.stdout)} == set(range(9))
+    Image.new("RGB", (60, 40)).save(tmp_path / "dark.png")
+    none = run("find", tmp_path / "dark.png", lab)
+    assert none.stdout == "no tag of tag36h11 in it\n"
 
 
 def test_score_needs_a_map_for_answers_and_names_a_bad_file(tmp_path):
