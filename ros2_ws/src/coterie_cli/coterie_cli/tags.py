@@ -97,10 +97,17 @@ def find(
         print(f"no tag of {table.family} in it")
         return 1
     shown = Table(title="Tags", title_justify="left")
-    for column in ("picture", "tag", "on", "corners [px]"):
+    for column in ("tag", "on", "pictures", "largest in", "side [px]"):
         shown.add_column(column)
-    for row in rows:
-        shown.add_row(*(escape(str(value)) for value in row.values()))
+    for number in sorted({one.number for _, one in seen}):
+        mine = {name: one.corners for name, one in seen if one.number == number}
+        sides = {
+            name: float(np.linalg.norm(corners - np.roll(corners, 1, axis=0), axis=1).mean())
+            for name, corners in mine.items()
+        }
+        best = max(sides, key=lambda name: sides[name])
+        cells = (names.get(number, ""), len(mine), best, f"{sides[best]:.0f}")
+        shown.add_row(str(number), *(escape(str(cell)) for cell in cells))
     Console(highlight=False).print(shown)
     return 0
 
