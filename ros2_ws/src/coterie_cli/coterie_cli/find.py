@@ -17,7 +17,8 @@ from rich.markup import escape
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, team_here
 from coterie_bringup.team_models import named_profile
-from coterie_cli.ask import NOT_CLEAR, judgement_data, objects_table
+from coterie_cli.ask import judgement_data, objects_table
+from coterie_cli.exit_codes import Exit, told
 from coterie_cli.options import AsJson, ModelForFiles, Namespace, TeamDomain
 from coterie_cli.person import PersonAtTerminal
 from coterie_core.own_classes import load_made
@@ -46,7 +47,7 @@ MAX_REQUEST_CHARS = 600
 """Longest request [characters]."""
 
 
-@app.command("find")
+@app.command("find", epilog=told("find"))
 def find(
     words: Annotated[
         str,
@@ -90,7 +91,7 @@ def find(
     ] = "none",
     as_json: AsJson = False,
 ) -> int:
-    """Find the objects of a semantic map that a request calls for; exit code 1 if none does.
+    """Find the objects of a semantic map that a request calls for.
 
     Mode, method, model and meaning are for a map file: a team has its own in its team file.
     """
@@ -149,9 +150,9 @@ async def _found(
 def _code(ids: Sequence[str], judgement: Judgement | None) -> int:
     """Return the exit code: a list of all that fit is an answer, though one was meant."""
     if ids:
-        return 0
+        return Exit.DONE
     unclear = judgement is not None and judgement.kind in ("underspecified", "subjective")
-    return NOT_CLEAR if unclear else 1
+    return Exit.NOT_CLEAR if unclear else Exit.NOTHING
 
 
 def find_alike(
@@ -189,8 +190,8 @@ def find_alike(
         return 0
     console = Console(highlight=False)
     console.print(objects_table([id_ for id_, _ in alike], scene))
-    told = ", ".join(f"{_safe(id_)} {worth:.2f}" for id_, worth in alike)
-    console.print(f"cosine of the embeddings: {told}", style="dim")
+    listed = ", ".join(f"{_safe(id_)} {worth:.2f}" for id_, worth in alike)
+    console.print(f"cosine of the embeddings: {listed}", style="dim")
     return 0
 
 
@@ -233,9 +234,10 @@ def find_in_team(
     """
     text = checked_request(words)
     state = team_here(domain, namespace)
+    state.require("find")
     found, scene = asyncio.run(_ask_team(state, text, limit, timeout, as_json))
     if isinstance(found, str):
-        raise CommandError(f"the team could not answer: {found}")
+        raise CommandError(f"the team could not answer: {found}", Exit.UNKNOWN)
     if as_json:
         things = scene.objects if scene else {}
         data = {
@@ -276,12 +278,8 @@ async def _ask_team(
             with contextlib.closing(person):
                 found = await in_loop(operator, operator.find(words, limit, timeout))
             return found, await in_loop(operator, operator.map(3.0))
-        except NoAnswer:
-            raise CommandError(
-                f"no object planner answers in ROS domain {state.domain}; add `planner: {{}}` and "
-                "`mapper: {}` to the team file (as config/teams/home.yaml has them), or give a map "
-                "with --map"
-            ) from None
+        except NoAnswer as error:
+            raise CommandError(f"no answer from {state.who}: {error}") from None
 
 
 def checked_request(words: str) -> str:

@@ -16,7 +16,7 @@ from coterie_core.waiting import in_time
 from coterie_llm import inline_data
 from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, SemanticMap
-from coterie_requests.ask_back import Judgement, settle
+from coterie_requests.ask_back import Judgement, not_understood, settle
 from coterie_requests.read_request import ReadRequest
 from coterie_requests.request import Request
 from coterie_requests.understanding import NotUnderstood
@@ -274,6 +274,9 @@ class LeaderNode(AgentNode):
             outcome = await self._watch(goal, limit)
         except (NotUnderstood, ValueError) as error:
             why = "; ".join(filter(None, (str(error), self._no_rooms)))
+            judged = self._judgement is not None and not self._judgement.proceeds
+            if isinstance(error, NotUnderstood) and error.problem.kind != "nothing" and not judged:
+                self._judgement = not_understood(error.problem)
             self._stop(why)
             return goal.abort(self._result(Outcome(False, why, {})))
         except asyncio.CancelledError:
