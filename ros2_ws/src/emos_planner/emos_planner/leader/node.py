@@ -274,9 +274,7 @@ class LeaderNode(AgentNode):
             outcome = await self._watch(goal, limit)
         except (NotUnderstood, ValueError) as error:
             why = "; ".join(filter(None, (str(error), self._no_rooms)))
-            judged = self._judgement is not None and not self._judgement.proceeds
-            if isinstance(error, NotUnderstood) and error.problem.kind != "nothing" and not judged:
-                self._judgement = not_understood(error.problem)
+            self._judge(error)
             self._stop(why)
             return goal.abort(self._result(Outcome(False, why, {})))
         except asyncio.CancelledError:
@@ -306,6 +304,12 @@ class LeaderNode(AgentNode):
         if not settled.go_on:
             raise NotUnderstood(settled.judgement.line, "ambiguous")
         return settled.request
+
+    def _judge(self, error: Exception) -> None:
+        """Keep that the words of a task were not understood, unless it was judged already."""
+        judged = self._judgement is not None and not self._judgement.proceeds
+        if isinstance(error, NotUnderstood) and error.problem.kind != "nothing" and not judged:
+            self._judgement = not_understood(error.problem)
 
     async def _attend(self, goal: GoalContext) -> ExecuteTask.Result:
         """Follow a task that goes on after a restart of the leader."""
