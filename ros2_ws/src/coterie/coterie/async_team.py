@@ -288,7 +288,10 @@ class AsyncTeam:
         from coterie_bringup.team_client import exploration_goal
 
         if self._run is None:
-            raise TeamError("only the program that started a team knows how far it explores")
+            raise TeamError(
+                "another program started this team, and its file says how far robots explore: "
+                "start it with Team.start, or with ./coterie up TEAM --explore"
+            )
         goal, node = exploration_goal(self._run.team.exploration), self._able("explore")
         robots = [robot.name for robot in self._run.team.explorers]
         await asyncio.gather(

@@ -52,7 +52,7 @@ def ask(
     ] = 300.0,
     as_json: AsJson = False,
 ) -> int:
-    """Ask the running team; answers with confidence and each robot's evidence."""
+    """Ask the running team a question; the answer comes with its confidence and evidence."""
     text = " ".join(question.split())
     if not text:
         raise CommandError('the question is empty; for example: "Is there a mug in the kitchen?"')
@@ -227,7 +227,7 @@ def _print(question: str, answer: TeamAnswer) -> None:
     head = Text.assemble((word, f"bold {colour}"))
     if final.yes is not None:
         head.append(f"  {percent(final.confidence)} sure")
-    head.append(f"   {final.method.replace('_', ' ')}", "dim")
+    head.append(f"   by {final.method}", "dim")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("robot", "says", "sure", "weight", "because"):
         table.add_column(title, overflow="fold")
@@ -268,7 +268,8 @@ def _print_open(
     elif answer.guessed:
         sure = "a guess" if answer.confidence > 0.0 else "nobody knows"
     head.append(f"   {sure}", "")
-    head.append(f"   {answer.category.replace('_', ' ')}, {answer.method}", "dim")
+    by = (answer.category.replace("_", " "), answer.method and f"by {answer.method}")
+    head.append(f"   {', '.join(part for part in by if part)}", "dim")
     body = Table.grid(padding=(0, 0, 1, 0))
     body.add_row(head)
     if answer.objects:

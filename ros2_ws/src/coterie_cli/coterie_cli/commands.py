@@ -59,7 +59,12 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
     """Run a bench's command line; return the exit code, also for mistakes and interruptions."""
     command = commands(app)
     try:
-        code = command.main(list(arguments or []), prog_name=name, standalone_mode=False)
+        code = command.main(
+            list(arguments or []),
+            prog_name=name,
+            standalone_mode=False,
+            help_option_names=["-h", "--help"],
+        )
     except typer.Exit as stop:
         return int(stop.exit_code)
     except (typer.Abort, KeyboardInterrupt):

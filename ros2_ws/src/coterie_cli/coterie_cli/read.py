@@ -44,7 +44,7 @@ def read(
     model: ModelForFiles = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show what words are read as; no robot hears them."""
+    """Show how a request is understood, without giving it to a team."""
     if door not in get_args(Door):
         raise CommandError(f"--for: {door!r}; one of {', '.join(get_args(Door))}")
     meter = UsageMeter()

@@ -62,7 +62,7 @@ class Work(Protocol):
 
 @command(app, "do", DoOptions, epilog=told("do"))
 def do(options: DoOptions) -> int:
-    """Let a team of different robots do a task."""
+    """Give a task to a team, and show how it goes."""
     console = Console(stderr=options.as_json)
     work = _work(options, console)
     try:

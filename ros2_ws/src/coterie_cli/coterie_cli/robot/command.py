@@ -21,7 +21,7 @@ command(app, "score", ScoreOptions)(score)
 
 @app.callback()
 def robot() -> None:
-    """Real robots: check one, try its skills, score claims by tags, make a driver."""
+    """Check a real robot, try its skills, score its claims by tags, make a driver package."""
 
 
 @app.command("try", context_settings={"ignore_unknown_options": True})

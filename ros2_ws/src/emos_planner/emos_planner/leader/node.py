@@ -308,7 +308,9 @@ class LeaderNode(AgentNode):
     def _judge(self, error: Exception) -> None:
         """Keep that the words of a task were not understood, unless it was judged already."""
         judged = self._judgement is not None and not self._judgement.proceeds
-        if isinstance(error, NotUnderstood) and error.problem.kind != "nothing" and not judged:
+        if judged or self._no_rooms or not isinstance(error, NotUnderstood):
+            return
+        if error.problem.kind != "nothing":
             self._judgement = not_understood(error.problem)
 
     async def _attend(self, goal: GoalContext) -> ExecuteTask.Result:
