@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from coterie_core.questions import Answer, Question
+
+if TYPE_CHECKING:
+    from coterie_requests.understanding.problems import Problem
 
 RequestKind = Literal[
     "clear", "ambiguous", "false_premise", "not_seen_yet", "subjective", "underspecified"
@@ -76,6 +79,17 @@ class Judgement:
     def data(self) -> dict[str, Any]:
         """The judgement as plain data for programs."""
         return asdict(self)
+
+
+def not_understood(problem: Problem) -> Judgement:
+    """Return what words are that were not understood, with what is asked back."""
+    return Judgement(
+        "underspecified",
+        problem.text,
+        problem.question,
+        choices=problem.suggestions,
+        said=problem.word,
+    )
 
 
 def judged_answers(question: Question, answers: Sequence[Answer]) -> Judgement:
