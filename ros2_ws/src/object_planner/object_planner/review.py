@@ -163,7 +163,7 @@ class Refine(Decision[ReviewState, RefinedPlan]):
         return RefinedPlan(**by_tools(state.question).model_dump())
 
 
-_ANSWER_CHARS, _LEAST_ANSWER, _SHORT_REASON = 3000, 200, 100
+_ANSWER_CHARS, _LEAST_ANSWER, _SHORT_REASON = 3000, 100, 60
 _LEAST_SHOWN = 8
 """Objects of an answer that are shown however short the prompt is."""
 
