@@ -36,6 +36,14 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 
+_SOURCES = {
+    "blind": "by common sense",
+    "captions": "from captions of images",
+    "scene_graph": "from the map",
+    "frames": "from images",
+    "ours": "from map and images",
+}
+"""Methods of open questions in words."""
 _SEEN = 5
 """Most labels that a line of progress names."""
 
@@ -268,8 +276,7 @@ def _print_open(
     elif answer.guessed:
         sure = "a guess" if answer.confidence > 0.0 else "nobody knows"
     head.append(f"   {sure}", "")
-    by = (answer.category.replace("_", " "), answer.method and f"by {answer.method}")
-    head.append(f"   {', '.join(part for part in by if part)}", "dim")
+    head.append(f"   {kind_text(answer)}", "dim")
     body = Table.grid(padding=(0, 0, 1, 0))
     body.add_row(head)
     if answer.objects:
@@ -301,6 +308,12 @@ def objects_table(ids: Sequence[str], scene: SceneGraph | None) -> Table:
             ", ".join(f"{v:.2f}" for v in thing.box.center),
         )
     return table
+
+
+def kind_text(answer: OpenAnswer) -> str:
+    """Return what kind of question was answered, and from what."""
+    source = _SOURCES.get(answer.method, answer.method)
+    return f"{answer.category.replace('_', ' ')}, {source}"
 
 
 def way_length(path: Sequence[Vec3]) -> float:
