@@ -100,7 +100,8 @@ def is_guess(final: FinalAnswer, answers: Iterable[Answer]) -> bool:
     """Whether a team's answer rests on no observation: on what is usual, or what a model says.
 
     YES wants a robot that saw such a thing, or has it of the team's map from one that did; NO one
-    that looked there in vain; that the team moved it counts for both. Common sense, and "not seen, but there is more to see", are guesses.
+    that looked there in vain; that the team moved it counts for both. Common sense, and "not seen,
+    but there is more to see", are guesses.
 
     Args:
         final: The team's answer; that it cannot tell is no guess.
