@@ -94,7 +94,7 @@ def not_understood(problem: Problem) -> Judgement:
 
 def judged_answers(question: Question, answers: Sequence[Answer]) -> Judgement:
     """Return `not_seen_yet` where no robot has been in the room that is asked about."""
-    guesses = [one for one in answers if one.evidence.kind == "prior_only"]
+    guesses = [o for o in answers if o.evidence.kind == "prior_only" and not o.evidence.objects]
     able = [one for one in answers if one.evidence.kind != "nothing"]
     if not guesses or len(guesses) < len(able):
         return Judgement()
