@@ -165,7 +165,7 @@ def drawn(picture: Picture, found: Sequence[ImageDetection]) -> Image.Image:
 def _single(found: Sequence[tuple[str, ImageDetection]]) -> Table:
     table = Table(title="Detections", title_justify="left")
     for column in ("label", "score", "less likely", "box: column, row, width, height [px]"):
-        table.add_column(column)
+        table.add_column(escape(column))
     for _, one in found:
         others = [f"{name} {score:.2f}" for name, score in one.scores.items() if name != one.label]
         box = ", ".join(map(str, one.box))

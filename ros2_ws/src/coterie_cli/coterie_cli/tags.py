@@ -98,7 +98,7 @@ def find(
         return 1
     shown = Table(title="Tags", title_justify="left")
     for column in ("tag", "on", "pictures", "largest in", "side [px]"):
-        shown.add_column(column)
+        shown.add_column(escape(column))
     for number in sorted({one.number for _, one in seen}):
         mine = {name: one.corners for name, one in seen if one.number == number}
         sides = {

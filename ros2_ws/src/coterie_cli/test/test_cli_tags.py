@@ -99,8 +99,9 @@ def day(tmp_path):
 
 def test_recordings_of_tags_are_searched_aligned_and_judged(day):
     lab = day / "tags.yaml"
-    rows = {row.split("│")[1].strip(): row for row in run("find", day / "rover.mcap", lab).stdout
-            .splitlines() if "│" in row}  # fmt: skip
+    told = run("find", day / "rover.mcap", lab).stdout
+    rows = {row.split("│")[1].strip(): row for row in told.splitlines() if "│" in row}
+    assert "side [px]" in told
     assert rows.keys() == {"3", "7", "9", "11"} and "door" in rows["7"] and " 2 " in rows["7"]
     told = run("align", day / "slim.mcap", day / "rover.mcap", lab).stdout
     given = yaml.safe_load(told)["in_team_map"]
