@@ -18,6 +18,8 @@ AMBIENT_LIGHT = 1.6
 """Light that is everywhere."""
 MAX_LABELS = 60
 """Texts in the map at a time: of more, none can be read."""
+HOUSE = "/house"
+"""Name of the node that holds all that is drawn of a map."""
 _GAP_M = 2.0
 """Gap between floors side by side [m]."""
 
@@ -56,15 +58,17 @@ class MapView:
         server.scene.configure_environment_map(hdri=None)
         server.scene.configure_default_lights(enabled=True, cast_shadow=False)
         server.scene.add_light_ambient("/ambient", intensity=AMBIENT_LIGHT)
+        server.scene.remove_by_name(HOUSE)
+        server.scene.add_frame(HOUSE, show_axes=False)
         self._ground()
         for k, storey in enumerate(storeys):
             shift = self.shift(storey.id)
-            server.scene.add_frame(f"/map/{k}", show_axes=False, position=shift)
-            self._storey(f"/map/{k}", storey)
+            server.scene.add_frame(f"{HOUSE}/{k}", show_axes=False, position=shift)
+            self._storey(f"{HOUSE}/{k}", storey)
             if len(storeys) > 1:
                 (x, _, _), (_, y, _) = low, high
                 at = shift + np.array([x, y + 0.5, storey.elevation])
-                self._text(f"/floors/{k}", storey.name, at, 0.6)
+                self._text(f"{HOUSE}/floor{k}", storey.name, at, 0.8)
 
     def shift(self, floor: str) -> NDArray[np.float64]:
         """Return how far from where it is a floor is drawn, by its id [m]."""
@@ -84,7 +88,7 @@ class MapView:
         z = min((s.elevation for s in self.shapes.storeys), default=float(low[2])) - 0.01
         coarse = max(1.0, float(np.ceil(max(width, depth) / 60.0)))
         self._server.scene.add_grid(
-            "/grid",
+            f"{HOUSE}/grid",
             width=width,
             height=depth,
             cell_size=coarse,
@@ -110,8 +114,8 @@ class MapView:
             )
             if k < MAX_LABELS:
                 wide = float(np.ptp(room.vertices[:, 0])) / max(0.6 * len(room.name), 1.0)
-                up = room.middle + np.array([0, 0, 0.02])
-                self._text(f"{at}/name{k}", room.name, up, min(0.4, wide), covered=True)
+                up = room.middle + np.array([0, 0, 0.9])  # over most of what stands there
+                self._text(f"{at}/name{k}", room.name, up, min(0.45, wide), covered=True)
         outlines = [room.outline for room in storey.rooms]
         if outlines:
             lines = np.concatenate(outlines) + np.array([0, 0, 0.01])
