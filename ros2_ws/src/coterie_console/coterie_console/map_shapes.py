@@ -18,6 +18,9 @@ MIN_EDGE_M = 0.03
 MAX_SHELLS = 30
 """Largest boxes that are looked at for being around much of the rest."""
 
+VIEW_RAD = np.radians(75.0)
+"""Vertical field of view [rad]: that of viser's camera."""
+
 Floats = NDArray[np.float64]
 
 
@@ -209,9 +212,20 @@ def _triangles(area: Any) -> list[Any]:
     return [t for t in shapely.constrained_delaunay_triangles(area).geoms if not t.is_empty]
 
 
-def look_from(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return where to stand and what to look at [m] to see all between two corners."""
-    middle, reach = (low + high) / 2, float(np.linalg.norm(high - low))
-    if reach < 4.0:  # a thing: keep some of what is around it in view
-        return middle + np.array([-0.8, -1.1, 1.2]) * max(reach, 1.0) * 1.6, middle
-    return middle + np.array([-0.55, -0.75, 0.85]) * reach * 0.6, middle
+def look_from(low: Floats, high: Floats, aspect: float) -> tuple[Floats, Floats]:
+    """Return where to stand and what to look at [m] to see all between two corners.
+
+    Args:
+        low: Lowest corner [m].
+        high: Highest corner [m].
+        aspect: Width of the view by its height.
+    """
+    middle = (low + high) / 2
+    back = np.array([-0.15, -0.7, 0.7]) / np.linalg.norm([-0.15, -0.7, 0.7])
+    right = np.cross([0.0, 0.0, 1.0], back) / np.linalg.norm(np.cross([0.0, 0.0, 1.0], back))
+    signs = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+    corners, half = signs * (high - low), np.tan(VIEW_RAD / 2)
+    across = np.abs(corners @ right) / (half * aspect)
+    along = np.abs(corners @ np.cross(back, right)) / half
+    far = float((corners @ back + np.maximum(across, along)).max())
+    return middle + 1.05 * far * back, middle

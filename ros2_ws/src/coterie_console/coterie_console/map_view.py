@@ -18,6 +18,8 @@ AMBIENT_LIGHT = 1.6
 """Light that is everywhere."""
 MAX_LABELS = 60
 """Texts in the map at a time: of more, none can be read."""
+_GAP_M = 2.0
+"""Gap between floors side by side [m]."""
 
 _EDGE_SIGNS = np.array([[x, y, z] for z in (-0.5, 0.5) for x in (-0.5, 0.5) for y in (-0.5, 0.5)])
 _FACES = np.array(
@@ -32,32 +34,51 @@ _FACES = np.array(
 class MapView:
     """Draws a map once.
 
+    Args:
+        server: Where it is drawn.
+        scene: The map.
+        apart: Whether floors are drawn side by side, so that none hides another.
+
     Attributes:
         shapes: Shapes that are drawn.
-        floors: Names of the floors to choose from, from below.
     """
 
-    def __init__(self, server: viser.ViserServer, scene: SceneGraph) -> None:
-        self._server, self._scene = server, scene
+    def __init__(self, server: viser.ViserServer, scene: SceneGraph, apart: bool = True) -> None:
+        self._server = server
         self.shapes: MapShapes = map_shapes(scene)
-        self.floors = [storey.name for storey in self.shapes.storeys]
-        self._shown = set(self.floors)
-        self._parts: dict[str, Any] = {}
-        self._solids: list[Any] = []
-        self._room_names: list[Any] = []
+        storeys, (low, high) = self.shapes.storeys, (self.shapes.low, self.shapes.high)
+        step = float(high[0] - low[0]) + _GAP_M if apart else 0.0
+        self._shifts = {
+            one.id: np.array([k * step, 0.0, (storeys[0].elevation - one.elevation) * apart])
+            for k, one in enumerate(storeys)
+        }
         # viser's picture of a street for reflections: slow to prepare without a graphics card.
         server.scene.configure_environment_map(hdri=None)
         server.scene.configure_default_lights(enabled=True, cast_shadow=False)
         server.scene.add_light_ambient("/ambient", intensity=AMBIENT_LIGHT)
         self._ground()
-        for k, storey in enumerate(self.shapes.storeys):
-            self._parts[storey.name] = server.scene.add_frame(f"/map/{k}", show_axes=False)
+        for k, storey in enumerate(storeys):
+            shift = self.shift(storey.id)
+            server.scene.add_frame(f"/map/{k}", show_axes=False, position=shift)
             self._storey(f"/map/{k}", storey)
-        camera = server.initial_camera
-        camera.position, camera.look_at = look_from(self.shapes.low, self.shapes.high)
+            if len(storeys) > 1:
+                (x, _, _), (_, y, _) = low, high
+                at = shift + np.array([x, y + 0.5, storey.elevation])
+                self._text(f"/floors/{k}", storey.name, at, 0.6)
+
+    def shift(self, floor: str) -> NDArray[np.float64]:
+        """Return how far from where it is a floor is drawn, by its id [m]."""
+        return np.array(self._shifts.get(floor, np.zeros(3)))
+
+    def whole(self, aspect: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return where to stand and what to look at [m] to see all of it; `aspect`: of the view."""
+        shifts = [np.zeros(3), *self._shifts.values()]
+        low, high = self.shapes.low + np.min(shifts, 0), self.shapes.high + np.max(shifts, 0)
+        return look_from(low, high, aspect)
 
     def _ground(self) -> None:
         low, high = self.shapes.low, self.shapes.high
+        high = high + np.max([np.zeros(3), *self._shifts.values()], axis=0)
         width, depth = (float(v) for v in np.ceil(high - low)[:2] + 2.0)
         middle = (low + high) / 2
         z = min((s.elevation for s in self.shapes.storeys), default=float(low[2])) - 0.01
@@ -88,16 +109,15 @@ class MapView:
                 receive_shadow=False,
             )
             if k < MAX_LABELS:
+                wide = float(np.ptp(room.vertices[:, 0])) / max(0.6 * len(room.name), 1.0)
                 up = room.middle + np.array([0, 0, 0.02])
-                self._room_names.append(self._text(f"{at}/name{k}", room.name, up, scale=0.8))
+                self._text(f"{at}/name{k}", room.name, up, min(0.4, wide), covered=True)
         outlines = [room.outline for room in storey.rooms]
         if outlines:
             lines = np.concatenate(outlines) + np.array([0, 0, 0.01])
             self._lines(f"{at}/outlines", lines, (120, 128, 140), 2.0)
         if storey.solid.ids:
-            self._solids.append(
-                self._solid(f"{at}/boxes", storey.solid, deep(storey.solid.colors), 0.8)
-            )
+            self._solid(f"{at}/boxes", storey.solid, deep(pale(storey.solid.colors)), 0.55)
             if len(storey.solid.ids) <= MAX_EDGED_BOXES:
                 dark = (storey.solid.colors * 0.55).astype(np.uint8)
                 each = np.repeat(dark, 12, axis=0)[:, None].repeat(2, axis=1)
@@ -105,14 +125,14 @@ class MapView:
         if storey.shells.ids:
             self._lines(f"{at}/shells", storey.shells.edges(), (150, 150, 150), 1.5)
 
-    def _solid(self, at: str, boxes: Boxes, color: Any, opacity: float, grow: float = 0.0) -> Any:
-        return self._server.scene.add_batched_meshes_simple(
+    def _solid(self, at: str, boxes: Boxes, color: Any, opacity: float) -> None:
+        self._server.scene.add_batched_meshes_simple(
             at,
             _EDGE_SIGNS,
             _FACES,
             batched_wxyzs=boxes.quaternions(),
             batched_positions=boxes.centers,
-            batched_scales=(boxes.sizes + 2 * grow).astype(np.float32),
+            batched_scales=boxes.sizes.astype(np.float32),
             batched_colors=color,
             opacity=opacity,
             flat_shading=True,
@@ -126,20 +146,29 @@ class MapView:
             at, points, color, thickness=thickness, thickness_units="screen"
         )
 
-    def _text(self, at: str, text: str, position: Any, scale: float = 1.0) -> Any:
-        return self._server.scene.add_label(
+    def _text(
+        self, at: str, text: str, position: Any, height: float, covered: bool = False
+    ) -> None:
+        """Write a text so high [m]; it keeps to its room from near and far, and behind robots."""
+        self._server.scene.add_label(
             at,
             plain(text, 48),
             position=position,
             anchor="bottom-center",
-            font_screen_scale=scale,
-            depth_test=False,
+            font_size_mode="scene",
+            font_scene_height=height,
+            depth_test=covered,
         )
 
 
 def deep(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Colours that stay so under the page's bright lights."""
     return (255.0 * (colors / 255.0) ** 2.2).astype(np.uint8)
+
+
+def pale(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Colours of things, so light that robots stand out."""
+    return (0.5 * colors + 0.5 * 255.0).astype(np.uint8)
 
 
 _PASTELS = ((214, 226, 241), (240, 230, 208), (214, 236, 216), (241, 216, 230), (226, 222, 242))
