@@ -291,7 +291,7 @@ class ObjectsPanel:
             self._search = gui.add_text("Search", "", hint="Parts of label, id or room")
             self._label = gui.add_dropdown("Label", (ANY, *self._labels))
             self._room = gui.add_dropdown("Room", (ANY, *self._rooms), visible=len(self._rooms) > 1)
-            floors = list(page.view.floors)
+            floors = page.view.floors
             self._floor = gui.add_dropdown(
                 "Floor", (ALL_FLOORS, *reversed(floors)), visible=len(floors) > 1
             )
@@ -359,7 +359,7 @@ class ObjectsPanel:
     def _show_floor(self) -> None:
         self._restart()
         view, chosen = self._page.view, str(self._floor.value)
-        view.show_floors(list(view.floors) if chosen == ALL_FLOORS else [chosen])
+        view.show_floors(view.floors if chosen == ALL_FLOORS else [chosen])
         view.look_at(None)
 
 

@@ -15,9 +15,6 @@ from coterie_console.map_view import MAX_LABELS, MapView, deep
 from coterie_world.scene import SceneGraph
 from research.annotate.shapes import bounds, boxes_of, hit
 
-_MARK_M, _ASPECT = 0.2, 1.6
-"""Height of a mark's text [m], and width of the view by its height."""
-
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -33,10 +30,7 @@ class AnnotationView(MapView):
     """Draws a map whose boxes can be marked and clicked, and whose parts can be hidden."""
 
     def __init__(self, server: viser.ViserServer, scene: SceneGraph) -> None:
-        super().__init__(server, scene, apart=False)
-        self._shown = set(self.floors)
-        camera = server.initial_camera
-        camera.position, camera.look_at = self.whole(_ASPECT)
+        super().__init__(server, scene)
         self._marks: list[Any] = []
         self._round = 0
         self._drawn: tuple[Mark, ...] = ()
@@ -75,17 +69,16 @@ class AnnotationView(MapView):
             for j, id_ in enumerate(boxes.ids[:MAX_LABELS]):
                 if texts[id_]:
                     top = boxes.centers[j] + np.array([0, 0, boxes.sizes[j][2] / 2 + 0.05])
-                    at = f"/marks/{self._round}-{k}/{j}"
-                    self._marks.append(self._text(at, texts[id_], top, _MARK_M))
+                    self._marks.append(self._text(f"/marks/{self._round}-{k}/{j}", texts[id_], top))
 
     def look_at(self, id_: str | None) -> None:
         """Turn everybody's view to an object, or to all floors that are shown (None)."""
         boxes = boxes_of(self.shapes, [id_] if id_ is not None else [])
         if boxes.ids:
             corners = boxes.edges().reshape(-1, 3)
-            position, target = look_from(corners.min(axis=0), corners.max(axis=0), _ASPECT)
+            position, target = look_from(corners.min(axis=0), corners.max(axis=0))
         else:
-            position, target = look_from(*bounds(self.shapes, self._shown), _ASPECT)
+            position, target = look_from(*bounds(self.shapes, self._shown))
         for client in self._server.get_clients().values():
             with client.atomic():
                 client.camera.position = position
@@ -93,7 +86,7 @@ class AnnotationView(MapView):
 
     def on_pick(self, react: Callable[[Any], Any]) -> None:
         """Call `react` with viser's event when a box is clicked, with and without Shift."""
-        for handle in self.solids:
+        for handle in self._solids:
             handle.on_click(react)
             handle.on_click(modifier="shift")(react)
 
@@ -110,13 +103,13 @@ class AnnotationView(MapView):
     def show_floors(self, names: Sequence[str]) -> None:
         """Show only these floors; their marks stay visible everywhere."""
         self._shown = set(names)
-        for name, part in self.floors.items():
+        for name, part in self._parts.items():
             if part.visible != (name in self._shown):
                 part.visible = name in self._shown
 
     def show_room_names(self, visible: bool) -> None:
         """Show or hide the names of the rooms."""
-        for handle in self.room_names:
+        for handle in self._room_names:
             if handle.visible != visible:
                 handle.visible = visible
 

@@ -43,16 +43,10 @@ class MapView:
 
     Attributes:
         shapes: Shapes that are drawn.
-        floors: Handles of the floors, by name, from below.
-        solids: Handles of the boxes.
-        room_names: Handles of the rooms' names.
     """
 
     def __init__(self, server: viser.ViserServer, scene: SceneGraph, apart: bool = True) -> None:
         self._server = server
-        self.floors: dict[str, viser.FrameHandle] = {}
-        self.solids: list[Any] = []
-        self.room_names: list[viser.LabelHandle] = []
         self.shapes: MapShapes = map_shapes(scene)
         storeys, (low, high) = self.shapes.storeys, (self.shapes.low, self.shapes.high)
         step = float(high[0] - low[0]) + _GAP_M if apart else 0.0
@@ -69,8 +63,7 @@ class MapView:
         self._ground()
         for k, storey in enumerate(storeys):
             shift = self.shift(storey.id)
-            frame = server.scene.add_frame(f"{HOUSE}/{k}", show_axes=False, position=shift)
-            self.floors[storey.name] = frame
+            server.scene.add_frame(f"{HOUSE}/{k}", show_axes=False, position=shift)
             self._storey(f"{HOUSE}/{k}", storey)
             if len(storeys) > 1:
                 (x, _, _), (_, y, _) = low, high
@@ -122,15 +115,13 @@ class MapView:
             if k < MAX_LABELS:
                 wide = float(np.ptp(room.vertices[:, 0])) / max(0.6 * len(room.name), 1.0)
                 up = room.middle + np.array([0, 0, 0.9])  # over most of what stands there
-                name = self._text(f"{at}/name{k}", room.name, up, min(0.45, wide), covered=True)
-                self.room_names.append(name)
+                self._text(f"{at}/name{k}", room.name, up, min(0.45, wide), covered=True)
         outlines = [room.outline for room in storey.rooms]
         if outlines:
             lines = np.concatenate(outlines) + np.array([0, 0, 0.01])
             self._lines(f"{at}/outlines", lines, (120, 128, 140), 2.0)
         if storey.solid.ids:
-            shades = deep(pale(storey.solid.colors))
-            self.solids.append(self._solid(f"{at}/boxes", storey.solid, shades, 0.55))
+            self._solid(f"{at}/boxes", storey.solid, deep(pale(storey.solid.colors)), 0.55)
             if len(storey.solid.ids) <= MAX_EDGED_BOXES:
                 dark = (storey.solid.colors * 0.55).astype(np.uint8)
                 each = np.repeat(dark, 12, axis=0)[:, None].repeat(2, axis=1)
@@ -138,14 +129,14 @@ class MapView:
         if storey.shells.ids:
             self._lines(f"{at}/shells", storey.shells.edges(), (150, 150, 150), 1.5)
 
-    def _solid(self, at: str, boxes: Boxes, color: Any, opacity: float, grow: float = 0.0) -> Any:
-        return self._server.scene.add_batched_meshes_simple(
+    def _solid(self, at: str, boxes: Boxes, color: Any, opacity: float) -> None:
+        self._server.scene.add_batched_meshes_simple(
             at,
             _EDGE_SIGNS,
             _FACES,
             batched_wxyzs=boxes.quaternions(),
             batched_positions=boxes.centers,
-            batched_scales=(boxes.sizes + 2 * grow).astype(np.float32),
+            batched_scales=boxes.sizes.astype(np.float32),
             batched_colors=color,
             opacity=opacity,
             flat_shading=True,
@@ -161,9 +152,9 @@ class MapView:
 
     def _text(
         self, at: str, text: str, position: Any, height: float, covered: bool = False
-    ) -> viser.LabelHandle:
+    ) -> None:
         """Write a text so high [m]; it keeps to its room from near and far, and behind robots."""
-        return self._server.scene.add_label(
+        self._server.scene.add_label(
             at,
             plain(text, 48),
             position=position,
