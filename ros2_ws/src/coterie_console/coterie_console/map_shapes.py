@@ -221,7 +221,7 @@ def _triangles(area: Any) -> list[Any]:
     return [t for t in shapely.constrained_delaunay_triangles(area).geoms if not t.is_empty]
 
 
-def look_from(low: Floats, high: Floats, aspect: float) -> tuple[Floats, Floats]:
+def look_from(low: Floats, high: Floats, aspect: float = 1.5) -> tuple[Floats, Floats]:
     """Return where to stand and what to look at [m] to see all between two corners.
 
     Args:
@@ -229,6 +229,8 @@ def look_from(low: Floats, high: Floats, aspect: float) -> tuple[Floats, Floats]
         high: Highest corner [m].
         aspect: Width of the view by its height.
     """
+    if float(np.linalg.norm(high - low)) < 4.0:  # a thing: keep some of what is around it in view
+        low, high = low - 1.0, high + 1.0
     middle = (low + high) / 2
     back = np.array([-0.12, -0.6, 0.79]) / np.linalg.norm([-0.12, -0.6, 0.79])
     right = np.cross([0.0, 0.0, 1.0], back) / np.linalg.norm(np.cross([0.0, 0.0, 1.0], back))
