@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import cos, hypot, sin
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -34,7 +34,8 @@ _SHADES = (1.0, 0.55, 0.8, 0.35)
 """Of a robot's color: its shapes are told apart."""
 _NEAR_M = 3.0
 """Distance within which names of robots stand on different sides [m]."""
-_SIDES = ("bottom-center", "top-center", "center-left", "center-right")
+_Side = Literal["bottom-center", "top-center", "center-left", "center-right"]
+_SIDES: tuple[_Side, ...] = get_args(_Side)
 """Where a name is fixed to the top of its robot, so that no name covers another."""
 _WHOLE = "the whole map"
 
@@ -160,7 +161,7 @@ class SpacePage:
         A description comes from elsewhere: one that cannot be read changes nothing.
         """
         add, color = self.page.server.scene, robot_colors(self._state.robots)[robot.name]
-        rgb = np.frombuffer(bytes.fromhex(color[1:]), np.uint8)
+        red, green, blue = bytes.fromhex(color[1:])
         frame = add.add_frame(f"/robots/{k}", show_axes=False)
         try:
             parts = surfaces(tree_of(robot.description), self._folders)
@@ -170,14 +171,15 @@ class SpacePage:
             add.add_mesh_simple(
                 f"/robots/{k}/body/{j}", part.vertices.astype("float32"),
                 part.faces.astype("uint32"), flat_shading=True, side="double", cast_shadow=False,
-                color=tuple(int(v) for v in rgb * _SHADES[j % len(_SHADES)]), receive_shadow=False,
+                color=np.array([red, green, blue]) / 255.0 * _SHADES[j % len(_SHADES)],
+                receive_shadow=False,
             )  # fmt: skip
         if not parts:
             add.add_icosphere(
-                f"/robots/{k}/body", radius=0.22, color=tuple(map(int, rgb)), position=(0, 0, 0.25)
+                f"/robots/{k}/body", radius=0.22, color=(red, green, blue), position=(0, 0, 0.25)
             )
         add.add_cylinder(  # seen from afar
-            f"/robots/{k}/spot", 0.5, 0.02, tuple(map(int, rgb)), opacity=0.5, cast_shadow=False,
+            f"/robots/{k}/spot", 0.5, 0.02, (red, green, blue), opacity=0.5, cast_shadow=False,
             receive_shadow=False, position=(0.0, 0.0, 0.02),
         )  # fmt: skip
         top = max([0.5, *(float(part.bounds[1][2]) + 0.1 for part in parts)])

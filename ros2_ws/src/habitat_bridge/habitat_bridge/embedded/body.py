@@ -85,7 +85,6 @@ class Body:
     job: Job | None = None
     ended: SkillResult | None = None
     glance: Glance | None = None
-    hand: Vec3 | None = None
     walk: Walk | None = None
     aside: YieldManeuver | None = None
     halted: bool = False
