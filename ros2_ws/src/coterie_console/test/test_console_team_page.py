@@ -787,3 +787,16 @@ def test_what_a_request_names_is_marked_and_a_position_in_words_is_a_room():
     state.moment("task", "", f"anna: {there}")  # a person's words stay as they are
     told = [one["text"] for one in json.loads(state.text("timeline"))]
     assert told == [f"drive to the {room.name}", f"anna: {there}"]
+
+
+def test_texts_tell_names_and_no_ids_that_mean_nothing_to_people():
+    state, scene = ConsoleState("home", ["rover"]), small_house()
+    box = Box((9.0, 1.0, 0.4), (1.0, 1.0, 0.8))
+    scene.add_object(SceneObject("object_16", LabelBelief.of("sofa"), box, room="living"))
+    state.know(scene)
+    place = next(one for one in scene.places.values() if one.room == "kitchen").id
+    assert state.in_words("object_16: sofa: to sit on; mug-2: mug: on the desk") == (
+        "sofa: to sit on; mug: on the desk"
+    )
+    assert state.in_words(f"place: {place}, near object_16") == "place: kitchen, near sofa"
+    assert state.in_words("bring mug-2 to object_17") == "bring mug-2 to object_17"
