@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -120,6 +121,10 @@ class Exported(nn.Module):
         return torch.cat([(low + high) / 2.0, high - low, score], dim=1).flatten(2)
 
 
+Things = tuple[list[str], npt.NDArray[np.float32], npt.NDArray[np.bool_]]
+"""Labels, boxes and which count of a `Picture`."""
+
+
 class Pictures:
     """Rendered pictures, and what is in them.
 
@@ -131,7 +136,7 @@ class Pictures:
     def __init__(self, folder: Path, houses: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.colors: list[npt.NDArray[np.uint8]] = []
-        self.things: list[tuple[list[str], npt.NDArray[np.float32], npt.NDArray[np.bool_]]] = []
+        self.things: list[Things] = []
         for seed in range(FIRST_HOUSE, FIRST_HOUSE + houses):
             file = folder / f"{seed}.npz"
             if not file.exists():
@@ -140,17 +145,18 @@ class Pictures:
                 owner, names = kept["owner"], kept["labels"]
                 for k, color in enumerate(kept["colors"]):
                     mine = owner == k
-                    one = (names[mine].tolist(), kept["boxes"][mine], kept["counts"][mine])
                     self.colors.append(color)
-                    self.things.append(one)
+                    self.things.append(
+                        (names[mine].tolist(), kept["boxes"][mine], kept["counts"][mine])
+                    )
 
     def commonest(self, number: int) -> list[str]:
         """Return the labels of which most things count."""
         counted = Counter(
             label
             for labels, _, counts in self.things
-            for label, counts_here in zip(labels, counts, strict=True)
-            if counts_here
+            for label, one_counts in zip(labels, counts, strict=True)
+            if one_counts
         )
         return sorted(label for label, _ in counted.most_common(number))
 
@@ -181,23 +187,21 @@ def batches(
         order = rng.permutation(len(pictures.colors))
         for first in range(0, len(order) - size + 1, size):
             made = [
-                _sample(pictures.colors[k], *pictures.things[k], kinds, rng)
-                for k in order[first : first + size]
+                _sample(pictures.colors[k], pictures.things[k], kinds, rng)
+                for k in order[first : first + size].tolist()
             ]
             yield tuple(torch.from_numpy(np.stack(one)) for one in zip(*made, strict=True))
 
 
 def _sample(
     color: npt.NDArray[np.uint8],
-    names: list[str],
-    boxes: npt.NDArray[np.float32],
-    counts: npt.NDArray[np.bool_],
+    things: Things,
     kinds: dict[str, int],
     rng: np.random.Generator,
-) -> tuple[npt.NDArray[np.float32], ...]:
+) -> tuple[npt.NDArray[Any], ...]:
     """A picture mirrored, scaled, shifted and recolored, with what the network shall answer."""
-    canvas = np.full((INPUT[1], INPUT[0], 3), GRAY, np.float32)
-    boxes = boxes.copy()
+    names, boxes, counts = things
+    canvas, boxes = np.full((INPUT[1], INPUT[0], 3), GRAY, np.float32), boxes.copy()
     if rng.random() < 0.5:
         color = color[:, ::-1]
         boxes[:, [0, 2]] = SIZE[0] - boxes[:, [2, 0]]
@@ -224,7 +228,7 @@ def _answer(
     counts: npt.NDArray[np.bool_],
     shown: npt.NDArray[np.bool_],
     kinds: dict[str, int],
-) -> tuple[npt.NDArray[np.float32], ...]:
+) -> tuple[npt.NDArray[Any], ...]:
     cols, rows = INPUT[0] // STRIDE, INPUT[1] // STRIDE
     heat, asked, weight = (np.full((rows, cols), value, np.float32) for value in (0, 1, 0))
     target, kind = np.zeros((4, rows, cols), np.float32), np.zeros((rows, cols), np.int64)

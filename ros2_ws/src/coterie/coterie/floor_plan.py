@@ -196,7 +196,7 @@ def mark_area(at: Vec2) -> Any:
     return shapely.Point(*at).buffer(0.24)
 
 
-def name_spot(at: Vec2, name: str, taken: list[Any], aside: bool) -> Vec2 | None:
+def name_spot(at: Vec2, name: str, taken: list[Any], aside: bool, size: float = 5.0) -> Vec2 | None:
     """Return where a name covers nothing, and take the area there; None: nowhere.
 
     Args:
@@ -204,10 +204,11 @@ def name_spot(at: Vec2, name: str, taken: list[Any], aside: bool) -> Vec2 | None
         name: Its name.
         taken: Areas that names and discs have.
         aside: Whether the name may also stand below or above.
+        size: Size of the letters [pt].
     """
-    half = 0.055 * len(name)
-    for y in (at[1], at[1] - 0.36, at[1] + 0.36) if aside else (at[1],):
-        area = shapely.box(at[0] - half, y - 0.09, at[0] + half, y + 0.09)
+    half, tall = 0.0115 * size * len(name), 0.019 * size
+    for y in (at[1], at[1] - 0.38, at[1] + 0.38) if aside else (at[1],):
+        area = shapely.box(at[0] - half, y - tall, at[0] + half, y + tall)
         if not any(area.intersects(other) for other in taken):
             taken.append(area)
             return at[0], y
@@ -290,12 +291,13 @@ def _name_things(
         if thing.properties.get("mount", "floor") != "floor":
             continue
         name = plain(thing.label.top)
-        (_, low, _), (_, high, _) = thing.box.axis_aligned()
+        (left, low, _), (right, high, _) = thing.box.axis_aligned()
         aside = thing.id in marked or high - low > 0.8
-        spot = name_spot(thing.box.center[:2], name, taken, aside)
+        size = 6.5 if (right - left) * (high - low) > 0.5 else 4.8
+        spot = name_spot(thing.box.center[:2], name, taken, aside, size)
         if spot is not None:
             axes.text(
-                *spot, name, fontsize=4.8, ha="center", va="center", color=_DARK, zorder=7.5,
+                *spot, name, fontsize=size, ha="center", va="center", color=_DARK, zorder=7.5,
                 parse_math=False,
                 bbox={"boxstyle": "round,pad=0.05", "facecolor": "#ffffffa0", "linewidth": 0},
             )  # fmt: skip

@@ -346,9 +346,8 @@ def test_the_map_is_corrected_and_stays_so(make_stage, browser):
     stage.between(lambda: made.append(begin()))
     stage.open(browser)
     browser.wait_for("state.team?.can.correct && state.map?.rooms.length > 1")
-    label = browser.run("state.map.things[0].label")
     browser.run("choose({ thing: state.map.things[0] })")
-    browser.see(f"{label} (")
+    browser.see("; id ")
     browser.run(
         f"document.querySelector('#chosen input').value = {json.dumps(HOSTILE[1])};"
         "[...document.querySelectorAll('#chosen button')].find(b => b.textContent === 'Rename')"

@@ -18,6 +18,8 @@ AMBIENT_LIGHT = 1.6
 """Light that is everywhere."""
 MAX_LABELS = 60
 """Texts in the map at a time: of more, none can be read."""
+HOUSE = "/house"
+"""Name of the node that holds all that is drawn of a map."""
 _GAP_M = 2.0
 """Gap between floors side by side [m]."""
 
@@ -41,11 +43,17 @@ class MapView:
 
     Attributes:
         shapes: Shapes that are drawn.
+        floors: Names of the floors to choose from, from below.
     """
 
-    def __init__(self, server: viser.ViserServer, scene: SceneGraph, apart: bool = True) -> None:
+    def __init__(self, server: viser.ViserServer, scene: SceneGraph, apart: bool = False) -> None:
         self._server = server
         self.shapes: MapShapes = map_shapes(scene)
+        self.floors = [storey.name for storey in self.shapes.storeys]
+        self._shown = set(self.floors)
+        self._parts: dict[str, Any] = {}
+        self._solids: list[Any] = []
+        self._room_names: list[Any] = []
         storeys, (low, high) = self.shapes.storeys, (self.shapes.low, self.shapes.high)
         step = float(high[0] - low[0]) + _GAP_M if apart else 0.0
         self._shifts = {
@@ -56,15 +64,21 @@ class MapView:
         server.scene.configure_environment_map(hdri=None)
         server.scene.configure_default_lights(enabled=True, cast_shadow=False)
         server.scene.add_light_ambient("/ambient", intensity=AMBIENT_LIGHT)
+        server.scene.remove_by_name(HOUSE)
+        server.scene.add_frame(HOUSE, show_axes=False)
         self._ground()
         for k, storey in enumerate(storeys):
             shift = self.shift(storey.id)
-            server.scene.add_frame(f"/map/{k}", show_axes=False, position=shift)
-            self._storey(f"/map/{k}", storey)
-            if len(storeys) > 1:
+            self._parts[storey.name] = server.scene.add_frame(
+                f"{HOUSE}/{k}", show_axes=False, position=shift
+            )
+            self._storey(f"{HOUSE}/{k}", storey)
+            if apart and len(storeys) > 1:
                 (x, _, _), (_, y, _) = low, high
                 at = shift + np.array([x, y + 0.5, storey.elevation])
-                self._text(f"/floors/{k}", storey.name, at, 0.6)
+                self._text(f"{HOUSE}/floor{k}", storey.name, at, 0.8)
+        camera = server.initial_camera
+        camera.position, camera.look_at = self.whole(1.5)
 
     def shift(self, floor: str) -> NDArray[np.float64]:
         """Return how far from where it is a floor is drawn, by its id [m]."""
@@ -84,7 +98,7 @@ class MapView:
         z = min((s.elevation for s in self.shapes.storeys), default=float(low[2])) - 0.01
         coarse = max(1.0, float(np.ceil(max(width, depth) / 60.0)))
         self._server.scene.add_grid(
-            "/grid",
+            f"{HOUSE}/grid",
             width=width,
             height=depth,
             cell_size=coarse,
@@ -110,14 +124,16 @@ class MapView:
             )
             if k < MAX_LABELS:
                 wide = float(np.ptp(room.vertices[:, 0])) / max(0.6 * len(room.name), 1.0)
-                up = room.middle + np.array([0, 0, 0.02])
-                self._text(f"{at}/name{k}", room.name, up, min(0.4, wide), covered=True)
+                up = room.middle + np.array([0, 0, 0.9])  # over most of what stands there
+                name = self._text(f"{at}/name{k}", room.name, up, min(0.45, wide))
+                self._room_names.append(name)
         outlines = [room.outline for room in storey.rooms]
         if outlines:
             lines = np.concatenate(outlines) + np.array([0, 0, 0.01])
             self._lines(f"{at}/outlines", lines, (120, 128, 140), 2.0)
         if storey.solid.ids:
-            self._solid(f"{at}/boxes", storey.solid, deep(pale(storey.solid.colors)), 0.55)
+            colors = deep(pale(storey.solid.colors))
+            self._solids.append(self._solid(f"{at}/boxes", storey.solid, colors, 0.55))
             if len(storey.solid.ids) <= MAX_EDGED_BOXES:
                 dark = (storey.solid.colors * 0.55).astype(np.uint8)
                 each = np.repeat(dark, 12, axis=0)[:, None].repeat(2, axis=1)
@@ -125,14 +141,14 @@ class MapView:
         if storey.shells.ids:
             self._lines(f"{at}/shells", storey.shells.edges(), (150, 150, 150), 1.5)
 
-    def _solid(self, at: str, boxes: Boxes, color: Any, opacity: float) -> None:
-        self._server.scene.add_batched_meshes_simple(
+    def _solid(self, at: str, boxes: Boxes, color: Any, opacity: float, grow: float = 0.0) -> Any:
+        return self._server.scene.add_batched_meshes_simple(
             at,
             _EDGE_SIGNS,
             _FACES,
             batched_wxyzs=boxes.quaternions(),
             batched_positions=boxes.centers,
-            batched_scales=boxes.sizes.astype(np.float32),
+            batched_scales=(boxes.sizes + 2 * grow).astype(np.float32),
             batched_colors=color,
             opacity=opacity,
             flat_shading=True,
@@ -146,18 +162,16 @@ class MapView:
             at, points, color, thickness=thickness, thickness_units="screen"
         )
 
-    def _text(
-        self, at: str, text: str, position: Any, height: float, covered: bool = False
-    ) -> None:
-        """Write a text so high [m]; it keeps to its room from near and far, and behind robots."""
-        self._server.scene.add_label(
+    def _text(self, at: str, text: str, position: Any, height: float = 0.0) -> Any:
+        """Write a text so high [m], behind what is in front of it; 0: as high from everywhere."""
+        return self._server.scene.add_label(
             at,
             plain(text, 48),
             position=position,
             anchor="bottom-center",
-            font_size_mode="scene",
+            font_size_mode="scene" if height else "screen",
             font_scene_height=height,
-            depth_test=covered,
+            depth_test=bool(height),
         )
 
 

@@ -619,8 +619,8 @@ def test_steps_for_one_goal_stand_together_with_rooms_and_the_whole_way():
         state.moment("result", "rover", "it ended", ended=ended, meters=meters)
     with live(state) as (page, _, _), Browser(chromium(), 1400, 900) as browser:
         browser.open(page.link())
-        browser.see("rover · to explore: kitchen, hall · 3 steps, 1 failed · 7.8 m")
-        browser.see("walker · bring the mug: hall · 3 steps · under way")
+        browser.see("rover · to explore: kitchen, hall · 3\u00a0steps, 1 failed · 7.8\u00a0m")
+        browser.see("walker · bring the mug: hall · 3\u00a0steps · under way")
         assert browser.console == []
 
 
@@ -707,11 +707,7 @@ def test_the_map_in_space_follows_map_and_robots():
         assert drawn[shapes[0]].color != drawn[shapes[1]].color
         # Who climbs to the upper floor is drawn on it, beside the lower one, and not hidden.
         state.move("walker", Pose((2.0, 2.0, 3.0), 0.0))
-
-        def spot():  # while all is drawn anew there is none
-            body = space._robots.get("walker")
-            return tuple(body.frame.position) if body is not None else (0.0, 0.0, 0.0)
-
+        spot = lambda: space._robots["walker"].frame.position  # noqa: E731
         while spot()[0] < 8.0 and time.monotonic() < end:
             time.sleep(0.05)
         assert spot()[2] == pytest.approx(0.0)
@@ -722,9 +718,9 @@ def test_the_map_in_space_follows_map_and_robots():
         state.described("walker", "<robot><link/></robot>")  # says nothing: the ball stays
         state.fenced("rover", fences({"keep_out": ["kitchen"]}))
         walls = space.page.server.scene._handle_from_node_name
-        while "/fences/out" not in walls and time.monotonic() < end:
+        while "/house/fences_out" not in walls and time.monotonic() < end:
             time.sleep(0.05)
-        assert "/fences/out" in walls and "/fences/in" not in walls
+        assert "/house/fences_out" in walls and "/house/fences_in" not in walls
     finally:
         space.close()
 
@@ -791,3 +787,16 @@ def test_what_a_request_names_is_marked_and_a_position_in_words_is_a_room():
     state.moment("task", "", f"anna: {there}")  # a person's words stay as they are
     told = [one["text"] for one in json.loads(state.text("timeline"))]
     assert told == [f"drive to the {room.name}", f"anna: {there}"]
+
+
+def test_texts_tell_names_and_no_ids_that_mean_nothing_to_people():
+    state, scene = ConsoleState("home", ["rover"]), small_house()
+    box = Box((9.0, 1.0, 0.4), (1.0, 1.0, 0.8))
+    scene.add_object(SceneObject("object_16", LabelBelief.of("sofa"), box, room="living"))
+    state.know(scene)
+    place = next(one for one in scene.places.values() if one.room == "kitchen").id
+    assert state.in_words("object_16: sofa: to sit on; mug-2: mug: on the desk") == (
+        "sofa: to sit on; mug: on the desk"
+    )
+    assert state.in_words(f"place: {place}, near object_16") == "place: kitchen, near sofa"
+    assert state.in_words("bring mug-2 to object_17") == "bring mug-2 to object_17"

@@ -125,9 +125,9 @@ def _draw_slanted(axes: Axes, shown: Shown, plan: Plan) -> None:
     if shown.points is not None and shown.points.width:
         points, colors = cloud_points(shown.points)
         c, s = math.cos(_TURN), math.sin(_TURN)
-        order = np.argsort(-(s * points[:, 0] + c * points[:, 1]))
-        x, y = _slanted(points[order]).T
-        axes.scatter(x, y, s=1.2, c=colors[order], linewidths=0)
+        far_first = np.argsort(-(s * points[:, 0] + c * points[:, 1]))
+        x, y = _slanted(points[far_first]).T
+        axes.scatter(x, y, s=1.2, c=colors[far_first], linewidths=0)
     lines, shades, things = [], [], plan.scene.objects
     tops = {id_: _slanted(_corners(one.box))[4:].mean(axis=0) for id_, one in things.items()}
     marks = {id_: text for id_, text in plan.marks.items() if id_ in tops}

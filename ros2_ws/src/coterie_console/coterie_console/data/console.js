@@ -278,8 +278,8 @@ function goalWords(group) { // who, what for, where, how far in all, and what be
   const of = (kind) => group.filter((one) => one.kind === kind), rooms = [...new Set(group.map((one) => one.room).filter(Boolean))];
   const failed = group.filter((one) => one.kind === "refusal" || (one.ended && one.ended !== "succeeded")).length, meters = group.reduce((sum, one) => sum + one.meters, 0);
   const where = rooms.length > 4 ? [...rooms.slice(0, 3), `${rooms.length - 3} more rooms`] : rooms, steps = of("goal").length;
-  return [`${group[0].robot} · ${group[0].goal}${where.length ? `: ${where.join(", ")}` : ""}`, `${steps} ${steps === 1 ? "step" : "steps"}${failed ? `, ${failed} failed` : ""}`,
-    meters && `${meters.toFixed(1)} m`, group[group.length - 1].kind === "goal" && "under way"].filter(Boolean).join(" · ");
+  return [`${group[0].robot} · ${group[0].goal}${where.length ? `: ${where.join(", ")}` : ""}`, `${steps}\u00a0${steps === 1 ? "step" : "steps"}${failed ? `, ${failed} failed` : ""}`,
+    meters && `${meters.toFixed(1)}\u00a0m`, group[group.length - 1].kind === "goal" && "under way"].filter(Boolean).join(" · ");
 }
 
 function stepsOf(group) { // a goal and what became of it are one step

@@ -114,7 +114,7 @@ function drawNames(svg, unit) { // those that find room, rooms first; a click on
   }
   for (const t of things.filter((t) => plan.lit.things.has(t.id))) put(t.label, t.at[0], [-8, 20, -24, 36].map((d) => -t.at[1] + d * unit), 13 * unit, sides.get(t.room) ?? [], { thing: t }, "litname");
   const first = taken.length;
-  for (const t of things.slice(0, 300)) { // what is small, or thin as a window is: from closer
+  for (const t of things.filter((t) => !plan.lit.things.has(t.id)).slice(0, 300)) { // what is small, or thin as a window is: from closer
     const [wide, high] = [0, 1].map((k) => span(t.corners, k)), flat = Math.min(wide, high) < 12 * unit;
     if (widthOf(t.label, 11 * unit) > (flat ? 0.9 : 1.6) * Math.max(wide, high)) continue;
     put(t.label, t.at[0], [0, high / 3, -high / 3].map((d) => -t.at[1] + 4 * unit + d), 11 * unit, sides.get(t.room) ?? [], { thing: t });

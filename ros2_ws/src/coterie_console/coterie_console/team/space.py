@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import cos, hypot, sin
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -32,17 +32,19 @@ _REDRAW_PERIOD_S = 5.0
 _KEEP_OUT, _ALLOWED = (179, 22, 27), (30, 125, 69)
 _SHADES = (1.0, 0.55, 0.8, 0.35)
 """Of a robot's color: its shapes are told apart."""
-_LABEL_M, _NEAR_M = 0.22, 1.5
-"""Height of a robot's name, and the distance within which names stand above one another [m]."""
+_NEAR_M = 3.0
+"""Distance within which names of robots stand on different sides [m]."""
+_Side = Literal["bottom-center", "top-center", "center-left", "center-right"]
+_SIDES: tuple[_Side, ...] = get_args(_Side)
+"""Where a name is fixed to the top of its robot, so that no name covers another."""
 _WHOLE = "the whole map"
 
 
 class Body(NamedTuple):
-    """A robot as it is drawn: its frame, its name, how high it is [m], and its description."""
+    """A robot as it is drawn: its frame, its name, and its description."""
 
     frame: viser.FrameHandle
     name: viser.LabelHandle
-    top: float
     description: str
 
 
@@ -60,14 +62,14 @@ class SpacePage:
 
     def __init__(self, state: ConsoleState, folders: Sequence[Path] = ()) -> None:
         try:
-            from coterie_console.map_view import MapView
+            from coterie_console.map_view import HOUSE, MapView
             from coterie_console.web import WebPage
         except ModuleNotFoundError as missing:
             raise Refused(
                 f"the map in 3D needs {missing.name}, not installed here; "
                 "./coterie setup --with research"
             ) from None
-        self._draw = MapView
+        self._draw, self._house = MapView, HOUSE
         self._state = state
         self._folders = folders
         self.page = WebPage(f"{plain(state.team)} in 3D")
@@ -114,18 +116,15 @@ class SpacePage:
                 body = self._robots[robot.name] = self._body(k, robot)
             yaw, at = robot.pose[3] if robot.pose else 0.0, self._spot(robot)
             turn = (cos(yaw / 2), 0.0, 0.0, sin(yaw / 2))
-            above = sum(hypot(at[0] - x, at[1] - y) < _NEAR_M for x, y in spots)
+            near = sum(hypot(at[0] - x, at[1] - y) < _NEAR_M for x, y in spots)
             spots.append((at[0], at[1]))
             if (*body.frame.position, *body.frame.wxyz) != (*at, *turn):
                 body.frame.position, body.frame.wxyz = at, turn
-            name_at = (0.0, 0.0, body.top + 1.4 * _LABEL_M * above)  # no name covers another
-            if tuple(body.name.position) != name_at:
-                body.name.position = name_at
+            if body.name.anchor != (side := _SIDES[near % len(_SIDES)]):
+                body.name.anchor = side
 
     def _redraw(self) -> None:
         scene = self._state.scene
-        self.page.server.scene.reset()
-        self._robots = {}
         self._view = self._draw(self.page.server, scene, self._apart.value)
         self._apart.visible = len(self._view.shapes.storeys) > 1
         self._fence(self._view)
@@ -162,7 +161,7 @@ class SpacePage:
         A description comes from elsewhere: one that cannot be read changes nothing.
         """
         add, color = self.page.server.scene, robot_colors(self._state.robots)[robot.name]
-        rgb = np.frombuffer(bytes.fromhex(color[1:]), np.uint8)
+        red, green, blue = bytes.fromhex(color[1:])
         frame = add.add_frame(f"/robots/{k}", show_axes=False)
         try:
             parts = surfaces(tree_of(robot.description), self._folders)
@@ -172,18 +171,22 @@ class SpacePage:
             add.add_mesh_simple(
                 f"/robots/{k}/body/{j}", part.vertices.astype("float32"),
                 part.faces.astype("uint32"), flat_shading=True, side="double", cast_shadow=False,
-                color=tuple(int(v) for v in rgb * _SHADES[j % len(_SHADES)]), receive_shadow=False,
+                color=np.array([red, green, blue]) / 255.0 * _SHADES[j % len(_SHADES)],
+                receive_shadow=False,
             )  # fmt: skip
         if not parts:
             add.add_icosphere(
-                f"/robots/{k}/body", radius=0.22, color=tuple(map(int, rgb)), position=(0, 0, 0.25)
+                f"/robots/{k}/body", radius=0.22, color=(red, green, blue), position=(0, 0, 0.25)
             )
+        add.add_cylinder(  # seen from afar
+            f"/robots/{k}/spot", 0.5, 0.02, (red, green, blue), opacity=0.5, cast_shadow=False,
+            receive_shadow=False, position=(0.0, 0.0, 0.02),
+        )  # fmt: skip
         top = max([0.5, *(float(part.bounds[1][2]) + 0.1 for part in parts)])
         name = add.add_label(
-            f"/robots/{k}/name", plain(robot.name), position=(0, 0, top), anchor="bottom-center",
-            font_size_mode="scene", font_scene_height=_LABEL_M,
-        )  # fmt: skip
-        return Body(frame, name, top, robot.description)
+            f"/robots/{k}/name", plain(robot.name), position=(0, 0, top), anchor=_SIDES[0]
+        )
+        return Body(frame, name, robot.description)
 
     def _fence(self, view: MapView) -> None:
         """Draw where robots may be and what they keep out of, as low walls."""
@@ -192,7 +195,7 @@ class SpacePage:
             levels = corners.reshape(-1, 4, 3)[:, 0, 2]  # each wall is four corners
             shifts = np.array([view.shift(floor_at(scene, float(z))) for z in levels])
             self.page.server.scene.add_mesh_simple(
-                f"/fences/{'out' if keep_out else 'in'}",
+                f"{self._house}/fences_{'out' if keep_out else 'in'}",
                 (corners + np.repeat(shifts, 4, axis=0) - view.shapes.origin).astype("float32"),
                 faces,
                 color=_KEEP_OUT if keep_out else _ALLOWED,
