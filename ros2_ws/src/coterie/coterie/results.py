@@ -31,7 +31,7 @@ class FoundObject:
         room: Name of its room; "": unknown.
         center: Its middle (x, y, z) in the map frame [m], to a millimeter; None: unknown.
         size: Its edge lengths [m], to a millimeter; None: unknown.
-        labels: label -> probability, most likely first.
+        labels: label -> probability to four digits, most likely first.
     """
 
     id: str
@@ -168,7 +168,7 @@ def found_object(id_: str, scene: SceneGraph | None) -> FoundObject:
         room.name if room is not None else "",
         to_millimeters(thing.box.center),
         to_millimeters(thing.box.size),
-        thing.label.distribution(),
+        {label: round(p, 4) for label, p in thing.label.distribution().items()},
     )
 
 
