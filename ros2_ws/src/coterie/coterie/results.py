@@ -70,7 +70,7 @@ class Answer:
     Attributes:
         question: The question.
         text: "yes", "no" or "unknown"; or words, to an open question.
-        confidence: Chance that it is right, 0 to 1.
+        confidence: Chance that it is right, 0 to 1, to four digits.
         guessed: Whether no robot has observed what the team answers.
         explanation: How it was reached.
         method: What decided.
@@ -197,7 +197,7 @@ def answer_of(
         return Answer(
             question,
             told.text,
-            told.confidence,
+            round(told.confidence, 4),
             told.guessed,
             told.explanation or told.reason,
             told.method,
@@ -210,7 +210,7 @@ def answer_of(
     return Answer(
         question,
         {True: "yes", False: "no", None: "unknown"}[final.yes],
-        final.confidence,
+        round(final.confidence, 4),
         told.guessed,
         final.explanation,
         final.method,

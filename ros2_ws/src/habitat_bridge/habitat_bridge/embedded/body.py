@@ -84,7 +84,6 @@ class Body:
     job: Job | None = None
     ended: SkillResult | None = None
     glance: Glance | None = None
-    hand: Vec3 | None = None
     walk: Walk | None = None
     halted: bool = False
     guard: Guard | None = None
