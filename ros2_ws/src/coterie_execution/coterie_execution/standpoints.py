@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 
 from coterie_core.geometry import Box, Vec3, wrap_angle
-from coterie_core.skills import Close, MoveArmTo, NavigateTo, Open, Pick, Place, Skill, Target
+from coterie_core.skill_registry import spec_of
+from coterie_core.skills import NavigateTo, Skill, Target
 from coterie_execution.geometry.estimates import put_at, views_on
 from coterie_execution.geometry.grasp import FEW, Grip, grips
 from coterie_execution.geometry.things import ResolvedObject
@@ -91,15 +92,10 @@ def turn_to(skill: Skill | None, position: Vec3 | None, heading: float) -> Navig
         position: Where it stands [m].
         heading: Where it faces [rad].
     """
-    if isinstance(skill, MoveArmTo):
-        at = skill.position
-    elif isinstance(skill, Place):
-        at = skill.receptacle.position
-    elif isinstance(skill, (Pick, Open, Close)):
-        at = skill.target.position
-    else:
+    if skill is None or position is None or not (spec := spec_of(skill)).arm:
         return None
-    if position is None or math.dist(position[:2], at[:2]) < _BELOW:
+    at: Vec3 = (spec.target(skill) or skill).position  # type: ignore[union-attr, assignment]
+    if math.dist(position[:2], at[:2]) < _BELOW:
         return None
     yaw = math.atan2(at[1] - position[1], at[0] - position[0])
     return NavigateTo.near(position, yaw) if abs(wrap_angle(yaw - heading)) > BESIDE else None
