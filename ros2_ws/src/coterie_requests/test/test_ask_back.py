@@ -399,14 +399,3 @@ async def test_robots_look_all_the_same_where_the_person_says_so(home: SceneGrap
     yes = await answered("Bring the guitar to the study", home, "do", "yes")
     no = await answered("Bring the guitar to the study", home, "do", "no")
     assert (yes.go_on, no.go_on) == (True, False)
-
-
-@pytest.mark.parametrize("says", ["1", "the bowl", "a bowl"])
-async def test_the_answer_which_of_several_takes_their_place(says: str, home: SceneGraph) -> None:
-    """Who carries out tasks asks: its problem names the words that offer several."""
-    words, offered = "Bring two vases and a bowl or a laptop to the study", ("a bowl", "a laptop")
-    problem = Problem("ambiguous", "which one", " or ".join(offered), suggestions=offered)
-    owed = replace(state(words, home, "do"), problem=problem)
-    told = await settle(owed, RULES, person_who(says, []))
-    meant = {on_map(home, f"Bring two vases and {a} bowl to the study", "do") for a in ("a", "the")}
-    assert told.go_on and told.request.told() in meant

@@ -84,7 +84,7 @@ def _commands(step: Step, names: Vocabulary, words: str) -> list[Command]:
         raise NotUnderstood(f"{shown(text)!r}: say what to {kind}, as in {_EXAMPLE}", "object")
     if kind not in _SEEN:
         for thing in things:
-            _one_of(text, (thing.model_copy(update={"either": ()}), *thing.either))
+            _one_of(text, thing.said, (thing, *thing.either))
     objects = [phrase_of(thing, names) for thing in things]
     target = _target(step, text, objects, names) if kind == "bring" else None
     relation = step.to.relation if target is not None and step.to is not None else ""
@@ -137,18 +137,20 @@ def _kind_of(step: Step, words: str) -> CommandKind:
     return kind
 
 
-def _one_of(text: str, things: Sequence[Thing]) -> None:
+def _one_of(text: str, words: str, things: Sequence[Thing]) -> None:
     """Ask back which of several things, or places, is meant: robots choose none of them.
 
     Raises:
         NotUnderstood: There are several.
     """
     if len(things) > 1:
-        said = tuple(thing.said or thing.told() for thing in things)
+        bare = (thing.model_copy(update={"either": ()}) for thing in things)
+        each = ((one.said or one.told()).removeprefix("either ") for one in bare)
+        said = tuple(one.partition(" or ")[0] for one in each)
         raise NotUnderstood(
             f"{shown(text)!r} leaves open which one: {' or '.join(said)}",
             "ambiguous",
-            " or ".join(said),
+            words,
             suggestions=said,
             question="Which one do you mean?",
         )
@@ -170,7 +172,8 @@ def _target(step: Step, text: str, objects: Sequence[Phrase], names: Vocabulary)
             step.to.relation,
             question="Where else shall it go?",
         )
-    _one_of(text, (*step.to.things, *step.to.thing.either))
+    places = (*step.to.things, *step.to.thing.either)
+    _one_of(text, " or ".join(place.said for place in places), places)
     target = _place(text, phrase_of(step.to.thing, names))
     if target.number != "one" and not target.floor:
         raise NotUnderstood(
