@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
@@ -153,21 +152,3 @@ def between(a: Box, ends: Sequence[Box]) -> float:
     if not 0.0 < along < length or aside > max(NEAR_GAP_M / 2.0, length / 4.0):
         return 0.0
     return 1.0 - 0.5 * aside / max(NEAR_GAP_M / 2.0, length / 4.0)
-
-
-def overview(box: Box, others: Sequence[Box]) -> float:
-    """How much of a place one sees from here: share of the others within one field of 120 degrees.
-
-    From a corner everything lies before one's eyes, from the middle half of it behind one's back.
-    """
-    bearings = sorted(
-        math.atan2(o.center[1] - box.center[1], o.center[0] - box.center[0])
-        for o in others
-        if o is not box
-    )
-    if not bearings:
-        return 1.0
-    field = math.radians(120.0)
-    turned = bearings + [b + math.tau for b in bearings]
-    most = max(bisect_right(turned, start + field) - k for k, start in enumerate(bearings))
-    return min(most / len(bearings), 1.0)

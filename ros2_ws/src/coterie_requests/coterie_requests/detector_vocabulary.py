@@ -131,7 +131,6 @@ def _listed() -> frozenset[str]:
     for listed in (lexicon.labels, lexicon.spellings):
         words.update(name for key, others in listed.items() for name in (key, *others))
     words.update(word for part in lexicon.classes.values() for word in part.words)
-    words.update(lexicon.beyond)
     words.update(lexicon.kinds)
     return frozenset(normalized(word) for word in words)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Literal
@@ -17,14 +16,13 @@ from lark.load_grammar import Grammar
 from coterie_core.colors import basic_color
 from coterie_core.household import load_household, singulars
 from coterie_core.kept import kept
-from coterie_core.yaml_marks import OWN, read_yaml
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import Place, Request, Thing
 from coterie_requests.steps import StepReader
 from coterie_requests.taste import is_taste
 from coterie_requests.things import ThingReader, Tree, Word, no_use, trees
 from coterie_requests.understanding.phrases import PERSONS
-from coterie_requests.understanding.problems import NotUnderstood, ProblemKind
+from coterie_requests.understanding.problems import NotUnderstood
 from coterie_requests.understanding.quantities import NUMBERS, ordinal_of
 from coterie_requests.understanding.text import (
     MAX_SENTENCE_CHARS,
@@ -32,6 +30,7 @@ from coterie_requests.understanding.text import (
     nearest,
     plain_text,
     shown,
+    word_tables,
     written_out,
 )
 from coterie_requests.understanding.vocabulary import MAX_NAME_WORDS, Vocabulary
@@ -49,7 +48,8 @@ CAN_DO = (
 )
 _Phrases = tuple[tuple[str, ...], ...]
 _ARTICLES = frozenset(("the", "a", "an", "my", "your", "our", "his", "her", "their", "any", "some"))
-_MAX_WORDS = _MAX_STEPS = 60
+_FIRST = ("first", "firstly", "then", "finally")
+_MAX_WORDS = 60
 _STARTS = ("start_do", "start_ask", "start_find", "np", "target")
 _MAX_SUGGESTED = 4
 _QUOTED = re.compile(r'"([a-z]+)"')
@@ -85,10 +85,6 @@ def read(words: str, names: Vocabulary, door: Door = "do") -> Request:
     if not made:
         raise NotUnderstood(
             f"{shown(words)!r} asks for nothing; say it like {EXAMPLES[door]}", "empty"
-        )
-    if len(made) > _MAX_STEPS:
-        raise NotUnderstood(
-            f"{len(made)} wishes at once; split the task (most: {_MAX_STEPS})", "too_long"
         )
     return Request(words=words, steps=made, asides=(*asides, *steps.asides))
 
@@ -133,40 +129,18 @@ def _checked(words: str, names: Vocabulary) -> str:
     return text
 
 
-@dataclass(frozen=True)
-class _Words:
-    """Words that change nothing, and words that begin what comes after."""
-
-    courtesy: _Phrases
-    manner: _Phrases
-    then: _Phrases
-    first: frozenset[str]
-    adjectives: frozenset[str]
-    conditions: _Phrases
-    asks: frozenset[str]
-    reasons: _Phrases
-    plights: frozenset[str]
+@cache
+def _phrases(table: str) -> _Phrases:
+    """Return the phrases of a table, the longest first."""
+    said = (tuple(phrase.split()) for phrase in word_tables()[table])
+    return tuple(sorted(said, key=lambda phrase: -len(phrase)))
 
 
 @cache
-def _words() -> _Words:
-    folder = resources.files("coterie_requests").joinpath("data")
-    data = read_yaml(folder.joinpath("request_words.yaml").read_text("utf-8"), OWN)
+def _adjectives() -> frozenset[str]:
     qualities = load_lexicon().qualities.values()
-    adjectives = {
-        *data["adjectives"].split(),
-        *(word for one in qualities for word in one.words if " " not in word),
-    }
-
-    def phrases(key: str) -> _Phrases:
-        said = (tuple(phrase.split()) for phrase in data[key])
-        return tuple(sorted(said, key=lambda phrase: -len(phrase)))
-
-    return _Words(
-        phrases("courtesy"), phrases("manner"), phrases("then"), frozenset(data["first"].split()),
-        frozenset(adjectives), phrases("conditions"), frozenset(data["asks"].split()),
-        phrases("reasons"), frozenset(data["plights"].split()),
-    )  # fmt: skip
+    words = (word for one in qualities for word in one.words if " " not in word)
+    return frozenset((*word_tables()["adjectives"].split(), *words))
 
 
 def _parts(
@@ -181,13 +155,11 @@ def _parts(
         tokens = _TOKEN.findall(_PAUSES.sub(" , ", sentence))
         if not tokens:
             continue
-        tokens = _up_to(tokens, _words().reasons, asides)
-        tokens = _without(_without(tokens, _words().manner, asides), _words().courtesy, [])
-        if door != "find":
-            _no_condition(tokens, sentence)
+        tokens = _without(tokens, _phrases("manner"), asides)
+        tokens = _without(tokens, _phrases("courtesy"), [])
         part: list[str] = []
         while tokens:
-            found = next((p for p in _words().then if tuple(tokens[: len(p)]) == p), None)
+            found = next((p for p in _phrases("then") if tuple(tokens[: len(p)]) == p), None)
             if found is None:
                 part.append(tokens.pop(0))
                 continue
@@ -199,35 +171,11 @@ def _parts(
             then = False
 
 
-def _no_condition(tokens: Sequence[str], sentence: str) -> None:
-    for phrase in _words().conditions:
-        n = len(phrase)
-        at = [k for k in range(len(tokens)) if tuple(tokens[k : k + n]) == phrase]
-        if any(k == 0 or tokens[k - 1] not in _words().asks for k in at):
-            raise NotUnderstood(
-                f"{shown(sentence.strip())!r} says when or on what condition; robots begin at once",
-                "condition",
-                " ".join(phrase),
-                sentence=sentence,
-                question="Shall they do it now?",
-            )
-
-
 def _is_plight(words: Sequence[Word]) -> bool:
     """Whether words tell a plight, or a purpose, that things are known to serve."""
     said = " ".join(word.said for word in words)
-    known = words[0].said in _words().plights and load_lexicon().uses_in(said)
+    known = words[0].said in word_tables()["plights"].split() and load_lexicon().uses_in(said)
     return bool(known) and not no_use(said)
-
-
-def _up_to(tokens: list[str], phrases: _Phrases, out: list[str]) -> list[str]:
-    """Leave out the reason that a sentence ends with; one that goes on may hide a request."""
-    for k in range(1, len(tokens)):
-        goes_on = {",", "and", "then", "but"} & {*tokens[k:]}
-        if not goes_on and any(tuple(tokens[k : k + len(p)]) == p for p in phrases):
-            out.append(" ".join(tokens[k:]))
-            return tokens[:k]
-    return tokens
 
 
 def _without(tokens: list[str], phrases: _Phrases, out: list[str]) -> list[str]:
@@ -245,7 +193,7 @@ def _stripped(tokens: list[str]) -> list[str]:
     kept = [t for k, t in enumerate(tokens) if t != "," or tokens[k - 1 : k] != [","]]
     while kept and (kept[-1] in (",", "and", "but", "so")):
         kept.pop()
-    while kept and (kept[0] in (",", "and", "but", "so") or kept[0] in _words().first):
+    while kept and (kept[0] in (",", "and", "but", "so") or kept[0] in _FIRST):
         kept.pop(0)
     return kept
 
@@ -277,18 +225,16 @@ def _before(word: Word, noun: Word, last: Word | None) -> Word:
     """
     if not {"T", "K"} & set(noun.tags) or not word.said.isalpha() or "A" in word.tags:
         return word
-    known = word.tags or word.said in _grammar()[1] or nearest(word.said, _adjectives(), 1)
+    known = (
+        word.tags
+        or word.said in _grammar()[1]
+        or nearest(word.said, (*sorted(_adjectives()), *load_household().colors), 1)
+    )
     compound = word.tags == "T" and not word.plural and "K" not in noun.tags
     begun = last is not None and (last.said in _ARTICLES or set("ACNO") & set(last.tags))
     if (compound and word.said != noun.said) or (begun and not known):
         return Word(word.said, f"{word.tags}AK", word.name, word.plural)
     return word
-
-
-@cache
-def _adjectives() -> tuple[str, ...]:
-    """Return the words of which one before a noun may be a misspelling."""
-    return (*sorted(_words().adjectives), *sorted(load_household().colors))
 
 
 def _named(tokens: list[str], k: int, names: Vocabulary) -> tuple[Word, int]:
@@ -311,7 +257,7 @@ def _tags(word: str) -> str:
     tags = "C" if basic_color(word) else ""
     tags += "N" if word in NUMBERS or (word.isdecimal() and len(word) < 4) else ""
     tags += "O" if ordinal_of(word) else ""
-    tags += "A" if word in _words().adjectives or is_taste(word) else ""
+    tags += "A" if word in _adjectives() or is_taste(word) else ""
     return tags + ("P" if word in PERSONS else "")
 
 
@@ -381,29 +327,21 @@ def _not_read(
 ) -> NotUnderstood:
     """Say which word is not known, or else at which one (`at`) no sentence goes on so."""
     known = _grammar()[1]
-    unknown = [w for w in words if not w.tags and w.said not in known and w.said != ","]
-    strange = unknown[0] if unknown else None
-    like = f"say it like {EXAMPLES[door]}, or give me a model"
-    if strange is None:
-        if not at and door == "do":
-            like = f"{CAN_DO}; {like}"
-        there = f" from {words[at].said!r} on" if 0 < at < len(words) else ""
-        return NotUnderstood(f"I did not understand {shown(sentence)!r}{there}; {like}", "word")
-    alike = nearest(strange.said, sorted({*names.words(), *known}), _MAX_SUGGESTED)
-    near = tuple(
-        w for w in alike if w[0] == strange.said[0] and abs(len(w) - len(strange.said)) < 2
-    )
-    near = near if len(strange.said) > 3 else ()
-    other_language = 2 * len(unknown) > len(words)
-    if near and strange.said not in near and not other_language:
+    unknown = [w.said for w in words if not w.tags and w.said not in known and w.said != ","]
+    strange = next(iter(unknown), "")
+    alike = nearest(strange, sorted({*names.words(), *known}), _MAX_SUGGESTED)
+    near = tuple(w for w in alike if w[0] == strange[0] and abs(len(w) - len(strange)) < 2)
+    if near and strange not in near and len(strange) > 3 and 2 * len(unknown) <= len(words):
         meant = " or ".join(repr(word) for word in near)
         return NotUnderstood(
-            f"I did not understand {strange.said!r}", "spelling", strange.said, sentence=sentence,
+            f"I did not understand {strange!r}", "spelling", strange, sentence=sentence,
             suggestions=near, question=f"Did you mean {meant}?",
         )  # fmt: skip
-    verb = strange is words[0] and door == "do"
-    can = f"{CAN_DO}; " if verb else ""
-    kind: ProblemKind = "verb" if verb else "word"
+    what = repr(strange or shown(sentence))
+    there = f" from {words[at].said!r} on" if not strange and 0 < at < len(words) else ""
+    begins = door == "do" and (strange == words[0].said or not (strange or at))
+    can = f"{CAN_DO}; " if begins else ""
     return NotUnderstood(
-        f"I did not understand {strange.said!r}; {can}{like}", kind, strange.said, sentence=sentence
-    )
+        f"I did not understand {what}{there}; {can}say it like {EXAMPLES[door]}, or give me a "
+        "model", "verb" if begins and strange else "word", strange, sentence=sentence,
+    )  # fmt: skip

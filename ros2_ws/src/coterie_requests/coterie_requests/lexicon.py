@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import resources
 from types import MappingProxyType
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
@@ -16,7 +15,6 @@ from coterie_core.household import load_household, normalized, singulars
 from coterie_core.yaml_marks import read_own
 
 Grades = dict[str, float]
-Modifier = Literal["overview", "none"]
 _NO_NAMES = ("object", "objects", "item", "thing", "misc", "unknown")
 """Names that data sets give to things of any kind: in a request they mean any thing."""
 _QUALIFIER = re.compile(r"[\s_]*\([^()]*\)")
@@ -63,9 +61,7 @@ class Use(_Part):
 
     cues: tuple[str, ...]
     things: Grades = Field(default_factory=dict)
-    negated_cues: tuple[str, ...] = Field((), description="cues whose negation asks for the use")
     weak: bool = Field(False, description="counts only where nothing more special is asked for")
-    modifies: Modifier | None = Field(None, description="no use by itself: changes another's order")
 
 
 class Quality(_Part):
@@ -86,7 +82,6 @@ class Lexicon(BaseModel):
     uses: dict[str, Use]
     qualities: dict[str, Quality]
     kinds: dict[str, str] = Field(default_factory=dict, description="narrower thing -> broader")
-    beyond: tuple[str, ...] = Field((), description="what no home holds or serves")
 
     _names: dict[str, str] = PrivateAttr(default_factory=dict)
     _known: dict[str, str] = PrivateAttr(default_factory=dict)
@@ -210,18 +205,10 @@ class Lexicon(BaseModel):
         """
         continued, told = self.continued(text), {}
         for name, cues in self.cues_in(text).items():
-            if not self.uses[name].modifies and name not in continued:
+            if name not in continued:
                 told[name] = max((_length(c), "*" not in c, len(c)) for c, _ in cues)
         strong = [name for name in told if not self.uses[name].weak] or list(told)
         return sorted(strong, key=lambda name: (told[name], name), reverse=True)
-
-    def widens(self, text: str) -> bool:
-        """Whether a text asks for the place with the widest view."""
-        return any(self.uses[name].modifies == "overview" for name in self.cues_in(text))
-
-    def denied_in(self, text: str) -> list[str]:
-        """Return the uses that are asked for by denying a text: "not at room temperature"."""
-        return [n for n, use in self.uses.items() if any(c in text for c in use.negated_cues)]
 
     def serving(self, text: str) -> Mapping[str, float]:
         """Return label -> how well such a thing has the use, or quality, that is asked for (0..1).
@@ -273,13 +260,6 @@ class Lexicon(BaseModel):
             for _, found in cues:
                 text = text.replace(found[0], " ")
         return text
-
-    def beyond_in(self, text: str) -> str:
-        """Return the first thing named in a text that no home holds ("" if there is none)."""
-        found = (
-            word for word in self.beyond if re.search(rf"\b{re.escape(word)}(?:s|es)?\b", text)
-        )
-        return next(found, "")
 
     def qualities_in(self, text: str) -> list[str]:
         """Return the qualities named in a text."""

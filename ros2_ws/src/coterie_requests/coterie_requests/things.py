@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
 import lark
 
@@ -18,7 +18,7 @@ Tree = lark.Tree[lark.Token]
 """A tree of the grammar."""
 _NO_USE = frozenset(
     ("not", "no", "never", "without", "neither", "nor", "nothing", "except", "but", "than",
-     "unless", "near", "next", "behind", "beside", "between", "opposite")
+     "unless", "if", "until", "near", "next", "behind", "beside", "between", "opposite")
 )  # fmt: skip
 """Words of exclusions and of places: where these were not read, they are no words of a use."""
 IT, ONE = "it", "one"
@@ -80,31 +80,13 @@ class ThingReader:
 
     def things(self, node: Tree) -> tuple[Thing, ...]:
         """Return the things of a list; a place said of the last counts for those before it."""
-        found: list[Thing] = []
-        for child in trees(node, "np"):
-            thing = self.np(child)
-            last = found[-1] if found else None
-            if last is not None and last.places and self._is_place_only(thing):
-                where = last.places[-1]
-                both = where.model_copy(update={"things": (*where.things, thing)})
-                found[-1] = last.model_copy(update={"places": (*last.places[:-1], both)})
-            else:
-                found.append(thing)
+        found = [self.np(child) for child in trees(node, "np")]
         own = found[-1].name in (IT, ONE)  # "the mug and the one on the desk": only that one is
-        for k in range(len(found) - 2, -1, -1):
-            if found[k].name == ONE and found[k + 1].name:
-                found[k] = like(found[k], found[k + 1])  # "the red and the blue mug"
-        for k in range(1, len(found)):
-            if found[k].name == ONE and found[k - 1].name:
-                found[k] = like(found[k], found[k - 1])  # "the red mug and the other one"
+        found = _each_named(found)
         last = found[-1]
         if last.places and not own and not any(thing.places for thing in found[:-1]):
             found = [t.model_copy(update={"places": last.places}) for t in found[:-1]] + [last]
         return tuple(found)
-
-    def _is_place_only(self, thing: Thing) -> bool:
-        word = next((w for w in self.words if w.name == thing.name), None)
-        return word is not None and "T" not in word.tags and bool(set("RF") & set(word.tags))
 
     def np(self, node: Tree) -> Thing:
         """Return what a noun phrase, its alternatives and its exclusions describe."""
@@ -113,9 +95,7 @@ class ThingReader:
         for k in range(1, len(found)):
             if not trees(each[k], *_AMOUNTS):  # "three plates or bowls"
                 found[k] = found[k].model_copy(update={"amount": found[0].amount})
-        for k in range(len(found) - 2, -1, -1):
-            if found[k].name == ONE:
-                found[k] = like(found[k], found[k + 1])
+        found = _each_named(found)
         if not any(one.places for one in found[:-1]):  # "a mug or a glass on the table"
             found = [one.model_copy(update={"places": found[-1].places}) for one in found]
         thing = found[0].model_copy(update={"either": tuple(found[1:])}) if found[1:] else found[0]
@@ -124,16 +104,9 @@ class ThingReader:
 
     def without(self, thing: Thing, buts: Iterable[Tree]) -> Thing:
         """Return a thing that leaves out what exclusions name ("but not the blue one")."""
-        for but in buts:
-            out = [self.np(one) for one in trees(but, "np")]
-            out = [like(one, thing) if one.name in (IT, ONE) else one for one in out]
-            source = [p for p in out[-1].places if p.relation == "from"]
-            if source and not thing.places:  # "all but the laptop from the desk"
-                rest = tuple(p for p in out[-1].places if p not in source)
-                out[-1] = out[-1].model_copy(update={"places": rest})
-                thing = thing.model_copy(update={"places": tuple(source)})
-            thing = thing.model_copy(update={"without": (*thing.without, *out)})
-        return thing
+        out = [self.np(one) for but in buts for one in trees(but, "np")]
+        out = [like(one, thing) if one.name in (IT, ONE) else one for one in out]
+        return thing.model_copy(update={"without": (*thing.without, *out)})
 
     def one(self, node: Tree) -> Thing:
         """Return what one noun phrase describes."""
@@ -141,102 +114,60 @@ class ThingReader:
             word = self.word(tokens_of(node)[0])
             plural = word.said in ("them", "they", "those", "these")
             thing = Thing(name=IT, said=word.said, amount=ALL if plural else 1, definite=True)
-            return self.posted(thing, trees(node, *POSTS))
-        thing = self._something(node) if node.data == "something" else self.noun_phrase(node)
+        elif node.data == "something":
+            said = self.word(_own_tokens(node)[0]).said
+            amount = ALL if said.startswith(("every", "any")) else 1
+            fields = self._modified(node)
+            if trees(node, "other"):
+                fields["choice"] = "rest" if amount == ALL else "another"
+            thing = Thing(amount=amount, said=self.said(node), **fields)
+        else:
+            thing = self.noun_phrase(node)
         return self.posted(thing, trees(node, *POSTS))
-
-    def _something(self, node: Tree) -> Thing:
-        token = next(c for c in node.children if isinstance(c, lark.Token))
-        fields = self._modified(node.children[1:])
-        amount = ALL if self.word(token).said.startswith(("every", "any")) else 1
-        if trees(node, "other"):
-            fields["choice"] = "rest" if amount == ALL else "another"
-        return Thing(amount=amount, said=self.said(node), **fields)
 
     def noun_phrase(self, node: Tree) -> Thing:
         """Return what amount, adjectives and noun describe."""
-        counted = next(iter(trees(node, *_AMOUNTS)), None)
-        nouns, mods = trees(node, "noun", "generic"), trees(node, "mods", "elided")
-        fields = self._modified(c for one in mods for c in one.children)
+        mods = trees(node, "mods", "elided")
+        fields = self._modified(*mods)
         plural = any(self.word(t).said == "others" for one in mods for t in tokens_of(one))
-        if nouns:
-            name, plural, more = self._noun(nouns[0])
-            fields["name"] = name
-            fields["attributes"] = (*cast(tuple[str, ...], fields.get("attributes", ())), *more)
-        else:
-            fields["name"] = ONE
-        fields.update(self._amount(counted, plural, fields))
-        return Thing(said=self.said(node), **fields)
+        name = ONE
+        for noun in trees(node, "noun", "generic"):
+            word = self.word(_own_tokens(noun)[0])
+            name, plural = word.name, word.plural
+            if noun.data == "generic":
+                name = ONE if word.said.startswith("one") else ""
+                plural = word.said.endswith("s") or word.said == "stuff"
+            more = tuple(f"of {self.said(one)}" for one in trees(noun, "noun_"))
+            fields["attributes"] = (*fields.get("attributes", ()), *more)
+        singled = fields.get("rank") or fields.get("choice", "other") != "other"
+        amount: dict[str, Any] = {"amount": ALL if plural and not singled else 1}
+        for counted in trees(node, *_AMOUNTS):
+            amount |= _AMOUNTS[counted.data]
+            if counted.data in ("two", "some") and not plural:
+                amount["amount"] = 1
+            for token in (t for t in tokens_of(counted) if t.type == "NUMBER"):
+                amount["amount"] = _number(self.word(token).said)
+            if counted.data == "none":
+                fields["attributes"] = (*fields.get("attributes", ()), "no")
+        return Thing(said=self.said(node), name=name, **(fields | amount))
 
-    def _noun(self, node: Tree) -> tuple[str, bool, tuple[str, ...]]:
-        """Return the name, whether it is a plural, and what it is "of"."""
-        token = next(c for c in node.children if isinstance(c, lark.Token))
-        word = self.word(token)
-        if token.type == "GENERIC":
-            name = ONE if word.said.startswith("one") else ""
-            return name, word.said.endswith("s") or word.said == "stuff", ()
-        more = tuple(f"of {self.said(one)}" for one in trees(node, "noun_"))
-        return word.name, word.plural, more
-
-    def _modified(self, children: Iterable[object]) -> dict[str, object]:
-        fields: dict[str, object] = {}
-        attributes: list[str] = []
-        for child in children:
-            if isinstance(child, lark.Token):
-                word = self.word(child)
-                if child.type == "COLOR":
-                    fields["color"] = word.said
-                else:
-                    attributes.append(word.said)
-            elif isinstance(child, lark.Tree) and child.data == "most":
-                attributes.append(f"most {self.word(tokens_of(child)[0]).said}")
-            elif isinstance(child, lark.Tree) and child.data == "rank":
-                fields["rank"] = _number(self.word(tokens_of(child)[0]).said)
-            elif isinstance(child, lark.Tree) and child.data == "choice":
-                said = self.word(tokens_of(child)[0]).said
+    def _modified(self, *nodes: Tree) -> dict[str, Any]:
+        """Return the fields of the words before a noun: color, choice, rank, adjectives."""
+        fields: dict[str, Any] = {"attributes": ()}
+        for child in (child for node in nodes for child in node.children):
+            token = child if isinstance(child, lark.Token) else next(iter(tokens_of(child)), None)
+            kind = child.data if isinstance(child, lark.Tree) else child.type
+            said = self.word(token).said if token is not None else ""
+            if kind == "COLOR":
+                fields["color"] = said
+            elif kind == "rank":
+                fields["rank"] = _number(said)
+            elif kind == "choice":
                 fields["choice"] = SUPERLATIVES.get(said, "other")
-        if attributes:
-            fields["attributes"] = tuple(attributes)
+            elif kind in ("ADJECTIVE", "most"):
+                told = f"most {said}" if kind == "most" else said
+                fields["attributes"] = (*fields["attributes"], told)
         return fields
-
-    def _amount(
-        self, node: Tree | None, plural: bool, fields: dict[str, object]
-    ) -> dict[str, object]:
-        """Return the amount, and what else the words before a noun say."""
-        kind = node.data if node is not None else ""
-        attributes = cast(tuple[str, ...], fields.get("attributes", ()))
-        numbers = [_number(self.word(t).said) for t in tokens_of(node)] if node is not None else []
-        numbers = [n for n in numbers if n]
-        singled = bool(fields.get("rank")) or str(fields.get("choice", "")) not in ("", "other")
-        all_or_one = ALL if plural and not singled else 1
-        if node is not None and kind == "vague":
-            raise self._open_amount(node)
-        if node is not None and any(
-            t.type == "AT_MOST" and t.startswith(("at", "up")) for t in tokens_of(node)
-        ):
-            raise self._open_amount(node)  # it may be one, or none
-        if kind == "definite":
-            return {"definite": True, "amount": numbers[0] if numbers else all_or_one}
-        table: dict[str, dict[str, object]] = {
-            "all": {"amount": ALL},
-            "both": {"amount": 2, "definite": True},
-            "one": {"amount": 1},
-            "none": {"amount": ALL, "attributes": (*attributes, "no")},
-            "another": {"amount": 1, "choice": "another"},
-            "number": {"amount": numbers[0] if numbers else 1},
-            "two": {"amount": 2 if plural else 1},
-            "six": {"amount": 6},
-            "dozen": {"amount": 12},
-            "some": {"amount": 2 if plural else 1},
-            "rest": {"amount": ALL, "choice": "rest", "definite": True},
-        }
-        return table.get(kind, {"amount": all_or_one})
-
-    def _open_amount(self, node: Tree) -> NotUnderstood:
-        return NotUnderstood(
-            f"{self.said(node) or 'that'!r} leaves open how many", "ambiguous",
-            question="How many? A number, or all",
-        )  # fmt: skip
 
     def use(self, node: Tree) -> str:
         """Return the words of a use, with "to" or "for" before them: "somewhere to eat"."""
@@ -261,15 +192,8 @@ class ThingReader:
         without = [*thing.without]
         more: dict[str, object] = {}
         for post in posts:
-            if post.data == "post":
-                places.append(self.place(post.children[-1]))
-            elif post.data == "of_room":
-                room = self.word(tokens_of(post)[-1])
-                places.append(Place(things=(Thing(name=room.name, said=room.said),)))
-            elif post.data in ("with", "with_no"):
-                things = tuple(self.flat(c) for c in trees(post, "flat"))
-                negated = post.data == "with_no"
-                places.append(Place(relation="with", things=things, negated=negated))
+            if post.data in ("post", "with", "with_no", "of_room"):
+                places.append(self.place(post.children[-1] if post.data == "post" else post))
             elif post.data in ("nearest_to", "ranked_from"):
                 more["by"] = tuple(self.flat(c) for c in trees(post, "flat"))
                 tokens = [t for t in tokens_of(post) if t.type in ("NEAREST", "FAR")]
@@ -286,16 +210,22 @@ class ThingReader:
         more |= {"without": tuple(without), "places": nested(places, self.words)}
         return thing.model_copy(update=more)
 
+    def places(self, node: Tree) -> tuple[Place, ...]:
+        """Return the places that are told beside things, as they belong together."""
+        own = [self.place(one) for one in trees(node, "place", "upstairs", "within")]
+        return nested(own, self.words)
+
     def place(self, node: object, *, negated: bool = False) -> Place:
         """Return where something is."""
         assert isinstance(node, lark.Tree)
-        if node.data == "upstairs":
-            word = self.word(tokens_of(node)[0])
-            return Place(relation="in", things=(Thing(name=word.name, said=word.said),))
-        relation = next(RELATIONS[c.data] for c in node.children
-                        if isinstance(c, lark.Tree) and c.data in RELATIONS)  # fmt: skip
+        if node.data in ("upstairs", "of_room"):
+            word = self.word(tokens_of(node)[-1])
+            return Place(things=(Thing(name=word.name, said=word.said),))
+        told = [RELATIONS[child.data] for child in trees(node, *RELATIONS)]
+        relation = told[0] if told else "in" if node.data == "within" else "with"
+        negated = negated or node.data == "with_no" or bool(trees(node, "no"))
         things = tuple(self.flat(c) for c in trees(node, "flat"))
-        return Place(relation=relation, things=things, negated=negated or bool(trees(node, "no")))
+        return Place(relation=relation, things=things, negated=negated)
 
     def target(self, node: Tree) -> Place:
         """Return where things go."""
@@ -303,7 +233,12 @@ class ThingReader:
             return Place(relation="in", things=(Thing(name=IT, said=self.said(node) or "there"),))
         place = self.place(next(iter(trees(node, "upstairs")), node))
         posts = [self.place(p.children[-1]) for p in trees(node, "post")]
-        return nested((place, *posts), self.words)[0]
+        to, *more = nested((place, *posts), self.words)
+        if more:
+            said = self.said(node)
+            raise NotUnderstood(f"{said!r} are several places", "target", said,
+                                question="Where shall it go?")  # fmt: skip
+        return to
 
     def flat(self, node: Tree) -> Thing:
         """Return what a noun phrase without places describes."""
@@ -348,6 +283,21 @@ def with_places(things: Iterable[Thing], places: Sequence[Place]) -> tuple[Thing
     return tuple(t.model_copy(update={"places": (*t.places, *places)}) for t in things)
 
 
+def _each_named(found: list[Thing]) -> list[Thing]:
+    """Give things the noun of others: "the red and the blue mug", "a red mug and the other one"."""
+    for k in range(len(found) - 2, -1, -1):
+        if found[k].name == ONE and found[k + 1].name:
+            found[k] = like(found[k], found[k + 1])
+    for k in range(1, len(found)):
+        if found[k].name == ONE and found[k - 1].name:
+            found[k] = like(found[k], found[k - 1])
+    return found
+
+
+def _own_tokens(node: Tree) -> list[lark.Token]:
+    return [child for child in node.children if isinstance(child, lark.Token)]
+
+
 def tokens_of(node: Tree) -> list[lark.Token]:
     """Return the words of a tree that are kept, in order."""
     return list(node.scan_values(lambda value: isinstance(value, lark.Token)))
@@ -360,5 +310,11 @@ def _number(said: str) -> int:
 POSTS = ("post", "post_not", "serves", "serves_not", "offers", "less", "with", "with_no",
          "nearest_to", "ranked_from", "of_room")  # fmt: skip
 """Rules of what follows a noun."""
-_AMOUNTS = ("all", "definite", "both", "one", "none", "another", "number", "two", "six", "dozen",
-            "some", "vague", "rest")  # fmt: skip
+_AMOUNTS: dict[str, dict[str, Any]] = {
+    "all": {"amount": ALL}, "both": {"amount": 2, "definite": True}, "one": {"amount": 1},
+    "none": {"amount": ALL}, "another": {"amount": 1, "choice": "another"}, "two": {"amount": 2},
+    "six": {"amount": 6}, "dozen": {"amount": 12}, "some": {"amount": 2},
+    "rest": {"amount": ALL, "choice": "rest", "definite": True}, "number": {},
+    "definite": {"definite": True},
+}  # fmt: skip
+"""What words before a noun say, by the grammar's rules for them."""

@@ -67,12 +67,6 @@ def test_narrower_things_serve_as_the_broader_do():
     assert all(k in lexicon.labels or load_household().category(k) for k in lexicon.kinds)
 
 
-def test_what_no_home_holds():
-    lexicon = load_lexicon()
-    assert lexicon.beyond_in("a place to land two helicopters") == "helicopter"
-    assert lexicon.beyond_in("a place to sit") == ""
-
-
 def test_any_number_of_odd_labels_is_taken():
     lexicon = load_lexicon()
     for k in range(10_010):

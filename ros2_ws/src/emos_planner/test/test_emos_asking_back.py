@@ -69,6 +69,31 @@ async def test_what_is_left_out_may_be_told(house: SceneGraph) -> None:
     assert (command.object.label, command.target.label) == ("keys", "table")
 
 
+@pytest.mark.parametrize(
+    ("words", "offered", "says", "meant"),
+    [
+        ("Bring two mugs and a plate or a bowl to the table", ("a plate", "a bowl"), "1",
+         [("mug", 2, "table"), ("plate", 1, "table")]),
+        ("Bring either the mug or the plate to the table", ("the mug", "the plate"), "the plate",
+         [("plate", 1, "table")]),
+        ("Put the keys on the table or the desk", ("the table", "the desk"), "2",
+         [("keys", 1, "desk")]),
+    ],
+)  # fmt: skip
+async def test_which_of_several_is_asked(words, offered, says, meant, house: SceneGraph) -> None:
+    async def person(question: WordsQuestion) -> WordsAnswer:
+        assert question.choices == offered
+        return WordsAnswer(says)
+
+    state = await task_state(words, house, ("rover",), RULES, rooms_given=True)
+    settled = await settle(state, RULES, person)
+    assert settled.go_on and settled.request is not None
+    made = commands_of(settled.request, Vocabulary.of(house, ("rover",)))
+    assert [(one.object.label, one.object.count, one.target.label) for one in made] == meant
+    alone = await settle(state, RULES)
+    assert not alone.go_on  # nobody is there: robots choose none of them
+
+
 async def test_what_no_answer_helps_is_refused_at_once(house: SceneGraph) -> None:
     with pytest.raises(NotUnderstood, match="coterie ask"):
         await task_state("How many mugs are there?", house, ("rover",), RULES)

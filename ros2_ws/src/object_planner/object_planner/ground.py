@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
 
 from coterie_core.colors import stated_color
-from coterie_core.relations import overview
-from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import Act, Request
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.grounding import DENIED, UNKNOWN_COLOR, Found, Resolver
 from coterie_requests.understanding.phrases import Phrase
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.scene import SceneGraph
-from coterie_world.scene.lookups import Nearby
 from object_planner.settings import Mode
 
 PERHAPS = 0.2
 """Least share of labels where nothing fits better, and they are nearly as likely as the top one."""
-SEATS = 40
-"""So many of what fits best are looked at for the view from there."""
-AROUND = 250
-"""So many things about a place count for the view from there."""
 OTHER_QUESTIONS: frozenset[Act] = frozenset(
     ("how_many", "color", "attribute", "state", "relation", "size", "space")
 )
@@ -139,7 +130,6 @@ class Grounder:
         except NotUnderstood as error:  # there is no such room, or nothing can stand so to one
             found, note = [], str(error)
         if not (phrase.order or phrase.sized or phrase.by):
-            found = self._by_view(found) if load_lexicon().widens(phrase.use) else found
             if phrase.ordinal not in (0, 1):
                 remarks.append(f"left out: number {phrase.ordinal}, as nothing says by what to "
                                "count")  # fmt: skip
@@ -191,9 +181,6 @@ class Grounder:
 
     def _refused(self, phrase: Phrase) -> str:
         """Return why nothing can be found by such words; "" if something can."""
-        beyond = load_lexicon().beyond_in(phrase.use)
-        if beyond and phrase.known:
-            return f"no home has room for this: {beyond}"
         unknown = self._unknown(phrase)
         told = phrase.qualities or phrase.places or phrase.excluded or phrase.order or phrase.by
         words = [phrase.noun] if not phrase.known else unknown
@@ -213,17 +200,11 @@ class Grounder:
         """Return why nothing fits: the place that does not exist, or in which nothing does."""
         bare = replace(phrase, places=(), excluded=(), alternatives=())
         if not self.map.find(bare):
-            return "nothing in the map fits the request" + self._numbered()
+            return "nothing in the map fits the request"
         for place in phrase.places:
-            try:
-                room = self.map.is_place(place.phrase) and self.map.rooms(place.phrase)
-            except NotUnderstood as error:
-                return str(error)
-            if not room and not self.map.find(place.phrase):
-                told = place.phrase.noun
-                return (
-                    f"the map has no {told}, so that it does not tell what is {place.relation} it"
-                )
+            if not self.map.is_place(place.phrase) and not self.map.find(place.phrase):
+                why = f"so that it does not tell what is {place.relation} it"
+                return f"the map has no {place.phrase.noun}, {why}"
         if phrase.excluded and self.map.find(replace(phrase, excluded=())):
             return "all that would fit is what the request rules out"
         told = " and ".join(
@@ -231,26 +212,3 @@ class Grounder:
             for place in phrase.places
         )
         return f"nothing that fits is {told or 'so'}"
-
-    def _numbered(self) -> str:
-        """That things are called by numbers, where they are."""
-        tops = [self.map.label(thing) for thing in self.scene.objects.values()]
-        numbers = Counter(filter(str.isdecimal, tops))
-        if not numbers:
-            return ""
-        return (
-            f": {numbers.total()} of the map's {len(tops)} things are called by numbers "
-            f"({', '.join(sorted(numbers)[:5])}) and no word finds them; make the map with the "
-            "names of the detector's classes (Hydra: a label space)"
-        )
-
-    def _by_view(self, found: Sequence[Found]) -> list[Found]:
-        """Order the best of what was found by how much of the place one sees from there."""
-        things = self.scene.objects
-        around = Nearby([t for t in things.values() if self.map.label(t) not in ("", "unknown")])
-        seen = []
-        for one in found[:SEATS]:
-            others = around.near(one.thing.box, one.id, AROUND)
-            view = overview(one.thing.box, [things[id_].box for id_ in others])
-            seen.append((-one.score * view, one.id, one))
-        return [one for _, _, one in sorted(seen, key=lambda told: told[:2])]

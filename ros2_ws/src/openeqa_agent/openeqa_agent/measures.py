@@ -31,7 +31,7 @@ def answer_size(index: MapIndex, step: Step) -> OpenReply | None:
         return _measure(step.attribute, found)
     if step.choices:
         return _which_is_more(how, step.choices, found)
-    if len(found) < 2:
+    if len(found) < 2 or how in ("nearer", "farther"):
         return None
     return _is_more(how, found)
 
@@ -57,15 +57,8 @@ def _extent(one: Found, how: str) -> float:
 
 
 def _is_more(how: str, found: Sequence[Found]) -> OpenReply | None:
-    """Whether the first is more so than the second, or nearer to the second than to the third."""
-    first, *others = found
-    if how in ("nearer", "farther"):
-        if len(others) < 2:
-            return None
-        a, b = (gap(first.thing.box, other.thing.box) for other in others[:2])
-        why, clear = f"{a:.1f} m and {b:.1f} m", abs(a - b) / max(a, b, 0.1)
-        return _told((a < b) == (how == "nearer"), clear, found, why)
-    a, b = _extent(first, how), _extent(others[0], how)
+    """Whether the first is more so than the second."""
+    a, b = (_extent(one, how) for one in found[:2])
     clear = abs(a - b) / max(abs(a), abs(b), 1e-6)
     return _told(a > b, clear, found[:2], f"{abs(a):.2f} m against {abs(b):.2f} m")
 

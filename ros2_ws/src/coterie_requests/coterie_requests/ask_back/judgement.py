@@ -14,16 +14,9 @@ if TYPE_CHECKING:
 RequestKind = Literal[
     "clear", "ambiguous", "false_premise", "not_seen_yet", "subjective", "underspecified"
 ]
-"""Kind of a request.
-
-Attributes:
-    clear: It can be worked on as it is.
-    ambiguous: Several things fit what it speaks of as one.
-    false_premise: It presumes what is not so, and the places where it could be were looked at.
-    not_seen_yet: Nobody can know yet: places where it could be were not looked at.
-    subjective: It asks for a taste or an opinion.
-    underspecified: It leaves out something that is needed.
-"""
+"""Kind of a request: it can be worked on; several things fit what it speaks of as one; it presumes
+what is not so, where it was looked for; nobody can know yet, where it was not; it asks for a taste;
+it leaves out something that is needed."""
 REQUEST_KINDS: tuple[RequestKind, ...] = get_args(RequestKind)
 
 

@@ -2,41 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
 
-from coterie_core.conformal import LEVELS
+from coterie_core.conformal import DENIAL_LEVEL, LEVELS, load_conformal
 from coterie_core.wording import enumerated
 from coterie_requests.ask_back.judgement import Judgement
-from coterie_requests.ask_back.reading import Mention, mentions, words_of_taste
-from coterie_requests.ask_back.state import RequestState
+from coterie_requests.detector_vocabulary import DetectorVocabulary
+from coterie_requests.grammar import Door
+from coterie_requests.request import Request, Step, Thing
+from coterie_requests.taste import is_taste
+from coterie_requests.understanding.grounding import Resolver
 from coterie_requests.understanding.map_geometry import named_room, one_of_each, plain
 from coterie_requests.understanding.phrases import Phrase, phrase_of
-from coterie_requests.understanding.problems import NotUnderstood, ProblemKind
-from coterie_world.coverage import SEEN_WELL_QUALITY, recall
-from coterie_world.scene import Room, SceneObject
+from coterie_requests.understanding.problems import NotUnderstood, Problem, ProblemKind
+from coterie_requests.understanding.vocabulary import Vocabulary
+from coterie_world.coverage import Coverage
+from coterie_world.scene import Room, SceneGraph, SceneObject
 
-ANYWAY: Mapping[str, Any] = {
-    "question": "Shall the robots look for one all the same?",
-    "choices": ("yes", "no"),
-    "slot": "anyway",
-}
-"""Question about a task with what is not there, or probably not."""
-MIN_DENIAL = 0.5
-"""Least probability (0..1) that there is none from which a person is asked before a search."""
-MAX_CHOICES = 8
-"""Things that a question offers to choose from."""
-LEFT_OUT: Mapping[ProblemKind, str] = {
+LEFT_OUT: dict[ProblemKind, str] = {
     "pronoun": "object", "object": "object", "target": "target", "person": "target",
     "ambiguous": "which", "empty": "object",
 }  # fmt: skip
 """Part that is left out where words were not read for such a problem."""
+PLACE_ASKED = ("is_there", "relation")
+"""Questions about the place that is said, which so does not tell which thing is meant."""
+_LOOKED_FOR = ("find", "look", "check")
+"""Tasks that tell whether there is a thing, and where: it is not presumed."""
+_MIN_DENIAL = 0.5
+"""Least probability (0..1) that there is none from which a person is asked before a search."""
+_MAX_CHOICES = 8
+"""Things that a question offers to choose from."""
 _MAX_SHOWN = 4
 _WHAT = {"ask": "Which thing do you ask about?", "find": "What shall be found?",
          "do": "Which thing do you mean?"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RequestState:
+    """A request and what is known.
+
+    Attributes:
+        words: The words of the person.
+        command: Command that they are given to, the door of their reading.
+        scene: The map; it must not change meanwhile.
+        coverage: Coverage of the map's rooms; None: estimated from the number of their objects.
+        vocabulary: Labels that the detector can report.
+        robots: Names that may be spoken to.
+        request: The request that was read of the words; None: `settle` reads them.
+        rooms_given: Whether the map had all rooms from the start, so that one that it has not is
+            not there.
+        coverage_level: Share of denials that shall be right; see `coterie_core.conformal`.
+        problem: Reason why the words were not read, or leave nothing to do, which an answer may
+            settle.
+    """
+
+    words: str
+    command: Door
+    scene: SceneGraph
+    coverage: Coverage | None = None
+    vocabulary: DetectorVocabulary = field(default_factory=DetectorVocabulary)
+    robots: tuple[str, ...] = ()
+    request: Request | None = None
+    rooms_given: bool = False
+    coverage_level: float = DENIAL_LEVEL
+    problem: Problem | None = None
+
+    @cached_property
+    def looked(self) -> Coverage:
+        """How much of each room was looked at."""
+        return self.coverage or Coverage(self.scene)
+
+    @cached_property
+    def names(self) -> Vocabulary:
+        """Names that mean something here."""
+        return Vocabulary.of(self.scene, self.robots)
+
+    @cached_property
+    def resolver(self) -> Resolver:
+        """Finds what phrases mean on the map."""
+        return Resolver(self.scene)
+
+    def least_denial(self, rooms: Sequence[Room], level: float) -> float:
+        """Return how sure it must be that some rooms have no such thing to be told so (0..1).
+
+        Args:
+            rooms: Rooms that the thing would be in.
+            level: Share of what is told that shall be right.
+        """
+        everywhere = len(rooms) == len(self.scene.rooms)
+        return load_conformal().denial(level, everywhere=everywhere)
+
+    @property
+    def all_rooms(self) -> bool:
+        """Whether the map shows all rooms of the house."""
+        return self.rooms_given or self.looked.closed
+
+    @property
+    def rooms(self) -> list[Room]:
+        """All rooms of the map."""
+        return list(self.scene.rooms.values())
 
 
 def judged(state: RequestState) -> Judgement:
@@ -50,34 +118,85 @@ def judged(state: RequestState) -> Judgement:
         return Judgement("underspecified", problem.text, question, choices, slot=slot)
     if state.request is None:
         return Judgement()
-    rules = [partial(_of_taste, state)]
-    for mention in mentions(state.request, state.names, task=state.command == "do"):
-        rules += [
-            partial(rule, state, mention) for rule in (_missing_room, _missing_thing, _too_many)
-        ]
-    for rule in rules:
-        with suppress(NotUnderstood):  # a place that is not there is a mention of its own
-            found = rule()
-            if found is not None:
-                return found
-    return Judgement()
+    told = _of_taste(state, state.request)
+    for mention in _mentions(state, state.request) if told is None else ():
+        for rule in (_missing_room, _missing_thing, _too_many):
+            with suppress(NotUnderstood):  # a place that is not there is a mention of its own
+                told = told or rule(state, mention)
+    return told or Judgement()
 
 
-def _of_taste(state: RequestState) -> Judgement | None:
+# -- what a request speaks of --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    """What a request speaks of as known: a thing, a place, or what something is brought to.
+
+    `presumed` tells whether it is taken to be there, rather than looked for.
+    """
+
+    phrase: Phrase
+    role: Literal["thing", "place", "target"]
+    step: Step
+    presumed: bool = True
+
+
+def things_of(request: Request) -> Iterator[Thing]:
+    """Yield every thing of a request, and all that their words name."""
+    for step in (part for one in request.steps for part in (one, *one.options)):
+        for thing in (*step.things, *(step.to.things if step.to else ())):
+            yield from thing.mentioned()
+
+
+def _mentions(state: RequestState, request: Request) -> Iterator[_Mention]:
+    """Yield what a request takes for granted: places before what is there.
+
+    Things of a task are taken to be there though they were not spoken of as known, unless it only
+    looks for them.
+    """
+    task = state.command == "do"
+    for step in (part for one in request.steps for part in (one, *one.options)):
+        named = [(one, thing, "thing") for thing in step.things for one in (*_within(thing), thing)]
+        goes = step.to.things if step.to else ()
+        named += [(one, place, "target") for place in goes for one in (*_within(place), place)]
+        for one, whole, own in named:
+            bare = step.act in PLACE_ASKED and one is whole
+            said = one.model_copy(update={"places": ()}) if bare else one
+            phrase = phrase_of(said, state.names)
+            role = own if one is whole else "place"
+            if phrase.person or phrase.house or phrase.robot or phrase.anything:
+                continue
+            if task or phrase.definite or phrase.floor or (phrase.room and not phrase.label):
+                looked_for = task and role == "thing" and step.act in _LOOKED_FOR
+                yield _Mention(phrase, role, step, not looked_for)  # type: ignore[arg-type]
+
+
+def _within(thing: Thing) -> Iterator[Thing]:
+    """Yield what the words for a thing name besides it, inner ones first, without alternatives."""
+    places = (p for p in thing.places if len(p.things) == 1 or p.relation == "between")
+    for one in (*(t for place in places for t in place.things), *thing.by, *thing.without):
+        yield from _within(one)
+        yield one
+
+
+def _of_taste(state: RequestState, request: Request) -> Judgement | None:
     """What asks for an opinion; None where the words name one certain thing all the same."""
-    assert state.request is not None
-    found = words_of_taste(state.request)
-    if not found:
+    asked = [(word, step.things[0] if step.things else None) for step in request.steps
+             for word in (step.attribute, *step.choices) if is_taste(word)]  # fmt: skip
+    asked += [(word, thing) for thing in things_of(request) for word in thing.attributes
+              if is_taste(word, thing.use)]  # fmt: skip
+    if not asked:
         return None
-    said = " and ".join(dict.fromkeys(repr(word) for word, _ in found[:2]))
+    said = " and ".join(dict.fromkeys(repr(word) for word, _ in asked[:2]))
     text = f"{said} is a matter of taste, which robots cannot look up"
     if state.command == "ask":
         return Judgement("subjective", text)
-    phrase = next((phrase_of(thing, state.names) for _, thing in found if thing), Phrase(""))
+    phrase = next((phrase_of(thing, state.names) for _, thing in asked if thing), Phrase(""))
     fits = _distinct(state.resolver.things(phrase)) if phrase.label else []
     if len(fits) == 1:
         return None
-    if not fits or len(fits) > MAX_CHOICES:
+    if not fits or len(fits) > _MAX_CHOICES:
         return Judgement("subjective", text, "By what shall it be chosen?", said=phrase.said)
     ids = tuple(thing.id for thing in fits)
     choices = tuple(state.resolver.described(fits))
@@ -87,182 +206,139 @@ def _of_taste(state: RequestState) -> Judgement | None:
 # -- places and things that are not there --------------------------------------------------------
 
 
-def _missing_room(state: RequestState, mention: Mention) -> Judgement | None:
+def _missing_room(state: RequestState, mention: _Mention) -> Judgement | None:
     phrase = mention.phrase
+    bare = replace(phrase, places=())
     if phrase.floor or (phrase.room and not phrase.label):
         try:
-            state.resolver.rooms(replace(phrase, places=()))
+            state.resolver.rooms(bare)
         except NotUnderstood as error:
             return _no_such_room(state, phrase, error.problem.text)
         return None
     goes = mention.step.act == "go" or mention.role == "place"
-    if phrase.known or not goes or state.resolver.things(replace(phrase, places=())):
+    if phrase.known or not goes or state.resolver.things(bare):
         return None
-    names = enumerated(sorted(room.name for room in state.rooms), 12) or "no rooms"
-    return _no_such_room(state, phrase, f"the map has no {phrase.noun!r}; it has {names}")
+    return _no_such_room(state, phrase, f"the map has no {phrase.noun!r}")
 
 
 def _no_such_room(state: RequestState, phrase: Phrase, text: str) -> Judgement:
     unlooked = state.looked.missing(state.rooms)
     if not state.all_rooms or not state.rooms:
-        return Judgement(
-            "not_seen_yet",
-            f"no {phrase.noun or phrase.said} has been seen so far, and "
-            + (state.looked.told(unlooked) or "there may be rooms that the map does not show yet"),
-            missing=tuple(state.looked.names(unlooked)),
-            slot="room",
-        )
-    names = [named_room(room) for room in state.rooms]
+        left = state.looked.told(unlooked) or "there may be rooms that the map does not show yet"
+        told = f"no {phrase.noun or phrase.said} has been seen so far, and {left}"
+        missing = tuple(state.looked.names(unlooked))
+        return Judgement("not_seen_yet", told, missing=missing, slot="room")
+    names = enumerated(sorted(named_room(room) for room in state.rooms), 12)
     return Judgement(
         "false_premise",
         text,
         "Which room do you mean?" if state.command == "do" else "",
-        evidence=(f"the map has {len(names)} rooms: {enumerated(sorted(names), 12)}",),
+        evidence=(f"the map has {len(state.rooms)} rooms: {names}",),
         slot="room",
         said=phrase.said,
     )
 
 
-def _missing_thing(state: RequestState, mention: Mention) -> Judgement | None:
+def _missing_thing(state: RequestState, mention: _Mention) -> Judgement | None:
     """What nobody has seen: denied where it was looked for well enough, else not seen yet."""
-    phrase = mention.phrase
-    if state.resolver.is_place(phrase) or not phrase.known or not phrase.label or phrase.members:
+    phrase, resolver = mention.phrase, state.resolver
+    if resolver.is_place(phrase) or not phrase.known or not phrase.label or phrase.members:
         return None
-    if not mention.presumed or phrase.label in state.scene.objects:
+    if not mention.presumed or phrase.label in state.scene.objects or resolver.things(phrase):
         return None
-    if state.resolver.things(phrase):
-        return None
-    rooms = state.resolver.where(phrase)
     check = state.vocabulary.check(
         phrase.label, [t.label.top for t in state.scene.objects.values()]
     )
-    name = phrase.noun or phrase.label
-    others = state.resolver.things(replace(phrase, places=(), color="", ordinal=0))
+    task = state.command == "do"
     if not check.reportable:
-        if check.reporting == "never_reported" and state.command == "ask":
-            return Judgement("not_seen_yet", check.sentence())
-        return None
+        never = check.reporting == "never_reported" and state.command == "ask"
+        return Judgement("not_seen_yet", check.sentence()) if never else None
+    rooms = resolver.where(phrase)
     unlooked = state.looked.unlooked(phrase.label, rooms)
-    sure, least = state.looked.absence(phrase.label, rooms), state.least_denial(rooms)
+    sure, least = (
+        state.looked.absence(phrase.label, rooms),
+        state.least_denial(rooms, state.coverage_level),
+    )
     open_ended = len(rooms) == len(state.rooms) and not state.all_rooms
-    if unlooked or sure < least or not rooms or open_ended:
-        doubted = sure >= max(MIN_DENIAL, state.least_denial(rooms, min(LEVELS)))
-        if state.command == "do" and (unlooked or open_ended or not rooms or not doubted):
-            return None  # robots go and look
-        weak = (
-            unlooked
-            or sorted(
-                (room for room in rooms if state.looked.share(room.id) < SEEN_WELL_QUALITY),
-                key=lambda room: state.looked.share(room.id),
-            )[:_MAX_SHOWN]
-        )
-        left = state.looked.told(unlooked) or _left_open(phrase.label, rooms, weak)
-        if open_ended and not unlooked:
-            left, weak = "there may be rooms that the map does not show yet", []
-        return Judgement(
-            "not_seen_yet",
-            f"no {_described(phrase)} was seen so far; {left}{_elsewhere(state, others)}",
-            missing=tuple(state.looked.names(weak)),
-            evidence=(f"absent with probability {sure:.2f}, {least:.2f} is needed",),
-            **(ANYWAY if state.command == "do" else {}),
-        )
-    shares = [state.looked.share(room.id) for room in rooms]
+    unsure = bool(unlooked) or open_ended or not rooms
+    if task and (unsure or sure < max(_MIN_DENIAL, state.least_denial(rooms, min(LEVELS)))):
+        return None  # robots go and look
+    question = "Shall the robots look for one all the same?" if task else ""
+    choices, slot = (("yes", "no"), "anyway") if task else ((), "")
+    others = resolver.things(replace(phrase, places=(), color="", ordinal=0))
     places = enumerated([named_room(room) for room in rooms], _MAX_SHOWN)
+    evidence = [f"absent with probability {sure:.2f}, {least:.2f} is needed"]
+    if unsure or sure < least:
+        weak = unlooked or ([] if open_ended else state.looked.glanced(rooms)[:_MAX_SHOWN])
+        left = state.looked.told(unlooked) or (
+            "there may be rooms that the map does not show yet"
+            if open_ended or not rooms
+            else f"{enumerated([named_room(room) for room in weak])} not looked over well"
+            if weak
+            else "such things are easily missed, or usual there"
+        )
+        told = f"no {_described(phrase)} was seen so far; {left}{_elsewhere(state, others)}"
+        missing = tuple(state.looked.names(weak))
+        return Judgement("not_seen_yet", told, question, choices, missing=missing, slot=slot,
+                         evidence=tuple(evidence))  # fmt: skip
+    least_seen = 100 * min(state.looked.share(room.id) for room in rooms)
+    evidence.insert(0, f"looked at: {places}, the least of them to {least_seen:.0f} %")
+    known = state.vocabulary.labels is not None
+    evidence.append(f"the detector {'reports' if known else 'may report'} {phrase.noun!r}")
     scope = "in this house" if len(rooms) == len(state.rooms) else f"in {places}"
-    evidence = [
-        f"looked at: {places}, the least of them to {100 * min(shares):.0f} %",
-        f"absent with probability {sure:.2f}, {least:.2f} is needed",
-        f"the detector reports {name!r}"
-        if state.vocabulary.labels is not None
-        else "what the detector can report is not known; the word is one of the household's",
-    ]
-    return Judgement(
-        "false_premise",
-        f"there is no {_described(phrase, bare=True)} {scope}, as far as it was looked at"
-        f"{_elsewhere(state, others)}",
-        evidence=tuple(evidence),
-        **(ANYWAY if state.command == "do" else {}),
-    )
+    told = f"there is no {_described(replace(phrase, places=()))} {scope}, as far as it was looked"
+    text = f"{told} at{_elsewhere(state, others)}"
+    return Judgement("false_premise", text, question, choices, slot=slot, evidence=tuple(evidence))
 
 
-def _left_open(label: str, rooms: Sequence[Room], weak: Sequence[Room]) -> str:
-    """Why looks at some rooms, none of which was left out, deny no such thing."""
-    if weak:
-        names = enumerated([named_room(room) for room in weak])
-        return f"{names} {'were' if len(weak) > 1 else 'was'} not looked over well"
-    if not rooms:
-        return "no room is known yet"
-    missed = round(10 * (1.0 - recall(label)))
-    return (
-        f"such things are easily missed: {missed} of 10 are not seen by who looks well"
-        if missed > 1
-        else "such rooms mostly have one"
-    )
-
-
-def _described(phrase: Phrase, *, bare: bool = False) -> str:
-    said = " ".join(
-        part for part in (*phrase.ignored, phrase.color, phrase.noun or phrase.label) if part
-    )
-    places = [f"{place.relation} {place.phrase.said}" for place in phrase.places]
-    return said if bare else " ".join([said, *places])
+def _described(phrase: Phrase) -> str:
+    places = (f"{place.relation} {place.phrase.said}" for place in phrase.places)
+    said = (*phrase.ignored, phrase.color, phrase.noun or phrase.label, *places)
+    return " ".join(filter(None, said))
 
 
 def _elsewhere(state: RequestState, others: Sequence[SceneObject]) -> str:
     if not others:
         return ""
-    first = others[0]
-    at = state.resolver.whereabouts(first)
-    return f"; a {plain(first.label.top)} was seen{f' {at}' if at else ''}"
+    at = state.resolver.whereabouts(others[0])
+    return f"; a {plain(others[0].label.top)} was seen{f' {at}' if at else ''}"
 
 
 # -- several that fit ----------------------------------------------------------------------------
 
 
-def _too_many(state: RequestState, mention: Mention) -> Judgement | None:
+def _too_many(state: RequestState, mention: _Mention) -> Judgement | None:
+    """Several things, or rooms, that fit what is spoken of as one."""
     phrase = mention.phrase
-    if not mention.only or phrase.order or phrase.ordinal or phrase.which in ("rest", "other"):
+    chosen = phrase.order or phrase.ordinal or phrase.which in ("rest", "other")
+    if not phrase.definite or phrase.number != "one" or chosen or phrase.alternatives:
         return None
     if state.resolver.is_place(phrase):
-        return _too_many_rooms(state, mention)
-    if phrase.number != "one" or phrase.anything or phrase.alternatives:
+        if not phrase.room or phrase.floor or state.command == "ask":
+            return None
+        rooms = state.resolver.rooms(phrase)
+        ids, choices = [room.id for room in rooms], [room.name for room in rooms]
+        noun, slot = phrase.room, "room"
+    else:
+        if phrase.label in state.scene.objects:
+            return None
+        fits = _distinct(state.resolver.things(phrase))
+        if mention.role == "target":  # any of those in one room will do
+            fits = list({thing.room: thing for thing in reversed(fits)}.values())[::-1]
+        ids, choices = [thing.id for thing in fits], state.resolver.described(fits)
+        noun, slot = phrase.noun or phrase.label, mention.role
+    if len(ids) < 2:
         return None
-    fits = _distinct(state.resolver.things(phrase))
-    if mention.role == "target":  # any of those in one room will do
-        fits = list({thing.room: thing for thing in reversed(fits)}.values())[::-1]
-    if len(fits) < 2 or phrase.label in state.scene.objects:
-        return None
-    choices = state.resolver.described(fits)
-    many = len(fits) > MAX_CHOICES
-    count = f"{len(fits)} things fit {phrase.said!r}"
+    many = len(ids) > _MAX_CHOICES
+    count = f"{len(ids)} {'rooms' if slot == 'room' else 'things'} fit {phrase.said!r}"
     return Judgement(
         "ambiguous",
         f"{count}: {enumerated(choices, _MAX_SHOWN)}",
-        f"Which {phrase.noun or phrase.label} do you mean?"
-        + (" Say in which room or on what" if many else ""),
+        f"Which {noun} do you mean?" + (" Say in which room or on what" if many else ""),
         () if many else tuple(choices),
-        tuple(thing.id for thing in fits),
+        tuple(ids),
         evidence=(count,),
-        slot=mention.role,
-        said=phrase.said,
-    )
-
-
-def _too_many_rooms(state: RequestState, mention: Mention) -> Judgement | None:
-    phrase = mention.phrase
-    if not phrase.room or phrase.floor or phrase.number != "one":
-        return None
-    rooms = state.resolver.rooms(phrase)
-    if len(rooms) < 2 or state.command == "ask":
-        return None
-    names = tuple(room.name for room in rooms)
-    return Judgement(
-        "ambiguous",
-        f"{len(rooms)} rooms fit {phrase.said!r}: {enumerated(names, _MAX_SHOWN)}",
-        f"Which {phrase.room} do you mean?",
-        names[:MAX_CHOICES],
-        tuple(room.id for room in rooms),
-        slot="room",
+        slot=slot,
         said=phrase.said,
     )
 

@@ -8,5 +8,4 @@ from coterie_requests.understanding.text import code_in as code_in
 from coterie_requests.understanding.text import nearest as nearest
 from coterie_requests.understanding.text import plain_text as plain_text
 from coterie_requests.understanding.text import shown as shown
-from coterie_requests.understanding.text import words_of as words_of
 from coterie_requests.understanding.text import written_out as written_out

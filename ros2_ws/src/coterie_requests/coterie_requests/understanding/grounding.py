@@ -157,49 +157,39 @@ class Resolver(MapGeometry):
             either = {r.id: r for p in places if self.is_place(p) for r in self.rooms(p)}
             return [either[id] for id in sorted(either)]
         named = self.scene.room_named(phrase.room)
-        if phrase.house:
-            found = rooms
-        elif phrase.floor:
+        found = [named] if named is not None and not (phrase.house or phrase.floor) else rooms
+        if phrase.floor:
             found = self._floor(phrase)
-        elif named is not None:
-            found = [named]
-        else:
+        elif named is None and not phrase.house:
             found = [room for room in rooms if self._is_of(room, phrase.room)]
         for modifier in phrase.places:
             inside = self._rooms_by(phrase, modifier)
             found = [room for room in found if (room.id in inside) is not modifier.negated]
         left_out = {room.id for other in phrase.excluded for room in self.rooms(other)}
-        found = [room for room in found if room.id not in left_out]
-        if not found and not phrase.house:
+        found = sorted((r for r in found if r.id not in left_out), key=lambda room: room.id)
+        if phrase.ordinal > len(found) or not (found or phrase.house):
             raise NotUnderstood(
                 f"the map has no {phrase.said!r}; it has {self._known_rooms(rooms)}",
                 "place",
                 phrase.said,
                 suggestions=nearest(phrase.noun, [room.name for room in rooms]),
             )
-        found = sorted(found, key=lambda room: room.id)
         if phrase.order in ("largest", "smallest"):
-            found.sort(key=lambda room: room_area(room), reverse=phrase.order == "largest")
+            found.sort(key=room_area, reverse=phrase.order == "largest")
             return found[:1]
-        if phrase.ordinal > len(found):
-            raise NotUnderstood(
-                f"{phrase.said!r}: the map has {self._known_rooms(found)}",
-                "place",
-                phrase.said,
-            )
         return [found[_index(phrase.ordinal)]] if phrase.ordinal else found
 
     def _rooms_by(self, phrase: Phrase, modifier: Modifier) -> set[str]:
         """Return the rooms (ids) that are somewhere ("upstairs"), or have something in them."""
-        if modifier.relation in ("in", "on") and self.is_place(modifier.phrase):
-            return {room.id for room in self.rooms(modifier.phrase)}
+        inner = modifier.phrase
+        if modifier.relation in ("in", "on") and self.is_place(inner):
+            return {room.id for room in self.rooms(inner)}
         if modifier.relation == "with":
-            return {thing.room for thing in self.things(modifier.phrase)}
+            return {thing.room for thing in self.things(inner)}
         raise NotUnderstood(
-            f"{phrase.said!r}: robots cannot tell which room is {modifier.relation} "
-            f"{modifier.phrase.said!r}",
+            f"{phrase.said!r}: robots cannot tell which room is {modifier.relation} {inner.said!r}",
             "place",
-            modifier.phrase.said,
+            inner.said,
             question="Which room is it? Say its name",
         )
 
@@ -232,51 +222,39 @@ class Resolver(MapGeometry):
 
     def _floor(self, phrase: Phrase) -> list[Room]:
         floors = sorted(self.scene.floors.values(), key=lambda floor: floor.index)
-        if not floors:
-            raise NotUnderstood(
-                f"{phrase.said!r}: the map has no floors; name rooms instead", "place", phrase.said
-            )
-        lowest = floors[0].index
+        lowest = floors[0].index if floors else 0
+        ground = max(lowest, 0)
         wanted = {
-            "up": [f for f in floors if f.index > max(lowest, 0) or f.index > lowest],
+            "up": [f for f in floors if f.index > lowest],
             "down": floors[:1],
             "top": floors[-1:],
-            "0": [f for f in floors if f.index == max(lowest, 0)],
-            "1": [f for f in floors if f.index == max(lowest, 0)],
-            "2": [f for f in floors if f.index == max(lowest, 0) + 1],
-            "3": [f for f in floors if f.index == max(lowest, 0) + 2],
-        }[phrase.floor]
+        }.get(phrase.floor)
+        if wanted is None:
+            index = ground + max(int(phrase.floor) - 1, 0)
+            wanted = [f for f in floors if f.index == index]
         ids = {floor.id for floor in wanted}
         found = [room for room in self.scene.rooms.values() if room.floor in ids]
         if not found:
+            count = f"{len(floors)} floor{'s' * (len(floors) != 1)}"
             raise NotUnderstood(
-                f"{phrase.said!r}: the map has {len(floors)} floor{'s' * (len(floors) > 1)} and "
-                "no rooms there",
-                "place",
-                phrase.said,
+                f"{phrase.said!r}: the map has {count} and no rooms there", "place", phrase.said
             )
         return found
 
     def where(self, phrase: Phrase) -> list[Room]:
         """Return the rooms in which to look for what a phrase means."""
-        rooms: list[Room] | None = None
+        found = list(self.scene.rooms.values())
         for modifier in phrase.places:
             inner = modifier.phrase
-            if modifier.relation == "with":
+            away = modifier.negated or modifier.relation == "far from"
+            if modifier.relation == "with" or (away and not self.is_place(inner)):
                 continue
-            if modifier.negated or modifier.relation == "far from":
-                out = {r.id for r in self.rooms(inner)} if self.is_place(inner) else set()
-                inside = [room for room in self.scene.rooms.values() if room.id not in out]
-            elif self.is_place(inner):
-                inside = self.rooms(inner)
+            if self.is_place(inner):
+                ids = {room.id for room in self.rooms(inner)}
             else:
-                ids = {thing.room for thing in self.things(inner)}
-                inside = [room for room in self.scene.rooms.values() if room.id in ids]
-                if not inside:
-                    inside = self.where(inner)
-            kept = {room.id for room in inside}
-            rooms = [r for r in (rooms if rooms is not None else inside) if r.id in kept]
-        found = rooms if rooms else list(self.scene.rooms.values())
+                things = {thing.room for thing in self.things(inner)} & {*self.scene.rooms}
+                ids = things or {room.id for room in self.where(inner)}
+            found = [room for room in found if (room.id in ids) is not away] or found
         label = phrase.label or phrase.noun
         return sorted(
             found,
@@ -323,7 +301,7 @@ class Resolver(MapGeometry):
                 if found.id not in best or best[found.id].score < found.score:
                     best[found.id] = found
         for other in phrase.excluded if best else ():
-            for id_ in self._excluded(other, phrase, stage):
+            for id_ in self._excluded(other, stage):
                 best.pop(id_, None)
         return list(best.values())
 
@@ -352,26 +330,12 @@ class Resolver(MapGeometry):
             fit *= 1.0 if told is None or told[0] or told[1] < STATED else DENIED
         return fit
 
-    def _excluded(self, left_out: Phrase, phrase: Phrase, stage: _Stage) -> list[str]:
-        """Return what is left out; "the cushion" of one kind of things leaves out only one.
-
-        "No lamp" leaves out floor lamps too. What nothing is known of leaves out nothing, where
-        things are only shown.
-        """
-        anything = left_out.anything and not left_out.qualities
-        other = left_out.like(phrase) if anything and (phrase.noun or phrase.use) else left_out
+    def _excluded(self, left_out: Phrase, stage: _Stage) -> list[str]:
+        """Return what is left out; what nothing is known of leaves out nothing of what is shown."""
         if stage == self._certain:
-            return [thing.id for thing in self.things(other)]
-        if self.unknown(left_out):
-            return []
-        each = self.chosen(self.find(other), other)
-        found = [one.id for one in each if one.fit > DENIED and one.share >= _RULED_OUT]
-        if other.noun and not (
-            self.is_one(other) or other.places or other.color or other.order or other.use
-        ):
-            noun, things = self.singular(other), self.scene.objects.values()
-            found += [thing.id for thing in things if self.label(thing).endswith(noun)]
-        return found
+            return [thing.id for thing in self.things(left_out)]
+        each = [] if self.unknown(left_out) else self.chosen(self.find(left_out), left_out)
+        return [one.id for one in each if one.fit > DENIED and one.share >= _RULED_OUT]
 
     # -- what a thing is ------------------------------------------------------------------------
 

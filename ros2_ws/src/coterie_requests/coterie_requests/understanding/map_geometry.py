@@ -17,6 +17,7 @@ from coterie_core.relations import NEAR_GAP_M, PAIRS, RelationKind, between, gap
 from coterie_requests.detector_vocabulary import STRUCTURE
 from coterie_requests.lexicon import canonical, load_lexicon
 from coterie_requests.request import Relation
+from coterie_requests.understanding.text import word_tables
 from coterie_world.association import ANSWER
 from coterie_world.scene import Room, SceneGraph, SceneObject
 from coterie_world.scene.lookups import Nearby
@@ -29,18 +30,7 @@ STATED = 0.85
 """How sure it is of what the map itself says of a thing."""
 _WORD = re.compile(r"[^\W\d_]+")
 STATES: dict[str, str] = {
-    **dict.fromkeys(("open", "opened", "ajar", "drawn", "unlocked"), "open"),
-    **dict.fromkeys(("closed", "close", "shut", "locked"), "closed"),
-    **dict.fromkeys(("on", "turned on", "switched on", "lit", "running", "powered on"), "on"),
-    **dict.fromkeys(("off", "turned off", "switched off", "powered off"), "off"),
-    **dict.fromkeys(("clean", "tidy", "neat", "organized", "organised", "clear"), "clean"),
-    **dict.fromkeys(("dirty", "messy", "cluttered", "untidy", "disorganized", "used"), "messy"),
-    **dict.fromkeys(("empty", "free", "unoccupied", "available", "vacant"), "empty"),
-    **dict.fromkeys(("full", "occupied", "filled"), "full"),
-    **dict.fromkeys(("made", "made up"), "made"),
-    **dict.fromkeys(("plugged in", "plugged", "connected"), "plugged in"),
-    **dict.fromkeys(("unmade",), "unmade"),
-    **dict.fromkeys(("folded",), "folded"),
+    word: state for state, words in word_tables()["states"].items() for word in words
 }
 """Words for states, and one name for each."""
 _OPPOSITE = {"open": "closed", "closed": "open", "on": "off", "off": "on", "empty": "full",

@@ -12,29 +12,16 @@ from coterie_core.household import load_household, normalized, singulars
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import ALL, Place, Relation, Thing
 from coterie_requests.understanding.quantities import SUPERLATIVES
-from coterie_requests.understanding.text import words_of
+from coterie_requests.understanding.text import word_tables
 from coterie_requests.understanding.vocabulary import Vocabulary, plain_name
 from coterie_world.sizes import SIZE_ORDERS
 
-PERSONS = frozenset(
-    words_of(
-        "me us myself ourselves him her you everyone everybody someone somebody anyone mom mum "
-        "mommy mummy mother dad daddy father grandma grandmother granny grandpa grandfather "
-        "wife husband partner girlfriend boyfriend kid kids child children baby son daughter "
-        "brother sister uncle aunt guest guests visitor visitors neighbor neighbour neighbors "
-        "neighbours friend friends person people man woman boss doctor nurse patient owner "
-        "roommate flatmate family parents tenant"
-    )
-)
+PERSONS = frozenset(word_tables()["persons"].split())
 """Words for persons, whose places robots do not know."""
 Number = Literal["one", "some", "all"]
 Which = Literal["", "other", "another", "rest"]
-_ANY = frozenset(words_of("thing things item items object objects stuff one everything anything "
-                         "something"))  # fmt: skip
-"""Names that say no more than that anything is meant; a model may write them."""
-_HOUSE = frozenset(
-    words_of("house home apartment flat building room anywhere everywhere somewhere")
-)
+_ANY = frozenset(word_tables()["anything"].split())
+_HOUSE = frozenset(word_tables()["home"].split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +89,6 @@ class Phrase:
         for inner in (*places, *self.excluded, *self.alternatives, *self.by):
             yield from inner.mentioned()
 
-    def like(self, noun: Phrase) -> Phrase:
-        """Return what "the red one" stands for: this phrase with the noun of another."""
-        return replace(
-            self,
-            said=f"{self.said} {noun.noun}".strip(),
-            noun=noun.noun,
-            label=noun.label,
-            members=noun.members,
-            room=noun.room,
-            compound=self.compound or noun.compound,
-            known=noun.known,
-            use=noun.use,
-            anything=noun.anything,
-        )
-
 
 def phrase_of(thing: Thing, names: Vocabulary) -> Phrase:
     """Return what the plain words of a thing stand for, by the names that mean something here.
@@ -129,11 +101,6 @@ def phrase_of(thing: Thing, names: Vocabulary) -> Phrase:
         names: Names of the household, the map and the robots.
     """
     noun = plain_name(thing.name)
-    denied = [one for one in thing.without if load_lexicon().denied_in(one.use)]
-    if denied:  # "not at room temperature" asks for a use
-        kept = tuple(one for one in thing.without if one not in denied)
-        use = thing.use or denied[0].use
-        thing = thing.model_copy(update={"without": kept, "use": use})
     joined = " ".join((*thing.attributes, noun)) if thing.attributes else ""
     joined = joined if plain_name(joined) in names.names else ""  # "coffee", of a "coffee table"
     noun = plain_name(joined) or noun
@@ -170,10 +137,16 @@ def phrase_of(thing: Thing, names: Vocabulary) -> Phrase:
         which=which,
         ignored=tuple(ignored),
         places=tuple(modifier_of(place, names) for place in thing.places),
-        excluded=tuple(phrase_of(one, names) for one in thing.without),
+        excluded=tuple(phrase_of(_one_of(thing, out), names) for out in thing.without),
         alternatives=tuple(phrase_of(one, names) for one in thing.either),
         by=tuple(phrase_of(one, names) for one in thing.by),
     )
+
+
+def _one_of(thing: Thing, out: Thing) -> Thing:
+    """Return what is left out of things; where no other name is said it is some of themselves."""
+    told = out.name or out.use or any(map(load_lexicon().qualities_in, out.attributes))
+    return out if told else out.model_copy(update={"name": thing.name, "use": thing.use})
 
 
 def modifier_of(place: Place, names: Vocabulary) -> Modifier:

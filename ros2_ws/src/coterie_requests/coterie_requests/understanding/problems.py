@@ -8,41 +8,14 @@ from typing import Literal
 from coterie_requests.understanding.text import shown
 
 ProblemKind = Literal[
-    "empty",
-    "too_long",
-    "spelling",
-    "word",
-    "verb",
-    "object",
-    "target",
-    "place",
-    "person",
-    "pronoun",
-    "robot",
-    "condition",
-    "negation",
-    "ambiguous",
-    "nothing",
-]
-"""Kind of problem of a sentence.
-
-Attributes:
-    empty: It asks for nothing.
-    too_long: It has more characters, or asks for more, than is read.
-    spelling: A word is none, and near to one that would make sense.
-    word: A word is not understood.
-    verb: It asks for what robots cannot do.
-    object: It does not say what is meant; what to bring, to find, ...
-    target: It does not say where to.
-    place: It names a place that the map does not have.
-    person: It names a person, whose place nobody knows.
-    pronoun: A pronoun stands for nothing that was said.
-    robot: It speaks to a robot that is not in the team.
-    condition: It says when or on what condition, which robots cannot wait for.
-    negation: It only says what is not to be done.
-    ambiguous: It may mean several things that make a difference.
-    nothing: All is so already.
-"""
+    "empty", "too_long", "spelling", "word", "verb", "object", "target", "place", "person",
+    "pronoun", "robot", "negation", "ambiguous", "nothing",
+]  # fmt: skip
+"""Kind of problem of a sentence: it asks for nothing; it is more than is read; a word is none, and
+near to one that would make sense; a word is not understood; robots cannot do it; it does not say
+what is meant; or where to; the map has no such place; nobody knows where the person is; a pronoun
+stands for nothing; the team has no such robot; it only says what is not to be done; it may mean
+several things; there is nothing to do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,20 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from coterie_core.yaml_marks import read_own
+
+
+@cache
+def word_tables() -> dict[str, Any]:
+    """Return the tables of `data/request_words.yaml`."""
+    file = resources.files("coterie_requests").joinpath("data/request_words.yaml")
+    tables: dict[str, Any] = read_own("request_words.yaml", file.read_text("utf-8"))
+    return tables
+
 
 MAX_SENTENCE_CHARS = 1000
 """Characters of a sentence that the rules read."""
@@ -62,11 +76,6 @@ def written_out(text: str) -> str:
     for pattern, full in _CONTRACTIONS:
         text = pattern.sub(full, text)
     return text
-
-
-def words_of(text: str) -> tuple[str, ...]:
-    """Return the words of a table that is written as one text."""
-    return tuple(text.split())
 
 
 def code_in(text: str, known: Collection[str] = ()) -> list[str]:

@@ -9,16 +9,11 @@ from functools import lru_cache
 
 from coterie_core.household import load_household, singulars
 from coterie_requests.lexicon import load_lexicon
+from coterie_requests.understanding.text import word_tables
 from coterie_world.scene import SceneGraph
 
 MAX_NAME_WORDS = 5  # of the longest name that is looked for
-_PAIRS = frozenset(
-    [
-        *("keys", "glasses", "sunglasses", "eyeglasses", "spectacles", "scissors", "clothes"),
-        *("headphones", "shoes", "dumbbells", "cards", "pants", "trousers", "stairs", "tissues"),
-        *("drawers", "weights", "boots", "slippers", "jeans", "binoculars", "tongs", "pliers"),
-    ]
-)
+_PAIRS = frozenset(word_tables()["pairs"].split())
 """Plurals of one thing ("my glasses")."""
 _FLOORS = {
     "upstairs": "up", "upper floor": "up", "upper level": "up", "top floor": "top",

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from coterie_llm import Decider
 from coterie_requests.ask_back import RequestState
-from coterie_requests.ask_back.rule import LEFT_OUT
-from coterie_requests.read_request import read_request
-from coterie_requests.request import Request
-from coterie_requests.understanding import NotUnderstood, Problem
-from coterie_requests.understanding.vocabulary import Vocabulary
+from coterie_requests.ask_back.answers import read_or_problem
 from coterie_world.coverage import Coverage
 from coterie_world.scene import SceneGraph
 from emos_planner.leader.commands import commands_of
@@ -38,23 +35,9 @@ async def task_state(
     Raises:
         NotUnderstood: It is nothing to robots, and no answer of a person would help.
     """
-    names = Vocabulary.of(scene, robots)
-    request: Request | None = None
-    problem: Problem | None = None
-    try:
-        request = await read_request(words, names, decider, "do")
-        commands_of(request, names)
-    except NotUnderstood as error:
-        problem = error.problem  # an answer may complete it
-        if problem.kind not in LEFT_OUT:
-            raise
-    return RequestState(
-        words,
-        "do",
-        scene,
-        coverage or Coverage(scene, given=True),
-        robots=names.robots,
-        request=request,
-        problem=problem,
-        rooms_given=rooms_given,
+    looked = coverage or Coverage(scene, given=True)
+    state = RequestState(words, "do", scene, looked, robots=tuple(robots), rooms_given=rooms_given)
+    request, problem = await read_or_problem(
+        state, decider, lambda read: commands_of(read, state.names)
     )
+    return replace(state, request=request, problem=problem)

@@ -81,13 +81,14 @@ def understand(
     wants = wants_of(commands_of(request, Vocabulary.of(scene, names)))
     graph = TaskGraph(names, Searches(scene, unseen), resumed=resumed)
     graph.note(f"I read: {request.told()}")
+    resolver = Resolver(scene)
     for want in wants:
-        _check_target(want, scene)
-        _note_ignored(want, graph, Resolver(scene))
+        _check_target(want, resolver)
+        _note_ignored(want, graph, resolver)
     understanding = Understanding(request.words, wants, graph, scene)
     understanding.grow()
     for want in wants:
-        _note_choice(want, graph, Resolver(scene))
+        _note_choice(want, graph, resolver)
     return understanding
 
 
@@ -106,17 +107,14 @@ def from_goals(
     return understanding
 
 
-def _check_target(want: Want, scene: SceneGraph) -> None:
+def _check_target(want: Want, resolver: Resolver) -> None:
     """Refuse to put things on what bears nothing; a search for it would be in vain."""
     target = want.target
-    if want.kind != "bring" or target is None or Resolver(scene).is_place(target):
+    if want.kind != "bring" or target is None or resolver.is_place(target):
         return
     category = load_household().category(target.label)
-    if category is None or category.kind == "item" or target.label in scene.objects:
-        return
-    if any(thing.receptacles for thing in Resolver(scene).things(target)):
-        return
-    if category.shape == "none":
+    borne = any(thing.receptacles for thing in resolver.things(target))
+    if category is not None and category.shape == "none" and category.kind != "item" and not borne:
         raise NotUnderstood(
             f"{want.text!r}: robots put things on and in furniture, and {target.said!r} is none",
             "target",
@@ -143,16 +141,10 @@ def _note_ignored(want: Want, graph: TaskGraph, resolver: Resolver) -> None:
 
 def _note_choice(want: Want, graph: TaskGraph, resolver: Resolver) -> None:
     """Tell which of several things, and which of several places, was taken for the one meant."""
-    phrase, target = want.phrase, want.target
-    if phrase is None or not want.assigned or resolver.is_place(phrase):
-        return
-    fitting = resolver.things(phrase)
-    if phrase.definite and want.need == 1 and len(fitting) > 1:
-        taken = ", ".join(want.assigned)
-        graph.note(f"{len(fitting)} fit {phrase.said!r}: {taken} is taken")
-    if target is None or not target.definite or resolver.is_place(target):
-        return
-    places = resolver.things(target)
-    goal = next(iter(want.goals.values()), None)
-    if len(places) > 1 and goal is not None and goal.receptacle is not None:
-        graph.note(f"{len(places)} fit {target.said!r}: {goal.receptacle.id} is taken")
+    goals = [goal.receptacle.id for goal in want.goals.values() if goal.receptacle is not None]
+    for phrase, taken in ((want.phrase, [*want.assigned]), (want.target, goals[:1])):
+        if phrase is None or not taken or resolver.is_place(phrase):
+            continue
+        fitting = resolver.things(phrase) if phrase.definite and phrase.number == "one" else []
+        if len(fitting) > 1:
+            graph.note(f"{len(fitting)} fit {phrase.said!r}: {', '.join(taken)} is taken")
