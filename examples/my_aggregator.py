@@ -16,8 +16,9 @@ class AnyYes(Aggregator):
     name = "any_yes"
 
     def p_yes(self, table: AnswerTable) -> np.ndarray:
-        """Return the chance of YES for each question, shape (questions,)."""
-        return (table.answers & table.present).any(axis=1).astype(float)
+        """Return the probability of YES for each question, shape (questions,)."""
+        said = (table.answers & table.present).any(axis=1)
+        return np.where(said, 0.9, 0.2)
 
 
 if __name__ == "__main__":
@@ -26,4 +27,4 @@ if __name__ == "__main__":
     os.environ["PYTHONPATH"] = f"{here}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
     with Team(here / "my_aggregator.yaml") as team:
         answer = team.ask("Is there a mug in the kitchen?", explore=False)
-        print(f"{answer.text}, as {answer.method} decides")
+        print(f"{answer.text}, {answer.confidence:.0%} sure, as {answer.method} decides")

@@ -24,7 +24,7 @@ from coterie_perception.pictures import pictures  # noqa: E402
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pictures", help="what ./coterie detect takes")
+    parser.add_argument("pictures", nargs="+", help="what ./coterie detect takes")
     parser.add_argument("--detector", default="box")
     parser.add_argument("--network", default="")
     parser.add_argument("--labels", default="")

@@ -8,18 +8,20 @@ import pytest
 from coterie_bringup.errors import CommandError
 from coterie_cli.demo.questions import questions_of_house
 from coterie_core.geometry import Box
-from coterie_world.scene import LabelBelief, SceneObject
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
+from habitat_bridge.image_detector import NO_THINGS
 from habitat_bridge.robots import load_embodiment
 from research.bench.lab import command
-from research.bench.lab.command import Book, cause_table, paired, summary
+from research.bench.lab.command import Book, cause_table, paired, summary, way_table
 from research.bench.lab.works import (
     Errand,
     Trial,
     errands,
     found_right,
     kinds_met,
+    mapped,
     missing,
     questions,
     requests,
@@ -124,6 +126,19 @@ def test_a_kind_counts_as_met_where_there_is_one(world):
     assert not found_right(truth, first.label.top, [])
 
 
+def test_a_map_is_as_good_as_what_it_has_by_its_label(world):
+    truth, again, half = world.truth(), world.truth(), SceneGraph()
+    shows = [id_ for id_, thing in truth.objects.items() if thing.label.top not in NO_THINGS]
+    half.extend(again.objects[id_] for id_ in shows[: len(shows) // 2])
+    told, share = mapped(half, truth, shows)
+    assert share == pytest.approx(0.5, abs=0.01)
+    assert told == f"{len(shows) // 2} things: precision 1.00, recall {share:.2f}, labels 1.00"
+    for thing in half.objects.values():
+        thing.label = LabelBelief.of("unicorn")
+    assert mapped(half, truth, shows)[1] == 0.0
+    assert mapped(SceneGraph(), truth, shows)[1] == 0.0
+
+
 def trial(house, way, done, number=0, **more):
     cause = "" if done else "place: OUT_OF_REACH"
     return Trial(house, "do", number, way, done, float(done), "bring it", cause, "too far", **more)
@@ -174,6 +189,12 @@ def test_a_run_that_ended_early_goes_on(tmp_path):
     left = missing(again.trials, range(1, 5), ["do"])
     assert left == [(3, "worker", "lab"), (4, "worker", "direct"), (4, "worker", "lab")]
     assert len(missing([], [1], ["explore", "tour", "cooperate"])) == 4
+    assert missing([], [1], ["ask"], ["lab"]) == [(1, "explorer", "lab")]
+    counted = [[*column.cells] for column in way_table(TRIALS).columns]
+    assert [(way, kind) for way, kind in zip(*counted[:2], strict=True)] == [
+        ("direct", "do"), ("lab", "do"),
+    ]  # fmt: skip
+    assert counted[2] == [str(sum(t.way == way for t in TRIALS)) for way in ("direct", "lab")]
     line = json.dumps(asdict(TRIALS[0]))
     (tmp_path / "lab.jsonl").write_text(f'{line}\n{{"house": 1}}\n', encoding="utf-8")
     with pytest.raises(CommandError, match="line 2"):

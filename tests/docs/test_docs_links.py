@@ -10,6 +10,7 @@ import yaml
 
 import docs_site
 from coterie_bringup.team import load_team
+from coterie_cli import exit_codes
 from coterie_fixtures.pages import FENCE, shown_commands, tracked, wrong
 
 pytestmark = pytest.mark.quick
@@ -51,6 +52,10 @@ def dead_links(page: Path, known: dict[Path, str]) -> list[str]:
 def pages() -> dict[Path, str]:
     made = {DOCS / path: text for path, text in docs_site.api_pages(docs_site.SOURCES).items()}
     return {**{file: file.read_text("utf-8") for file in tracked("*.md")}, **made}
+
+
+def test_exit_codes_are_those_of_the_commands():
+    assert exit_codes.table() in (DOCS / "guides/ask.md").read_text("utf-8")
 
 
 def test_dead_links_are_found(tmp_path):

@@ -156,7 +156,8 @@ class Trial:
                 body.pose.position,
             )
             assert there.spot is not None
-            result = run_skill(world, name, NavigateTo.near(there.spot))
+            way = NavigateTo.near(there.spot, yaw=_toward(there.spot, shut.box.center))
+            result = run_skill(world, name, way)
             result = (
                 run_skill(world, name, Open(Target(shut.label.top, shut.box.center, shut.id)))
                 if result.ok
@@ -164,10 +165,8 @@ class Trial:
             )
             if not result.ok:
                 return f"open: {result.reason}"
-        yaw = None
-        if kind == "detect":
-            dx, dy = (thing.box.center[k] - answer.spot[k] for k in range(2))
-            yaw = math.atan2(dy, dx)
+        at = thing.box.center if kind == "detect" else answer.target
+        yaw = None if at is None else _toward(answer.spot, at)
         result = run_skill(world, name, NavigateTo.near(answer.spot, yaw=yaw))
         if not result.ok:
             return f"go: {result.reason}"
@@ -277,6 +276,11 @@ def table(tally: Tally) -> str:
         f"| {100.0 * tally.share():.1f} % |"
     )
     return "\n".join(lines)
+
+
+def _toward(spot: Vec3, at: Vec3) -> float:
+    """Return the heading from a spot toward a point [rad]."""
+    return math.atan2(at[1] - spot[1], at[0] - spot[0])
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from coterie_cli.commands import run
 from research.bench.common.intervals import mean_interval, paired_interval, spread
 from research.bench.common.records import write_json
 from research.bench.common.tables import print_whole
-from research.bench.lab.works import KINDS, WAYS, Kind, Trial, missing
+from research.bench.lab.works import KINDS, WAYS, Kind, Trial, Way, missing
 
 app = typer.Typer(
     help="Compare the work of a team directly and through a lab.", add_completion=False
@@ -52,6 +52,9 @@ def main_command(
     team: Annotated[
         Path | None, typer.Option(help="Team file of real robots; default: config/teams/lab.yaml.")
     ] = None,
+    ways: Annotated[
+        str, typer.Option(help=f"Ways to work, of {', '.join(WAYS)}; default: both, compared.")
+    ] = ",".join(WAYS),
     out: Annotated[
         Path, typer.Option(file_okay=False, help="Folder for the results; goes on with those.")
     ] = Path("out/bench_lab"),
@@ -63,13 +66,17 @@ def main_command(
     chosen = [name.strip() for name in kinds.split(",") if name.strip()]
     if wrong := [name for name in chosen if name not in KINDS]:
         raise CommandError(f"--kinds: no {wrong[0]!r}; of {', '.join(KINDS)}")
+    gone = [name.strip() for name in ways.split(",") if name.strip()]
+    if wrong := [name for name in gone if name not in WAYS]:
+        raise CommandError(f"--ways: no {wrong[0]!r}; of {', '.join(WAYS)}")
     robots = load_team(team or shipped_team("lab"))
     ensure_interfaces(robots)
     from research.bench.lab.sessions import Session, Size
 
     size = Size(rooms, hops, asked, tours, errands, max_time, pace)
     book = Book(out)
-    wanted = missing(book.trials, range(seed, seed + houses), cast("list[Kind]", chosen))
+    asked_of = range(seed, seed + houses)
+    wanted = missing(book.trials, asked_of, cast("list[Kind]", chosen), cast("list[Way]", gone))
     console = Console()
     failed = 0
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -95,6 +102,7 @@ def main_command(
                 continue
             book.add(session.trials)
             progress.advance(bar)
+    print_whole(way_table(book.trials), console)
     if pairs := paired(book.trials):
         print_whole(result_table(pairs), console)
         print_whole(cause_table(pairs), console)
@@ -175,6 +183,21 @@ def summary(pairs: Sequence[Pair]) -> list[dict[str, object]]:
             row |= {f"{name}_difference": 100.0 * mean, f"{name}_half": 100.0 * half}
         rows.append(row)
     return rows
+
+
+def way_table(trials: Sequence[Trial]) -> Table:
+    """Return how much was done each way, of all that was asked for that way."""
+    table = Table(title="What was asked for", title_justify="left")
+    for name in ("way", "kind", "tasks", "done [%]", "score [%]"):
+        table.add_column(name, justify="left" if name in ("way", "kind") else "right")
+    for way in WAYS:
+        for kind in KINDS:
+            mine = [trial for trial in trials if (trial.way, trial.kind) == (way, kind)]
+            if mine:
+                shares = (sum(t.done for t in mine), sum(t.score for t in mine))
+                told = (f"{100.0 * share / len(mine):.0f}" for share in shares)
+                table.add_row(way, kind, str(len(mine)), *told)
+    return table
 
 
 def result_table(pairs: Sequence[Pair]) -> Table:

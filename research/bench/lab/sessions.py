@@ -33,6 +33,7 @@ from coterie_safety.permits import Permits
 from coterie_world.scene import SceneGraph
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import RoomOutline, WorldSpec, make_world
+from habitat_bridge.image_detector import NO_THINGS
 from research.bench.lab.works import (
     Errand,
     Kind,
@@ -42,6 +43,7 @@ from research.bench.lab.works import (
     errands,
     found_right,
     kinds_met,
+    mapped,
     questions,
     requests,
     shared_goals,
@@ -50,6 +52,8 @@ from research.bench.lab.works import (
 
 NODES_UP = 180.0
 """How long nodes may take until they can be spoken to [s]."""
+HALF = 0.5
+"""Least share of what shows in a house that a map has, if it is to count as done."""
 MAP_PATIENCE = 60.0
 """How long the mapper may take for images that wait when the robots are done [s]."""
 
@@ -190,7 +194,16 @@ class Session:
                            score=kinds_met(self.truth, seen[robot]))  # fmt: skip
 
             await asyncio.gather(*(explore(k, robot) for k, robot in enumerate(robots)))
+            clock = self._clock()
             await in_loop(operator, watch.settled(MAP_PATIENCE))
+            contents = self.world.contents
+            shows = [
+                id_ for id_, hidden in zip(contents.ids, contents.hidden, strict=True)
+                if not hidden and contents.things[id_].label.top not in NO_THINGS
+            ]  # fmt: skip
+            told, share = mapped(watch.shown.scene or SceneGraph(), self.truth, shows)
+            self._book("map", 0, told, clock, "" if share >= HALF else told,
+                       cause="less than half is in it", score=share)  # fmt: skip
             for number, item in enumerate(questions(self.truth, self.house, self.size.asked)):
                 clock = self._clock()
                 asked = await self._ask(operator, Asked(item.question.text))

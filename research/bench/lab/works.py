@@ -17,6 +17,7 @@ from coterie_cli.demo.referee import bank_of_house
 from coterie_core.cooperation import Goal
 from coterie_core.geometry import Box
 from coterie_core.questions import LabelledQuestion
+from coterie_fixtures.map_score import compare
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.surfaces import free_points
@@ -24,11 +25,12 @@ from habitat_bridge.embedded.things import Things
 from habitat_bridge.embedded.world import EmbeddedWorld
 from research.bench.skills.tasks import fetches
 
-Kind = Literal["explore", "ask", "find", "tour", "do", "cooperate"]
+Kind = Literal["explore", "map", "ask", "find", "tour", "do", "cooperate"]
 Role = Literal["explorer", "worker", "cooperator"]
 Way = Literal["direct", "lab"]
 KINDS: dict[Kind, Role] = {
     "explore": "explorer",
+    "map": "explorer",
     "ask": "explorer",
     "find": "explorer",
     "tour": "explorer",
@@ -54,8 +56,9 @@ class Trial:
         number: Which one of its kind in the house.
         way: Directly or through the lab.
         done: Whether it was done.
-        score: How far, 0 to 1: the share of the house's kinds that were met, of a tour's questions
-            that were answered right; else 1 for done.
+        score: How far, 0 to 1: the share of the house's kinds that were met, of what shows in it
+            that the map has under its label, of a tour's questions that were answered right; else
+            1 for done.
         what: In words.
         cause: In a few words, why it was not done.
         reason: At length.
@@ -230,6 +233,20 @@ def kinds_met(truth: SceneGraph, seen: Iterable[tuple[str, Sequence[float]]]) ->
     return len(met) / len(places)
 
 
+def mapped(scene: SceneGraph, truth: SceneGraph, shows: Sequence[str]) -> tuple[str, float]:
+    """Return how true a map is in words, and the share of what shows that it has by its label.
+
+    Args:
+        scene: The map.
+        truth: The house.
+        shows: Ids of its things that are not shut in.
+    """
+    found = compare(scene, truth, shows)
+    right = found["recall"] * found["labels"]
+    said = (f"{name} {found[name]:.2f}" for name in ("precision", "recall", "labels"))
+    return f"{found['things']} things: {', '.join(said)}", right
+
+
 def found_right(truth: SceneGraph, label: str, found: Iterable[SceneObject]) -> bool:
     """Tell whether one of the things that were found is of a kind, and is there."""
     there = [thing.box.center[:2] for thing in _by_label(truth).get(label, ())]
@@ -244,12 +261,15 @@ def _by_label(truth: SceneGraph) -> dict[str, list[SceneObject]]:
 
 
 def missing(
-    trials: Collection[Trial], houses: Iterable[int], kinds: Collection[Kind]
+    trials: Collection[Trial],
+    houses: Iterable[int],
+    kinds: Collection[Kind],
+    ways: Sequence[Way] = WAYS,
 ) -> list[tuple[int, Role, Way]]:
     """Return the sessions (house, role, way) of which no trial is there yet, in order."""
     have = {(trial.house, KINDS[trial.kind], trial.way) for trial in trials}
     roles = list(dict.fromkeys(KINDS[kind] for kind in KINDS if kind in kinds))
     wanted: list[tuple[int, Role, Way]] = [
-        (house, role, way) for house in houses for role in roles for way in WAYS
+        (house, role, way) for house in houses for role in roles for way in ways
     ]
     return [one for one in wanted if one not in have]

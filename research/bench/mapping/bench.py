@@ -245,6 +245,9 @@ def bench_map(
             "detections: box, or another name as ./coterie detect has it."
         ),
     ] = "",
+    network: Annotated[
+        str, typer.Option(help="Network of the detector, as ./coterie detect has it.")
+    ] = "",
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for results.json and CSV; default: none are written."),
@@ -256,7 +259,7 @@ def bench_map(
         Console(stderr=True).print(f"bench map: --noise: one of {', '.join(get_args(NoiseLevel))}")
         raise typer.Exit(2)
     if room is not None and detector:
-        _bench_detector(room, detector, console, out)
+        _bench_detector(room, detector, network, console, out)
         return
     if room is not None:
         _bench_room(room, RoomErrors(leak=leak or 2, masks=not boxes), seed, console)
@@ -270,7 +273,7 @@ def bench_map(
         Console(stderr=True).print(f"bench map: --meaning: {error}", markup=False)
         raise typer.Exit(2) from None
     if detector:
-        _bench_rendered(detector, houses, seed, width, console)
+        _bench_rendered(detector, network, houses, seed, width, console)
         return
     one = SensorErrors(depth_noise, position_jitter, rotation_jitter, leak, boxes)
     steps = LADDER if ladder else (one,)
@@ -305,9 +308,11 @@ def bench_map(
         console.print(f"results: {out}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _bench_rendered(name: str, houses: int, seed: int, width: int, console: Console) -> None:
+def _bench_rendered(
+    name: str, network: str, houses: int, seed: int, width: int, console: Console
+) -> None:
     try:
-        watching = Watching(make_detector(name, DetectorOptions()))
+        watching = Watching(make_detector(name, DetectorOptions(file=network)))
     except DetectorError as error:
         Console(stderr=True).print(f"bench map: {error}", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None
@@ -321,9 +326,12 @@ def _bench_rendered(name: str, houses: int, seed: int, width: int, console: Cons
     print_whole(sight_table(name, {"rendered": watching.sight}, kinds), console)
 
 
-def _bench_detector(folder: Path, name: str, console: Console, out: Path | None) -> None:
+def _bench_detector(
+    folder: Path, name: str, network: str, console: Console, out: Path | None
+) -> None:
     try:
-        compare_room(folder, make_detector(name, DetectorOptions()), name, console, out)
+        detector = make_detector(name, DetectorOptions(file=network))
+        compare_room(folder, detector, name, console, out)
     except (RecordingError, DetectorError) as error:
         Console(stderr=True).print(f"bench map: {error}", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None

@@ -33,14 +33,14 @@ class Aggregator(abc.ABC):
 
     Attributes:
         name: What registry, team files and results call it.
-        own_confidence: `p_yes` is how often such questions turned out YES, measured on labels or
-            on houses apart. Of others only the side of `p_yes` counts, see `confidence`.
+        own_confidence: `p_yes` is a probability, and the answer's confidence is that. Where it is
+            a share of votes or a bare score only its side counts, see `confidence`.
         needs_labels: `fit` needs the truth of its table. Others may learn from answers alone.
         agents: Robots it was fitted for, in the order of its inputs; empty: any.
     """
 
     name: ClassVar[str]
-    own_confidence: ClassVar[bool] = False
+    own_confidence: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
 
     def __init__(
@@ -57,17 +57,17 @@ class Aggregator(abc.ABC):
 
     @abc.abstractmethod
     def p_yes(self, table: AnswerTable) -> FloatArray:
-        """Return a score of YES of each question (N,); NaN where nothing can be said.
+        """Return the probability of YES of each question (N,), 0..1; NaN: nothing can be said.
 
-        Above one half the answer is YES, else NO; where `own_confidence`, it is a probability.
+        Above one half the answer is YES, else NO.
         """
 
     def confidence(self, table: AnswerTable, p: FloatArray) -> FloatArray:
         """Return the probability (N,) that the answers `p_yes` gave are right; NaN: no answer.
 
         How far robots agree tells little of it: those that share common sense err together. So the
-        confidence of a method that is not calibrated itself is what the robots' observations say
-        for its answer (`ConfidenceModel.team_p`): below one half where they speak against it.
+        confidence of a method without `own_confidence` is what the robots' observations say for
+        its answer (`ConfidenceModel.team_p`): below one half where they speak against it.
         """
         if self.own_confidence:
             return np.maximum(p, 1.0 - p)
@@ -82,7 +82,7 @@ class Aggregator(abc.ABC):
     def predict(self, table: AnswerTable) -> list[FinalAnswer]:
         """Return the final answers to all questions of a table, in its order."""
         table = self.aligned(table)
-        p, weights = self.p_yes(table), self.weights(table)
+        p, weights = self._probabilities(table), self.weights(table)
         sure = self.confidence(table, p)
         every = zip(p.tolist(), sure.tolist(), weights, strict=True)
         return [self._final(table, i, *one) for i, one in enumerate(every)]
@@ -109,7 +109,7 @@ class Aggregator(abc.ABC):
         agents = self.agents or tuple(dict.fromkeys(expected))
         item = LabelledQuestion(question, truth=False, group=question.object)
         table = AnswerTable.of("", agents, [item], list(kept.values()))
-        p = self.p_yes(table)
+        p = self._probabilities(table)
         first = list(_sift(question, observed, expected)[0].values())
         before = AnswerTable.of("", agents, [item], first) if first else table
         sure = float(self.confidence(before, p)[0])
@@ -152,6 +152,20 @@ class Aggregator(abc.ABC):
             )
         return table.with_agents(self.agents)
 
+    def _probabilities(self, table: AnswerTable) -> FloatArray:
+        """Return what `p_yes` does.
+
+        Raises:
+            AggregatorError: It is no probability for each question.
+        """
+        p = np.asarray(self.p_yes(table), dtype=float)
+        if p.shape != (len(table),) or ((p < 0.0) | (p > 1.0)).any():
+            raise AggregatorError(
+                f"{self.name}: p_yes returned {p.tolist()}; expected a probability from 0 to 1, or "
+                f"NaN, for each of {len(table)} questions"
+            )
+        return p
+
     def _final(
         self, table: AnswerTable, i: int, p: float, confidence: float, weights: FloatArray
     ) -> FinalAnswer:
@@ -181,7 +195,8 @@ class Aggregator(abc.ABC):
         """Return one sentence on how the answer to question `i` came about; `p` is P(yes)."""
         given = table.present[i]
         yes = int((table.answers[i] & given).sum())
-        return f"{yes} of {int(given.sum())} robots say yes; P(yes) = {p:.2f}"
+        by = "" if self.own_confidence else "by what they observed "
+        return f"{yes} of {int(given.sum())} robots say yes; {by}P(yes) = {p:.2f}"
 
 
 def cannot_tell(table: AnswerTable) -> BoolArray:

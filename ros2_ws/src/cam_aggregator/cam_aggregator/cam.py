@@ -133,7 +133,6 @@ class CentralAnswerModel(Aggregator):
 
     name: ClassVar[str] = "cam"
     model_name: ClassVar[str]
-    own_confidence: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = True
 
     def __init__(

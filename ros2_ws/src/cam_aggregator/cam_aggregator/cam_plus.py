@@ -49,7 +49,6 @@ class CamPlus(Aggregator):
     """
 
     name: ClassVar[str] = "cam_plus"
-    own_confidence: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = True
 
     def __init__(

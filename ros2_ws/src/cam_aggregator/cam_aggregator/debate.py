@@ -30,6 +30,7 @@ class Debate(Aggregator):
     """
 
     name: ClassVar[str] = LastWords.name
+    own_confidence: ClassVar[bool] = False
 
     def __init__(
         self,

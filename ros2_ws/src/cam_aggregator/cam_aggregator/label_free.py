@@ -33,6 +33,8 @@ class LabelFree(Aggregator):
     share one common sense err together, which such methods take for skill.
     """
 
+    own_confidence: ClassVar[bool] = False
+
     def __init__(
         self,
         *,

@@ -27,7 +27,7 @@ from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import DiscussionTurn, Label
 from coterie_msgs.msg import FinalAnswer as FinalAnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
-from coterie_requests.ask_back import Judgement, judged_answers
+from coterie_requests.ask_back import judged_answers, not_understood
 from coterie_requests.debate import ROUNDS, Speaker, Utterance, debate
 from coterie_requests.presence import presence_of, read_presence, request_of
 from coterie_requests.read_request import ReadRequest
@@ -476,13 +476,7 @@ class AggregatorNode(AgentNode):
 
 def _unclear(question: str, words: str, problem: Problem) -> AskTeam.Result:
     """Return the result of a question that is not understood: what is asked back."""
-    told = Judgement(
-        "underspecified",
-        problem.text,
-        problem.question,
-        choices=problem.suggestions,
-        said=problem.word,
-    )
+    told = not_understood(problem)
     note("question", "aggregator", {"words": words}, question=question)
     note("answer", "the team", {"words": told.line, "judgement": told.data}, question=question)
     answer = OpenAnswer(question, problem.line, guessed=True)

@@ -22,6 +22,7 @@ class MajorityVote(Aggregator):
     """
 
     name: ClassVar[str] = "majority_vote"
+    own_confidence: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -56,7 +57,6 @@ class ConfidenceWeightedVote(Aggregator):
     """
 
     name: ClassVar[str] = "confidence_vote"
-    own_confidence: ClassVar[bool] = True
 
     def p_yes(self, table: AnswerTable) -> FloatArray:
         """Return P(yes) (N,); a perfect balance goes to NO by a hair."""

@@ -103,20 +103,41 @@ def test_one_robot_that_saw_it_outvotes_two_that_guess():
 
 
 class AnyYes(Aggregator):
-    """A method of somebody's own, which knows nothing of its confidence."""
+    """A method of somebody's own."""
 
     name = "any_yes"
 
     def p_yes(self, table):
-        return (table.answers & table.present).any(axis=1) * 0.98 + 0.01
+        return (table.answers & table.present).any(axis=1) * 0.75 + 0.05
 
 
-@pytest.mark.parametrize("method", [AnyYes, MajorityVote, DawidSkeneAggregator])
+class Tally(AnyYes):
+    """One that knows nothing of its confidence."""
+
+    own_confidence = False
+
+
+def test_the_confidence_of_a_method_of_somebodys_own_is_what_it_returns():
+    for guess in (True, False):
+        final = AnyYes().decide(ASKED, [been("a", guess, 0.6, "prior_only")], TEAM)
+        assert (final.yes, final.confidence) == (guess, pytest.approx(0.8 if guess else 0.95))
+        assert "P(yes) = 0.80" in final.explanation or not guess
+
+
+@pytest.mark.parametrize("returned", [[1.5], [-0.1], [0.5, 0.5], [[0.5]]])
+def test_what_is_no_probability_is_refused_by_name(monkeypatch, returned):
+    monkeypatch.setattr(AnyYes, "p_yes", lambda self, table: returned)
+    with pytest.raises(AggregatorError, match=r"any_yes: p_yes returned .* from 0 to 1"):
+        AnyYes().decide(ASKED, [said("a", True)], TEAM)
+
+
+@pytest.mark.parametrize("method", [Tally, MajorityVote, DawidSkeneAggregator])
 def test_a_method_that_was_not_measured_is_as_sure_as_the_robots_observations_are(method):
     seen = [been("a", True, 0.97, "seen"), been("b", True, 0.6, "prior_only")]
     final = method().decide(ASKED, seen, TEAM)
     vote = ConfidenceWeightedVote().decide(ASKED, seen, TEAM)
     assert final.yes is True and final.confidence == vote.confidence
+    assert "by what they observed P(yes) = " in final.explanation
     table = method().predict(_table(seen))[0]
     assert (table.yes, table.confidence) == (True, pytest.approx(vote.confidence))
 
@@ -129,7 +150,9 @@ def test_an_answer_against_what_robots_observed_is_called_unlikely_and_may_be_wi
     ]
     final = MajorityVote().decide(ASKED, outvoted, TEAM)
     assert final.yes is False and final.confidence == pytest.approx(0.03, abs=0.005)
-    assert final.explanation.endswith("P(yes) = 0.97, against this answer of majority_vote")
+    assert final.explanation.endswith(
+        "by what they observed P(yes) = 0.97, against this answer of majority_vote"
+    )
     assert MajorityVote(abstain_below=0.5).decide(ASKED, outvoted, TEAM).yes is None
 
 

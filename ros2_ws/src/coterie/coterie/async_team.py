@@ -21,6 +21,7 @@ from coterie.results import (
     found_object,
     task_result,
 )
+from coterie_bringup.abilities import Ability, without
 from coterie_bringup.errors import CommandError, PlanError
 from coterie_bringup.rundir import (
     DomainError,
@@ -202,7 +203,7 @@ class AsyncTeam:
         """
         from coterie_core.questions import OpenAnswer, Question
 
-        words, node = _line(text), self._there
+        words, node = _line(text), self._able("ask")
         question = Question(f"ask-{uuid.uuid4().hex[:12]}", "", "", words)
         node.remember(question)
         told = await self._in_node(node.ask(question, timeout, explore=explore))
@@ -227,8 +228,8 @@ class AsyncTeam:
         Raises:
             TeamError: The team has no object planner or no map.
         """
-        node = self._there
-        told = await self._in_node(node.find(_line(text), limit, timeout))
+        words, node = _line(text), self._able("find")
+        told = await self._in_node(node.find(words, limit, timeout))
         if isinstance(told, str):
             raise TeamError(f"the team could not answer: {told}")
         scene = await self._in_node(node.map(3.0))
@@ -259,6 +260,7 @@ class AsyncTeam:
         from coterie_core.tasks import SubTaskState
 
         record = TaskRecord(_line(text), team=self.name)
+        self._able("do")
 
         def news(line: str) -> None:  # in the watcher's thread
             if line:
@@ -270,11 +272,7 @@ class AsyncTeam:
             context = watching(self.robots, record, **self._reach)
             watcher = await asyncio.to_thread(context.__enter__)
             try:
-                if not await in_loop(watcher, watcher.leader_there(LEADER)):
-                    raise TeamError(
-                        "the team has no leader that does tasks; give its team file `leader: {}`, "
-                        "and robots with `role: worker`"
-                    )
+                await in_loop(watcher, watcher.require_leader(self._state.who, LEADER))
                 watcher.on_news = news
                 await given(watcher, max_time)
             finally:
@@ -290,8 +288,11 @@ class AsyncTeam:
         from coterie_bringup.team_client import exploration_goal
 
         if self._run is None:
-            raise TeamError("only the program that started a team knows how far it explores")
-        goal, node = exploration_goal(self._run.team.exploration), self._there
+            raise TeamError(
+                "another program started this team, and its file says how far robots explore: "
+                "start it with Team.start, or with ./coterie up TEAM --explore"
+            )
+        goal, node = exploration_goal(self._run.team.exploration), self._able("explore")
         robots = [robot.name for robot in self._run.team.explorers]
         await asyncio.gather(
             *(self._in_node(node.explore(name, goal, lambda feedback: None)) for name in robots)
@@ -305,9 +306,9 @@ class AsyncTeam:
         """
         from coterie.semantic_map import SemanticMap
 
-        scene = await self._in_node(self._there.map(MAP))
+        scene = await self._in_node(self._able("map").map(MAP))
         if scene is None:
-            raise TeamError("the team publishes no map; give its team file `mapper: {}`")
+            raise TeamError(f"no map within {MAP:g} s: {without('map', self._state.who)}")
         return SemanticMap.of(scene)
 
     async def why(self, what: str = "") -> Explanation:
@@ -427,6 +428,16 @@ class AsyncTeam:
         if self._node is None:
             raise TeamError("this team was closed; open or join it again")
         return self._node
+
+    def _able(self, ability: Ability) -> TeamNode:
+        """Return the node, where the team can be asked for that.
+
+        Raises:
+            TeamError: It lacks what that takes.
+        """
+        with _told():
+            self._state.require(ability)
+        return self._there
 
     async def _in_node(self, work: Coroutine[Any, Any, T]) -> T:
         from coterie_bringup.spinning import in_loop

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -168,15 +168,15 @@ def draw_floor(axes: Axes, plan: Plan, floor: Floor, scale: float = SCALE) -> No
     _draw_walls(axes, scene, rooms)
     if not rooms:
         _draw_places(axes, plan, floor)
+    marked = {id_: text for id_, text in plan.marks.items() if scene.objects.get(id_) in things}
     if plan.names:
-        _name_things(axes, things, taken)
+        taken += [mark_area(scene.objects[id_].box.center[:2]) for id_ in marked]
+        _name_things(axes, things, taken, marked)
     _draw_ways(axes, plan, floor)
     for move in plan.moves:
         _draw_move(axes, plan, floor, move)
-    for id_, text in plan.marks.items():
-        thing = scene.objects.get(id_)
-        if thing in things:
-            draw_mark(axes, thing.box.center[:2], text)
+    for id_, text in marked.items():
+        draw_mark(axes, scene.objects[id_].box.center[:2], text)
     left, low, right, high = plan.bounds()
     axes.set(aspect="equal", xlim=(left, right), ylim=(low, high))
     axes.axis("off")
@@ -189,6 +189,30 @@ def draw_mark(axes: Axes, at: Vec2, text: str) -> None:
         bbox={"boxstyle": "circle,pad=0.25", "facecolor": MARK, "edgecolor": _DARK},
         parse_math=False,
     )  # fmt: skip
+
+
+def mark_area(at: Vec2) -> Any:
+    """Return the area of a disc at a position [m]."""
+    return shapely.Point(*at).buffer(0.24)
+
+
+def name_spot(at: Vec2, name: str, taken: list[Any], aside: bool, size: float = 5.0) -> Vec2 | None:
+    """Return where a name covers nothing, and take the area there; None: nowhere.
+
+    Args:
+        at: Position of what is named [m].
+        name: Its name.
+        taken: Areas that names and discs have.
+        aside: Whether the name may also stand below or above.
+        size: Size of the letters [pt].
+    """
+    half, tall = 0.0115 * size * len(name), 0.019 * size
+    for y in (at[1], at[1] - 0.38, at[1] + 0.38) if aside else (at[1],):
+        area = shapely.box(at[0] - half, y - tall, at[0] + half, y + tall)
+        if not any(area.intersects(other) for other in taken):
+            taken.append(area)
+            return at[0], y
+    return None
 
 
 def _things(plan: Plan, floor: Floor) -> list[SceneObject]:
@@ -258,19 +282,22 @@ def _draw_places(axes: Axes, plan: Plan, floor: Floor) -> None:
             axes.text(x, y, plain(room.name), fontsize=7, ha="center", zorder=8, parse_math=False)
 
 
-def _name_things(axes: Axes, things: Sequence[SceneObject], taken: list[Any]) -> None:
-    """Name things, the largest first, where a name does not cover another."""
-    for thing in sorted(things, key=lambda one: -one.box.volume)[:_MOST_NAMES]:
+def _name_things(
+    axes: Axes, things: Sequence[SceneObject], taken: list[Any], marked: Collection[str]
+) -> None:
+    """Name things, those with marks first, then the largest, where a name covers no other."""
+    order = sorted(things, key=lambda one: (one.id not in marked, -one.box.volume))
+    for thing in order[:_MOST_NAMES]:
         if thing.properties.get("mount", "floor") != "floor":
             continue
         name = plain(thing.label.top)
-        x, y, _ = thing.box.center
-        half = 0.055 * len(name)
-        area = shapely.box(x - half, y - 0.09, x + half, y + 0.09)
-        if not any(area.intersects(other) for other in taken):
-            taken.append(area)
+        (left, low, _), (right, high, _) = thing.box.axis_aligned()
+        aside = thing.id in marked or high - low > 0.8
+        size = 6.5 if (right - left) * (high - low) > 0.5 else 4.8
+        spot = name_spot(thing.box.center[:2], name, taken, aside, size)
+        if spot is not None:
             axes.text(
-                x, y, name, fontsize=4.8, ha="center", va="center", color=_DARK, zorder=7.5,
+                *spot, name, fontsize=size, ha="center", va="center", color=_DARK, zorder=7.5,
                 parse_math=False,
                 bbox={"boxstyle": "round,pad=0.05", "facecolor": "#ffffffa0", "linewidth": 0},
             )  # fmt: skip

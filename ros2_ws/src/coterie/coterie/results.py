@@ -31,7 +31,7 @@ class FoundObject:
         room: Name of its room; "": unknown.
         center: Its middle (x, y, z) in the map frame [m], to a millimeter; None: unknown.
         size: Its edge lengths [m], to a millimeter; None: unknown.
-        labels: label -> probability, most likely first.
+        labels: label -> probability to four digits, most likely first.
     """
 
     id: str
@@ -70,7 +70,7 @@ class Answer:
     Attributes:
         question: The question.
         text: "yes", "no" or "unknown"; or words, to an open question.
-        confidence: Chance that it is right, 0 to 1.
+        confidence: Chance that it is right, 0 to 1, to four digits.
         guessed: Whether no robot has observed what the team answers.
         explanation: How it was reached.
         method: What decided.
@@ -168,7 +168,7 @@ def found_object(id_: str, scene: SceneGraph | None) -> FoundObject:
         room.name if room is not None else "",
         to_millimeters(thing.box.center),
         to_millimeters(thing.box.size),
-        thing.label.distribution(),
+        {label: round(p, 4) for label, p in thing.label.distribution().items()},
     )
 
 
@@ -197,7 +197,7 @@ def answer_of(
         return Answer(
             question,
             told.text,
-            told.confidence,
+            round(told.confidence, 4),
             told.guessed,
             told.explanation or told.reason,
             told.method,
@@ -210,7 +210,7 @@ def answer_of(
     return Answer(
         question,
         {True: "yes", False: "no", None: "unknown"}[final.yes],
-        final.confidence,
+        round(final.confidence, 4),
         told.guessed,
         final.explanation,
         final.method,

@@ -136,6 +136,22 @@ async def test_why_tells_what_the_command_line_tells(tmp_path: Path):
         await AsyncTeam(RunState("home", 1, 2, "", 3.0)).why()
 
 
+async def test_what_a_team_lacks_is_told_at_once_with_what_to_add():
+    pytest.importorskip("rclpy")
+    from coterie import AsyncTeam
+    from coterie_bringup.rundir import RunState
+
+    team = AsyncTeam(RunState("pair", 1, 2, "", 3.0, lacks=["find", "do", "map", "ask"]))
+    for asking, lacks in (
+        (team.find("a mug"), "no object planner: give its team file `mapper: {}` and `planner"),
+        (team.do("bring a mug"), "no leader: give its team file `leader: {}`"),
+        (team.map(), "no semantic map: give its team file `mapper: {}`"),
+        (team.ask("is there a mug?"), "nobody who answers questions: give its team file"),
+    ):
+        with pytest.raises(TeamError, match=f"^team pair has {lacks}"):
+            await asking
+
+
 def test_ctrl_c_takes_back_what_is_waited_for(monkeypatch):
     pytest.importorskip("rclpy")
     import asyncio

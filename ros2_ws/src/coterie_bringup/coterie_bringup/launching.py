@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie_bringup import rundir
+from coterie_bringup.abilities import lacking
 from coterie_bringup.child_process import Program, describe_exit
 from coterie_bringup.errors import CommandError
 from coterie_bringup.hosts import (
@@ -250,6 +251,7 @@ def team_actions(values: Mapping[str, str], packages: Collection[str] = ()) -> l
             elsewhere=driven_elsewhere(planned.team, planned.host),
             leads=any(spec.name == "leader" for spec in planned.specs),
             host=host_option(planned.team, planned.host),
+            lacks=lacking(planned.team),
         )
     )
     notes = [f"team {planned.team.name}: ROS_DOMAIN_ID={domain}, run folder {planned.directory}"]

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from coterie_bringup.abilities import Ability, require
 from coterie_bringup.errors import CommandError
 from coterie_ros.domains import LAST_DOMAIN, take_domain
 
@@ -49,6 +50,20 @@ class RunState:
     tells_stops: bool = False
     leads: bool = False
     host: str = ""
+    lacks: list[str] = field(default_factory=list)
+
+    @property
+    def who(self) -> str:
+        """The team in words; one that runs elsewhere has no name here."""
+        return f"team {self.team}" if self.team else f"the team in ROS domain {self.domain}"
+
+    def require(self, ability: Ability) -> None:
+        """Refuse what the team cannot be asked for, as far as that is known here.
+
+        Raises:
+            CommandError: It lacks what that takes.
+        """
+        require(ability, self.lacks, self.who)
 
     @property
     def alive(self) -> bool:
@@ -79,13 +94,15 @@ def own_state(
     tells_stops: bool = False,
     leads: bool = False,
     host: str = "",
+    lacks: Sequence[str] = (),
 ) -> RunState:
     """Return the state of a team that this process runs from now on.
 
     `stops` is where the latches of stopped robots are kept, `log` where goals and permits are
     logged. `elsewhere` are the robots whose stops another host of the team obeys; with
     `tells_stops` they are told again what they did not hear. `leads`: the leader runs here.
-    `host` is the share of a team of several hosts that runs here, or `all`.
+    `host` is the share of a team of several hosts that runs here, or `all`. `lacks` is what the
+    team cannot be asked for, see `abilities.lacking`.
     """
     return RunState(
         team=team,
@@ -103,6 +120,7 @@ def own_state(
         tells_stops=tells_stops,
         leads=leads,
         host=host,
+        lacks=list(lacks),
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie_bringup import rundir
+from coterie_bringup.abilities import lacking
 from coterie_bringup.errors import CommandError
 from coterie_bringup.hosts import (
     discovery_programs,
@@ -173,6 +174,7 @@ def prepared(
             tells_stops=bool(host),
             leads=any(spec.name == "leader" for spec in specs),
             host=host_option(team, host),
+            lacks=lacking(team),
         )
         with rundir.registered(state):
             yield TeamRun(team, number, directory, specs, environment, supervisor, state)

@@ -13,6 +13,7 @@ from typing import Any
 from action_msgs.srv import CancelGoal
 from rclpy.context import Context
 
+from coterie_bringup.abilities import without
 from coterie_bringup.errors import CommandError
 from coterie_bringup.spinning import spinning
 from coterie_bringup.task_record import TaskRecord
@@ -166,6 +167,19 @@ class TaskWatcher(AgentNode):
     async def leader_there(self, timeout: float) -> bool:
         """Wait for a leader; False where none came in time [s]."""
         return await self._client.wait(timeout)
+
+    async def require_leader(self, who: str, timeout: float) -> None:
+        """Wait until the leader of a team is there.
+
+        Args:
+            who: The team, such as "team home".
+            timeout: Longest wait [s].
+
+        Raises:
+            CommandError: None came.
+        """
+        if not await self.leader_there(timeout):
+            raise CommandError(f"no action execute_task within {timeout:g} s: {without('do', who)}")
 
     async def cancel(self) -> bool:
         """Cancel all tasks of the leader, whoever gave them; False where none goes on.

@@ -9,7 +9,6 @@ from coterie_core.household import load_household
 from coterie_core.yaml_checks import shown, suggestion
 from coterie_core.yaml_marks import MarkedData, Problem
 from coterie_llm.profile import BUILT_IN
-from coterie_requests.presence import unknown_room
 
 if TYPE_CHECKING:
     from robot_adapters.sensing.grid_space import GridData
@@ -337,8 +336,11 @@ def check_starts(marked: MarkedData, problems: list[Problem]) -> None:
     for i, robot in enumerate(robots if isinstance(robots, list) else []):
         start = robot.get("start") if isinstance(robot, dict) else None
         room = start.get("room") if isinstance(start, dict) else None
-        why = unknown_room(room.replace("-", " "), ()) if isinstance(room, str) else ""
-        if why:
+        if not isinstance(room, str):
+            continue
+        from coterie_requests.presence import unknown_room  # reads grammars
+
+        if why := unknown_room(room.replace("-", " "), ()):
             path = ("robots", i, "start", "room")
             kinds = load_household().room_types
             hint = "" if "did you mean" in why else suggestion(room, kinds)

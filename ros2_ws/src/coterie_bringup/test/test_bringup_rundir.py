@@ -14,8 +14,10 @@ import pytest
 
 from coterie_bringup import rundir
 from coterie_bringup import running_team as teamrun
+from coterie_bringup.abilities import lacking
 from coterie_bringup.errors import CommandError
-from coterie_bringup.team import parse_team
+from coterie_bringup.resources import shipped_team
+from coterie_bringup.team import load_team, parse_team
 from coterie_ros.domains import domain_in_use, take_domain
 
 
@@ -45,6 +47,20 @@ def test_a_running_team_is_found_until_it_ends() -> None:
         (found,) = rundir.running_teams()
         assert (found.team, found.domain, found.robots) == ("trio", 42, ["rover"])
     assert rundir.running_teams() == []
+
+
+def test_a_team_is_known_to_lack_what_its_file_does_not_have(monkeypatch) -> None:
+    shipped = {name: lacking(load_team(shipped_team(name))) for name in ("demo", "home", "emos")}
+    assert shipped == {
+        "demo": ["find", "do", "together", "map"],
+        "home": ["do", "together"],
+        "emos": ["explore", "ask", "find", "together"],
+    }
+    with rundir.registered(state(lacks=shipped["demo"])):
+        (found,) = rundir.running_teams()
+        found.require("ask")
+        with pytest.raises(CommandError, match="team trio has no object planner: give"):
+            found.require("find")
 
 
 def test_a_team_whose_process_died_is_not_found_even_if_its_id_lives_on() -> None:

@@ -19,6 +19,7 @@ import typer
 from coterie.results import found_object
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, team_here
+from coterie_cli.exit_codes import Exit, told
 from coterie_cli.options import AsJson, Namespace, TeamDomain
 from coterie_core.questions import Answer, OpenAnswer, Question, percent
 
@@ -35,17 +36,19 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 
+_SOURCES = {
+    "blind": "by common sense",
+    "captions": "from captions of images",
+    "scene_graph": "from the map",
+    "frames": "from images",
+    "ours": "from map and images",
+}
+"""Methods of open questions in words."""
 _SEEN = 5
 """Most labels that a line of progress names."""
-GUESS = 3
-"""Exit code of a question that was answered by a guess."""
-UNKNOWN = 4
-"""Exit code of a question that the team cannot answer."""
-NOT_CLEAR = 5
-"""Exit code of a request that is not clear, where nobody said what was meant."""
 
 
-@app.command("ask")
+@app.command("ask", epilog=told("ask"))
 def ask(
     question: Annotated[
         str, typer.Argument(help='Question in words, such as "Is there a mug in the kitchen?".')
@@ -57,22 +60,19 @@ def ask(
     ] = 300.0,
     as_json: AsJson = False,
 ) -> int:
-    """Ask the running team; answers with confidence and each robot's evidence.
-
-    Exit code 0: answered; 3: guessed; 4: the team cannot tell (UNKNOWN); 5: it asked back what was
-    meant, and nobody answered, or the question presumes what is not so.
-    """
+    """Ask the running team a question; the answer comes with its confidence and evidence."""
     text = " ".join(question.split())
     if not text:
         raise CommandError('the question is empty; for example: "Is there a mug in the kitchen?"')
     state = team_here(domain, namespace)
+    state.require("ask")
     try:
         answer, scene, judgement = asyncio.run(_ask(state, text, timeout, quiet=as_json))
     except asyncio.CancelledError:
         print("coterie: the question was taken back", file=sys.stderr)
-        return 130
+        return Exit.INTERRUPTED
     if isinstance(answer, str):
-        raise CommandError(f"the team could not answer: {answer}")
+        raise CommandError(f"the team could not answer: {answer}", Exit.UNKNOWN)
     if isinstance(answer, OpenAnswer):
         if as_json:
             data = _open_data(answer, scene) | judgement_data(judgement)
@@ -80,17 +80,17 @@ def ask(
         else:
             _print_open(text, answer, scene, judgement)
         if judgement is not None and not judgement.proceeds:
-            return UNKNOWN if judgement.kind == "not_seen_yet" else NOT_CLEAR
+            return Exit.UNKNOWN if judgement.kind == "not_seen_yet" else Exit.NOT_CLEAR
         if answer.guessed and answer.confidence <= 0.0:
-            return UNKNOWN  # "cannot tell: ...", which is no guess at anything
-        return GUESS if answer.guessed else 0
+            return Exit.UNKNOWN  # "cannot tell: ...", which is no guess at anything
+        return Exit.PARTLY if answer.guessed else Exit.DONE
     if as_json:
         print(json.dumps(as_data(text, answer) | judgement_data(judgement), indent=1))
     else:
         _print(text, answer)
     if answer.final.yes is None:
-        return UNKNOWN
-    return GUESS if answer.guessed else 0
+        return Exit.UNKNOWN
+    return Exit.PARTLY if answer.guessed else Exit.DONE
 
 
 def as_data(question: str, answer: TeamAnswer) -> dict[str, Any]:
@@ -161,10 +161,9 @@ async def _ask(
                     scene = await in_loop(operator, operator.map(3.0))
                 return answer, scene, operator.judgements.get(question.id)
         except (NoAnswer, GoalRejected) as error:
-            what = f"team {state.team}" if state.team else "any team"
             raise CommandError(
-                f"no answer from {what} in ROS domain {state.domain}: {error} (./coterie doctor "
-                "lists running teams; a robot that goes to look takes its time: --timeout)"
+                f"no answer from {state.who}: {error} (./coterie doctor lists running teams; a "
+                "robot that goes to look takes its time: --timeout)"
             ) from None
 
 
@@ -236,7 +235,7 @@ def _print(question: str, answer: TeamAnswer) -> None:
     head = Text.assemble((word, f"bold {colour}"))
     if final.yes is not None:
         head.append(f"  {percent(final.confidence)} sure")
-    head.append(f"   {final.method.replace('_', ' ')}", "dim")
+    head.append(f"   by {final.method}", "dim")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("robot", "says", "sure", "weight", "because"):
         table.add_column(title, overflow="fold")
@@ -277,7 +276,7 @@ def _print_open(
     elif answer.guessed:
         sure = "a guess" if answer.confidence > 0.0 else "nobody knows"
     head.append(f"   {sure}", "")
-    head.append(f"   {answer.category.replace('_', ' ')}, {answer.method}", "dim")
+    head.append(f"   {kind_text(answer)}", "dim")
     body = Table.grid(padding=(0, 0, 1, 0))
     body.add_row(head)
     if answer.objects:
@@ -309,6 +308,12 @@ def objects_table(ids: Sequence[str], scene: SceneGraph | None) -> Table:
             ", ".join(f"{v:.2f}" for v in thing.box.center),
         )
     return table
+
+
+def kind_text(answer: OpenAnswer) -> str:
+    """Return what kind of question was answered, and from what."""
+    source = _SOURCES.get(answer.method, answer.method)
+    return f"{answer.category.replace('_', ' ')}, {source}"
 
 
 def way_length(path: Sequence[Vec3]) -> float:

@@ -6,10 +6,11 @@ import ast
 import importlib
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # to look for them reads all packages
 
@@ -151,8 +152,29 @@ app = typer.Typer(
 )
 
 
+def _show_version(asked: bool) -> None:
+    """Print the version, which is that of all packages; without a workspace the wheel's."""
+    if not asked:
+        return
+    from importlib.metadata import version as version_of
+
+    from coterie_bringup.resources import package_path
+
+    file = package_path("package://coterie_cli/package.xml")
+    found = re.search(r"<version>(.+?)</version>", file.read_text("utf-8")) if file else None
+    print("coterie", found[1] if found else version_of("coterie"))
+    raise typer.Exit
+
+
 @app.callback()
-def coterie() -> None:
+def coterie(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
     """A team of household robots explores a house, answers questions and decides together."""
 
 

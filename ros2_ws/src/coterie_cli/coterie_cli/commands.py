@@ -14,7 +14,7 @@ Options = TypeVar("Options")
 
 
 def command(
-    app: typer.Typer, name: str, options: Callable[..., Options]
+    app: typer.Typer, name: str, options: Callable[..., Options], *, epilog: str | None = None
 ) -> Callable[[Callable[[Options], int]], Callable[[Options], int]]:
     """Make a command of a function that takes a dataclass, whose fields are the command's options.
 
@@ -22,6 +22,7 @@ def command(
         app: The command's app.
         name: Name of the command.
         options: The dataclass; its fields are annotated as arguments and options of Typer.
+        epilog: What the help ends with.
     """
     hints = get_type_hints(options, include_extras=True)
     fields = inspect.signature(options).parameters.values()
@@ -35,7 +36,7 @@ def command(
         run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [field.replace(annotation=hints[field.name]) for field in fields]
         )
-        app.command(name)(run)
+        app.command(name, epilog=epilog)(run)
         return function
 
     return register
@@ -58,7 +59,12 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
     """Run a bench's command line; return the exit code, also for mistakes and interruptions."""
     command = commands(app)
     try:
-        code = command.main(list(arguments or []), prog_name=name, standalone_mode=False)
+        code = command.main(
+            list(arguments or []),
+            prog_name=name,
+            standalone_mode=False,
+            help_option_names=["-h", "--help"],
+        )
     except typer.Exit as stop:
         return int(stop.exit_code)
     except (typer.Abort, KeyboardInterrupt):

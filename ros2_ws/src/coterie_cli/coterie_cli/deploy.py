@@ -12,7 +12,6 @@ import yaml
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.hosts import discovery_port, network_environment
-from coterie_bringup.plan import plan
 from coterie_bringup.rundir import key_file
 from coterie_bringup.team import Team, load_team
 from coterie_bringup.trust import VARIABLE, Act, acts, require_trust
@@ -97,6 +96,8 @@ def deploy(
         )
     require_trust(team)
     out = out or Path("out/deploy") / team.name
+    from coterie_bringup.plan import plan
+
     for host in team.hosts:
         folder = out / host
         if folder.exists() and not (folder / f"{team.name}.env").is_file():

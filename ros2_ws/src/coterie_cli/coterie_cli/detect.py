@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ import typer
 from PIL import Image, ImageDraw
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import Progress
 from rich.table import Table
 
 from coterie_bringup.errors import CommandError
@@ -22,7 +23,7 @@ from coterie_cli.commands import command
 from coterie_core.detections import ImageDetection
 from coterie_core.detector_options import DETECTORS, DetectorOptions
 from coterie_perception.detector import ColorDetector, DetectorError, make_detector
-from coterie_perception.pictures import Picture, pictures
+from coterie_perception.pictures import Picture, how_many, pictures
 
 app = typer.Typer(add_completion=False)
 _COLORS = ("#e6194b", "#3cb44b", "#4363d8", "#f58231", "#911eb4", "#008080", "#9a6324", "#800000")
@@ -32,11 +33,12 @@ _COLORS = ("#e6194b", "#3cb44b", "#4363d8", "#f58231", "#911eb4", "#008080", "#9
 class DetectOptions:
     """What is looked at, and by which detector."""
 
-    source: Annotated[
-        str,
+    sources: Annotated[
+        list[str],
         typer.Argument(
-            help="Picture, folder of pictures, video, recording or bag; or the number or device "
-            "of a camera, such as 0."
+            metavar="SOURCE...",
+            help="Pictures, folders of pictures, videos, recordings or bags; or the number or "
+            "device of a camera, such as 0.",
         ),
     ]
     detector: Annotated[
@@ -94,11 +96,15 @@ def detect(options: DetectOptions) -> int:
     except DetectorError as error:
         raise CommandError(str(error)) from None
     if not looked:
-        raise CommandError(f"{options.source}: no color picture in it")
+        raise CommandError(f"{', '.join(options.sources[:3])}: no color picture in it")
     if options.as_json is not None:
         _write(options.as_json, detector, looked)
     found = [(name, one) for name, all_found, _ in looked for one in all_found]
-    console.print(_single(found) if len(looked) == 1 else _summary(found))
+    if found:
+        console.print(_single(found) if len(looked) == 1 else _summary(found))
+    else:
+        score = options.min_score
+        console.print(f"Nothing has a score of {score:g} or more; --min-score asks for less.")
     mean = sum(took for *_, took in looked) / len(looked)
     console.print(
         f"{detector.name}: pictures: {len(looked)}, detections: {len(found)}, "
@@ -114,15 +120,26 @@ Looked = tuple[str, Sequence[ImageDetection], float]
 
 def _look(detector: ColorDetector, options: DetectOptions) -> Iterator[Looked]:
     """Yield name, detections and time [s] of each picture, and draw it."""
-    single = options.out.suffix != ""
-    for picture in pictures(options.source, options.every, options.most):
-        begun = time.perf_counter()
-        found = detector.detect(picture.pixels)
-        took = time.perf_counter() - begun
-        file = options.out if single else options.out / f"{Path(picture.name).stem}.jpg"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        drawn(picture, found).save(file)
-        yield picture.name, found, took
+    single, names = options.out.suffix != "", Counter[str]()
+    console = Console(stderr=True, highlight=False)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        count = how_many(options.sources)
+        total = None if count is None else min(-(-count // options.every), options.most or count)
+        task = bar.add_task(f"{detector.name} looks", total=total)
+        for picture in pictures(options.sources, options.every, options.most):
+            begun = time.perf_counter()
+            found = detector.detect(picture.pixels)
+            took = time.perf_counter() - begun
+            if single and names:
+                raise CommandError(f"--out: {options.out} is one picture; give a folder for more")
+            name = Path(picture.name).stem
+            names[name] += 1
+            same = f"_{names[name]}" if names[name] > 1 else ""
+            file = options.out if single else options.out / f"{name}{same}.jpg"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            drawn(picture, found).save(file)
+            bar.advance(task)
+            yield picture.name, found, took
 
 
 def drawn(picture: Picture, found: Sequence[ImageDetection]) -> Image.Image:
@@ -147,8 +164,8 @@ def drawn(picture: Picture, found: Sequence[ImageDetection]) -> Image.Image:
 
 def _single(found: Sequence[tuple[str, ImageDetection]]) -> Table:
     table = Table(title="Detections", title_justify="left")
-    for column in ("label", "score", "or", "box: column, row, width, height [px]"):
-        table.add_column(column)
+    for column in ("label", "score", "less likely", "box: column, row, width, height [px]"):
+        table.add_column(escape(column))
     for _, one in found:
         others = [f"{name} {score:.2f}" for name, score in one.scores.items() if name != one.label]
         box = ", ".join(map(str, one.box))

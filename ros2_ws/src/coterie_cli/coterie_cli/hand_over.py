@@ -39,7 +39,7 @@ def hand_over(
     domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> int:
-    """Have another robot do a sub-task of the task in work; exit code 0 only if it does now."""
+    """Give a sub-task of the running task to another robot; exit code 0 only if it does it now."""
     from coterie_bringup.spinning import in_loop, spinning
     from coterie_cli.permits import who
     from coterie_msgs.srv import HandOver
@@ -53,6 +53,7 @@ def hand_over(
             self.client = ServiceClient(self, HandOver, SERVICE)
 
     team = team_here(domain, namespace)
+    team.require("do")
     task, _, id_ = sub_task.rpartition("/")
     request = HandOver.Request(
         task=task, sub_task=id_, robot=robot, by=one_line(by or who()), reason=one_line(reason)

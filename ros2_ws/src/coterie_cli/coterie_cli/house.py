@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from coterie_bringup.errors import CommandError
-from coterie_cli.options import OUT, Floors, Rooms
+from coterie_cli.options import Floors, Rooms
 from habitat_bridge.house.export import save_house
 from habitat_bridge.house.generator import generate_house
 
@@ -22,7 +22,10 @@ def house(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the generated house.")] = 0,
     floors: Floors = None,
     rooms: Rooms = None,
-    out: Annotated[Path | None, OUT] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help="Folder for the results; default: out/house_SEED."),
+    ] = None,
 ) -> int:
     """Generate a house: ground truth (JSON), GLB, Habitat scene and a floor plan."""
     console = Console(highlight=False)

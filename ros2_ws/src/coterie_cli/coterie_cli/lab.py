@@ -71,7 +71,7 @@ def lab(
     ] = 1.0,
     domain: Domain = None,
 ) -> int:
-    """Run a lab in a box: robots in a house that speak only what real robots speak."""
+    """Simulate robots behind the interfaces of real ones: Nav2, MoveIt, ros2_control."""
     if list_faults:
         _list_faults()
         return 0

@@ -98,7 +98,7 @@ def log(
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> int:
-    """Log of goals, permits and results, whose entries are chained by hash."""
+    """Show the log of goals, permits and results, whose entries are chained by hash."""
     if context.invoked_subcommand is not None:
         return 0
     return show(folder_of(team, folder), robot, since, kind, as_json)

@@ -12,4 +12,4 @@ add_study(app, "model check")
 
 @app.callback()
 def model() -> None:
-    """Checks of language models."""
+    """Check a language model."""

@@ -49,16 +49,13 @@ Namespace = Annotated[
         help="ROS namespace of the team, where several teams run; / for a team without one."
     ),
 ]
-OUT = typer.Option(
-    file_okay=False, show_default=False, help="Folder for the results; default: out/<command>."
-)
-Out = Annotated[Path, OUT]
+Out = Annotated[Path, typer.Option(file_okay=False, help="Folder for the results.")]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON on stdout and nothing else.")
 ]
 
 Floors = Annotated[
-    int | None, typer.Option(min=1, max=3, help="Number of storeys; default: chosen by the seed.")
+    int | None, typer.Option(min=1, max=3, help="Number of floors; default: chosen by the seed.")
 ]
 Rooms = Annotated[
     int | None,

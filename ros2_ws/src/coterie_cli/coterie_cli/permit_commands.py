@@ -17,7 +17,7 @@ Request = Annotated[
 
 @app.callback(invoke_without_command=True)
 def permits(context: typer.Context, domain: TeamDomain = None, namespace: Namespace = None) -> int:
-    """Requests of robots for a person's permit: show, allow, refuse, revoke."""
+    """Show, allow, refuse or revoke what robots ask a person's permit for."""
     if context.invoked_subcommand is not None:
         return 0
     from coterie_cli.permits import show

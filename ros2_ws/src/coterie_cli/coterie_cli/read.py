@@ -12,7 +12,7 @@ from rich.console import Console
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.team_models import named_profile
-from coterie_cli.ask import NOT_CLEAR
+from coterie_cli.exit_codes import Exit, told
 from coterie_cli.options import AsJson, ModelForFiles
 from coterie_llm import LanguageError, UsageMeter, build_decider
 from coterie_requests.grammar import Door
@@ -25,7 +25,7 @@ from semantic_mapper.files import load_map
 app = typer.Typer(add_completion=False)
 
 
-@app.command("read")
+@app.command("read", epilog=told("read"))
 def read(
     words: Annotated[
         str, typer.Argument(help='Words of a person, such as "Bring two mugs to the kitchen".')
@@ -44,10 +44,7 @@ def read(
     model: ModelForFiles = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show what words are read as; no robot hears them.
-
-    Exit code 5: they are not understood; what is asked back is printed.
-    """
+    """Show how a request is understood, without giving it to a team."""
     if door not in get_args(Door):
         raise CommandError(f"--for: {door!r}; one of {', '.join(get_args(Door))}")
     meter = UsageMeter()
@@ -62,10 +59,10 @@ def read(
     try:
         request = asyncio.run(read_request(words, names, decider, cast(Door, door)))
     except NotUnderstood as error:
-        told, code = error.problem.line, NOT_CLEAR
-        data["problem"] = told
+        line, code = error.problem.line, Exit.NOT_CLEAR
+        data["problem"] = line
     else:
-        told, code = f"I read: {request.told()}", 0
+        line, code = f"I read: {request.told()}", Exit.DONE
         data["request"] = request.model_dump(mode="json", exclude_defaults=True)
     by_model = any(row["by_model"] for row in meter.as_json())
     data["read_by"] = decider.model.name if by_model else "grammar"
@@ -73,6 +70,6 @@ def read(
         print(json.dumps(data, indent=1, ensure_ascii=False))
         return code
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    console.print(told)
+    console.print(line)
     console.print(f"read by: {data['read_by']}", style="dim")
     return code

@@ -104,7 +104,7 @@ class RecordOptions:
 
 @command(app, "record", RecordOptions)
 def record(options: RecordOptions) -> int:
-    """Drive a robot through a generated house, or listen to a team; write down what happens."""
+    """Record a robot's drive through a generated house, or a running team, into a file."""
     out = options.out
     if out.suffix != ".mcap":
         out = out.with_name(f"{out.name}.mcap")

@@ -8,9 +8,7 @@ from typing import Annotated
 import typer
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.plan import plan
 from coterie_bringup.security.enforcing import enclaves_of
-from coterie_bringup.security.keystore import deal, keystore_folder, make_keystore
 from coterie_bringup.security.rights import TEAM, person_enclave, rights, robot_enclave
 from coterie_bringup.team import Team, load_team
 from coterie_cli.options import TeamFile
@@ -42,6 +40,8 @@ def security(
     ] = "",
 ) -> int:
     """Make the keystore of a team: keys, and who may command and who may only listen."""
+    from coterie_bringup.security.keystore import keystore_folder, make_keystore
+
     team = load_team(file)
     if host:
         return _dealt(team, host, out)
@@ -65,6 +65,9 @@ def security(
 
 
 def _dealt(team: Team, host: str, out: Path | None) -> int:
+    from coterie_bringup.plan import plan
+    from coterie_bringup.security.keystore import deal, keystore_folder
+
     if out is None:
         raise CommandError("--host: say with --out where the host's share of the keys goes")
     if host not in team.hosts:

@@ -68,8 +68,12 @@ def print_tags(
 
 @app.command("find")
 def find(
-    source: Annotated[
-        str, typer.Argument(help="Picture, folder, video, recording, or number of a camera.")
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...",
+            help="Pictures, folders, videos, recordings, or the number of a camera.",
+        ),
     ],
     file: TagsFile,
     as_json: AsJson = False,
@@ -77,7 +81,7 @@ def find(
     """Tell which tags are in pictures, and where; exit code 1 if there is none."""
     table = given_tags(file)
     try:
-        seen = [(p.name, one) for p in pictures(source) for one in find_tags(p.pixels, table)]
+        seen = [(p.name, one) for p in pictures(sources) for one in find_tags(p.pixels, table)]
     except (RecordingError, DetectorError) as error:
         raise CommandError(str(error)) from None
     names = {number: entry.name for number, entry in table.tags.items()}
@@ -89,13 +93,23 @@ def find(
     if as_json:
         print(json.dumps(rows))
         return 0 if rows else 1
+    if not rows:
+        print(f"no tag of {table.family} in it")
+        return 1
     shown = Table(title="Tags", title_justify="left")
-    for column in ("picture", "tag", "on", "corners [px]"):
-        shown.add_column(column)
-    for row in rows:
-        shown.add_row(*(escape(str(value)) for value in row.values()))
+    for column in ("tag", "on", "pictures", "largest in", "side [px]"):
+        shown.add_column(escape(column))
+    for number in sorted({one.number for _, one in seen}):
+        mine = {name: one.corners for name, one in seen if one.number == number}
+        sides = {
+            name: float(np.linalg.norm(corners - np.roll(corners, 1, axis=0), axis=1).mean())
+            for name, corners in mine.items()
+        }
+        best = max(sides, key=lambda name: sides[name])
+        cells = (names.get(number, ""), len(mine), best, f"{sides[best]:.0f}")
+        shown.add_row(str(number), *(escape(str(cell)) for cell in cells))
     Console(highlight=False).print(shown)
-    return 0 if rows else 1
+    return 0
 
 
 @app.command("align")

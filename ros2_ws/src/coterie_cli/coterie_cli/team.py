@@ -12,7 +12,6 @@ from coterie_bringup.team import load_team
 from coterie_bringup.trust import acts, untrusted
 from coterie_cli.deploy import deploy
 from coterie_cli.options import TEAM
-from coterie_cli.rehearsal import rehearse
 from coterie_cli.security import security
 from coterie_core.yaml_marks import FileProblem
 
@@ -21,7 +20,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 @app.callback()
 def team() -> None:
-    """Team files: check one, write its folders for hosts, make its keys."""
+    """Check a team file, prepare its deployment to several computers, make its keys."""
 
 
 @app.command("check")
@@ -42,6 +41,8 @@ def team_check(
             print(error, file=sys.stderr)
             failed = True
         else:
+            from coterie_cli.rehearsal import rehearse  # makes houses
+
             problems = rehearse(team)
             if problems:
                 print("\n".join(f"{file}: {problem}" for problem in problems), file=sys.stderr)

@@ -73,7 +73,7 @@ def why(
         bool, typer.Option("--follow", help="Go on sending with --otlp until Ctrl-C.")
     ] = False,
 ) -> int:
-    """Say why: the chain from words to motor of an answer, an action, an assignment, a refusal."""
+    """Explain an answer, an action, an assignment or a refusal: the decisions that led to it."""
     if trees:
         print(to_xml(trees_of_robots()), end="")
         return 0

@@ -37,6 +37,12 @@ def test_help_names_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
         assert f" {command} " in out
 
 
+def test_the_version_is_that_of_the_changelog(capsys: pytest.CaptureFixture[str]) -> None:
+    changelog = (Path(__file__).parents[4] / "CHANGELOG.md").read_text("utf-8")
+    newest = re.search(r"^## \[(.+?)\]", changelog, re.M)
+    assert newest and run(capsys, "--version") == (0, f"coterie {newest[1]}\n", "")
+
+
 def _helps(command: Any, *path: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     yield path, [getattr(one, "help", None) or "" for one in (command, *command.params)]
     for name, below in getattr(command, "commands", {}).items():

@@ -196,7 +196,7 @@ def test_goals_alike_are_allowed_for_ten_minutes_and_that_is_revoked(make_stage,
     assert stage.ended(first)[0] is Outcome.SUCCEEDED
     assert stage.ended(stage.send("rover", STARTS["rover"]))[0] is Outcome.SUCCEEDED
     assert stage.kinds("rover").count("request") == 1
-    browser.see("1 permit for goals alike holds")
+    browser.see("1 standing permit")
     browser.run("document.querySelector('#standing details').open = true")
     browser.see('rover: goals like "drive to')
     browser.see("allowed by anna@lab")
@@ -346,9 +346,8 @@ def test_the_map_is_corrected_and_stays_so(make_stage, browser):
     stage.between(lambda: made.append(begin()))
     stage.open(browser)
     browser.wait_for("state.team?.can.correct && state.map?.rooms.length > 1")
-    label = browser.run("state.map.things[0].label")
     browser.run("choose({ thing: state.map.things[0] })")
-    browser.see(f"{label} (")
+    browser.see("; id ")
     browser.run(
         f"document.querySelector('#chosen input').value = {json.dumps(HOSTILE[1])};"
         "[...document.querySelectorAll('#chosen button')].find(b => b.textContent === 'Rename')"
@@ -482,7 +481,7 @@ def test_a_recorded_run_is_played_into_the_page_and_nothing_can_be_commanded(
     stage.wait(lambda: {"/semantic_map", "/rover/permit_requests"} <= set(log.counts), "the topics")
     stage.open(browser)
     ended = stage.send("rover", why=HOSTILE[1])
-    browser.press("Approve alike for 10 min")
+    browser.press("Approve such goals for 10 min")
     assert stage.ended(ended)[0] is Outcome.SUCCEEDED
     waiting = stage.send("rover", (3.2, 3.2, 0.0))
     stage.ended(waiting)
@@ -502,7 +501,7 @@ def test_a_recorded_run_is_played_into_the_page_and_nothing_can_be_commanded(
     where = browser.run("state.poses.rover.slice(0, 2)")
     assert abs(where[0] - 3.2) < 0.3 and abs(where[1] - 3.2) < 0.3
     browser.see("permit · rover")
-    browser.see("1 permit for goals alike holds")
+    browser.see("1 standing permit")
     before = len(list(entries(stage.log)))
     for order in ("release", "stop", "task", "permit", "revoke", "correct", "ask"):
         browser.run(f"command({json.dumps(order)}, {{ text: 'go' }})")

@@ -133,7 +133,7 @@ ASKS = "state.permits?.[0]"
 
 
 def hand_over(part: str, robot: str) -> str:
-    row = f"[...document.querySelectorAll('.task tr')].find(r => r.innerText.includes('{part}'))"
+    row = f"[...document.querySelectorAll('.task .part')].find(r => r.innerText.includes('{part}'))"
     return (
         f"(() => {{ const part = {row}.querySelector('details.operator'); part.open = true;"
         f"part.querySelector('select').value = '{robot}';"

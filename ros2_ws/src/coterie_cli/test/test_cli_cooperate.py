@@ -179,7 +179,7 @@ def test_cooperate_without_a_goal_or_cooperators(capsys, tmp_path: Path) -> None
     code, _, err = run(capsys, "do", "--together", "--team", str(bare))
     assert code == 2 and "team bare has no goal: add `goal:`" in " ".join(err.split())
     code, _, err = run(capsys, "do", "--together", "ON(mug, table)", "--team", str(explorers))
-    assert code == 2 and "has no robot of role: cooperator" in " ".join(err.split())
+    assert code == 2 and "has no robot that cooperates" in " ".join(err.split())
     code, _, err = run(capsys, "do", "--together", "--team", str(tmp_path / "none.yaml"))
     assert code == 2 and "none.yaml" in err
 
@@ -197,7 +197,7 @@ def test_cooperate_warns_of_a_name_that_no_household_has(capsys, tmp_path: Path)
     _, out, err = run(capsys, "do", "--together", "ON(mug, cuonter)", "--team", str(explorers))
     said = " ".join((out + err).split())
     assert "warning: 'cuonter'" in said and "do you mean 'counter'?" in said
-    assert "has no robot of role: cooperator" in said
+    assert "has no robot that cooperates" in said
 
 
 def test_cooperate_names_a_wrong_world(capsys) -> None:

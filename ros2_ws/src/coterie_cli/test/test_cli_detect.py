@@ -1,6 +1,7 @@
 """`./coterie detect`: pictures from anywhere, a table, boxes on them, JSON."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -57,24 +58,33 @@ def test_a_folder_of_pictures_becomes_a_table_json_and_boxes(network, tmp_path, 
         Image.fromarray(red(amount)).save(folder / f"{name}.png")
     Image.fromarray(np.zeros((4, 4), np.uint16)).save(folder / "a-depth.png")
     (folder / "notes.txt").write_text("no picture")
+    again = tmp_path / "a.png"
+    Image.fromarray(red(0)).save(again)
     out, file = tmp_path / "out", tmp_path / "found.json"
-    options = DetectOptions(str(folder), "onnx", network, min_score=0.6, as_json=file, out=out)
+    options = DetectOptions(
+        [str(folder), str(again)], "onnx", network, min_score=0.6, as_json=file, out=out
+    )
     assert detect(options) == 0
     told = capsys.readouterr().out
-    assert "red [thing]" in told and "pictures: 3, detections: 2" in told
-    found = {p["picture"]: p["detections"] for p in json.loads(file.read_text())["pictures"]}
+    assert "red [thing]" in told and "pictures: 4, detections: 2" in told
+    *first, last = json.loads(file.read_text())["pictures"]
+    assert last["picture"] == "a.png" and not last["detections"]
+    found = {p["picture"]: p["detections"] for p in first}
     assert found["c.png"] == [] and found["a.png"][0]["box"] == [20, 10, 20, 20]
     assert found["b.png"][0]["scores"] == pytest.approx({"red [thing]": 0.8})
-    assert sorted(one.name for one in out.iterdir()) == ["a.jpg", "b.jpg", "c.jpg"]
+    assert sorted(one.name for one in out.iterdir()) == ["a.jpg", "a_2.jpg", "b.jpg", "c.jpg"]
+    with pytest.raises(CommandError, match="is one picture; give a folder"):
+        detect(replace(options, out=tmp_path / "boxes.png"))
 
 
 def test_one_picture_without_a_thing_is_exit_code_1(network, tmp_path, capsys):
     Image.fromarray(PIXELS).save(tmp_path / "dark.png")
     options = DetectOptions(
-        str(tmp_path / "dark.png"), "onnx", network, min_score=0.6, out=tmp_path / "boxes.png"
+        [str(tmp_path / "dark.png")], "onnx", network, min_score=0.6, out=tmp_path / "boxes.png"
     )
     assert detect(options) == 1 and (tmp_path / "boxes.png").is_file()
-    assert "pictures: 1, detections: 0" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "Nothing has a score of 0.6 or more" in told and "pictures: 1, detections: 0" in told
 
 
 def test_boxes_and_masks_are_drawn():
@@ -100,7 +110,7 @@ def test_boxes_and_masks_are_drawn():
 def test_a_detector_that_cannot_be_used_is_told(tmp_path, more, why):
     Image.fromarray(PIXELS).save(tmp_path / "dark.png")
     with pytest.raises(CommandError, match=why):
-        detect(DetectOptions(str(tmp_path / "dark.png"), **more))
+        detect(DetectOptions([str(tmp_path / "dark.png")], **more))
 
 
 def test_pictures_come_from_recordings_and_videos(tmp_path):
@@ -110,7 +120,7 @@ def test_pictures_come_from_recordings_and_videos(tmp_path):
             depth = np.ones((40, 60), np.float32)
             frame = RgbdFrame(depth, (50, 50, 30, 20), np.eye(4), red(60 * k), float(k), "r")
             writer.add(RecordedFrame(f"{k:06d}", frame))
-    seen = list(pictures(str(path), every=2))
+    seen = list(pictures([str(path)], every=2))
     assert len(seen) == 2 and seen[1].pixels[20, 30, 0] > seen[0].pixels[20, 30, 0]
     cv2 = pytest.importorskip("cv2", reason="./coterie setup --with detector")
     video = cv2.VideoWriter(
@@ -119,7 +129,7 @@ def test_pictures_come_from_recordings_and_videos(tmp_path):
     for blue in (0, 80, 160, 240):
         video.write(np.full((48, 64, 3), (blue, 0, 0), np.uint8))
     video.release()
-    frames = list(pictures(str(tmp_path / "seen.avi"), every=3, most=2))
+    frames = list(pictures([str(tmp_path / "seen.avi")], every=3, most=2))
     assert [one.name for one in frames] == ["000000", "000003"]
     assert frames[1].pixels.shape == (48, 64, 3) and frames[1].pixels[5, 5].tolist()[2] > 200
 
@@ -129,4 +139,4 @@ def test_what_is_no_picture_is_told(tmp_path, name):
     (tmp_path / "text.png").write_text("no picture")
     (tmp_path / "empty").mkdir()
     with pytest.raises(RecordingError):
-        list(pictures(str(tmp_path / name) if not name.startswith("/") else name))
+        list(pictures([str(tmp_path / name) if not name.startswith("/") else name]))

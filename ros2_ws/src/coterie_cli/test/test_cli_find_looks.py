@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from coterie_bringup.errors import CommandError
-from coterie_cli.find import find_alike
+from coterie_cli.find_in_file import find_alike
 from coterie_core.colors import COLOR_NAMES, color_names
 from coterie_core.embedding import Embedding
 from coterie_fixtures.drawn_scenes import SIDES, view

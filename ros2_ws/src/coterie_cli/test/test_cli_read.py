@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coterie_bringup.errors import CommandError
-from coterie_cli.ask import NOT_CLEAR
+from coterie_cli.exit_codes import Exit
 from coterie_cli.read import read
 from coterie_fixtures.endpoint import Endpoint
 
@@ -23,7 +23,7 @@ def test_what_is_read_is_said_again(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_not_understood_is_asked_back(capsys: pytest.CaptureFixture[str]) -> None:
-    assert read("bring it to the kitchen", as_json=True) == NOT_CLEAR
+    assert read("bring it to the kitchen", as_json=True) == Exit.NOT_CLEAR
     data = json.loads(capsys.readouterr().out)
     assert data["request"] is None and "'it'" in data["problem"]
 
@@ -33,7 +33,7 @@ def test_names_of_a_map_are_known(tmp_path: Path, capsys: pytest.CaptureFixture[
     things = {"c1": {"bbox": box, "n_observations": 4, "results": {"theremin": 3.0}}}
     file = tmp_path / "map.json"
     file.write_text(json.dumps({"instances": things}))
-    assert read("where is the theremin?", door="ask") == NOT_CLEAR
+    assert read("where is the theremin?", door="ask") == Exit.NOT_CLEAR
     assert read("where is the theremin?", door="ask", file=file) == 0
     assert "I read: where, the theremin" in capsys.readouterr().out
     with pytest.raises(CommandError, match=r"no\.json"):

@@ -16,11 +16,19 @@ from coterie_fixtures.endpoint import Endpoint
 from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import Question as QuestionMsg
 from coterie_ros import conversions
+from coterie_ros.clients import NoAnswer
 from coterie_ros.qos import profile
 
 pytestmark = pytest.mark.ros
 
 ROBOTS = ("ann", "bob")
+
+
+def test_a_search_in_a_team_without_a_planner_says_what_is_missing(ros):
+    operator = ros.add(Operator(ROBOTS, context=ros.context))
+    ros.wait_active(operator)
+    with pytest.raises(NoAnswer, match=r"query_objects; either .* has no object planner: give"):
+        ros.result(operator.run(operator.find("a mug", 3, 0.5)))
 
 
 def test_the_teams_model_reads_a_question_that_may_move_nobody(ros):

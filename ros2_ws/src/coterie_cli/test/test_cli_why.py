@@ -139,7 +139,7 @@ def test_a_page_is_told_by_a_process_beside_it(state: Path) -> None:
             self.sent.append(text)
 
     def ask(what: object, run: KeptRun | None) -> str:
-        return asyncio.run(Explaining(run).why({"what": what}, Page()))  # type: ignore[arg-type]
+        return asyncio.run(Explaining(run, str).why({"what": what}, Page()))  # type: ignore[arg-type]
 
     kept = KeptRun("evil", folder / "why", folder / "log")
     assert ask("last", kept) == ""

@@ -18,6 +18,9 @@ MIN_EDGE_M = 0.03
 MAX_SHELLS = 30
 """Largest boxes that are looked at for being around much of the rest."""
 
+VIEW_RAD = np.radians(75.0)
+"""Vertical field of view [rad]: that of viser's camera."""
+
 Floats = NDArray[np.float64]
 
 
@@ -120,7 +123,8 @@ def map_shapes(scene: SceneGraph) -> MapShapes:
     for floor_id, name, elevation in _storeys(scene):
         mine = [t for t in things if _floor_of(t, scene) == floor_id]
         rooms = [r for r in scene.rooms.values() if r.floor == floor_id and r.polygon]
-        shapes = [_room(r.id, r.name, r.polygon, elevation, origin) for r in rooms]
+        standing = shapely.union_all([shapely.Polygon(t.box.footprint()) for t in mine])
+        shapes = [_room(r.id, r.name, r.polygon, elevation, origin, standing) for r in rooms]
         storeys.append(
             Storey(
                 floor_id,
@@ -187,9 +191,14 @@ def _floor_of(thing: SceneObject, scene: SceneGraph) -> str:
 
 
 def _room(
-    id_: str, name: str, polygon: Sequence[tuple[float, float]], z: float, origin: Floats
+    id_: str,
+    name: str,
+    polygon: Sequence[tuple[float, float]],
+    z: float,
+    origin: Floats,
+    standing: Any,
 ) -> RoomShape | None:
-    """A room's shape; None if its outline is no area."""
+    """A room's shape, its middle where least stands; None if its outline is no area."""
     if len(polygon) < 3 or not np.isfinite(np.array(polygon)).all():
         return None
     area = shapely.make_valid(shapely.Polygon(polygon))
@@ -201,17 +210,33 @@ def _room(
     faces = np.arange(len(flat), dtype=np.uint32).reshape(-1, 3)
     ring = np.array([(x, y, z) for x, y in polygon], float) - origin
     outline = np.stack([ring, np.roll(ring, -1, axis=0)], axis=1)
-    at = area.representative_point()
-    return RoomShape(id_, name, vertices, faces, outline, np.array([at.x, at.y, z]) - origin)
+    free = area.difference(standing.buffer(0.05))
+    parts = [one for one in shapely.get_parts(free) if one.geom_type == "Polygon" and one.area]
+    largest = max(parts or [area.convex_hull], key=lambda one: float(one.area))
+    x, y = shapely.maximum_inscribed_circle(largest, tolerance=0.05).coords[0]
+    return RoomShape(id_, name, vertices, faces, outline, np.array([x, y, z]) - origin)
 
 
 def _triangles(area: Any) -> list[Any]:
     return [t for t in shapely.constrained_delaunay_triangles(area).geoms if not t.is_empty]
 
 
-def look_from(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return where to stand and what to look at [m] to see all between two corners."""
-    middle, reach = (low + high) / 2, float(np.linalg.norm(high - low))
-    if reach < 4.0:  # a thing: keep some of what is around it in view
-        return middle + np.array([-0.8, -1.1, 1.2]) * max(reach, 1.0) * 1.6, middle
-    return middle + np.array([-0.55, -0.75, 0.85]) * reach * 0.6, middle
+def look_from(low: Floats, high: Floats, aspect: float = 1.5) -> tuple[Floats, Floats]:
+    """Return where to stand and what to look at [m] to see all between two corners.
+
+    Args:
+        low: Lowest corner [m].
+        high: Highest corner [m].
+        aspect: Width of the view by its height.
+    """
+    if float(np.linalg.norm(high - low)) < 4.0:  # a thing: keep some of what is around it in view
+        low, high = low - 1.0, high + 1.0
+    middle = (low + high) / 2
+    back = np.array([-0.12, -0.6, 0.79]) / np.linalg.norm([-0.12, -0.6, 0.79])
+    right = np.cross([0.0, 0.0, 1.0], back) / np.linalg.norm(np.cross([0.0, 0.0, 1.0], back))
+    signs = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+    corners, half = signs * (high - low), np.tan(VIEW_RAD / 2)
+    across = np.abs(corners @ right) / (half * aspect)
+    along = np.abs(corners @ np.cross(back, right)) / half
+    far = float((corners @ back + np.maximum(across, along)).max())
+    return middle + 1.05 * far * back, middle

@@ -45,7 +45,10 @@ class WebPage:
         self._ended = threading.Event()
         self.server.gui.set_panel_label(title)
         self.server.gui.configure_theme(
-            show_logo=False, show_share_button=False, brand_color=(38, 98, 160)
+            show_logo=False,
+            show_share_button=False,
+            brand_color=(38, 98, 160),
+            control_width="small",
         )
 
     async def attempt(self, do: Callable[[], Awaitable[None] | None]) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coterie_console.map_shapes import map_shapes
+from coterie_console.map_shapes import VIEW_RAD, look_from, map_shapes
 from coterie_console.text import escaped, plain
 from coterie_core.geometry import Box
 from coterie_world.scene import Floor, LabelBelief, Room, SceneGraph, SceneObject
@@ -66,6 +66,21 @@ def test_a_box_around_everything_is_no_obstacle_to_clicks():
     graph.add_object(thing("wall", "wall", (3.5, 0, 1.0), (12.0, 6.0, 3.0)))
     storey = map_shapes(graph).storeys[0]
     assert storey.shells.ids == ("wall",) and len(storey.solid.ids) == 8
+
+
+@pytest.mark.parametrize("aspect", [1.6, 0.46])  # a screen, and a phone held upright
+def test_all_of_a_map_is_in_view(aspect):
+    low, high = np.array([-3.0, -8.0, 0.0]), np.array([25.0, 8.0, 2.5])
+    at, to = look_from(low, high, aspect)
+    ahead = (to - at) / np.linalg.norm(to - at)
+    right = np.cross(ahead, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    up, half = np.cross(right, ahead), np.tan(VIEW_RAD / 2)
+    seen = []
+    for corner in np.stack(np.meshgrid(*zip(low, high, strict=True)), -1).reshape(-1, 3) - at:
+        depth = corner @ ahead
+        seen.append((abs(corner @ right) / depth / half / aspect, abs(corner @ up) / depth / half))
+    assert np.max(seen) < 1.0 and np.max(seen) > 0.85  # whole, and no smaller than need be
 
 
 def test_text_of_others_is_only_text():

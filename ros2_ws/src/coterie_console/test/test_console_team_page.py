@@ -254,10 +254,11 @@ def test_a_task_that_was_given_elsewhere_is_shown_and_an_old_one_is_not():
     part = SubTask(id="a", kind="go_to", rooms=("hall",), robot="rover", state=SubTaskState.DONE)
     state.sub_tasks([part])
     assert not state.tasks  # what a latched topic tells of a task that is over
-    state.sub_tasks([part.model_copy(update={"state": SubTaskState.RUNNING})])
-    state.named("Go to the hall")
+    state.sub_tasks([part.model_copy(update={"state": SubTaskState.RUNNING, "description": "see"})])
     task = state.current_task()
-    assert task is not None and not task.own and task.words == "Go to the hall"
+    assert task is not None and not task.own and task.words == "see"  # until its words are heard
+    state.named("Go to the hall")
+    assert task.words == "Go to the hall"
     state.sub_tasks([])
     assert state.current_task() is None and "told to stop" in task.message
 
@@ -508,7 +509,7 @@ def test_robots_are_shown_on_their_floors_and_things_can_be_looked_at():
         browser.press("Floor 1 (1)")
         assert browser.run(f"{shown}.map(n => n.textContent)") == ["walker"]
         browser.run("choose({ thing: plan.map.things.find(t => t.id === 'mug-2') })")
-        browser.see("mug (mug-2)")
+        browser.see("id mug-2")
         assert browser.console == []
 
 
@@ -573,6 +574,53 @@ def test_a_map_that_comes_late_and_grows_is_whole_in_view_until_somebody_moves_i
         assert browser.run("plan.view") == view
         browser.run("lightUp({ rooms: ['kitchen'] })")  # what is lit up is not left out of view
         assert browser.run(inside)
+        assert browser.console == []
+
+
+def test_where_nothing_is_the_page_says_why_and_what_to_add():
+    """Story: opens the page of a team of two robots and nothing else."""
+    now, lacking = [0.0], {"ask": True, "find": False, "task": False, "map": False}
+    state = ConsoleState("pair", ["rover", "drone"], clock=lambda: now[0])
+    state.abilities(lacking)
+    with live(state) as (page, _, call), Browser(chromium(), 390, 900) as browser:
+        browser.open(page.link())
+        browser.see("The team is starting")
+        browser.see("not yet")  # heard
+        browser.see("Nothing has happened yet")
+        assert "needs" not in browser.run("document.body.innerText")
+        call(state.move, "rover", Pose((30.0, -20.0, 0.0)))
+        call(state.abilities, lacking)
+        call(now.__setitem__, 0, 11.0)
+        call(state.abilities, lacking)
+        browser.see("This team makes no map. Add “mapper: {}”")
+        browser.see("Find needs “planner: {}” in the team file. Do needs “leader: {}”")
+        browser.see("This team takes no tasks. Add “leader: {}”")
+        # Where its robots are is seen all the same, wherever that is.
+        browser.wait_for(
+            "(() => { const [r, m] = ['#plan .robot circle', '#plan'].map(s =>"
+            " document.querySelector(s)?.getBoundingClientRect());"
+            " return r && r.left > m.left && r.right < m.right && r.top > m.top"
+            " && r.bottom < m.bottom; })()"
+        )
+        call(state.abilities, {"ask": True, "find": True, "task": True, "map": True})
+        browser.see("No map yet")
+        browser.see("Choose Do above")
+        assert "needs" not in browser.run("document.body.innerText")
+        assert browser.console == []
+
+
+def test_steps_for_one_goal_stand_together_with_rooms_and_the_whole_way():
+    state = state_of()
+    for room, ended, meters in (
+        ("kitchen", "SUCCEEDED", 3.0), ("hall", "FAILED", 0.5), ("kitchen", "SUCCEEDED", 4.25),
+    ):  # fmt: skip
+        state.moment("goal", "rover", "drive on", goal="to explore", room=room)
+        state.moment("goal", "walker", "take the mug", goal="bring the mug", room="hall")
+        state.moment("result", "rover", "it ended", ended=ended, meters=meters)
+    with live(state) as (page, _, _), Browser(chromium(), 1400, 900) as browser:
+        browser.open(page.link())
+        browser.see("rover · to explore: kitchen, hall · 3\u00a0steps, 1 failed · 7.8\u00a0m")
+        browser.see("walker · bring the mug: hall · 3\u00a0steps · under way")
         assert browser.console == []
 
 
@@ -643,25 +691,36 @@ def test_the_map_in_space_follows_map_and_robots():
         end = time.monotonic() + 60.0
         while len(space._robots) < 2 and time.monotonic() < end:
             time.sleep(0.05)
-        before = tuple(space._robots["rover"][0].position)
+        before = tuple(space._robots["rover"].frame.position)
         state.move("rover", Pose((3.0, 3.0, 0.0), 0.0))
-        while tuple(space._robots["rover"][0].position) == before and time.monotonic() < end:
+        while tuple(space._robots["rover"].frame.position) == before and time.monotonic() < end:
             time.sleep(0.05)
-        assert tuple(space._robots["rover"][0].position) != before
+        assert tuple(space._robots["rover"].frame.position) != before
         assert space._view is not None and len(space._view.shapes.storeys) == 2
         drawn = space.page.server.scene._handle_from_node_name
-        ball = drawn["/robots/0/body"]
         state.described("rover", URDF)
-        while drawn.get("/robots/0/body") in (None, ball) and time.monotonic() < end:
+        shapes = ("/robots/0/body/0", "/robots/0/body/1")  # base and head, told apart
+        while not all(name in drawn for name in shapes) and time.monotonic() < end:
             time.sleep(0.05)
-        heights = drawn["/robots/0/body"].vertices[:, 2]
-        assert (heights.min(), heights.max()) == pytest.approx((0.0, 1.2))
+        heights = [drawn[name].vertices[:, 2] for name in shapes]
+        assert (heights[0].min(), heights[1].max()) == pytest.approx((0.0, 1.2))
+        assert drawn[shapes[0]].color != drawn[shapes[1]].color
+        # Who climbs to the upper floor is drawn on it, beside the lower one, and not hidden.
+        state.move("walker", Pose((2.0, 2.0, 3.0), 0.0))
+        spot = lambda: space._robots["walker"].frame.position  # noqa: E731
+        while spot()[0] < 8.0 and time.monotonic() < end:
+            time.sleep(0.05)
+        assert spot()[2] == pytest.approx(0.0)
+        space._apart.value = False
+        while spot()[2] < 2.9 and time.monotonic() < end:
+            time.sleep(0.05)
+        assert spot()[2] == pytest.approx(3.0)
         state.described("walker", "<robot><link/></robot>")  # says nothing: the ball stays
         state.fenced("rover", fences({"keep_out": ["kitchen"]}))
         walls = space.page.server.scene._handle_from_node_name
-        while "/fences/out" not in walls and time.monotonic() < end:
+        while "/house/fences_out" not in walls and time.monotonic() < end:
             time.sleep(0.05)
-        assert "/fences/out" in walls and "/fences/in" not in walls
+        assert "/house/fences_out" in walls and "/house/fences_in" not in walls
     finally:
         space.close()
 
@@ -728,3 +787,16 @@ def test_what_a_request_names_is_marked_and_a_position_in_words_is_a_room():
     state.moment("task", "", f"anna: {there}")  # a person's words stay as they are
     told = [one["text"] for one in json.loads(state.text("timeline"))]
     assert told == [f"drive to the {room.name}", f"anna: {there}"]
+
+
+def test_texts_tell_names_and_no_ids_that_mean_nothing_to_people():
+    state, scene = ConsoleState("home", ["rover"]), small_house()
+    box = Box((9.0, 1.0, 0.4), (1.0, 1.0, 0.8))
+    scene.add_object(SceneObject("object_16", LabelBelief.of("sofa"), box, room="living"))
+    state.know(scene)
+    place = next(one for one in scene.places.values() if one.room == "kitchen").id
+    assert state.in_words("object_16: sofa: to sit on; mug-2: mug: on the desk") == (
+        "sofa: to sit on; mug: on the desk"
+    )
+    assert state.in_words(f"place: {place}, near object_16") == "place: kitchen, near sofa"
+    assert state.in_words("bring mug-2 to object_17") == "bring mug-2 to object_17"

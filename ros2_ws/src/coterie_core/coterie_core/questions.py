@@ -30,11 +30,12 @@ class Question:
 class Evidence:
     """Why a robot answers as it does.
 
-    `kind`: "seen" (objects in memory: `objects` are their ids), "not_there" (the room was seen
-    `looks` times and the thing was not), "prior_only" (never been there: common sense, and the
-    team's map where that holds such things), "moved" (the team took it away: `moved_to` names the
-    room, `moved_by` the robot), "nothing" (it cannot tell and has no prior either: the word is
-    unknown, or no detector of it reports such).
+    `kind`: "seen" (objects in memory), "not_there" (the room was seen `looks` times and the thing
+    was not), "prior_only" (never been there: common sense, and the team's map where that holds such
+    things), "moved" (the team took it away: `moved_to` names the room, `moved_by` the robot),
+    "nothing" (it cannot tell and has no prior either: the word is unknown, or no detector of it
+    reports such).
+    `objects`: ids of objects that were seen there: in its memory, else by others on the team's map.
     `visited_fraction` (0..1): share of the room's known places the robot has seen well.
     `elsewhere`: names of other rooms in which the robot saw such a thing.
     `age`: since the newest observation behind it [s]; 0: none, or unknown.
@@ -98,8 +99,9 @@ class FinalAnswer:
 def is_guess(final: FinalAnswer, answers: Iterable[Answer]) -> bool:
     """Whether a team's answer rests on no observation: on what is usual, or what a model says.
 
-    YES wants a robot that saw such a thing, NO one that looked there in vain; that the team moved
-    it counts for both. Common sense, and "not seen, but there is more to see", are guesses.
+    YES wants a robot that saw such a thing, or has it of the team's map from one that did; NO one
+    that looked there in vain; that the team moved it counts for both. Common sense, and "not seen,
+    but there is more to see", are guesses.
 
     Args:
         final: The team's answer; that it cannot tell is no guess.
@@ -111,7 +113,11 @@ def is_guess(final: FinalAnswer, answers: Iterable[Answer]) -> bool:
     # What is usual may be as sure as a look: that adds nothing then, and is one all the same.
     unheard = {vote.robot for vote in final.votes if vote.weight == 0.0 and vote.note}
     heard = [one for one in answers if one.robot not in unheard]
-    return not any(one.yes == final.yes and one.evidence.kind in grounds for one in heard)
+    return not any(
+        one.yes == final.yes
+        and (one.evidence.kind in grounds or (final.yes and one.evidence.objects))
+        for one in heard
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,10 @@ SKILLS: dict[str, SkillSpec] = {
     )
 }
 """The rows by their names."""
+ON_TARGET: dict[str, type] = {
+    name: spec.kind for name, spec in SKILLS.items() if spec.kind and (spec.thing or spec.onto)
+}
+"""Skills that are made of the one `Target` that they act on, by their names."""
 
 
 def spec_of(skill: object) -> SkillSpec:

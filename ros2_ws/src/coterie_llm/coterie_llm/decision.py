@@ -176,7 +176,7 @@ def messages_for(
     return with_data_rule(messages)
 
 
-_SHARES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.02, 0.015)
+_SHARES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.02, 0.015, 0.01)
 _WITH_TOOLS = 0.5
 """Tools take room too: shorter prompts than this share go without them."""
 _QUARTER = 0.25

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from coterie_core.detections import Detector, ImageDetection, RgbdFrame
 from coterie_core.own_classes import load_class
-from coterie_msgs.msg import ImageDetections, Question
+from coterie_msgs.msg import Assignment, ImageDetections, Question
 from coterie_perception.detector import ColorDetector, make_detector
 from coterie_perception.settings import WatchedCamera, read_cameras
 from coterie_ros import conversions
@@ -62,17 +62,27 @@ class PerceptionNode(AgentNode):
             self._eyes.append(Eye(self, one, shared[key]))
 
     def on_start(self) -> None:
-        """Listen to the cameras, and to what the team is asked for."""
+        """Listen to the cameras, and to what the team is asked for and has to do."""
         for eye in self._eyes:
             eye.listen()
         self.every(1.0, self._watch, "cameras")
-        asked = team_name(self.get_namespace(), "question")
-        self.subscribe(Question, asked, "questions", self._look_for)
+        of_team = partial(team_name, self.get_namespace())
+        self.subscribe(
+            Question, of_team("question"), "questions", lambda asked: self._look_for([asked.object])
+        )
+        self.subscribe(Assignment, of_team("assignment"), "latched", self._on_assignment)
 
-    def _look_for(self, asked: Any) -> None:
+    def _on_assignment(self, given: Any) -> None:
+        parts = given.sub_tasks
+        self._look_for(
+            [one.receptacle.label for one in parts if one.has_receptacle]
+            + [one.object.label for one in parts if one.has_object]
+        )
+
+    def _look_for(self, words: Sequence[str]) -> None:
         for eye in self._eyes:
             if isinstance(eye.detector, ColorDetector):
-                eye.detector.look_for([str(asked.object)])
+                eye.detector.look_for(words)
 
     async def _watch(self) -> None:
         for eye in self._eyes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import chain, count, islice
 from pathlib import Path
 
 import numpy as np
@@ -27,25 +27,43 @@ class Picture:
     pixels: Pixels
 
 
-def pictures(source: str, every: int = 1, most: int | None = None) -> Iterator[Picture]:
+def pictures(sources: Sequence[str], every: int = 1, most: int | None = None) -> Iterator[Picture]:
     """Yield pictures.
 
     Args:
-        source: Number or device of a camera, or the path of a picture, a folder of pictures, a
-            video or a recording.
+        sources: Numbers or devices of cameras, or paths of pictures, folders of pictures, videos
+            or recordings.
         every: Step between the pictures taken.
         most: Most of them; None: all, of a camera one.
 
     Raises:
-        RecordingError: It is none of this, or cannot be read.
+        RecordingError: A source is none of this, or cannot be read.
     """
+    if len(sources) == 1:
+        return _pictures(sources[0], every, most)
+    found = chain.from_iterable(_pictures(source, 1, None) for source in sources)
+    return islice(found, 0, None if most is None else most * every, every)
+
+
+def how_many(sources: Sequence[str]) -> int | None:
+    """Return how many files pictures are read from; None: not only from pictures and folders."""
+    paths = [Path(source).expanduser() for source in sources]
+    counted = [len(_files(one)) if one.is_dir() else int(_is_picture(one)) for one in paths]
+    return sum(counted) if all(counted) else None
+
+
+def _is_picture(path: Path) -> bool:
+    return path.is_file() and path.suffix.lower() in SUFFIXES
+
+
+def _pictures(source: str, every: int, most: int | None) -> Iterator[Picture]:
     path = Path(source).expanduser()
     if source.isdecimal() or source.startswith("/dev/video"):
         most = most or 1
         found = _video(int(source) if source.isdecimal() else source)
     elif path.suffix.lower() in VIDEOS:
         found = _video(str(path))
-    elif path.is_file() and path.suffix.lower() in SUFFIXES:
+    elif _is_picture(path):
         found = iter([Picture(path.name, _read(path))])
     elif path.is_dir() and (files := _files(path)):
         found = (Picture(one.name, _read(one)) for one in files[::every])

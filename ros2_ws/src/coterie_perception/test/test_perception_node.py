@@ -16,7 +16,7 @@ pytest.importorskip("coterie_msgs")
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from coterie_core.embodiment import Camera
-from coterie_msgs.msg import ImageDetections, Question
+from coterie_msgs.msg import Assignment, ImageDetections, Question, SubTask, TaskThing
 from coterie_perception import fetch
 from coterie_perception.node import PerceptionNode
 from coterie_ros import conversions
@@ -146,6 +146,10 @@ def test_color_images_become_detections_with_their_stamp_and_frame(ros, bright, 
     out = helper.create_publisher(kind, f"/cart/{topic}", profile("sensor_data"))
     asked = helper.create_publisher(Question, "/question", profile("questions"))
     asked.publish(Question(id="1", object="keys"))
+    given = helper.create_publisher(Assignment, "/assignment", profile("latched"))
+    bring = SubTask(object=TaskThing(label="red mug"), has_object=True)
+    bring.receptacle, bring.has_receptacle = TaskThing(label="shelf"), True
+    given.publish(Assignment(task="1", sub_tasks=[bring, SubTask()]))
     helper.create_subscription(ImageDetections, "/cart/found", found.append, profile("detections"))
     detector = node(ros, detector=bright, color=topic, options={"max_rate": 100.0})
     ros.wait_active(detector)
@@ -169,7 +173,9 @@ def test_color_images_become_detections_with_their_stamp_and_frame(ros, bright, 
             message.header.stamp.sec % 2
         )
     asked_for = sys.modules["own_cart"].Bright.asked
-    ros.spin_until(lambda: "keys" in asked_for, what="the words of a question")
+    words = {"keys", "red mug", "shelf"}
+    ros.spin_until(lambda: words <= {*asked_for}, what="the words of a question and a task")
+    assert "" not in asked_for
 
 
 def test_a_slow_detector_looks_at_the_newest_image_and_says_how_late_it_is(ros, bright) -> None:

@@ -28,6 +28,7 @@ from rclpy.executors import (
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from coterie_core.skill_registry import ON_TARGET
 from coterie_msgs.action import Manipulate, NavigateTo
 from coterie_msgs.msg import SkillResult
 from coterie_ros.late_actions import LateActionServer
@@ -46,13 +47,10 @@ _STOP_TIMEOUT = 5.0
 _NEWER = "a newer goal took its place"
 _ENDS = "the driver ends"
 _SKILLS = {
-    Manipulate.Goal.LOOK_AROUND: "look_around",
-    Manipulate.Goal.MOVE_ARM_TO: "move_arm_to",
-    Manipulate.Goal.PICK: "pick",
-    Manipulate.Goal.PLACE: "place",
-    Manipulate.Goal.OPEN: "open",
-    Manipulate.Goal.CLOSE: "close",
+    getattr(Manipulate.Goal, name.upper(), None): name
+    for name in ("look_around", "move_arm_to", *ON_TARGET)
 }
+"""Methods that do them, by the numbers of the action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,8 +334,8 @@ class RobotDriver(Node):
 
     def _manipulate(self, request: Any, result: Any) -> None:
         skill = _SKILLS.get(request.skill, "")
-        if not skill:
-            self._unsupported(f"number {request.skill}")
+        if not hasattr(self, skill):
+            self._unsupported(skill or f"number {request.skill}")
         at = (request.position.x, request.position.y, request.position.z)
         arguments = () if skill == "look_around" else (request.label, at)
         got = getattr(self, skill)(*arguments)

@@ -26,6 +26,7 @@ from coterie_msgs.action import ExecuteTask  # noqa: E402
 from coterie_msgs.msg import (  # noqa: E402
     Assignment,
     DiscussionTurn,
+    RequestJudgement,
     RobotStatus,
     SemanticMap,
 )
@@ -188,6 +189,7 @@ def test_a_task_is_talked_over_done_and_told(ros, start, tmp_path) -> None:
     # What it does not understand it says, and goes on taking tasks.
     status, result = person.end(person.give("cook a dinner"))
     assert status == ABORTED and "cook" in result.message
+    assert result.judgement.kind == RequestJudgement.UNDERSPECIFIED
 
 
 @pytest.mark.parametrize(
@@ -432,3 +434,4 @@ def test_without_rooms_a_task_ends_with_what_is_missing(ros, start) -> None:
     person = Person(ros, scene=SceneGraph())
     status, result = person.end(person.give("bring mug-1 to the kitchen counter"))
     assert status == ABORTED and "the map shows no rooms 1 s after" in result.message
+    assert result.judgement.kind == RequestJudgement.UNSET

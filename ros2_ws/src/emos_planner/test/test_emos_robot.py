@@ -70,9 +70,9 @@ def agent_of(robot="rover", decider=None, house=None):
     return made
 
 
-def seen_from(position, *detections, robot="rover", step=0):
+def seen_from(position, *detections, robot="rover", step=0, yaw=0.0):
     return Observation(
-        robot, step, float(step), Pose(position), "", None, detections=tuple(detections)
+        robot, step, float(step), Pose(position, yaw), "", None, detections=tuple(detections)
     )
 
 
@@ -83,7 +83,7 @@ def run(agent, world, limit=40, sees=lambda skill: ()):
     """
 
     async def work():
-        skills = []
+        skills, yaw = [], 0.0
         for step in range(1, limit):
             skill = await agent.next_skill()
             if skill is None:
@@ -92,9 +92,9 @@ def run(agent, world, limit=40, sees=lambda skill: ()):
             skills.append((type(skill).__name__, result.outcome.name))
             here = agent.report().position
             if isinstance(skill, NavigateTo) and result.ok:
-                here = skill.position
+                here, yaw = skill.position, yaw if skill.yaw is None else skill.yaw
             agent.skill_ended(skill, result)
-            agent.observe(seen_from(here, *sees(skill), robot=agent.robot, step=step))
+            agent.observe(seen_from(here, *sees(skill), robot=agent.robot, step=step, yaw=yaw))
         return skills
 
     return asyncio.run(work())
@@ -308,9 +308,9 @@ def test_what_a_hand_holds_that_nobody_knows_of_goes_down_first():
         return OK
 
     run(agent, world)
-    names = [type(skill).__name__ for skill in done]
-    assert names[:4] == ["NavigateTo", "Pick", "Place", "Pick"], names
-    assert done[2].receptacle.label == "floor" and states(agent)["place-1"] is DONE
+    by_hand = [skill for skill in done if not isinstance(skill, NavigateTo)]
+    assert [type(skill) for skill in by_hand[:3]] == [Pick, Place, Pick], done
+    assert by_hand[1].receptacle.label == "floor" and states(agent)["place-1"] is DONE
 
 
 def test_where_no_way_leads_it_goes_to_another_spot_at_once():

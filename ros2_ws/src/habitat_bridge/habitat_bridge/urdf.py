@@ -1,8 +1,9 @@
-"""A robot's description (URDF) made from its embodiment: true sizes, plain shapes."""
+"""A robot's description (URDF) made from its embodiment: true sizes, and what it moves on."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from xml.etree import ElementTree as Xml
 
 from coterie_core.embodiment import Embodiment
@@ -15,6 +16,29 @@ _COLOURS = {
     "air": "0.45 0.70 0.45 1",
     "fixed": "0.60 0.60 0.60 1",
 }
+_BODIES: dict[str, list[tuple[str, tuple[float, ...], tuple[float, float, float]]]] = {
+    # Kind, size and place of what is seen: along x and y in radii, along z in heights of the body.
+    "wheels": [
+        ("cylinder", (0.95, 0.2), (0.0, 0.0, 0.2)), ("cylinder", (0.3, 0.6), (0.0, 0.0, 0.6)),
+        ("box", (0.7, 1.0, 0.1), (0.0, 0.0, 0.95)),
+        ("wheel", (0.35, 0.2), (0.0, 0.8, 0.0)), ("wheel", (0.35, 0.2), (0.0, -0.8, 0.0)),
+    ],
+    "tracks": [
+        ("box", (1.5, 0.9, 0.25), (0.0, 0.0, 0.3)), ("box", (0.5, 0.5, 0.6), (-0.3, 0.0, 0.7)),
+        *(("box", (1.7, 0.35, 0.25), (0.0, y, 0.125)) for y in (0.6, -0.6)),
+    ],
+    "legs": [
+        ("box", (1.6, 0.8, 0.3), (0.0, 0.0, 0.65)), ("box", (0.5, 0.5, 0.25), (0.7, 0.0, 0.875)),
+        *(("box", (0.2, 0.2, 0.6), (x, y, 0.3)) for x in (-0.65, 0.65) for y in (-0.4, 0.4)),
+    ],
+    "air": [
+        ("cylinder", (0.35, 1.0), (0.0, 0.0, 0.5)), ("box", (1.2, 0.12, 0.15), (0.0, 0.0, 0.6)),
+        ("box", (0.12, 1.2, 0.15), (0.0, 0.0, 0.6)),
+        *(("cylinder", (0.38, 0.1), (x, 0.0, 0.8)) for x in (0.6, -0.6)),
+        *(("cylinder", (0.38, 0.1), (0.0, y, 0.8)) for y in (0.6, -0.6)),
+    ],
+    "fixed": [("cylinder", (1.0, 1.0), (0.0, 0.0, 0.5))],
+}  # fmt: skip
 _ARM_RADIUS = 0.03  # [m]
 _CAMERA_SIZE = 0.05  # [m]
 _OPENING = 0.2  # [m] of a hand
@@ -39,7 +63,7 @@ def urdf_of(robot: str, body: Embodiment) -> str:
     base = "base_link"
     height = body.height
     centre = 0.0 if body.mobility == "air" else height / 2.0
-    _link(root, base, "body", _cylinder(body.radius, height), (0.0, 0.0, centre))
+    _link(root, base, "body", _cylinder(body.radius, height), (0.0, 0.0, centre), _seen(body))
     for camera in body.cameras:
         frame = f"{camera.name}_link"
         _link(root, frame, "body", _cube(_CAMERA_SIZE), (0.0, 0.0, 0.0))
@@ -87,20 +111,45 @@ def _arm(root: Xml.Element, base: str, body: Embodiment) -> None:
     _limit(joint, 0.0, _OPENING)
 
 
+Placed = tuple[Xml.Element, tuple[float, float, float], tuple[float, float, float]]
+"""A shape, where it is [m], and roll, pitch and yaw [rad]."""
+
+
+def _seen(body: Embodiment) -> list[Placed]:
+    """Return what is seen of a body, inside the cylinder that it counts as."""
+    shapes: list[Placed] = []
+    r, h, down = body.radius, body.height, body.height / 2.0 if body.mobility == "air" else 0.0
+    for kind, size, (x, y, z) in _BODIES[body.mobility]:
+        at = (x * r, y * r, z * h - down)
+        if kind == "box":
+            shapes.append((_box((size[0] * r, size[1] * r, size[2] * h)), at, (0.0, 0.0, 0.0)))
+        elif kind == "wheel":  # stands on the floor
+            radius = min(size[0] * r, h / 4.0)
+            wheel = _cylinder(radius, size[1] * r)
+            shapes.append((wheel, (at[0], at[1], radius), (math.pi / 2.0, 0.0, 0.0)))
+        else:
+            shapes.append((_cylinder(size[0] * r, size[1] * h), at, (0.0, 0.0, 0.0)))
+    return shapes
+
+
 def _link(
     root: Xml.Element,
     name: str,
     material: str,
     shape: Xml.Element,
     at: tuple[float, float, float],
+    seen: Sequence[Placed] = (),
 ) -> Xml.Element:
+    """Add a link of a shape; `seen`: what is seen of it, where that is not the shape."""
     link = Xml.SubElement(root, "link", name=name)
-    for part in ("visual", "collision"):
-        element = Xml.SubElement(link, part)
-        Xml.SubElement(element, "origin", xyz=_numbers(at), rpy="0 0 0")
-        Xml.SubElement(element, "geometry").append(shape)
-        if part == "visual":
-            Xml.SubElement(element, "material", name=material)
+    whole: Placed = (shape, at, (0.0, 0.0, 0.0))
+    for part, shapes in (("visual", seen or [whole]), ("collision", [whole])):
+        for form, spot, turned in shapes:
+            element = Xml.SubElement(link, part)
+            Xml.SubElement(element, "origin", xyz=_numbers(spot), rpy=_numbers(turned))
+            Xml.SubElement(element, "geometry").append(form)
+            if part == "visual":
+                Xml.SubElement(element, "material", name=material)
     return link
 
 
@@ -137,7 +186,11 @@ def _cylinder(radius: float, length: float) -> Xml.Element:
 
 
 def _cube(edge: float) -> Xml.Element:
-    return Xml.Element("box", size=_numbers((edge, edge, edge)))
+    return _box((edge, edge, edge))
+
+
+def _box(size: tuple[float, float, float]) -> Xml.Element:
+    return Xml.Element("box", size=_numbers(size))
 
 
 def _numbers(values: tuple[float, float, float]) -> str:

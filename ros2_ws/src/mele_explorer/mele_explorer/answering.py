@@ -261,15 +261,16 @@ class Answerer:
         there, looked = self.detector.there, (found.visited, found.looks_per_place)
         prior = float(self.prior.of(found.sense))
         p_own = p_yes = float(there(prior, *looked, found.found))
-        held = any_of(self._held(label, room)) if room is not None else 0.0
-        if held > 0.0:
-            prior = min(1.0 - (1.0 - prior) * (1.0 - held), _SUREST)
+        held = self._held(label, room) if room is not None else []
+        if any_of(held) > 0.0:
+            prior = min(1.0 - (1.0 - prior) * (1.0 - any_of(held)), _SUREST)
             p_yes = max(p_own, prior) if found.objects else float(there(prior, *looked, 0.0))
         ids = tuple(key for key, p in found.objects if p >= 0.5)
         seen = bool(ids) or (p_own > 0.5 and bool(found.objects))
+        by_others = tuple(one.id for one in held if one.seen is not None and one.p > 0.5)
         evidence = Evidence(
             "seen" if seen else "not_there" if found.looks else "prior_only",
-            ids or tuple(key for key, _ in found.objects if seen),
+            ids or tuple(key for key, _ in found.objects if seen) or by_others,
             found.looks,
             found.visited,
             prior,
@@ -351,7 +352,7 @@ class Answerer:
             not_prior *= 1.0 - part.prior
         evidence = Evidence(
             "seen" if seen else "not_there" if looks else "prior_only",
-            tuple(dict.fromkeys(key for part in seen for key in part.objects)),
+            tuple(dict.fromkeys(key for part in seen or parts for key in part.objects)),
             looks,
             sum(part.visited_fraction for part in parts) / len(parts),
             1.0 - not_prior,

@@ -16,10 +16,11 @@ from coterie_world.team_memory.store import alike
 class Held:
     """One thing of the map that may be what was asked for.
 
-    `p` (0..1): probability that it is such a thing and still is there; `seen` [s]: when it was last
-    seen (None: never, it was on a map made before) by `robot`.
+    `id`: its id in the map. `p` (0..1): probability that it is such a thing and still is there;
+    `seen` [s]: when it was last seen (None: never, it was on a map made before) by `robot`.
     """
 
+    id: str
     p: float
     seen: float | None
     robot: str
@@ -62,6 +63,7 @@ def held_in(team: TeamMemory | None, label: str, room: Room, robot: str) -> list
         last = thing.last_seen
         found.append(
             Held(
+                id_,
                 min(share, 1.0) * there,
                 last.time if last is not None else None,
                 last.robot if last is not None else "",

@@ -8,8 +8,9 @@ from coterie_core.answer_table import AnswerTable
 from coterie_core.confidence import load_confidence
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection, Observation, PlaceView, RoomView
-from coterie_core.questions import Answer, LabelledQuestion, Question
+from coterie_core.questions import Answer, FinalAnswer, LabelledQuestion, Question, is_guess
 from coterie_llm import decide_by_rule
+from coterie_requests.ask_back import judged_answers
 from coterie_requests.common_sense import HouseholdSense
 from coterie_world.permanence import DAY_S
 from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject, Sighting
@@ -77,13 +78,22 @@ def test_the_map_counts_for_a_robot_that_was_never_there_and_is_named_as_the_sou
     assert "last seen by tug 10 min ago" in aged.explanation
     assert aged.evidence.age == pytest.approx(600.0)
 
+    # What another robot has seen is no guess; what nobody has seen since it was given is one.
+    for answer, guess in ((aged, False), (told, True)):
+        final = FinalAnswer("q", True, 0.9, "any", ())
+        assert is_guess(final, [answer]) is guess
+        assert judged_answers(Question("q", "trumpet", "attic"), [answer]).clear is not guess
+    assert aged.evidence.objects == ("t0",)
+
 
 def test_what_is_rather_something_else_is_said_to_be_so() -> None:
     """It was told as "2 there", whatever the map took it for rather."""
-    doubtful = [Held(0.3, 50.0, "tug"), Held(0.2, None, "")]
+    doubtful = [Held("a", 0.3, 50.0, "tug"), Held("b", 0.2, None, "")]
     told = held_text(doubtful, 60.0)
     assert told.startswith("the team's map holds 2 there that may be one (44% that any is), last")
-    assert "holds one there, last seen by bob" in held_text([*doubtful, Held(0.9, 40.0, "bob")], 60)
+    assert "holds one there, last seen by bob" in held_text(
+        [*doubtful, Held("c", 0.9, 40.0, "bob")], 60
+    )
 
 
 def test_age_takes_certainty_away() -> None:

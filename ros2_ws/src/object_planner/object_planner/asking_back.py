@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coterie_requests.ask_back import Judgement, Person, RequestState, settle, without
+from coterie_requests.ask_back import (
+    Judgement,
+    Person,
+    RequestState,
+    not_understood,
+    settle,
+    without,
+)
 from coterie_requests.understanding import NotUnderstood
 from object_planner.plan import Plan
 from object_planner.settings import Method
@@ -39,8 +46,8 @@ async def find_settled(
         settled = await settle(state, roles.planner, person, who="object_planner")
     except NotUnderstood as error:  # a model plans by the words alone, the rules by meaning
         answer = await plan_objects(state.scene, state.words, roles, method, options)
-        ids, problem = answer.plan.relevant_objects, error.problem
-        told = Judgement() if ids else Judgement("underspecified", problem.text, problem.question)
+        ids = answer.plan.relevant_objects
+        told = Judgement() if ids else not_understood(error.problem)
         return FoundFor(ids, answer.plan.reason, told, answer)
     told, request = settled.judgement, settled.request
     lacking = told.kind == "underspecified" or told.slot == "room"

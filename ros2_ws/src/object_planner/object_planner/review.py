@@ -94,7 +94,9 @@ class Reflect(Decision[ReviewState, Feedback]):
                 f"nothing in the map serves. {form()}"
             ),
             *examples(FEEDBACK_EXAMPLES),
-            Message.user(f"{asked(state.question)}\n{_history(state)}\n{_answer(state.plan)}"),
+            Message.user(
+                f"{asked(state.question)}\n{_history(state)}\n{_shown('answer', state.plan)}"
+            ),
         )
 
     def rule(self, state: ReviewState) -> Feedback:
@@ -139,7 +141,7 @@ class Refine(Decision[ReviewState, RefinedPlan]):
             ),
             *examples(REFINE_EXAMPLES),
             Message.user(
-                f"{asked(state.question)}\n{_history(state)}\n{_answer(state.plan)}\n"
+                f"{asked(state.question)}\n{_history(state)}\n{_shown('answer', state.plan)}\n"
                 f"{as_data('review', feedback, limit=4000)}\nGive the improved answer."
             ),
         )
@@ -161,26 +163,26 @@ class Refine(Decision[ReviewState, RefinedPlan]):
         return RefinedPlan(**by_tools(state.question).model_dump())
 
 
-_ANSWER_CHARS = 3000
+_ANSWER_CHARS, _LEAST_ANSWER, _SHORT_REASON = 3000, 100, 60
 _LEAST_SHOWN = 8
 """Objects of an answer that are shown however short the prompt is."""
 
 
-def _shown(number: int, plan: Plan) -> str:
-    """Return an answer for a prompt: with little room it loses its words before its objects."""
-    ids, room = plan.relevant_objects, _ANSWER_CHARS * prompt_share()
-    told: dict[str, Any] = {
-        "objects": ids, "reason": plan.reason, "wanted": plan.inferred_query
-    }  # fmt: skip
+def _shown(label: str, plan: Plan) -> str:
+    """Return an answer for a prompt: with little room it loses most words before objects."""
+    room = max(_LEAST_ANSWER, round(_ANSWER_CHARS * prompt_share()))
+    told: dict[str, Any] = plan.model_dump()
+    ids = plan.relevant_objects
     if len(json.dumps(told, ensure_ascii=False)) > room:
         kept = len(ids)
         while kept > _LEAST_SHOWN and len(json.dumps(ids[:kept])) > room:
             kept -= 1
-        told = {"objects": [id_[:80] for id_ in ids[:kept]]}
+        reason = plan.reason[:_SHORT_REASON]
+        told = {"reason": reason, "relevant_objects": [id_[:80] for id_ in ids[:kept]]}
         if kept < len(ids):
             told["objects left out"] = len(ids) - kept
     # What is made to its length is not to be cut a second time.
-    return as_data(f"answer {number}", told, limit=round(_ANSWER_CHARS / prompt_share()))
+    return as_data(label, told, limit=round(2 * _ANSWER_CHARS / prompt_share()))
 
 
 class ChoosePlan(Decision[ChoiceState, Choice]):
@@ -195,7 +197,7 @@ class ChoosePlan(Decision[ChoiceState, Choice]):
         order = neutral_order(
             range(len(state.plans)), lambda k: f"{state.plans[k].model_dump_json()} {k}"
         )
-        answers = "\n".join(_shown(k + 1, state.plans[k]) for k in order)
+        answers = "\n".join(_shown(f"answer {k + 1}", state.plans[k]) for k in order)
         return (
             Message.system(
                 "Several answers to one request are given. Choose the one whose objects serve the "
@@ -233,11 +235,6 @@ class ChoosePlan(Decision[ChoiceState, Choice]):
 
         best = max(range(len(lists)), key=lambda k: (worth(k), -k))
         return Choice(reason="agrees best with geometry and uses", number=best + 1)
-
-
-def _answer(plan: Plan) -> str:
-    whole = round(4000 / prompt_share())  # half an answer is nothing that could be reviewed
-    return as_data("answer", plan.model_dump_json(), limit=whole)
 
 
 def _history(state: ReviewState) -> str:

@@ -100,10 +100,12 @@ def test_an_answer_under_review_may_keep_what_is_not_shown(hotel):
     assert "o4321" in ids and "gone" not in ids and len(ids) < 100
 
 
-def test_a_short_prompt_shows_the_answer_under_review_whole(hotel):
+def test_a_short_prompt_shows_the_objects_of_the_answer_under_review(hotel):
     plan = Plan(reason="because " * 60, achievable=True, relevant_objects=["piano", "stool"])
     request = request_for(Reflect(), ReviewState(PlanState(hotel, "a piano"), plan), "model", 2700)
-    assert plan.model_dump_json() in request.messages[-1].text
+    _, _, rest = request.messages[-1].text.partition('<data label="answer">\n')
+    told = json.loads(rest[: rest.index("\n</data>")])
+    assert told["relevant_objects"] == ["piano", "stool"] and plan.reason.startswith(told["reason"])
 
 
 @pytest.mark.parametrize("context", [None, 4096, 2048])
@@ -118,8 +120,8 @@ def test_answers_to_choose_from_are_never_cut_in_the_middle(hotel, context):
     for k, plan in enumerate(plans, start=1):
         _, _, rest = request.messages[-1].text.partition(f'<data label="answer {k}">\n')
         told = json.loads(rest[: rest.index("\n</data>")])
-        count = len(told["objects"])
-        assert told["objects"] == plan.relevant_objects[:count] and count >= 8
+        count = len(told["relevant_objects"])
+        assert told["relevant_objects"] == plan.relevant_objects[:count] and count >= 8
         assert count + told.get("objects left out", 0) == len(plan.relevant_objects)
 
 

@@ -49,15 +49,22 @@ def named_things(text: str, scene: SceneGraph) -> list[SceneObject]:
     return [scene.objects[id_] for _, _, id_ in sorted(found)]
 
 
-def would_need_eyes(reply: OpenReply, text: str, scene: SceneGraph) -> OpenReply:
-    """Return a reply that says so where a model that sees could look at what is asked about."""
+def eyes_needed(text: str, scene: SceneGraph) -> str:
+    """Return what a model that sees could look at for a question; "": it names nothing there is."""
     things = named_things(text, scene)
     if not things:
-        return reply
-    why = (
+        return ""
+    return (
         f"I would need a model that sees to look at the {things[0].label.top}: give "
         "open_questions a model with vision: true"
     )
+
+
+def would_need_eyes(reply: OpenReply, text: str, scene: SceneGraph) -> OpenReply:
+    """Return a reply that says so where a model that sees could look at what is asked about."""
+    why = eyes_needed(text, scene)
+    if not why:
+        return reply
     told = f"{reply.explanation}; {why}" if reply.explanation else why
     refused = f"{reply.refused}; {why}" if reply.refused else ""
     return dataclasses.replace(reply, explanation=told[:1200], refused=refused)

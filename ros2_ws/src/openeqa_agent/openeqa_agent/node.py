@@ -19,7 +19,15 @@ from coterie_msgs.action import AskTeam
 from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import SemanticMap, TeamMessage
-from coterie_requests.ask_back import Judgement, Person, RequestState, Settled, settle, without
+from coterie_requests.ask_back import (
+    Judgement,
+    Person,
+    RequestState,
+    Settled,
+    not_understood,
+    settle,
+    without,
+)
 from coterie_requests.ask_back.rule import LEFT_OUT
 from coterie_requests.detector_vocabulary import DetectorVocabulary
 from coterie_requests.lexicon import meant
@@ -52,7 +60,7 @@ from coterie_world.team_memory import TeamMemory
 from openeqa_agent.agents import MAX_QUESTION_CHARS, AgentOptions, OpenAgent, read_frames
 from openeqa_agent.answerable import answers_all_the_same
 from openeqa_agent.explore import ExplorerOptions
-from openeqa_agent.kept_pictures import would_need_eyes
+from openeqa_agent.kept_pictures import eyes_needed
 from openeqa_agent.labels import room_said
 from openeqa_agent.looking import Hop, Walk, go_and_look
 from openeqa_agent.reply import OpenReply
@@ -327,10 +335,10 @@ class OpenNode(AgentNode):
         question = await self.agent.read(text, self._scene, said)
         problem = question.problem
         if self.agent.decider.rule_only and problem and problem.kind not in LEFT_OUT:
-            unread = OpenReply(refused=problem.line)
-            if self._scene is not None and not self.parameters["vision"]:
-                unread = would_need_eyes(unread, text, self._scene)
-            return AskTeam.Result(message=unread.refused)
+            blind = not (self.parameters["vision"] or problem.suggestions)
+            if blind and self._scene is not None and (why := eyes_needed(text, self._scene)):
+                return AskTeam.Result(message=f"{problem.line}; {why}")
+            return self._not_clear(request.question.id, not_understood(problem))
         settled = await self._settled(question, self._person)
         if settled is not None and not settled.go_on:
             if settled.judgement.kind != "not_seen_yet":

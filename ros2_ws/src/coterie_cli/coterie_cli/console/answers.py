@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from coterie_bringup.team_client import FoundObjects, TeamAnswer
-from coterie_cli.ask import evidence_text
+from coterie_cli.ask import evidence_text, kind_text
 from coterie_console.text import plain
 from coterie_core.questions import OpenAnswer, percent
 from coterie_requests.ask_back import Judgement
@@ -62,7 +62,7 @@ def in_words(answer: OpenAnswer, scene: SceneGraph) -> dict[str, Any]:
         "text": plain(answer.text, 600),
         "kind": "unknown" if answer.guessed else "yes",
         "sure": sure,
-        "method": plain(f"{answer.category.replace('_', ' ')}, {answer.method}", 100),
+        "method": plain(kind_text(answer), 100),
         "objects": _things(answer.objects, scene),
         "frames": [plain(name, 300) for name in answer.frames[:_MOST]],
         "lit": {
@@ -99,9 +99,9 @@ def _things(ids: Sequence[str], scene: SceneGraph) -> list[dict[str, str]]:
     for id_ in ids[:_MOST]:
         thing = scene.objects.get(id_)
         room = scene.rooms.get(thing.room) if thing is not None else None
-        label = ""
-        if thing is not None:
-            shares = list(thing.label.distribution().items())[:2]
-            label = ", ".join(f"{plain(name, 40)} {100 * p:.0f} %" for name, p in shares)
-        rows.append({"id": plain(id_), "label": label, "room": plain(room.name) if room else ""})
+        shares = list(thing.label.distribution().items())[:2] if thing is not None else []
+        sure = [percent(share) if k == 0 else name for k, (name, share) in enumerate(shares)]
+        told = {"id": id_, "label": shares[0][0] if shares else id_, "sure": ", or ".join(sure)}
+        told["room"] = room.name if room else ""
+        rows.append({key: plain(text) for key, text in told.items()})
     return rows

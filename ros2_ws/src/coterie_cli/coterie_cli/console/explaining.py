@@ -6,7 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from coterie_bringup.kept_runs import KeptRun
@@ -27,10 +27,12 @@ class Explaining:
 
     Args:
         run: What is kept; None: it is kept on another computer, or nowhere.
+        in_words: Gives ids in a text their names.
     """
 
-    def __init__(self, run: KeptRun | None) -> None:
+    def __init__(self, run: KeptRun | None, in_words: Callable[[str], str]) -> None:
         self._run, self._turn, self._waiting = run, asyncio.Lock(), 0
+        self._in_words = in_words
 
     @property
     def there(self) -> bool:
@@ -53,7 +55,7 @@ class Explaining:
                 told = await asyncio.to_thread(self._read, what)
         finally:
             self._waiting -= 1
-        await tab.send(json.dumps({"why": {"asked": what, **_shown(told)}}))
+        await tab.send(json.dumps({"why": {"asked": what, **_shown(told, self._in_words)}}))
         return ""
 
     def _read(self, what: str) -> Mapping[str, Any]:
@@ -80,18 +82,20 @@ class Explaining:
         return told
 
 
-def _shown(told: Mapping[str, Any]) -> dict[str, Any]:
+def _shown(told: Mapping[str, Any], in_words: Callable[[str], str]) -> dict[str, Any]:
     """Return an explanation as a page shows it, bounded."""
     steps = told["steps"]
     left = max(len(steps) - _MOST_STEPS, 0)
     return {
-        "title": plain(told["title"], 300),
+        "title": plain(in_words(told["title"]), 300),
         "steps": [
             {
                 "id": plain(one["id"], 80),
                 "at": plain(one["at"], 40),
-                "text": plain(one["text"], 600),
-                "details": [plain(text, 400) for text in one["details"][:_MOST_DETAILS] if text],
+                "text": plain(in_words(one["text"]), 600),
+                "details": [
+                    plain(in_words(text), 400) for text in one["details"][:_MOST_DETAILS] if text
+                ],
                 "asked_for": bool(one["asked_for"]),
             }
             for one in steps[:_MOST_STEPS]

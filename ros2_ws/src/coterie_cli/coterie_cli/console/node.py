@@ -84,7 +84,7 @@ class ConsoleNode(Operator):
     ) -> None:
         self.state, self._key_file, self._latches = state, key_file, stops
         self._tail = LedgerTail(log) if log is not None else None
-        self.explaining = Explaining(run)
+        self.explaining = Explaining(run, state.in_words)
         self._space: SpacePage | None = None
         self._opening = asyncio.Lock()
         self._odom_frames: dict[str, Pose] = {}
@@ -214,6 +214,7 @@ class ConsoleNode(Operator):
         self.cameras.found(await self.in_executor(self.cameras.look, space, topics))
         can = await self.in_executor(self.requests.abilities)
         can["hand_over"] = await self.in_executor(self.hand_overs.there)
+        can["map"] = await self.in_executor(self.count_publishers, "semantic_map") > 0
         self.state.abilities(
             can
             | {
@@ -230,10 +231,15 @@ class ConsoleNode(Operator):
                         continue  # almost each goal has one; ./coterie log tells them
                     at = _seconds(entry.at)
                     why = f"#{entry.seq}" if entry.kind in _EXPLAINED else ""
-                    goal = str(entry.body.get("why") or "")
-                    what = str(entry.body.get("what") or "") if entry.kind == "goal" else ""
-                    text = what or entry_words(entry)
-                    self.state.moment(entry.kind, entry.robot, text, at, why, goal)
+                    body, goal = entry.body, str(entry.body.get("why") or "")
+                    what = str(body.get("what") or "") if entry.kind == "goal" else ""
+                    rooms, meters = body.get("rooms"), body.get("distance")
+                    self.state.moment(
+                        entry.kind, entry.robot, what or entry_words(entry), at, why, goal,
+                        room=str(rooms[-1]) if isinstance(rooms, list) and rooms else "",
+                        ended=str(body.get("outcome") or ""),
+                        meters=float(meters) if isinstance(meters, (int, float)) else 0.0,
+                    )  # fmt: skip
 
     def _on_place(self, robot: str, seen: tuple[Pose, str]) -> None:
         self.state.move(robot, seen[0])

@@ -149,7 +149,7 @@ class Requests:
 
     async def _answered(self, talk: Talk, words: str) -> str:
         def progress(message: Any) -> None:
-            talk.told = progress_text(message)
+            talk.told = self.state.in_words(progress_text(message))
             self.state.touch("talk")
 
         question = Question(f"ask-{uuid.uuid4().hex[:12]}", "", "", words)
@@ -160,7 +160,7 @@ class Requests:
             return answer or "the team could not answer, and does not say why"
         if isinstance(answer, OpenAnswer):
             talk.answer = answers.in_words(answer, self.state.scene)
-            talk.told = notes(answer)
+            talk.told = self.state.in_words(notes(answer))
             answers.judged(talk.answer, judgement)
             return ""
         known: dict[str, SceneGraph] = {}
@@ -180,7 +180,7 @@ class Requests:
             return answer or "the planner found nothing, and does not say why"
         talk.answer = answers.found(answer, self.state.scene)
         answers.judged(talk.answer, answer.judgement)
-        talk.told = answer.explanation
+        talk.told = self.state.in_words(answer.explanation)
         return ""
 
     async def _label(self, said: Said, tab: Tab) -> str:

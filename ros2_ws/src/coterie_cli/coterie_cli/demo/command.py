@@ -85,7 +85,7 @@ class DemoOptions:
 
 @command(app, "demo", DemoOptions)
 def demo(options: DemoOptions) -> int:
-    """Robots explore a house and map it; then they answer what only they can know."""
+    """Run a demonstration: robots explore a generated house, map it, and are asked about it."""
     team = demo_team(options)
     try:
         options.out.mkdir(parents=True, exist_ok=True)

@@ -20,6 +20,7 @@ from coterie_bringup.team import Team, load_team
 from coterie_bringup.team_models import with_model
 from coterie_cli.commands import command
 from coterie_cli.do.options import DoOptions
+from coterie_cli.exit_codes import Exit, told
 from coterie_cli.own_team import own_team
 
 app = typer.Typer(add_completion=False)
@@ -59,12 +60,9 @@ class Work(Protocol):
         """Return 0 only where all was done."""
 
 
-@command(app, "do", DoOptions)
+@command(app, "do", DoOptions, epilog=told("do"))
 def do(options: DoOptions) -> int:
-    """Let a team of different robots do a task; exit code 0 only if it was done.
-
-    5: it is not clear, and nobody said what was meant.
-    """
+    """Give a task to a team, and show how it goes."""
     console = Console(stderr=options.as_json)
     work = _work(options, console)
     try:
@@ -82,7 +80,7 @@ def do(options: DoOptions) -> int:
         text = f"do: {work.interrupted()}"
         console.print(text, markup=False, highlight=False, soft_wrap=True)
         _save(work, console)
-        return 130
+        return Exit.INTERRUPTED
     _save(work, console)
     if options.as_json:
         print(json.dumps(work.as_data(), indent=1))

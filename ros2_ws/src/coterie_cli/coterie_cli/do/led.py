@@ -9,18 +9,16 @@ from typing import Any
 
 from rich.console import Console
 
+from coterie_bringup.abilities import lacking, require
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState
 from coterie_bringup.task_record import TaskRecord
 from coterie_bringup.team import Team
-from coterie_cli.ask import NOT_CLEAR
 from coterie_cli.do.options import DoOptions
 from coterie_cli.do.view import TaskView, result_panel
+from coterie_cli.exit_codes import Exit
 from coterie_cli.figures.task import save_task
 from coterie_cli.person import PersonAtTerminal
-
-PARTIAL_EXIT = 3
-"""Exit code of a task that was done in part."""
 
 
 class LedTask:
@@ -46,6 +44,7 @@ class LedTask:
 
     def of_running(self, state: RunState) -> None:
         """Take note of the running team, whose models cannot be changed."""
+        state.require("do")
         if self._options.model:
             raise CommandError(
                 f"team {state.team} runs already with models of its own; end it to use "
@@ -55,6 +54,7 @@ class LedTask:
 
     def of_own(self, team: Team) -> Team:
         """Take note of the team that is started."""
+        require("do", lacking(team), f"team {team.name}")
         self._record.team = team.name
         return team
 
@@ -74,12 +74,7 @@ class LedTask:
                 **state.reach,
             ) as watcher,
         ):
-            if not await in_loop(watcher, watcher.leader_there(patience)):
-                raise CommandError(
-                    f"{f'team {state.team}' if state.team else 'the team'} in ROS domain "
-                    f"{state.domain} has no leader (no action execute_task within {patience:g} s); "
-                    f"start one that has: ./coterie up {self.team}"
-                )
+            await in_loop(watcher, watcher.require_leader(state.who, patience))
             view = TaskView(self._console, record)
             with person.beside(view.live):
                 watcher.on_news = view.news
@@ -104,13 +99,13 @@ class LedTask:
         self._console.print(result_panel(self._record))
 
     def exit_code(self) -> int:
-        """Return 0 where all was done; else 1, PARTIAL_EXIT or NOT_CLEAR."""
+        """Return how it ended."""
         record = self._record
         if record.success:
-            return 0
+            return Exit.DONE
         if record.judgement is not None and not record.judgement.proceeds:
-            return NOT_CLEAR
-        return PARTIAL_EXIT if record.outcome == "partial" else 1
+            return Exit.NOT_CLEAR
+        return Exit.PARTLY if record.outcome == "partial" else Exit.NOTHING
 
 
 def words_to_resume(folder: Path, words: str = "") -> str:

@@ -15,6 +15,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from coterie_bringup.abilities import lacking, require, without
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState
 from coterie_bringup.team import Team
@@ -53,6 +54,7 @@ class SharedGoal:
 
     def of_running(self, state: RunState) -> None:
         """Take note of the running team, which has to be told the goal."""
+        state.require("together")
         if not self._given:
             raise CommandError(
                 f"team {state.team} runs already: say what it shall do, for example\n  {EXAMPLE}"
@@ -64,11 +66,7 @@ class SharedGoal:
         if self._options.world:
             team = _in_world(team, self._options.world)
         spec = team.cooperation
-        if not team.cooperators:
-            raise CommandError(
-                f"team {team.name} has no robot of role: cooperator; give one, or use "
-                f"--team {self.team}"
-            )
+        require("together", lacking(team), f"team {team.name}")
         if not self._given:
             if not spec.goal:
                 raise CommandError(
@@ -99,9 +97,8 @@ class SharedGoal:
             there = await in_loop(watcher, watcher.robots_there(patience))
             if not there:
                 raise CommandError(
-                    f"{f'team {state.team}' if state.team else 'the team'} in ROS domain "
-                    f"{state.domain} has no robot that cooperates (no action <robot>/cooperate "
-                    f"within {patience:g} s); start one that has: ./coterie up {self.team}"
+                    f"no action <robot>/cooperate within {patience:g} s: "
+                    f"{without('together', state.who)}"
                 )
             begin = time.monotonic()
             view = GoalView(self._console, record)

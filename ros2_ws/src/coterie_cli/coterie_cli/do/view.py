@@ -118,11 +118,8 @@ def result_panel(record: TaskRecord) -> Panel:
     head = Text.assemble((word, style), f"  {record.message}")
     if record.not_searched:
         head.append(f"\nnot searched, or not enough: {', '.join(record.not_searched)}", "yellow")
-    foot = Text(
-        f"{record.took}, {record.rounds} rounds of discussion, {record.replans} times talked over "
-        "anew",
-        "dim",
-    )
+    times = "once" if record.replans == 1 else f"{record.replans} times"
+    foot = Text(f"{record.took}, {record.rounds} rounds of discussion, replanned {times}", "dim")
     # A task that was refused has nothing to show but why.
     told = (Text(), sub_task_table(record), Text(), foot) if record.sub_tasks else ()
     return Panel(

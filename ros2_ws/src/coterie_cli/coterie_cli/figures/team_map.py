@@ -21,7 +21,9 @@ from coterie.floor_plan import (
     draw_floor,
     draw_mark,
     legs,
+    mark_area,
     name_robots,
+    name_spot,
 )
 from coterie_cli.demo.map_watch import Shown
 from coterie_core.colors import robot_colors
@@ -123,18 +125,22 @@ def _draw_slanted(axes: Axes, shown: Shown, plan: Plan) -> None:
     if shown.points is not None and shown.points.width:
         points, colors = cloud_points(shown.points)
         c, s = math.cos(_TURN), math.sin(_TURN)
-        order = np.argsort(-(s * points[:, 0] + c * points[:, 1]))
-        x, y = _slanted(points[order]).T
-        axes.scatter(x, y, s=1.2, c=colors[order], linewidths=0)
-    lines, shades = [], []
-    things = sorted(plan.scene.objects.values(), key=lambda thing: -thing.box.volume)
-    for k, thing in enumerate(things):
-        flat, name = _slanted(_corners(thing.box)), thing.label.top
+        far_first = np.argsort(-(s * points[:, 0] + c * points[:, 1]))
+        x, y = _slanted(points[far_first]).T
+        axes.scatter(x, y, s=1.2, c=colors[far_first], linewidths=0)
+    lines, shades, things = [], [], plan.scene.objects
+    tops = {id_: _slanted(_corners(one.box))[4:].mean(axis=0) for id_, one in things.items()}
+    marks = {id_: text for id_, text in plan.marks.items() if id_ in tops}
+    taken = [mark_area((x, y)) for x, y in map(tops.__getitem__, marks)]
+    order = sorted(things.values(), key=lambda one: (one.id not in marks, -one.box.volume))
+    for k, thing in enumerate(order):
+        flat, name = _slanted(_corners(thing.box)), plain(thing.label.top)
         lines += [(flat[a], flat[b]) for a, b in _EDGES]
-        shades += [tuple(v / 300.0 for v in color_of(name))] * len(_EDGES)
-        if k < _MOST_NAMES:
-            x, y = flat[4:].mean(axis=0)
-            axes.text(x, y + 0.08, plain(name), fontsize=5, ha="center", parse_math=False)
+        shades += [tuple(v / 300.0 for v in color_of(thing.label.top))] * len(_EDGES)
+        x, y = tops[thing.id]
+        spot = name_spot((x, y + 0.15), name, taken, thing.id in marks) if k < _MOST_NAMES else None
+        if spot is not None:
+            axes.text(*spot, name, fontsize=5, ha="center", va="center", parse_math=False)
     axes.add_collection(LineCollection(lines, colors=shades, linewidths=0.7))
     colors_of = robot_colors(plan.ways)
     for k, robot in enumerate(colors_of):
@@ -144,11 +150,8 @@ def _draw_slanted(axes: Axes, shown: Shown, plan: Plan) -> None:
         if way:
             end = _slanted(np.array(way[-1:]))[0]
             axes.plot(*end, "o", color=colors_of[robot], markersize=9, zorder=5)
-    for id_, text in plan.marks.items():
-        if id_ in plan.scene.objects:
-            box = plan.scene.objects[id_].box
-            (at,) = _slanted(np.array([(*box.center[:2], box.top)]))
-            draw_mark(axes, (at[0], at[1]), text)
+    for id_, text in marks.items():
+        draw_mark(axes, (tops[id_][0], tops[id_][1]), text)
     axes.set(aspect="equal")
     axes.axis("off")
 

@@ -11,6 +11,7 @@ from coterie_cli.options import Namespace, TeamDomain
 from coterie_cli.robot.check import check
 from coterie_cli.robot.new import new_package
 from coterie_cli.robot.score import ScoreOptions, score
+from coterie_core.skill_registry import ON_TARGET
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 app.command("check")(check)
@@ -20,7 +21,7 @@ command(app, "score", ScoreOptions)(score)
 
 @app.callback()
 def robot() -> None:
-    """Real robots: check one, try its skills, score claims by tags, make a driver."""
+    """Check a real robot, try its skills, score its claims by tags, make a driver package."""
 
 
 @app.command("try", context_settings={"ignore_unknown_options": True})
@@ -32,7 +33,7 @@ def robot_try(
             metavar="SKILL...",
             help="see (the default): what the robot perceived last, and how long ago; detect "
             "[LABEL]: perceive anew, standing still; look; drive PLACE; drive X Y [YAW]; "
-            "pick, place, open or close LABEL [X Y Z]; reach X Y Z. Positions are in the team's "
+            f"{', '.join(ON_TARGET)} LABEL [X Y Z]; reach X Y Z. Positions are in the team's "
             "map [m]; without one the nearest thing of that label that the robot sees is meant.",
         ),
     ] = None,

@@ -15,17 +15,8 @@ from coterie_bringup.rundir import team_here
 from coterie_bringup.spinning import in_loop, spinning
 from coterie_bringup.team_clock import TeamClock
 from coterie_core.observation import Detection, Observation
-from coterie_core.skills import (
-    Close,
-    Detect,
-    LookAround,
-    MoveArmTo,
-    NavigateTo,
-    Open,
-    Pick,
-    Place,
-    Target,
-)
+from coterie_core.skill_registry import ON_TARGET
+from coterie_core.skills import Detect, LookAround, MoveArmTo, NavigateTo, Skill, Target
 from coterie_core.yaml_checks import suggestion
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
@@ -41,16 +32,8 @@ _TICK = 2.0
 """How long simulated time is waited for where somebody tells it [s]; a paused world tells none."""
 _JUST = 2.0
 """What is no older counts as just perceived [s]."""
-_TARGETS: dict[str, type[Pick | Open | Close] | type[Place]] = {
-    "pick": Pick,
-    "place": Place,
-    "open": Open,
-    "close": Close,
-}
-SKILLS = ("see", "detect", "drive", "look", "reach", *_TARGETS)
+SKILLS = ("see", "detect", "drive", "look", "reach", *ON_TARGET)
 _MOST = 20
-
-Skill = NavigateTo | Detect | LookAround | MoveArmTo | Pick | Place | Open | Close
 
 
 class _Trier(AgentNode):
@@ -165,7 +148,7 @@ def try_skill(
         if verb == "see" and seen is not None:
             print(f"{when}\n{described(seen)}")
             return 0
-        if verb in _TARGETS and seen is not None:
+        if verb in ON_TARGET and seen is not None:
             print(f"the nearest {rest[0]} {when}")
         done, told = await in_loop(node, node.do(skill_of(verb, rest, seen)))
         print(told)
@@ -184,7 +167,7 @@ def _read(words: Sequence[str]) -> tuple[str, list[str]]:
         raise CommandError(f"{verb!r} is no skill; say one of {', '.join(SKILLS)}")
     rest = list(words[1:])
     if verb != "see":
-        usual = {"pick": 1, "place": 1, "open": 1, "close": 1, "drive": 1, "reach": 3}
+        usual = {"drive": 1, "reach": 3, **dict.fromkeys(ON_TARGET, 1)}
         if len(rest) < usual.get(verb, 0):
             raise CommandError(f"{verb}: expected {_USAGE[verb]}")
     return verb, rest
@@ -196,14 +179,15 @@ _USAGE = {
     "detect": "detect, or detect LABEL",
     "reach": "reach X Y Z",
     **{
-        verb: f"{verb} LABEL, of something that it sees, or {verb} LABEL X Y Z" for verb in _TARGETS
+        verb: f"{verb} LABEL, of something that it sees, or {verb} LABEL X Y Z"
+        for verb in ON_TARGET
     },
 }
 
 
 def needs_seen(verb: str, words: Sequence[str]) -> bool:
     """Whether words mean a skill only with what the robot perceives: a label, or its floor."""
-    return len(words) == 1 if verb in _TARGETS else verb == "drive" and len(words) > 1
+    return len(words) == 1 if verb in ON_TARGET else verb == "drive" and len(words) > 1
 
 
 def skill_of(verb: str, words: Sequence[str], seen: Observation | None) -> Skill:
@@ -223,20 +207,20 @@ def skill_of(verb: str, words: Sequence[str], seen: Observation | None) -> Skill
         return Detect(*words)
     if verb == "drive" and len(words) == 1:
         return NavigateTo(place=words[0])
-    label = verb in _TARGETS
-    numbers = _numbers(words[1:] if label else words, verb)
+    act = ON_TARGET.get(verb)
+    numbers = _numbers(words[1:] if act else words, verb)
     if verb == "drive" and len(numbers) in (2, 3):
         x, y, *yaw = numbers
         z = seen.pose.position[2] if seen is not None else 0.0
         return NavigateTo(position=(x, y, z), yaw=yaw[0] if yaw else None)
     if verb == "reach" and len(numbers) == 3:
         return MoveArmTo((numbers[0], numbers[1], numbers[2]))
-    if label and len(numbers) == 3:
-        return _TARGETS[verb](Target(words[0], (numbers[0], numbers[1], numbers[2])))
-    if label and not numbers and seen is not None:
+    if act and len(numbers) == 3:
+        return act(Target(words[0], (numbers[0], numbers[1], numbers[2])))
+    if act and not numbers and seen is not None:
         found = _nearest(words[0], seen)
         assert found.box is not None
-        return _TARGETS[verb](Target(words[0], found.box.center, found.instance))
+        return act(Target(words[0], found.box.center, found.instance))
     raise CommandError(f"{verb}: expected {_USAGE[verb]}, got {' '.join(words)!r}")
 
 

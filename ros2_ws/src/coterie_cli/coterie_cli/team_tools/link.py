@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.context import Context
 
+from coterie_bringup.abilities import Ability
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, key_file, team_here
 from coterie_bringup.spinning import in_loop, spinning
@@ -150,14 +151,20 @@ class TeamLink:
         self._state: RunState | None = None
         self._node: ToolsNode | None = None
 
-    async def open(self) -> tuple[ToolsNode, RunState]:
+    async def open(self, ability: Ability | None = None) -> tuple[ToolsNode, RunState]:
         """Return a node in the team that runs now, and the team.
 
+        Args:
+            ability: What the team will be asked for.
+
         Raises:
-            CommandError: No team runs, or several; or the node does not come up.
+            CommandError: No team runs, or several; or it lacks what that takes; or the node does
+                not come up.
         """
         async with self._lock:
             state = team_here(self._domain, self._namespace)
+            if ability is not None:
+                state.require(ability)
             if self._node is None or state != self._state:
                 await asyncio.to_thread(self._stack.close)
                 self._node = None

@@ -196,8 +196,7 @@ class Proposals:
                     **state.reach,
                 )
                 watcher = await asyncio.to_thread(stack.enter_context, make)
-                if not await in_loop(watcher, watcher.leader_there(LEADER_THERE)):
-                    raise CommandError("the team has no leader that does tasks")
+                await in_loop(watcher, watcher.require_leader(state.who, LEADER_THERE))
                 await in_loop(watcher, watcher.give(one.task.max_time))
             ended, told = record.outcome, record.message  # type: ignore[assignment]
         except asyncio.CancelledError:

@@ -13,6 +13,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
+from coterie_bringup.abilities import without
 from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import run_of
 from coterie_cli.find import checked_request
@@ -98,7 +99,7 @@ async def ask_team(link: TeamLink, words: str, timeout: float) -> Answered:
     Raises:
         CommandError: No team runs, or it does not answer.
     """
-    node, _ = await link.open()
+    node, _ = await link.open("ask")
     question = Question(f"ask-{uuid.uuid4().hex[:12]}", "", "", " ".join(words.split()))
     # A little longer than the node waits itself: its reason is the better one.
     asked = node.ask(question, timeout, explore=False)
@@ -117,13 +118,8 @@ async def find_things(link: TeamLink, words: str, limit: int, timeout: float) ->
         CommandError: No team runs, it has no object planner, or no map.
     """
     text = checked_request(words)
-    node, _ = await link.open()
-    try:
-        told = await link.ask(node.find(text, limit, timeout), node, timeout + 5.0)
-    except CommandError as error:
-        raise CommandError(
-            f"{error}; teams with `planner: {{}}` and `mapper: {{}}` find things"
-        ) from None
+    node, _ = await link.open("find")
+    told = await link.ask(node.find(text, limit, timeout), node, timeout + 5.0)
     if isinstance(told, str):
         raise CommandError(f"the team could not answer: {told}")
     scene = await link.ask(node.known_map(), node, SETTLE + 5.0)
@@ -159,10 +155,10 @@ async def team_map(link: TeamLink) -> SceneGraph:
     Raises:
         CommandError: No team runs, or it has none.
     """
-    node, _ = await link.open()
+    node, state = await link.open("map")
     scene = await link.ask(node.known_map(), node, SETTLE + 5.0)
     if scene is None:
-        raise CommandError("the team has no map: add `mapper: {}` to the team file")
+        raise CommandError(f"no map has come: {without('map', state.who)}")
     return scene
 
 
@@ -265,7 +261,7 @@ def _add_proposals(server: MCPServer[Any], link: TeamLink, proposals: Proposals)
         """Ask a person whether the team may do a task. Nothing is done before they allow it."""
 
         async def work() -> Proposed:
-            await link.open()
+            await link.open("do")
             return proposals.propose(task, reason, max_time)
 
         return await _tool(work())

@@ -3,7 +3,8 @@
 
 const state = {};
 const PLACEHOLDERS = { ask: "Is there a mug in the kitchen?", find: "something to sit on", task: "Bring all mugs to the kitchen counter" };
-const NEEDS = { ask: "Ask needs an aggregator in the team file.", find: "Find needs a planner in the team file.", task: "Do needs a leader in the team file." };
+const NEEDS = { ask: "aggregator", find: "planner", task: "leader", map: "mapper" }; // sections of the team file
+const lacks = (what) => state.team?.can[what] === false && state.team.can.settled;
 const LONGEST = 600; // characters that the server takes; a field that cuts what is pasted would change it
 let socket = null, role = null, replayed = false, tellsWhy, number = 0, closed = false, shift = 0, sending = false;
 const waiting = new Map(); // of replies: id -> what to do with them
@@ -30,7 +31,7 @@ function button(text, react, ...names) {
 }
 
 const buttons = (...nodes) => { const line = make("div", undefined, "buttons"); line.append(...nodes); return line; };
-const clock = (at) => new Date(at * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const clock = (at) => new Date(at * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 const left = (until) => Math.max(Math.round(until - Date.now() / 1000 - shift), 0);
 
 function table(titles, rows) {
@@ -69,12 +70,14 @@ const SHOW = {
   team(team) {
     $("team").textContent = team.name || "Team";
     document.title = `${team.name || "Team"} – Coterie`;
-    const cannot = [];
-    for (const one of document.querySelectorAll("#kinds input")) {
-      one.disabled = !(team.can[one.value] ?? true);
-      if (one.disabled) cannot.push(NEEDS[one.value]);
+    const cannot = [], inputs = [...document.querySelectorAll("#kinds input")];
+    for (const one of inputs) {
+      one.disabled = team.can[one.value] === false;
+      if (lacks(one.value)) cannot.push(`${one.parentElement.textContent.trim()} needs “${NEEDS[one.value]}: {}” in the team file.`);
     }
-    $("cannot").textContent = cannot.join(" ");
+    $("cannot").textContent = inputs.some((one) => one.disabled) && !team.can.settled ? "The team is starting …" : cannot.join(" ");
+    for (const id of ["words", "send"]) $(id).disabled = inputs.every((one) => one.disabled);
+    showEmpty();
     $("draw").hidden = !team.can.correct;
     if (team.can.why !== tellsWhy) { // what was shown before has other buttons
       tellsWhy = team.can.why;
@@ -91,18 +94,27 @@ const SHOW = {
   standing: (permits) => showStanding(permits),
   question: (question) => showQuestion(question),
   talk: (talks) => keyed($("talks"), [...talks].reverse(), talkNode),
-  tasks(tasks) { $("no-task").hidden = tasks.length > 0; keyed($("tasks"), [...tasks].reverse(), taskNode); },
+  tasks(tasks) { showEmpty(); keyed($("tasks"), [...tasks].reverse(), taskNode); },
   health(health) { showHealth(health); showChips(); showTraining(); },
   timeline: (moments) => showTimeline(moments),
 };
 
+function showEmpty() { // where nothing is: why, and what to do
+  const { map, tasks } = state;
+  $("no-task").hidden = Boolean(tasks?.length);
+  const may = role === "operator" && state.team?.can.task !== false;
+  $("no-task").textContent = lacks("task") ? "This team takes no tasks. Add “leader: {}” to its team file." : `No task yet.${may ? " Choose Do above and say what is to be done." : ""}`;
+  $("nothing").hidden = !map || map.rooms.length + map.things.length > 0;
+  $("nothing").textContent = lacks("map") ? "This team makes no map. Add “mapper: {}” to its team file. Here is where its robots are:" : state.team?.can.map === false ? "The team is starting …" : "No map yet: it grows as the robots look around. ./coterie up TEAM --explore lets them.";
+}
+
 function showChips() {
   const links = new Map((state.health?.robots ?? []).map((r) => [r.name, r]));
-  const robots = (state.robots ?? []).map((r) => ({ id: r.name, ...r, lost: !replayed && (links.get(r.name)?.lost ?? false), cameras: 0 }));
-  keyed($("chips"), robots.map(({ id, name, room, stopped, lost }) => ({ id, name, room, stopped, lost, color: colorOf(name) })), (robot) => {
+  const robots = (state.robots ?? []).map((r) => ({ id: r.name, ...r, unheard: links.get(r.name)?.age === null, lost: !replayed && (links.get(r.name)?.lost ?? false) }));
+  keyed($("chips"), robots.map(({ id, name, room, stopped, lost, unheard }) => ({ id, name, room, stopped, lost: lost && !unheard, unheard, color: colorOf(name) })), (robot) => {
     const chip = make("span", undefined, "chip", robot.stopped && "stopped", robot.lost && "lost"), dot = make("span", undefined, "dot");
     dot.style.setProperty("background", robot.color);
-    const where = robot.lost ? "out of reach" : robot.stopped ? "stopped" : robot.room;
+    const where = robot.unheard ? "not heard yet" : robot.lost ? "out of reach" : robot.stopped ? "stopped" : robot.room;
     chip.append(dot, make("span", robot.name, "name"), make("span", where, "where"));
     chip.append(robot.stopped
       ? button("Release", () => command("release", { robots: [robot.name] }), "operator")
@@ -113,14 +125,16 @@ function showChips() {
 }
 
 function showRobots(robots) {
-  $("robots").replaceChildren(table(["robot", "where", "does", "holds", ""], robots.map((robot) => {
-    const cameras = make("span");
-    for (const camera of robot.cameras) cameras.append(button(robot.cameras.length > 1 ? camera : "Camera", () => watch(robot.name, camera)));
-    if (robot.doing && state.team?.can.why) cameras.append(whyButton(robot.name));
-    const floor = state.map?.floors.length > 1 ? state.map.floors.find((f) => f.id === robot.floor)?.name : "";
-    return [[robot.name, "words"], [robot.room, floor].filter(Boolean).join(", "), (robot.stopped ? "stopped" : robot.doing || "idle") + (robot.help ? ` (asks: ${robot.help})` : ""), robot.holding, cameras];
-  })));
-  if (!robots.length) $("robots").replaceChildren(make("p", "No robot has been heard of yet.", "soft"));
+  const floors = state.map?.floors ?? [];
+  const rows = robots.map((robot) => ({ id: robot.name, ...robot, floor: floors.length > 1 ? floors.find((f) => f.id === robot.floor)?.name : "", why: state.team?.can.why }));
+  keyed($("robots"), rows, (robot) => {
+    const line = make("div", undefined, "line"), text = make("p"), doing = robot.stopped ? "stopped" : robot.doing || "idle";
+    text.append(make("b", robot.name), ` ${[[robot.room, robot.floor].filter(Boolean).join(", "), doing, robot.holding && `holds ${robot.holding}`, robot.help && `asks: ${robot.help}`].filter(Boolean).join(" · ")}`);
+    line.append(text, ...robot.cameras.map((camera) => button(robot.cameras.length > 1 ? camera : "Camera", () => watch(robot.name, camera))));
+    if (robot.doing && robot.why) line.append(whyButton(robot.name));
+    return line;
+  });
+  if (!robots.length) $("robots").replaceChildren(make("p", "No robot has been heard of yet. ./coterie doctor tells which teams run.", "soft"));
 }
 
 function showQuestion(question) {
@@ -159,7 +173,7 @@ function talkNode(talk) {
   line.append(make("span", answer.text, "verdict", answer.kind), answer.sure ? `  ${answer.sure}` : "", " ", make("small", answer.method, "soft"));
   node.append(line);
   if (answer.because?.length) node.append(table(["robot", "says", "sure", "because"], answer.because));
-  if (answer.objects?.length) node.append(table(["thing", "taken for", "room"], answer.objects.map((o) => [o.id, o.label, o.room])));
+  if (answer.objects?.length) node.append(table(["thing", "room", "sure"], answer.objects.map((o) => [Object.assign(make("span", o.label), { title: o.id }), o.room, o.sure])));
   if (talk.told) node.append(make("p", talk.told, "soft"));
   const line2 = buttons();
   line2.append(...showOnMap(answer.lit ?? {}), ...pictureButton(talk));
@@ -178,16 +192,17 @@ function taskNode(task) {
   const node = make("div", undefined, "task"), ended = task.outcome;
   node.append(make("p", task.words, "words"));
   const line = make("p");
+  if (!task.own) line.append(make("span", "from outside this page  ", "soft"));
   line.append(ended ? make("span", ended.replaceAll("_", " "), "verdict", ended) : make("span", `${task.stage}, round ${task.round + 1}`, "working"), ended ? `  ${task.message}` : task.all ? `  ${task.done} of ${task.all} parts done` : "");
   node.append(line);
   if (!ended && task.all) node.append(Object.assign(make("progress"), { max: task.all, value: task.done }));
   if (task.rows.length) {
-    const rows = task.rows.map((row) => [row.robot || "–", partWords(row), [row.state, row.state], partButtons(task, row)]);
+    const rows = task.rows.map((row) => partNode(task, row));
     if (ended) {
       const more = make("details");
-      more.append(make("summary", "who did what"), table(["robot", "what", "state", ""], rows));
+      more.append(make("summary", "who did what"), ...rows);
       node.append(more);
-    } else node.append(table(["robot", "what", "state", ""], rows));
+    } else node.append(...rows);
   }
   if (task.talk.length) {
     const talk = make("details");
@@ -221,7 +236,7 @@ const ofBudget = (left, budget) => budget === null ? "no limit" : `${amount(left
 function showHealth(health) {
   const charged = health.robots.some((r) => r.charge !== null);
   const parts = [table(["robot", "heard", ...(charged ? ["battery"] : [])], health.robots.map((r) => [
-    r.name, [r.age === null ? "never" : r.lost ? `${Math.round(r.age)} s ago: out of reach` : `${r.age} s ago`, r.lost ? "error" : "ok"],
+    r.name, [r.age === null ? "not yet" : r.lost ? `${Math.round(r.age)} s ago: out of reach` : `${r.age} s ago`, r.lost && r.age !== null ? "error" : "ok"],
     ...(charged ? [r.charge === null ? "unknown" : `${Math.round(100 * r.charge)} %`] : []),
   ]))];
   const bad = health.nodes.filter((n) => n.level !== "ok");
@@ -231,13 +246,14 @@ function showHealth(health) {
   ])));
   for (const m of health.models) if (m.used_up) parts.push(make("p", `${m.name}: budget ${m.used_up}`, "error"));
   const used = health.tokens ? `${amount(health.tokens)} tokens in all${health.cost ? `, cost ${amount(health.cost)}` : ""}` : "no model was asked";
-  parts.push(make("p", `${health.nodes.length - bad.length} of ${health.nodes.length} nodes healthy; ${used}`, "soft"));
+  parts.push(make("p", health.nodes.length ? `${health.nodes.length - bad.length} of ${health.nodes.length} nodes healthy; ${used}` : "No node has told how it is yet.", "soft"));
   $("health").replaceChildren(...parts);
 }
 
 function showTimeline(moments) {
   freshenWhy();
   const open = new Set([...$("timeline").querySelectorAll("details[open]")].map((d) => d.dataset.id));
+  if (!moments.length) return $("timeline").replaceChildren(make("li", "Nothing has happened yet.", "soft"));
   const groups = [], goals = new Map(); // what one robot does for one goal stands together; robot -> its steps
   for (const one of moments) {
     const steps = goals.get(one.robot);
@@ -251,11 +267,29 @@ function showTimeline(moments) {
     const [first, last] = [group[0], group[group.length - 1]], line = make("li"), more = make("details"), inner = make("ol");
     more.dataset.id = `${first.robot} ${first.at}`;
     more.open = open.has(more.dataset.id);
-    inner.append(...[...group].reverse().map(momentNode));
-    more.append(make("summary", `${first.robot} · ${first.goal}: ${last.text} (${group.length} entries)`), inner);
+    inner.append(...stepsOf(group).reverse().map(momentNode));
+    more.append(make("summary", goalWords(group)), inner);
     line.append(make("time", clock(last.at)), more);
     return line;
   }));
+}
+
+function goalWords(group) { // who, what for, where, how far in all, and what became of it
+  const of = (kind) => group.filter((one) => one.kind === kind), rooms = [...new Set(group.map((one) => one.room).filter(Boolean))];
+  const failed = group.filter((one) => one.kind === "refusal" || (one.ended && one.ended !== "succeeded")).length, meters = group.reduce((sum, one) => sum + one.meters, 0);
+  const where = rooms.length > 4 ? [...rooms.slice(0, 3), `${rooms.length - 3} more rooms`] : rooms, steps = of("goal").length;
+  return [`${group[0].robot} · ${group[0].goal}${where.length ? `: ${where.join(", ")}` : ""}`, `${steps}\u00a0${steps === 1 ? "step" : "steps"}${failed ? `, ${failed} failed` : ""}`,
+    meters && `${meters.toFixed(1)}\u00a0m`, group[group.length - 1].kind === "goal" && "under way"].filter(Boolean).join(" · ");
+}
+
+function stepsOf(group) { // a goal and what became of it are one step
+  const steps = [];
+  for (const { kind, robot, ...one } of group) {
+    const last = steps[steps.length - 1];
+    if (kind === "result" && last?.goes) Object.assign(last, { text: `${last.text}: ${one.text.replace(/^the goal /, "")}`, at: one.at, why: one.why, goes: false });
+    else steps.push({ ...one, kind: kind === "goal" ? "" : kind, goes: kind === "goal" });
+  }
+  return steps;
 }
 
 function momentNode(one) {
@@ -310,9 +344,9 @@ function choose({ thing, room }) {
   place.hidden = false;
   if (thing) {
     const maybe = thing.labels.map(([label, share]) => `${label} ${Math.round(100 * share)} %`).join(", ");
-    const known = [thing.room || "room not known", maybe, `${thing.looks} looks${thing.by ? `, last by ${thing.by}` : ""}`];
+    const known = [thing.room || "room not known", maybe, `seen ${thing.looks === 1 ? "once" : `${thing.looks} times`}${thing.by ? `, last by ${thing.by}` : ""}`];
     if (thing.open !== null) known.push(thing.open ? "open" : "closed");
-    place.replaceChildren(make("p", `${thing.label} (${thing.id})`, "words"), make("p", known.join("; "), "soft"));
+    place.replaceChildren(make("p", thing.label, "words"), make("p", `${known.join("; ")}; id ${thing.id}`, "soft"));
     if (may) {
       const name = field("what it is"), more = make("details");
       more.append(make("summary", "Correct the map"), buttons(name,
@@ -324,7 +358,8 @@ function choose({ thing, room }) {
     }
   } else {
     const count = plan.map.things.filter((t) => t.room === room.name).length;
-    place.replaceChildren(make("p", room.name, "words"), make("p", `${room.type}; ${count} things`, "soft"));
+    const told = [room.type !== room.name && room.type, `${count} ${count === 1 ? "thing" : "things"}`];
+    place.replaceChildren(make("p", room.name, "words"), make("p", told.filter(Boolean).join("; "), "soft"));
     if (may) {
       const name = field("name of the room"), more = make("details");
       more.append(make("summary", "Correct the map"), buttons(name, button("Rename", () => name.value.trim() && correct({ kind: "rename_room", room: room.id, name: name.value.trim() }))));
@@ -332,6 +367,7 @@ function choose({ thing, room }) {
     }
   }
   place.append(buttons(button("Close", () => { place.hidden = true; plan.chosen = null; drawMap(); })));
+  place.scrollIntoView({ block: "nearest" });
   drawMap();
 }
 

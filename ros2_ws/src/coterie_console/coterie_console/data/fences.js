@@ -7,7 +7,7 @@ const around = (rings) => rings.map((ring) => `M${ring.map(([x, y]) => `${x},${-
 function hatch(svg, unit) { // lines that are as far apart at every scale
   const defs = draw(svg, "defs", {}), size = 9 * unit;
   const pattern = draw(defs, "pattern", { id: "hatch", patternUnits: "userSpaceOnUse", width: size, height: size, patternTransform: "rotate(45)" });
-  draw(pattern, "rect", { width: 1.6 * unit, height: size, fill: "#b3161b", "fill-opacity": 0.4 });
+  draw(pattern, "rect", { width: 1.6 * unit, height: size, "fill-opacity": 0.4 }, "hatched");
 }
 
 function drawFences(svg, unit) {

@@ -3,14 +3,11 @@
 
 const handOvers = new Map(); // part -> what was chosen and told, which outlives a newer table
 
-function partWords(row) {
-  const words = make("span", row.what);
+function partNode(task, row) {
+  const line = make("div", undefined, "line", "part"), words = make("p");
+  words.append(make("b", row.robot || "nobody"), ` ${row.what} · `, make("span", row.state, row.state));
   if (row.why) words.append(make("small", row.why, "soft", "reason"));
-  return words;
-}
-
-function partButtons(task, row) {
-  const line = make("span");
+  line.append(words);
   if (row.id && state.team?.can.why) line.append(whyButton(row.id));
   if (row.id && state.team?.can.hand_over && !task.outcome && row.state !== "done") line.append(handOver(row));
   else handOvers.delete(row.id);

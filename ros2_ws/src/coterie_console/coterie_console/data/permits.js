@@ -1,4 +1,4 @@
-// Requests for permits, and permits for goals alike that hold. Part of console.js; texts are data.
+// Requests for permits, and standing permits. Part of console.js; texts are data.
 "use strict";
 
 function showPermits(permits) {
@@ -19,15 +19,15 @@ function showPermits(permits) {
     const time = make("span", "", "left");
     time.dataset.until = one.until;
     const title = make("h2", "");
-    title.append(`${one.robot} asks for approval `, time);
+    title.append(`${one.robot} asks for approval · `, time);
     node.append(title, make("p", one.what, "words"));
     if (one.why) node.append(make("p", `for: ${one.why}`));
-    const about = make("p", [one.touches && `touches ${one.touches}`, one.pace].filter(Boolean).join("; "), "soft");
+    const about = make("p", [one.touches && `It touches: ${one.touches}`, one.pace].filter(Boolean).join("; "), "soft");
     about.title = `${one.rule} of the team file asks a person`;
     node.append(about);
-    const line = buttons(button("Approve once", answer("allow", 0), "main"), button("Approve alike for 10 min", answer("allow", 600)), reason, button("Refuse", answer("refuse", 0)));
+    const line = buttons(button("Approve once", answer("allow", 0), "main"), button("Approve such goals for 10 min", answer("allow", 600)), button("Refuse", answer("refuse", 0)), reason);
     line.classList.add("operator");
-    node.append(line, buttons(whyOf(one.id))); // who looks on may ask it, too
+    node.append(line, buttons(...showOnMap({ marks: one.at.map((at) => ({ at, label: one.what })) }), whyOf(one.id))); // who looks on may, too
     return node;
   });
   tick();
@@ -35,7 +35,7 @@ function showPermits(permits) {
 
 function showStanding(permits) {
   $("standing").hidden = !permits.length;
-  $("standing-count").textContent = permits.length === 1 ? "1 permit for goals alike holds" : `${permits.length} permits for goals alike hold`;
+  $("standing-count").textContent = `${permits.length} standing ${permits.length === 1 ? "permit" : "permits"}`;
   keyed($("standing-list"), permits, (one) => {
     const node = make("div", undefined, "holds"), time = make("span", "", "left"), line = make("p", one.text, "words");
     time.dataset.until = one.until;

@@ -19,9 +19,18 @@ const flat = (points) => points.map(([x, y]) => `${x},${-y}`).join(" ");
 function takeMap(map) {
   plan.map = map;
   if (!map.floors.some((f) => f.id === plan.floor)) plan.floor = map.floors[0]?.id ?? "";
-  $("nothing").hidden = map.rooms.length + map.things.length > 0;
-  let points = [...map.rooms.flatMap((r) => r.outline), ...map.things.flatMap((t) => t.corners)];
-  if (!points.length) points = map.fences.flatMap((f) => f.pieces.flatMap((p) => p.rings.flat())); // an area may be far larger than the house
+  showEmpty();
+  frame();
+  showFloors();
+  drawMap();
+}
+
+const charted = () => [...plan.map.rooms.flatMap((r) => r.outline), ...plan.map.things.flatMap((t) => t.corners)];
+
+function frame() { // what the whole map is: rooms and things; where there are none, fences, else where robots were
+  let points = charted();
+  if (!points.length) points = plan.map.fences.flatMap((f) => f.pieces.flatMap((p) => p.rings.flat())); // an area may be far larger than the house
+  if (!points.length) points = Object.values(plan.trails).flat().flatMap(([x, y]) => [[x - 2, y - 2], [x + 2, y + 2]]);
   if (points.length) {
     const xs = points.map((p) => p[0]), ys = points.map((p) => -p[1]);
     const [x, y] = [Math.min(...xs) - 0.5, Math.min(...ys) - 0.5];
@@ -29,8 +38,6 @@ function takeMap(map) {
     $("plan").style.aspectRatio = plan.box[2] / plan.box[3]; // no blank space above and below
   }
   if (!plan.view || !(plan.moved || plan.drawing)) plan.view = [...plan.box]; // a map that grows stays whole in view
-  showFloors();
-  drawMap();
 }
 
 function showFloors() {
@@ -79,32 +86,40 @@ function drawMap() {
   plan.layers = { trails: draw(svg, "g", {}), wanted: draw(svg, "g", {}), robots: draw(svg, "g", {}), drawing: draw(svg, "g", {}), nodes: {}, unit, named };
   drawTrails();
   drawWanted();
-  moveRobots();
   drawOutline();
 }
 
+const pen = document.createElement("canvas").getContext("2d");
+pen.font = '600 100px system-ui, "DejaVu Sans", sans-serif';
+const widthOf = (text, size) => pen.measureText(text).width * size / 100;
+
 function drawNames(svg, unit) { // those that find room, rooms first; a click on a name is one on what it names
   const taken = [];
-  const put = (text, middle, y, size, chosen, ...names) => {
-    const width = text.length * size * 0.58, [least, most] = [plan.view[0] + width / 2, plan.view[0] + plan.view[2] - width / 2];
-    const x = Math.abs(middle - (least + most) / 2) < plan.view[2] / 2 ? Math.min(Math.max(middle, least), most) : middle; // whole in view
-    const box = [x - width / 2, y - size, x + width / 2, y + 0.3 * size];
-    if (taken.some((t) => overlaps(t, box))) return;
+  const put = (text, middle, ys, size, sides, chosen, ...names) => { // at the first height where it covers no other
+    const half = widthOf(text, size) / 2 + 2 * unit, [left, , across] = plan.view;
+    const inside = (x, [least, most]) => (x > least && x < most && most - least > 2 * half ? Math.min(Math.max(x, least + half), most - half) : x);
+    const x = inside(inside(middle, sides), [left, left + across]); // whole in its room, and in view
+    const boxes = ys.map((y) => [x - half, y - size, x + half, y + 0.3 * size]), box = boxes.find((one) => !taken.some((t) => overlaps(t, one)));
+    if (!box) return;
     taken.push(box);
-    const node = box.node = draw(svg, "text", { x, y, "font-size": size, "text-anchor": "middle", text }, ...names);
+    const node = box.node = draw(svg, "text", { x, y: box[1] + size, "font-size": size, "text-anchor": "middle", text }, ...names);
     node.addEventListener("click", () => choose(chosen));
   };
+  const sides = new Map(plan.map.rooms.filter((r) => onFloor(r.floor)).map((r) => [r.name, [Math.min(...r.outline.map((p) => p[0])), Math.max(...r.outline.map((p) => p[0]))]]));
   const span = (corners, k) => Math.max(...corners.map((p) => p[k])) - Math.min(...corners.map((p) => p[k]));
   const things = plan.map.things.filter((t) => onFloor(t.floor));
   for (const room of plan.map.rooms.filter((r) => onFloor(r.floor) && r.outline.length > 2)) {
     const [x, y] = innermost(room.outline);
-    put(room.name, x, -y, 15 * unit, { room }, "roomname");
+    put(room.name, x, [-y], 15 * unit, sides.get(room.name), { room }, "roomname");
   }
-  for (const t of things.filter((t) => plan.lit.things.has(t.id))) put(t.label, t.at[0], -t.at[1] - 8 * unit, 13 * unit, { thing: t }, "litname");
+  for (const t of things.filter((t) => plan.lit.things.has(t.id))) put(t.label, t.at[0], [-8, 20, -24, 36].map((d) => -t.at[1] + d * unit), 13 * unit, sides.get(t.room) ?? [], { thing: t }, "litname");
   const first = taken.length;
-  const large = (t) => t.label.length * 11 * unit * 0.58 < 1.5 * Math.max(span(t.corners, 0), span(t.corners, 1)); // the others: closer
-  for (const t of things.filter(large).slice(0, 300)) put(t.label, t.at[0], -t.at[1] + 4 * unit, 11 * unit, { thing: t });
-  return taken.slice(0, first);
+  for (const t of things.filter((t) => !plan.lit.things.has(t.id)).slice(0, 300)) { // what is small, or thin as a window is: from closer
+    const [wide, high] = [0, 1].map((k) => span(t.corners, k)), flat = Math.min(wide, high) < 12 * unit;
+    if (widthOf(t.label, 11 * unit) > (flat ? 0.9 : 1.6) * Math.max(wide, high)) continue;
+    put(t.label, t.at[0], [0, high / 3, -high / 3].map((d) => -t.at[1] + 4 * unit + d), 11 * unit, sides.get(t.room) ?? [], { thing: t });
+  }
+  return { rooms: taken.slice(0, first), things: taken.slice(first) };
 }
 
 const within = (outline, [x, y]) => outline.filter((a, k) => { // whether an outline is around a point
@@ -138,6 +153,8 @@ function drawWanted() { // where robots ask whether they may go
     draw(node, "title", { text: `${one.robot} asks: ${one.what}` });
     draw(layer, "text", { x, y: y + 5 * unit, "font-size": 14 * unit, "text-anchor": "middle", text: "?" }, "wantedname");
   }
+  plan.layers.asked = [...layer.querySelectorAll("circle")].map((c) => ["cx", "cy", "r"].map((key) => Number(c.getAttribute(key))));
+  moveRobots(); // names make room
 }
 
 function throughWall(a, b) { // whether a straight way is long and leaves a room where no door is
@@ -178,6 +195,7 @@ function takePoses(poses) {
   plan.floors = floors;
   if (!plan.map) return;
   if (moved) showFloors();
+  if (longer && !charted().length) { frame(); return drawMap(); }
   if (longer) drawTrails();
   moveRobots();
 }
@@ -229,18 +247,24 @@ function moveRobots() { // no robot hides another: of two in one place, one is d
     node.classList.toggle("stopped", robot?.stopped === true);
     node.style.display = shown ? "" : "none";
   }
-  const dots = marks.map(([x, y]) => [x - r, y - r, x + r, y + r]);
-  const named = plan.layers.named.map((box) => { // a name that a robot would cover stands above the robot
-    const up = Math.max(0, ...dots.filter((dot) => overlaps(dot, box)).map((dot) => box[3] - dot[1]));
+  const dots = [...marks.map(([x, y]) => [x, y, r]), ...plan.layers.asked ?? []].map(([x, y, far]) => [x - far, y - far, x + far, y + far]);
+  const named = plan.layers.named.rooms.map((box) => { // a name that a marker would cover stands above it
+    let up = 0;
+    const there = () => [box[0], box[1] - up, box[2], box[3] - up];
+    for (let hit = [box], k = 0; hit.length && k < 5; k++) {
+      hit = dots.filter((dot) => overlaps(dot, there()));
+      up = Math.max(up, ...hit.map((dot) => box[3] - dot[1] + unit));
+    }
     box.node.setAttribute("transform", `translate(0,${-up})`);
-    return [box[0], box[1] - up, box[2], box[3] - up];
+    return there();
   });
   const taken = [...named, ...dots];
   for (const { label, at } of here) {
-    const [dx, dy] = nameAt(at, label.textContent.length * size * 0.58, size, r, taken);
+    const [dx, dy] = nameAt(at, widthOf(label.textContent, size), size, r, taken);
     label.setAttribute("x", dx);
     label.setAttribute("y", dy);
   }
+  for (const box of plan.layers.named.things) box.node.style.display = taken.some((t) => overlaps(t, box)) ? "none" : ""; // until the robot is past
 }
 
 function wholeMap() {

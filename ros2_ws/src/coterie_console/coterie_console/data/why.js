@@ -55,7 +55,7 @@ function takeWhy(told) {
     line.append(head, ...step.details.map((text) => make("p", text, "soft")));
     return line;
   }));
-  $("why").replaceChildren(make("h2", "Why"), make("p", told.title, "words"), chain, ...told.gaps.map((text) => make("p", `not known: ${text}`, "unknown")), whyEnd());
+  $("why").replaceChildren(make("h2", "Why"), make("p", told.title, "words"), chain, ...told.gaps.map((text) => make("p", `Not known: ${text}`, "soft")), whyEnd());
   whyOpen = told.gaps.length > 0;
   if (whyShown !== told.asked) $("why").scrollIntoView({ block: "nearest" });
   whyShown = told.asked;

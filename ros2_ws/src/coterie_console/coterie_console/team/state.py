@@ -38,9 +38,12 @@ _TRAIL_STEP_M = 0.1
 """Points of a robot's way are at least so far apart [m]."""
 _RESTS_S = 4.0
 """A robot that reports nothing does nothing so long after the end of its last goal [s]."""
+_SETTLED_S = 10.0
+"""A team whose robots are heard has started after that time [s]."""
 _WORDS = 600
 _POSITION = re.compile(r"\((-?\d+(?:\.\d+)?), (-?\d+(?:\.\d+)?), (-?\d+(?:\.\d+)?)\)")
 """A position in words [m, map frame]."""
+_WORD = re.compile(r"[\w-]+")
 _STATES = {
     SubTaskState.PENDING: "waits",
     SubTaskState.RUNNING: "works",
@@ -74,6 +77,7 @@ class ConsoleState:
         self.scene = SceneGraph()
         self._regions = Regions.of(self.scene)
         self.can: dict[str, bool] = {}
+        self._met: float | None = None
         self.waiting: dict[str, PermitRequest] = {}
         self.standing: dict[str, Permit] = {}
         self.question: dict[str, Any] | None = None
@@ -158,7 +162,7 @@ class ConsoleState:
         robot = self.robot(name)
         if robot is None or report.robot != name:
             return
-        robot.heard, robot.reports = self.clock(), True
+        robot.heard, robot.reports, robot.ended = self.clock(), True, None
         known = self.scene.rooms.get(report.room)
         skill = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", report.skill).lower()  # NavigateTo: navigate to
         doing = skill or ("" if report.waiting else "thinks")
@@ -193,8 +197,11 @@ class ConsoleState:
 
     def know(self, scene: SceneGraph) -> None:
         """Take a newer map."""
+        names = {id_: room.name for id_, room in self.scene.rooms.items()}
         self.scene, self._regions = scene, Regions.of(scene)
         self.touch("map")
+        if names != {id_: room.name for id_, room in scene.rooms.items()}:
+            self.touch("timeline")
 
     def corrected(self, corrections: Sequence[Correction]) -> None:
         """Take what people corrected on the map, as the mapper keeps it."""
@@ -208,9 +215,16 @@ class ConsoleState:
             self.touch("map")
 
     def abilities(self, can: Mapping[str, bool]) -> None:
-        """Note what somebody of the team can be asked for: ask, find, do, correct, learn."""
-        if dict(can) != self.can:
-            self.can = dict(can)
+        """Note what somebody of the team can be asked for: ask, find, do, correct, learn.
+
+        What nobody can be asked for is missing once the team had time to start: `settled`.
+        """
+        if self._met is None and any(one.heard is not None for one in self.robots.values()):
+            self._met = self.clock()
+        settled = self._met is not None and self.clock() - self._met >= _SETTLED_S
+        now = {**can, "settled": settled}
+        if now != self.can:
+            self.can = now
             self.touch("team")
 
     def requests(
@@ -238,6 +252,9 @@ class ConsoleState:
         at: float | None = None,
         why: str = "",
         goal: str = "",
+        room: str = "",
+        ended: str = "",
+        meters: float = 0.0,
     ) -> None:
         """Note what happened, at a wall time [s] (now).
 
@@ -248,14 +265,20 @@ class ConsoleState:
             at: Wall time [s].
             why: Id that explains it.
             goal: What it was done for: steps of one robot for one goal stand together.
+            room: Name of the room that it leads to; "": the one of the position in the text.
+            ended: Outcome of a goal that ended.
+            meters: Length of the way that was driven for it [m].
         """
         moment = {
             "at": round(self.wall() if at is None else at, 1),
             "kind": plain(kind, 20),
             "robot": plain(robot),
-            "text": plain(self._with_rooms(text) if goal else text, 400),
+            "text": plain(text, 400),
             "why": why,
             "goal": plain(goal, 200),
+            "room": plain(room),
+            "ended": plain(ended, 40).lower(),
+            "meters": round(meters, 2),
         }
         one = self.robots.get(robot)
         if one is not None and not one.reports and kind in ("goal", "result", "refusal"):
@@ -265,13 +288,34 @@ class ConsoleState:
         self._moments.append(moment)
         self.touch("timeline")
 
-    def _with_rooms(self, text: str) -> str:
-        def named(found: re.Match[str]) -> str:
-            room = self.scene.rooms.get(self._regions.room_at(_position(found)))
-            return f"the {room.name}" if room else found[0]
+    def _room_of(self, found: re.Match[str]) -> str:
+        room = self.scene.rooms.get(self._regions.room_at(_position(found)))
+        return plain(room.name) if room else ""
 
-        told = _POSITION.sub(named, text)
-        return re.sub(r"the ([^,;]+) in \1", r"\1", told)  # "drive to the kitchen in kitchen"
+    def _with_rooms(self, moment: dict[str, Any]) -> dict[str, Any]:
+        """Return a moment with rooms for the positions of a goal's text; a map may come later."""
+        if not moment["goal"] or (found := _POSITION.search(moment["text"])) is None:
+            return moment
+        room = moment["room"] or self._room_of(found)
+        name = lambda one: f"the {name}" if (name := self._room_of(one)) else one[0]  # noqa: E731
+        told = _POSITION.sub(name, moment["text"])
+        # "drive to the kitchen in kitchen"
+        return moment | {"room": room, "text": re.sub(r"the ([^,;]+) in \1", r"\1", told)}
+
+    def in_words(self, text: str) -> str:
+        """Return a text with names for ids of things and places that tell people nothing."""
+
+        def name(found: re.Match[str]) -> str:
+            id_, place = found[0], self.scene.places.get(found[0])
+            if place is not None:
+                room = self.scene.rooms.get(place.room)
+                return room.name if room else id_
+            thing = self.scene.objects.get(id_)
+            label = thing.label.top if thing is not None else id_
+            return id_ if label.replace(" ", "_") in id_ else label
+
+        # "chair-2: chair: to sit on"
+        return re.sub(r"\b([\w -]+?)[-_]?\d*: \1: ", r"\1: ", _WORD.sub(name, text))
 
     def tick(self) -> None:
         """Let ages go on; call it about once a second."""
@@ -339,7 +383,8 @@ class ConsoleState:
         if task is None:
             if over:
                 return
-            task = self.begin_task("a task that was given elsewhere", "somebody", own=False)
+            parts = dict.fromkeys(one.description or one.id for one in sub_tasks)
+            task = self.begin_task("; ".join(parts), "outside this page", own=False)
             task.team_id = id_
         if sub_tasks and tuple(sub_tasks) != task.sub_tasks:
             task.sub_tasks = tuple(sub_tasks)
@@ -506,7 +551,7 @@ class ConsoleState:
         return health_of(self.robots, self._nodes, self.clock())
 
     def _timeline(self) -> list[dict[str, Any]]:
-        return list(self._moments)
+        return [self._with_rooms(one) for one in self._moments]
 
 
 def _position(found: re.Match[str]) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-"""What a robot looks like: the surface of its URDF's visual shapes, at rest."""
+"""What a robot looks like: the surfaces of its URDF's visual shapes, at rest."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _MAX_FACES = 20_000
 """Most faces of one shape; of a finer one the convex hull is shown."""
 
 
-def surface(tree: Tree, folders: Sequence[Path] = ()) -> Any:
-    """Return a robot's surface as a `trimesh.Trimesh`, in the frame of its root [m]; None: none.
+def surfaces(tree: Tree, folders: Sequence[Path] = ()) -> list[Any]:
+    """Return a robot's shapes, each a `trimesh.Trimesh` in the frame of its root [m].
 
     Of a link without visual shapes the collision shapes are taken; a mesh that cannot be read is
     left out.
@@ -26,19 +26,17 @@ def surface(tree: Tree, folders: Sequence[Path] = ()) -> Any:
         tree: The robot.
         folders: Where meshes may lie: the URDF's folder and those of packages.
     """
-    import trimesh  # heavy
-
     meshes, poses, parts = Meshes(folders), tree.poses(tree.resting()), []
     for name, link in tree.links.items():
         for shape in [one for one in link.shapes if not one.collision] or link.shapes:
             part = _surface(shape, meshes)
             if part is not None and len(part.faces) and np.abs(part.vertices).max() < MAX_METERS:
                 parts.append(part.apply_transform(poses[name] @ shape.pose))
-    return trimesh.util.concatenate(parts) if parts else None
+    return parts
 
 
 def _surface(shape: Shape, meshes: Meshes) -> Any:
-    import trimesh
+    import trimesh  # heavy
 
     size = shape.size
     if shape.kind == "mesh":

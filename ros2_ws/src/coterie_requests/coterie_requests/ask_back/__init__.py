@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from coterie_requests.ask_back.judgement import Judgement as Judgement
     from coterie_requests.ask_back.judgement import RequestKind as RequestKind
     from coterie_requests.ask_back.judgement import judged_answers as judged_answers
+    from coterie_requests.ask_back.judgement import not_understood as not_understood
     from coterie_requests.ask_back.rule import RequestState as RequestState
 else:  # who is told of a judgement needs no reader of requests
     __getattr__, __dir__ = on_demand(__name__)

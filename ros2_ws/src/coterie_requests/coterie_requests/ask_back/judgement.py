@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from coterie_core.questions import Answer, Question
+
+if TYPE_CHECKING:
+    from coterie_requests.understanding.problems import Problem
 
 RequestKind = Literal[
     "clear", "ambiguous", "false_premise", "not_seen_yet", "subjective", "underspecified"
@@ -71,9 +74,20 @@ class Judgement:
         return asdict(self)
 
 
+def not_understood(problem: Problem) -> Judgement:
+    """Return what words are that were not understood, with what is asked back."""
+    return Judgement(
+        "underspecified",
+        problem.text,
+        problem.question,
+        choices=problem.suggestions,
+        said=problem.word,
+    )
+
+
 def judged_answers(question: Question, answers: Sequence[Answer]) -> Judgement:
     """Return `not_seen_yet` where no robot has been in the room that is asked about."""
-    guesses = [one for one in answers if one.evidence.kind == "prior_only"]
+    guesses = [o for o in answers if o.evidence.kind == "prior_only" and not o.evidence.objects]
     able = [one for one in answers if one.evidence.kind != "nothing"]
     if not guesses or len(guesses) < len(able):
         return Judgement()

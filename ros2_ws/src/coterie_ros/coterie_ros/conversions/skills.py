@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TypeVar
 
 from geometry_msgs.msg import PoseStamped
 
 from coterie_core.geometry import Pose, Vec3
+from coterie_core.skill_registry import ON_TARGET, SKILLS
 from coterie_core.skills import (
     POSITION_TOLERANCE,
     YAW_TOLERANCE,
-    Close,
     Detect,
     LookAround,
     MoveArmTo,
     NavigateTo,
-    Open,
     Outcome,
-    Pick,
-    Place,
     Skill,
     SkillResult,
     Target,
@@ -41,22 +37,12 @@ from coterie_ros.conversions.checks import FAR, SENTENCE, Checks, ConversionErro
 from coterie_ros.conversions.frames import MAP
 from coterie_safety.stop import one_line
 
-_ON_TARGET: dict[int, Callable[[Target], Skill]] = {
-    Manipulate.Goal.PICK: Pick,
-    Manipulate.Goal.PLACE: Place,
-    Manipulate.Goal.OPEN: Open,
-    Manipulate.Goal.CLOSE: Close,
+_NUMBERS: dict[str, int] = {
+    name: getattr(Manipulate.Goal, name.upper())
+    for name in ("look_around", "detect", "move_arm_to", "wait", *ON_TARGET)
+    if hasattr(Manipulate.Goal, name.upper())
 }
-_NAMES = {
-    Manipulate.Goal.LOOK_AROUND: "LOOK_AROUND",
-    Manipulate.Goal.DETECT: "DETECT",
-    Manipulate.Goal.MOVE_ARM_TO: "MOVE_ARM_TO",
-    Manipulate.Goal.PICK: "PICK",
-    Manipulate.Goal.PLACE: "PLACE",
-    Manipulate.Goal.OPEN: "OPEN",
-    Manipulate.Goal.CLOSE: "CLOSE",
-    Manipulate.Goal.WAIT: "WAIT",
-}
+_NAMES = {number: name.upper() for name, number in sorted(_NUMBERS.items(), key=lambda one: one[1])}
 
 G = TypeVar("G", NavigateToAction.Goal, Manipulate.Goal)
 
@@ -167,10 +153,11 @@ def manipulate_to_msg(skill: Skill) -> Manipulate.Goal:
     Raises:
         ConversionError: The skill is none that the action does.
     """
-    if isinstance(skill, Pick | Place | Open | Close):
-        target = skill.receptacle if isinstance(skill, Place) else skill.target
+    name = next((name for name, kind in ON_TARGET.items() if kind is type(skill)), "")
+    target = SKILLS[name].target(skill) if name in _NUMBERS else None
+    if target is not None:
         return Manipulate.Goal(
-            skill=next(number for number, kind in _ON_TARGET.items() if kind is type(skill)),
+            skill=_NUMBERS[name],
             label=target.label,
             position=point_to_msg(target.position),
             instance=target.instance,
@@ -207,7 +194,8 @@ def manipulate_from_msg(goal: Manipulate.Goal, where: str = "manipulate") -> Ski
         return MoveArmTo(position)
     label = checks.text("label", goal.label, empty=False)
     target = Target(label, position, checks.text("instance", goal.instance))
-    return _ON_TARGET[goal.skill](target)
+    made: Skill = ON_TARGET[_NAMES[goal.skill].lower()](target)
+    return made
 
 
 def skill_result_to_msg(result: SkillResult) -> SkillResultMsg:

@@ -100,8 +100,7 @@ class _Chain(Steps):
         of = record.of
         if of.goal and not (of.task or of.question or self.story.get(of.goal)):
             self.gap(
-                f"who wanted this (goal {of.goal[:10]}): it came from a command or a program that "
-                "keeps no records"
+                f"who sent the goal {of.goal[:10]}: a command or a program that keeps no records"
             )
 
     def _before(self, record: Record) -> tuple[Record, str] | None:

@@ -146,7 +146,7 @@ class Steps:
             word = "yes" if vote.get("yes") else "no"
             sure, weight = vote.get("confidence", 0.0), vote.get("weight", 0.0)
             why = line(vote.get("explanation", ""))
-            counted = f"counted {weight:.2f}" if isinstance(weight, (int, float)) else ""
+            counted = f"weight {weight:.2f}" if isinstance(weight, (int, float)) else ""
             sure_of = f"{sure:.2f}" if isinstance(sure, (int, float)) else "?"
             told.append(
                 f"{line(vote.get('robot', ''), 60)}: {word}, {sure_of} sure, {counted}: {why}"

@@ -16,7 +16,7 @@ from coterie_core.waiting import in_time
 from coterie_llm import inline_data
 from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, SemanticMap
-from coterie_requests.ask_back import Judgement, settle
+from coterie_requests.ask_back import Judgement, not_understood, settle
 from coterie_requests.read_request import ReadRequest
 from coterie_requests.request import Request
 from coterie_requests.understanding import NotUnderstood
@@ -274,6 +274,7 @@ class LeaderNode(AgentNode):
             outcome = await self._watch(goal, limit)
         except (NotUnderstood, ValueError) as error:
             why = "; ".join(filter(None, (str(error), self._no_rooms)))
+            self._judge(error)
             self._stop(why)
             return goal.abort(self._result(Outcome(False, why, {})))
         except asyncio.CancelledError:
@@ -303,6 +304,14 @@ class LeaderNode(AgentNode):
         if not settled.go_on:
             raise NotUnderstood(settled.judgement.line, "ambiguous")
         return settled.request
+
+    def _judge(self, error: Exception) -> None:
+        """Keep that the words of a task were not understood, unless it was judged already."""
+        judged = self._judgement is not None and not self._judgement.proceeds
+        if judged or self._no_rooms or not isinstance(error, NotUnderstood):
+            return
+        if error.problem.kind != "nothing":
+            self._judgement = not_understood(error.problem)
 
     async def _attend(self, goal: GoalContext) -> ExecuteTask.Result:
         """Follow a task that goes on after a restart of the leader."""

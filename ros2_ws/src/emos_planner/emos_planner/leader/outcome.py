@@ -250,11 +250,11 @@ def _covered(want: Want, book: Searches | None) -> str:
         return "nobody searched for it"
     left = book.left(want.label, want.rooms)
     rooms = (
-        f"{len(want.rooms)} rooms"
+        f"all {len(want.rooms)} rooms were"
         if len(want.rooms) > 1
-        else (book.scene.rooms[want.rooms[0]].name)
+        else f"all of {book.scene.rooms[want.rooms[0]].name} was"
     )
-    return f"all of {rooms} was looked over (unseen ones expected: {left:.2f})"
+    return f"{rooms} looked over (unseen ones expected: {left:.2f})"
 
 
 def _served(id: str, want: Want, sub_tasks: Sequence[SubTask]) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation
+from coterie_core.skill_registry import spec_of
 from coterie_core.skills import (
     Ask,
     Close,
@@ -27,7 +28,6 @@ from coterie_core.skills import (
 )
 from coterie_world.scene import SceneObject
 from habitat_bridge.embedded.body import Body, Hold, Job, SkillFailed, Spin, Stage, Turn, Walk
-from habitat_bridge.embedded.deadlock_avoidance import make_way
 from habitat_bridge.embedded.manipulation import Hands
 from habitat_bridge.embedded.navigation import Disc, NoWay, Route
 from habitat_bridge.embedded.things import Things
@@ -44,6 +44,14 @@ _ON_SPOT = 0.01  # [m] no tolerance is kept more strictly than that
 _BRUSH = 0.04  # [m] that bodies may overlap in passing; radii are those of circles around them
 _AVOID = 3.0  # [m] robots nearer than this are gone around
 _DONE = SkillResult(Outcome.SUCCEEDED)
+_HANDWORK: dict[type, Callable[[Hands, Body, Any], SceneObject | None]] = {
+    MoveArmTo: lambda hands, body, skill: hands.reach_point(body, skill.position),
+    Pick: lambda hands, body, skill: hands.pick(body, skill.target),
+    Place: lambda hands, body, skill: hands.place(body, skill.receptacle),
+    Open: lambda hands, body, skill: hands.swing(body, skill.target, True),
+    Close: lambda hands, body, skill: hands.swing(body, skill.target, False),
+}
+"""What a hand does at the end of a skill; returns the thing that changed, if one did."""
 
 
 class Surroundings(Protocol):
@@ -51,7 +59,6 @@ class Surroundings(Protocol):
 
     contents: Things
     look_on_arrival: bool
-    steps_aside: bool
 
     @property
     def bodies(self) -> Sequence[Body]:
@@ -94,7 +101,7 @@ class SkillBook:
             raise SkillRefused(
                 Outcome.UNSUPPORTED, "Ask goes by message between robots, not through the world"
             )
-        elif isinstance(skill, (MoveArmTo, Pick, Place, Open, Close)):
+        elif type(skill) in _HANDWORK:
             finish = self._manipulate(body, skill, stages)
         else:
             raise SkillRefused(Outcome.UNSUPPORTED, f"this world has no skill {skill!r}")
@@ -120,7 +127,7 @@ class SkillBook:
             route = space.plan(here, goal)
         except NoWay as trouble:
             raise SkillRefused(Outcome.UNREACHABLE, str(trouble)) from None
-        stages.append(Walk(route, self.blocker, self._replan, self._ask))
+        stages.append(Walk(route, self.blocker, self._replan))
         if skill.yaw is not None:
             stages.append(Turn(skill.yaw))
         if self._world.look_on_arrival:
@@ -165,33 +172,18 @@ class SkillBook:
         raise SkillRefused(Outcome.UNREACHABLE, space.why_not(here, other))
 
     def _manipulate(
-        self, body: Body, skill: MoveArmTo | Pick | Place | Open | Close, stages: deque[Stage]
+        self, body: Body, skill: Skill, stages: deque[Stage]
     ) -> Callable[[], SkillResult]:
-        hands = self._hands
-        if isinstance(skill, MoveArmTo):
-            position, hand = skill.position, ""
-        elif isinstance(skill, Place):
-            position, hand = skill.receptacle.position, "full"
-        else:
-            position, hand = skill.target.position, "empty" if isinstance(skill, Pick) else ""
-        hands.refuse_hopeless(body, position, hand)
-        x, y, _ = body.pose.position
-        if math.dist((x, y), position[:2]) > 0.05:
-            stages.append(Turn(math.atan2(position[1] - y, position[0] - x)))
+        target = spec_of(skill).target(skill)
+        position: Vec3 = (target or skill).position  # type: ignore[union-attr, assignment]
+        hand = {Pick: "empty", Place: "full"}.get(type(skill), "")
+        self._hands.refuse_hopeless(body, position, hand)
         stages.append(Hold(_TIMES[type(skill)]))
 
         def finish() -> SkillResult:
-            thing: SceneObject
-            if isinstance(skill, MoveArmTo):
-                hands.reach_point(body, skill.position)
-                body.hand = skill.position
+            thing = _HANDWORK[type(skill)](self._hands, body, skill)
+            if thing is None:
                 return _DONE
-            if isinstance(skill, Pick):
-                thing = hands.pick(body, skill.target)
-            elif isinstance(skill, Place):
-                thing = hands.place(body, skill.receptacle)
-            else:
-                thing = hands.swing(body, skill.target, isinstance(skill, Open))
             # A glance is of the house as it was; what this robot did it knows.
             body.glance = None
             return SkillResult(Outcome.SUCCEEDED, details={"label": thing.label.top})
@@ -221,12 +213,6 @@ class SkillBook:
             if gap < near and gap < math.dist(there, here) - 1e-6:
                 return other.name
         return ""
-
-    def _ask(self, body: Body, blocker: str) -> bool:
-        """Have the robot in the way step aside, where the world's robots do so by themselves."""
-        bodies = self._world.bodies
-        other = next(b for b in bodies if b.name == blocker)
-        return self._world.steps_aside and make_way(body, other, bodies)
 
     def _replan(self, body: Body, goal: Vec3) -> Route:
         """Return a way around the robots nearby.

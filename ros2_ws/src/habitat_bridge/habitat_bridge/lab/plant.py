@@ -120,8 +120,7 @@ class Plant:
     _hands: Hands = field(init=False)
 
     def __post_init__(self) -> None:
-        """Give the world's robots hands; as real ones, they move for nobody unless told to."""
-        self.world.steps_aside = False
+        """Give the world's robots hands."""
         self._hands = Hands(self.world)
 
     # -- what SimThread asks for -----------------------------------------------------------------

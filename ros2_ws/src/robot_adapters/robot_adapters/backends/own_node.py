@@ -8,19 +8,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from coterie_core.geometry import Pose, Vec3
+from coterie_core.skill_registry import spec_of
 from coterie_core.skills import (
-    Close,
     LookAround,
     MoveArmTo,
     NavigateTo,
-    Open,
     Outcome,
     Pick,
-    Place,
     Skill,
     SkillRefused,
     SkillResult,
-    Target,
 )
 from coterie_msgs.action import Manipulate
 from coterie_msgs.action import NavigateTo as NavigateToAction
@@ -236,15 +233,11 @@ class SkillsArm:
 
     def _own(self, skill: Skill) -> Skill:
         """Return a skill with positions in the robot's map."""
-
-        def moved(target: Target) -> Target:
-            position = self._where.to_robot_map(Pose(target.position)).position
-            return replace(target, position=position)
-
         if isinstance(skill, MoveArmTo):
             return MoveArmTo(self._where.to_robot_map(Pose(skill.position)).position)
-        if isinstance(skill, Place):
-            return Place(moved(skill.receptacle))
-        if isinstance(skill, (Pick, Open, Close)):
-            return type(skill)(moved(skill.target))
-        return skill
+        target = spec_of(skill).target(skill)
+        if target is None:
+            return skill
+        position = self._where.to_robot_map(Pose(target.position)).position
+        own: Skill = type(skill)(replace(target, position=position))  # type: ignore[call-arg,arg-type]
+        return own
