@@ -121,6 +121,7 @@ def test_demo_interrupted(
 def test_up_ask_and_ctrl_c(team_file: Path, ros_domain: int, state_folder: Path) -> None:
     team = coterie("up", str(team_file), domain=ros_domain)
     try:
+        wait_until(lambda: len(nodes_in(ros_domain)) == 4)
         question = "Is there a chair in the kitchen?"
         answered: set[str] = set()
         for _ in range(12):  # robots of a busy machine are late for the team's 3 s
