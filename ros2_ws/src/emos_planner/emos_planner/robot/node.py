@@ -230,6 +230,7 @@ class RobotNode(AgentNode):
         self._sub_task = ""
         self._taken_back = False
         self._assigned: tuple[str, int, Any] | None = None
+        self._told = ("", "")  # the task of the last proposal, and its words
         self._assigned_at = -NEWS
         self._held = False
         directory = parameters["state_directory"]
@@ -342,8 +343,7 @@ class RobotNode(AgentNode):
         if self._seen.latest is not None:
             self.agent.observe(self._seen.latest)
         if self._assigned is not None:
-            task, _, sub_tasks = self._assigned
-            self.agent.assign(task, self.agent.words, sub_tasks)
+            self._assign(self.agent, self._assigned)
         self._ready.set()
         self._wake.set()
         self._tell()
@@ -380,7 +380,8 @@ class RobotNode(AgentNode):
             self.problem(f"cannot reflect: no {lacks} has come within {REFLECT_PATIENCE:g} s")
             return
         assert self.agent is not None
-        if self.agent.task != proposal.task:
+        self._told = (proposal.task, proposal.words)
+        if self.agent.task == proposal.task:
             self.agent.words = proposal.words
         reflection = await self.agent.reflect(proposal)
         refused = [v for v in reflection.verdicts if not v.feasible]
@@ -404,13 +405,17 @@ class RobotNode(AgentNode):
         self._held = self._held and self._stop_watch.stopped
         if self.agent is None:
             return
-        task, _, sub_tasks = assignment
-        self.agent.assign(task, self.agent.words, sub_tasks)
+        self._assign(self.agent, assignment)
         if self._skill is not None and self._sub_task and not self.agent.works_on(self._sub_task):
             self._taken_back = True
             self._skill.cancel()  # somebody else does it now, or nobody shall
         self._wake.set()
         self._tell()
+
+    def _assign(self, agent: RobotAgent, assignment: tuple[str, int, Any]) -> None:
+        """Hand over an assignment, with the words of its own task: a person permits goals by them."""
+        task, _, sub_tasks = assignment
+        agent.assign(task, self._told[1] if self._told[0] == task else "", sub_tasks)
 
     def _on_message(self, sender: str, message: TeamMessage) -> None:
         if message.sender != sender:
