@@ -413,7 +413,7 @@ class RobotNode(AgentNode):
         self._tell()
 
     def _assign(self, agent: RobotAgent, assignment: tuple[str, int, Any]) -> None:
-        """Hand over an assignment, with the words of its own task: a person permits goals by them."""
+        """Hand over an assignment with its own task's words: a person permits goals by them."""
         task, _, sub_tasks = assignment
         agent.assign(task, self._told[1] if self._told[0] == task else "", sub_tasks)
 
