@@ -61,6 +61,7 @@ class Use(_Part):
 
     cues: tuple[str, ...]
     things: Grades = Field(default_factory=dict)
+    negated_cues: tuple[str, ...] = Field((), description="cues whose negation asks for the use")
     weak: bool = Field(False, description="counts only where nothing more special is asked for")
 
 
@@ -209,6 +210,10 @@ class Lexicon(BaseModel):
                 told[name] = max((_length(c), "*" not in c, len(c)) for c, _ in cues)
         strong = [name for name in told if not self.uses[name].weak] or list(told)
         return sorted(strong, key=lambda name: (told[name], name), reverse=True)
+
+    def denied_in(self, text: str) -> list[str]:
+        """Return the uses that are asked for by denying a text: "not at room temperature"."""
+        return [n for n, use in self.uses.items() if any(c in text for c in use.negated_cues)]
 
     def serving(self, text: str) -> Mapping[str, float]:
         """Return label -> how well such a thing has the use, or quality, that is asked for (0..1).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
@@ -200,7 +201,7 @@ class Grounder:
         """Return why nothing fits: the place that does not exist, or in which nothing does."""
         bare = replace(phrase, places=(), excluded=(), alternatives=())
         if not self.map.find(bare):
-            return "nothing in the map fits the request"
+            return "nothing in the map fits the request" + self._numbered()
         for place in phrase.places:
             if not self.map.is_place(place.phrase) and not self.map.find(place.phrase):
                 why = f"so that it does not tell what is {place.relation} it"
@@ -212,3 +213,15 @@ class Grounder:
             for place in phrase.places
         )
         return f"nothing that fits is {told or 'so'}"
+
+    def _numbered(self) -> str:
+        """That things are called by numbers, where they are."""
+        tops = [self.map.label(thing) for thing in self.scene.objects.values()]
+        numbers = Counter(filter(str.isdecimal, tops))
+        if not numbers:
+            return ""
+        return (
+            f": {numbers.total()} of the map's {len(tops)} things are called by numbers "
+            f"({', '.join(sorted(numbers)[:5])}) and no word finds them; make the map with the "
+            "names of the detector's classes (Hydra: a label space)"
+        )

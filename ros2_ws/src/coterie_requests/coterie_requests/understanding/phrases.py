@@ -101,6 +101,11 @@ def phrase_of(thing: Thing, names: Vocabulary) -> Phrase:
         names: Names of the household, the map and the robots.
     """
     noun = plain_name(thing.name)
+    denied = [one for one in thing.without if load_lexicon().denied_in(one.use)]
+    if denied:  # "not at room temperature" asks for a use
+        kept = tuple(one for one in thing.without if one not in denied)
+        use = thing.use or denied[0].use
+        thing = thing.model_copy(update={"without": kept, "use": use})
     joined = " ".join((*thing.attributes, noun)) if thing.attributes else ""
     joined = joined if plain_name(joined) in names.names else ""  # "coffee", of a "coffee table"
     noun = plain_name(joined) or noun

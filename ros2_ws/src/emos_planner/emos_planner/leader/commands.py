@@ -208,7 +208,7 @@ def _check_object(command: Command, is_room: bool) -> None:
     """Refuse what cannot be done with such a thing.
 
     Raises:
-        NotUnderstood: It is a person, a room, or nothing that anybody knows.
+        NotUnderstood: It is a person, a room, any thing, or nothing that anybody knows.
     """
     thing, told = command.object, shown(command.text)
     if thing.person or thing.house or (thing.robot and not thing.label):
@@ -221,6 +221,10 @@ def _check_object(command: Command, is_room: bool) -> None:
         raise NotUnderstood(
             f"{told!r}: {thing.said!r} is a room and stays where it is", "object", thing.said
         )
+    if thing.anything and not thing.places:
+        asked = "Say where: everything on what, or in which room?"
+        raise NotUnderstood(f"{told!r}: {thing.said!r} may be any", "object", thing.said,
+                            question=asked)  # fmt: skip
     words = thing.noun.split()
     if not thing.known and (thing.use or not all(w.isascii() and w.isalpha() for w in words)):
         raise NotUnderstood(

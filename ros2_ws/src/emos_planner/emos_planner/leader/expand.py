@@ -82,8 +82,6 @@ def _go(want: Want, resolver: Resolver, graph: TaskGraph) -> None:
 
 def _serve(want: Want, resolver: Resolver, graph: TaskGraph, taken: set[str]) -> None:
     """See to every thing that fits, as many as are needed; search where there are too few."""
-    if want.phrase is not None and want.phrase.anything and not want.phrase.places:
-        raise NotUnderstood(f"{want.text!r}: say where: everything on what, or in which room")
     scene = resolver.scene
     targets: list[SceneObject] = []
     if want.kind == "bring":
