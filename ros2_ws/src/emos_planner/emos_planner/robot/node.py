@@ -56,8 +56,6 @@ from coterie_world.object_events import ObjectEvent
 from coterie_world.right_of_way import YieldRequest
 from coterie_world.scene import SceneGraph
 from coterie_world.team_map import TeamMap
-from emos_planner.leader.ablation import believed
-from emos_planner.leader.options import LeaderOptions
 from emos_planner.map_view import SAID, ranks, thing_line
 from emos_planner.robot.agent import AgentLimits, RobotAgent
 from emos_planner.robot.choose import ChooseSkill
@@ -95,10 +93,9 @@ ROBOT_PARAMETERS = (
     ParameterSpec(
         "use_resume_numbers",
         True,
-        "The numbers in the resume are used; false: an ablation without them.",
+        "Prompts tell the numbers in the resume; false: kinds and words alone.",
         alias="numbers",
     ),
-    ParameterSpec("resume", True, "The robot's resume is used; false: an ablation without it."),
     ParameterSpec(
         "resume_format",
         "json",
@@ -301,13 +298,9 @@ class RobotNode(AgentNode):
         if resume.robot != self.robot:
             self.problem(f"resume of {resume.robot!r} on the topic of {self.robot!r}: dropped")
             return
-        options = LeaderOptions(
-            use_resume_numbers=self.parameters["use_resume_numbers"],
-            resume=self.parameters["resume"],
-        )
-        self._resume = believed(resume, options)
+        self._resume = resume
         if self.agent is not None:
-            self.agent.tools.resume = self._resume
+            self.agent.tools.resume = resume
         self._begin()
 
     def _on_map(self) -> None:
@@ -328,7 +321,6 @@ class RobotNode(AgentNode):
             tries=self.parameters["tries"],
             form=self.parameters["resume_format"],
             numbers=self.parameters["use_resume_numbers"],
-            resume=self.parameters["resume"],
         )
         self.agent = RobotAgent(
             self.robot,
