@@ -284,9 +284,8 @@ class RobotAgent:
         step = partial(step_of, now)
         by_rule, meant = self.trees[work.sub_task.kind].step(now), work.meant
         work.meant = None
-        there = bool(now.attempts) and now.attempts[-1].ok
-        if meant is not None and there and not by_rule.settled:
-            with suppress(CheckFailed):  # it drove there, or turned, to do this
+        if meant is not None and now.last is not None and now.last.ok and not by_rule.settled:
+            with suppress(CheckFailed):  # it drove there to do this
                 if not isinstance((option := step(meant)).skill, NavigateTo):
                     return face_first(now, option), meant
         state = outlook(
