@@ -44,7 +44,7 @@ def test_importing_it_imports_little():
 
 def test_its_names_are_few_and_there():
     pytest.importorskip("rclpy")
-    assert len(coterie.__all__) <= 11
+    assert len(coterie.__all__) <= 12
     assert all(getattr(coterie, name).__doc__ for name in coterie.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Tema'"):
         coterie.Tema  # noqa: B018
@@ -85,9 +85,9 @@ async def test_a_map_is_searched_beside_a_loop(scene):
 def test_an_answer_names_its_objects_and_what_is_unclear(scene):
     told = OpenAnswer("q", "on the table", confidence=0.7, objects=("mug", "gone"))
     judgement = Judgement("underspecified", "There are two.", "Which one?")
-    answer = answer_of("Where is it?", told, scene, judgement)
+    answer = answer_of("Where is it?", told, scene, judgement=judgement)
     assert (answer.text, answer.unclear) == ("on the table", "There are two. Which one?")
-    assert [thing.room for thing in answer.objects] == ["kitchen", ""]
+    assert [(thing.id, thing.room) for thing in answer.objects] == [("mug", "kitchen")]
     assert found_object("mug", None).center is None
     scene.objects["mug"].box = Box((1 / 3, 2.0, 1.0), (0.1, 0.1, 0.1))
     assert found_object("mug", scene).center == (0.333, 2.0, 1.0)

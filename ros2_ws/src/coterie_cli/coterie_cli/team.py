@@ -51,7 +51,10 @@ def team_check(
             print(f"{file}: team {team.name}, {len(team.robots)} robots, {team.mode}: good")
             new = set(untrusted(team))
             for act in acts(team):
-                print(f"  {act}" + ("; not agreed to yet: --trust" if act in new else ""))
+                print(f"  {act}" + ("; not agreed to yet" if act in new else ""))
+            if new:
+                own = "; no class of your own was looked at" if team.own_classes else ""
+                print(f"  agree with `./coterie up {file} --trust`{own}")
     return 2 if failed else 0
 
 
