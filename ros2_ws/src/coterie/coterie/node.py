@@ -129,7 +129,8 @@ class TeamNode(Operator):
     def _on_log(self) -> None:
         for entry in self._new_entries():
             if (kind := _KINDS.get(entry.kind)) is not None:
-                self._tell(Event(kind, entry.robot, entry_words(entry)))
+                text = entry_words(entry).removeprefix(f"{entry.robot} was to ")
+                self._tell(Event(kind, entry.robot, text))
 
     def _on_stopped(self, robot: str, message: Bool) -> None:
         stopped = bool(message.data)
