@@ -24,6 +24,8 @@ from typing import Any
 
 #: Below the install tree: a link to each package's modules.
 MODULES = "modules"
+#: What programs run with, whoever calls this: nodes need the environment's packages.
+_ENVIRONMENT = Path(__file__).resolve().parents[1] / ".venv" / "bin" / "python"
 
 _PROGRAM = """\
 #!{python}
@@ -99,6 +101,7 @@ def link_package(folder: Path, install: Path) -> None:
     """
     name = folder.name
     prefix = install / name
+    python = _ENVIRONMENT if _ENVIRONMENT.exists() else sys.executable
     shutil.rmtree(prefix, ignore_errors=True)
     given = described(folder)
     for place, files in given.get("data_files", []):
@@ -110,7 +113,7 @@ def link_package(folder: Path, install: Path) -> None:
         path = prefix / "lib" / name / program
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(
-            _PROGRAM.format(python=sys.executable, module=module, function=function),
+            _PROGRAM.format(python=python, module=module, function=function),
             encoding="utf-8",
         )
         path.chmod(0o755)

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from coterie_core.tasks import SubTask, Thing
+from coterie_core.tasks import RobotReport, SubTask, SubTaskState, Thing
+from coterie_fixtures.emos_team import LocalChannel
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_world.scene import SceneGraph
 from coterie_world.team_map import TeamMap
-from emos_planner.leader.ablation import without_numbers
 from emos_planner.leader.briefing import body_text
-from emos_planner.leader.leader import Leader, deal
+from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.robot.agent import RobotAgent
 from habitat_bridge.embedded.world import EmbeddedWorld
@@ -27,6 +27,12 @@ from habitat_bridge.prior import prior_map
 from research.bench.common.intervals import difference, mean_interval, paired_interval, spread
 from research.bench.emos import jobs as emos_jobs
 from research.bench.emos import verified as emos_verified
+from research.bench.emos.ablation import (
+    DealingLeader,
+    deal,
+    without_numbers,
+    without_resume,
+)
 from research.bench.emos.bench import main
 from research.bench.emos.counting import CountingDecider
 from research.bench.emos.episodes import (
@@ -163,6 +169,33 @@ def test_intervals_count_houses_and_not_episodes():
     one, other = {1: 1.0, 2: 1.0, 3: 1.0}, {1: 0.0, 2: 1.0, 3: 0.0}
     assert difference(one, other, {k: k for k in one})[2]  # a draw
     assert not difference(one, dict.fromkeys(one, 0.1), {k: k for k in one})[2]
+
+
+def test_ablations_leave_less_to_go_by():
+    # Nothing of its body is left: rover may be sent upstairs, or walker up to a high shelf.
+    anybody = [without_resume(resume) for resume in small_team().values()]
+    assert all(r.mobility.climbs_stairs and r.manipulation.arms for r in anybody)
+    typical = {name: without_numbers(resume) for name, resume in small_team().items()}
+    assert not typical["rover"].mobility.climbs_stairs
+    arms = {typical[r].manipulation.arms[0].workspace.max_height for r in ("rover", "walker")}
+    assert len(arms) == 1 and not typical["drone"].manipulation.arms
+
+
+async def test_who_deals_asks_nobody_and_looks_at_no_body():
+    options = LeaderOptions(seed=1, reassign_limit=0)
+    leader = DealingLeader(CountingDecider(), small_house(), small_team(), options=options)
+    leader.channel = LocalChannel({})
+    agreed = await leader.discuss("t", "bring all mugs to the kitchen counter", STARTS)
+    assert agreed.rounds == 0 and all(o.robot for o in agreed.sub_tasks)
+    assert any(o.robot == "drone" for o in agreed.sub_tasks if o.kind != "detect") or any(
+        o.robot == "rover" for o in agreed.sub_tasks if "mug-2" in o.description
+    )
+    failed = next(o for o in agreed.sub_tasks if o.kind == "pick")
+    told = failed.model_copy(update={"state": SubTaskState.FAILED, "reason": "no arm"})
+    leader.update(RobotReport(robot=failed.robot, task="t", sub_tasks=(told,)))
+    await leader.replan(STARTS)
+    after = next(o for o in leader.assignment if o.id == failed.id)
+    assert after.state is SubTaskState.FAILED
 
 
 def test_an_ablation_takes_away_just_what_it_names():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -18,7 +18,6 @@ from coterie_llm import Decider, ModelProfile, UsageMeter, build_model
 from coterie_requests.understanding import NotUnderstood
 from coterie_world.scene import SceneGraph
 from coterie_world.team_map import TeamMap
-from emos_planner.leader.ablation import believed
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.understand import from_goals
@@ -26,6 +25,7 @@ from emos_planner.robot.agent import AgentLimits, RobotAgent
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import NoiseLevel
 from habitat_bridge.prior import PriorMap, prior_map
+from research.bench.emos.ablation import DealingLeader, without_numbers, without_resume
 from research.bench.emos.counting import CountingDecider
 from research.bench.emos.episodes import Episode, Goal, WorldKind, world_of
 from research.bench.emos.goals import GoalProblem
@@ -52,6 +52,11 @@ DT = 0.25
 """Length of a step [s]."""
 MAX_STEPS = 2400
 """Steps after which an episode ends."""
+_BELIEVED: Mapping[str, Callable[[Resume], Resume]] = {
+    "no_numbers": without_numbers,
+    "no_resume": without_resume,
+}
+"""What leader and robots believe of a body, where it is not all of it."""
 _COUNTED = ("calls", "by_model", "by_rule", "at_once", "asked_again", "overruled", "tool_uses")
 _QUIET = 8  # steps with nothing going on after which nothing will happen any more
 
@@ -60,8 +65,8 @@ _OPTIONS: Mapping[str, LeaderOptions] = {
     "emos": LeaderOptions(reassign_limit=0),
     "emos_reassign": LeaderOptions(),
     "no_numbers": LeaderOptions(use_resume_numbers=False, reassign_limit=0),
-    "no_resume": LeaderOptions(resume=False, reassign_limit=0),
-    "dealt": LeaderOptions(discussion=False, reassign_limit=0),
+    "no_resume": LeaderOptions(use_resume_numbers=False, reassign_limit=0),
+    "dealt": LeaderOptions(reassign_limit=0),
     # Every robot is handed the words alone, and does what it believes to be its to do.
     "no_discussion": LeaderOptions(reassign_limit=0),
 }
@@ -153,6 +158,8 @@ async def run_episode(
     """
     begun = time.perf_counter()
     world, resumes = world_of(episode, kind, noise)
+    believed = _BELIEVED.get(method, lambda resume: resume)
+    believes = {name: believed(resume) for name, resume in resumes.items()}
     watch = _Watch(world, GoalProblem(episode), resumes, {robot: set() for robot in resumes}, set())
     rounds, skills, message, refused = 0, 0, "", False
     profile, meter = profile or ModelProfile(kind="rules"), meter or UsageMeter()
@@ -183,23 +190,22 @@ async def run_episode(
         agents = {
             name: RobotAgent(
                 name,
-                believed(resume, options),
+                resume,
                 deciders[name],
                 TeamMap(scene, name),
-                limits=AgentLimits(
-                    form=form, numbers=options.use_resume_numbers, resume=options.resume
-                ),
+                limits=AgentLimits(form=form, numbers=options.use_resume_numbers),
             )
-            for name, resume in resumes.items()
+            for name, resume in believes.items()
         }
         if method == "no_discussion":
             for robot, agent in agents.items():
                 agent.observe(world.observe(robot))
-            alone, message = await each_alone(episode, deciders, scene, resumes, options, agents)
+            alone, message = await each_alone(episode, deciders, scene, believes, options, agents)
             refused = bool(message)
             skills = await carry_out(world, agents, alone, watch, max_steps, together=False)
         elif method in _OPTIONS:
-            leader = Leader(deciders["leader"], scene, resumes, options=options)
+            leading = DealingLeader if method == "dealt" else Leader
+            leader = leading(deciders["leader"], scene, believes, options=options)
             try:
                 run = await run_team(
                     world,

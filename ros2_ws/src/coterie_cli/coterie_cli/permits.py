@@ -56,7 +56,7 @@ class PermitsAtTerminal:
     Args:
         node: The command's node.
         robots: The team's robots.
-        person: Answers; where nobody is there, nothing is asked.
+        person: Answers; where nobody is there, it is only said that a robot waits.
         say: Shows a line.
 
     Attributes:
@@ -81,6 +81,10 @@ class PermitsAtTerminal:
                 self._node.run(self._ask(request), "permit")
 
     async def _ask(self, request: PermitRequest) -> None:
+        if not self._person.there:
+            asked = inline_data(request.text, limit=_ALL)
+            self._say(f"{request.goal.robot} waits for a permit: {asked}; see ./coterie permits")
+            return
         while (left := request.until - time.time()) > 0.0:
             if len(request.text) > _IN_QUESTION:
                 self._say(f"  {inline_data(request.text, limit=_ALL)}")

@@ -101,7 +101,7 @@ def serve_person(node: AgentNode, person: PersonAtTerminal, command: str) -> Non
 def attend(node: AgentNode, robots: Sequence[str], person: PersonAtTerminal, command: str) -> None:
     """Put a team's questions and requests for permits to whoever sits at the terminal.
 
-    In the executor's thread. Where nobody sits there, nothing is put to anybody.
+    In the executor's thread. Where nobody sits there, only that a robot waits is shown.
 
     Args:
         node: The command's node.
@@ -109,8 +109,8 @@ def attend(node: AgentNode, robots: Sequence[str], person: PersonAtTerminal, com
         person: Answers.
         command: Name of the command.
     """
-    if person.there:
-        from coterie_cli.permits import PermitsAtTerminal
+    from coterie_cli.permits import PermitsAtTerminal
 
-        PermitsAtTerminal(node, robots, person, person.show)
+    PermitsAtTerminal(node, robots, person, person.show)
+    if person.there:
         serve_person(node, person, command)

@@ -16,13 +16,14 @@ from coterie_core.tasks import Proposal, SubTask, Thing  # noqa: E402
 from coterie_fixtures.endpoint import Endpoint, Says  # noqa: E402
 from coterie_fixtures.two_floor_home import small_house, small_team  # noqa: E402
 from coterie_llm import ModelProfile  # noqa: E402
-from coterie_msgs.msg import DiscussionTurn, SemanticMap  # noqa: E402
+from coterie_msgs.msg import Assignment, DiscussionTurn, SemanticMap  # noqa: E402
 from coterie_msgs.srv import AskInWords  # noqa: E402
 from coterie_requests.asking import WordsAnswer  # noqa: E402
 from coterie_ros import conversions  # noqa: E402
 from coterie_ros.agent_node import AgentNode  # noqa: E402
 from coterie_ros.asking import PERSON, serve_words  # noqa: E402
 from coterie_ros.conversions.tasks import (  # noqa: E402
+    assignment_to_msg,
     proposal_to_msg,
     reflection_from_msg,
 )
@@ -94,6 +95,27 @@ def test_a_robots_model_is_not_asked_for_what_nobody_else_could_take(ros) -> Non
                 assert not endpoint.received, "its word could change nothing"
         texts = [received.text for received in endpoint.received]
     assert texts and all('"id": "see"' not in text for text in texts)
+
+
+def test_a_goal_is_for_the_words_of_its_own_task(ros) -> None:
+    """A person permits goals by these: an assignment may come before the task's proposal."""
+    with Endpoint(lambda request: Says("{}")) as endpoint:
+        beside = Beside(ros)
+        node = robot_node(ros, "rover", endpoint)
+        beside.publish_resume("rover")
+        assign = beside.node.create_publisher(Assignment, "assignment", profile("latched"))
+        ros.wait_for_matched(beside.out, count=2)
+        ros.wait_for_matched(assign)
+        for task, words in (("t", "look at mug-1"), ("u", "go to the living room")):
+            assign.publish(assignment_to_msg(task, 0, []))
+            ros.spin_until(
+                lambda task=task: node.agent is not None and node.agent.task == task,
+                what="the assignment",
+            )
+            assert node.agent.words == ""
+            proposal = Proposal(task=task, words=words, sub_tasks=(LOOK, GO), sole=("see", "go"))
+            beside.out.publish(proposal_to_msg(proposal, ["rover"]))
+            ros.spin_until(lambda words=words: node.agent.words == words, what="the words")
 
 
 # -- asking the person and robots ------------------------------------------------------------------

@@ -26,7 +26,6 @@ from coterie_llm import Decider, ModelProfile, UsageMeter, build_decider, build_
 from coterie_requests.grammar import read
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.team_map import TeamMap
-from emos_planner.leader.ablation import believed
 from emos_planner.leader.briefing import body_text, brief_body
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
@@ -305,11 +304,10 @@ def test_prompts_tell_a_models_summary_and_without_numbers_its_words(format) -> 
     bare = LeaderOptions(resume_format=format, use_resume_numbers=False)
     limits = AgentLimits(form=format), AgentLimits(form=format, numbers=False)
     assert told in body_text(resume, whole) and told in limits[0].body_text(resume)
-    believes = believed(resume, bare)
     for text in (
-        body_text(believes, bare),
-        brief_body(believes, bare),
-        limits[1].body_text(believes),
+        body_text(resume, bare),
+        brief_body(resume, bare),
+        limits[1].body_text(resume),
     ):
         assert "so that a low shelf is hidden from it" in text
         assert "1.30" not in text and "some m" in text

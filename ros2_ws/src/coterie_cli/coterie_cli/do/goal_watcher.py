@@ -77,7 +77,7 @@ class CooperationWatcher(AgentNode):
 
     def on_start(self) -> None:
         """Listen to what the robots say; put their requests for permits to the person."""
-        if self._person is not None and self._person.there:
+        if self._person is not None:
             from coterie_cli.permits import PermitsAtTerminal
 
             PermitsAtTerminal(self, self.robots, self._person, self._person.show)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
-from coterie_core.resume_text import resume_text
+from coterie_core.resume_text import resume_text, without_measures
 from coterie_llm import inline_data
 from coterie_world.scene import SceneGraph
 from emos_planner.leader.options import LeaderOptions
@@ -12,8 +12,6 @@ from emos_planner.leader.options import LeaderOptions
 
 def body_text(resume: Resume, options: LeaderOptions) -> str:
     """Return what a prompt says of one robot's body; the same as long as the body is."""
-    if not options.resume:
-        return resume.summary
     return resume_text(
         resume, options.resume_format, numbers=options.use_resume_numbers, bands=False
     )
@@ -23,8 +21,8 @@ def brief_body(resume: Resume, options: LeaderOptions) -> str:
     """Return a body in a line, for prompts that must be short."""
     body = resume.mobility
     arms, cameras = resume.manipulation.arms, resume.perception.cameras
-    if not (options.resume and options.use_resume_numbers):
-        return resume.summary
+    if not options.use_resume_numbers:
+        return without_measures(resume.summary)
     moves = "stairs" if body.climbs_stairs else "no stairs"
     flies = f" {body.flight_height:.1f} m up" if body.kind == "air" else ""
     parts = [f"{body.kind}{flies}, {moves}"]

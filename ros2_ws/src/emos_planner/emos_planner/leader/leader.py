@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-import random
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
@@ -24,16 +24,14 @@ from coterie_safety.why.journal import keeping
 from coterie_world.meaning import Meanings
 from coterie_world.scene import SceneGraph
 from emos_planner.allocation.solver import Share, assign
-from emos_planner.leader.ablation import believed
 from emos_planner.leader.assigned import keep_assignment
 from emos_planner.leader.briefing import body_text, where_text
 from emos_planner.leader.discussion import Channel, Pair, Setting, Talk, ask, discuss
 from emos_planner.leader.hand_over import HandedOver, Wish, hand_over
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.progress import Change, Progress
-from emos_planner.leader.saved_task import state_of, task_of
 from emos_planner.leader.splitting import Splitting
-from emos_planner.leader.state_file import Kept, LeaderState
+from emos_planner.leader.state_file import Kept, state_of, task_of
 from emos_planner.leader.task import Agreement, TaskInWork
 from emos_planner.leader.transcript import Transcript, Turn
 from emos_planner.leader.understand import Understanding, from_goals, understand
@@ -64,30 +62,6 @@ def take_stop(progress: Progress, robot: str, stopped: bool, now: float) -> list
         if one.state is SubTaskState.PENDING:
             progress.given_up.pop(one.id, None)
     return [Change("back", f"{robot} is released and goes on", robot)]
-
-
-def deal(
-    sub_tasks: Sequence[SubTask], robots: Sequence[str], only: Mapping[str, str], seed: int
-) -> tuple[SubTask, ...]:
-    """Give sub-tasks to robots in turn, in an order of chance, looking at nobody's body.
-
-    Sub-tasks that one robot must do together, or that are about one object, stay together; whom
-    the person named, does it.
-    """
-    order = list(robots)
-    random.Random(seed).shuffle(order)
-    of: dict[str, str] = {}
-    turn = 0
-    dealt = []
-    for one in sub_tasks:
-        about = f"object {one.object.id or one.object.label}" if one.object is not None else ""
-        robot = only.get(one.id) or of.get(one.same_robot_as, "") or of.get(about, "")
-        if not robot:
-            robot = order[turn % len(order)]
-            turn += 1
-        of[one.id] = of[about or one.id] = robot
-        dealt.append(one.model_copy(update={"robot": robot}))
-    return tuple(dealt)
 
 
 def solver_of(
@@ -175,8 +149,8 @@ class Leader:
         decider: Who splits and reassigns; with the rules, the solver's plan counts.
         scene: What is known of the house; the leader keeps a copy that grows.
         resumes: Robot -> what its body can do.
-        options: Limits, and what an experiment takes away.
-        channel: How to hear from robots; None: nobody is asked (as without discussion).
+        options: Limits.
+        channel: How to hear from robots; None: nobody is asked.
         toolbox_factory: Makes the tools for a scene.
         on_turn: Hears every turn of the discussions.
         asking: Lets a model ask the person and robots; None: there is no way to.
@@ -202,7 +176,7 @@ class Leader:
         self._meanings = meanings
         self.decider = decider
         self.scene = copy.deepcopy(scene)
-        self.resumes = {name: believed(resume, options) for name, resume in resumes.items()}
+        self.resumes = dict(resumes)
         self.options = options
         self.channel = channel
         self.clock = clock
@@ -348,9 +322,6 @@ class Leader:
         self, work: TaskInWork, robots: Sequence[str], starts: Mapping[str, Vec3 | None]
     ) -> tuple[tuple[SubTask, ...], Share, str]:
         """Return the sub-tasks, the first proposal, and whose it is."""
-        basis = work.meant.sub_tasks
-        if not self.options.discussion:
-            return basis, Share(basis), "nobody"
         splitting = Splitting(
             self.decider,
             self.scene,
@@ -379,14 +350,10 @@ class Leader:
         talk = Talk(forbidden=work.forbidden | work.named_others(robots))
         for id, by in first.unassigned.items():
             talk.verdicts.setdefault(id, {}).update(by)
-        if not self.options.discussion:
-            agreed: tuple[SubTask, ...] = deal(
-                sub_tasks, robots, work.meant.graph.only, self.options.seed
-            )
-        elif self.channel is None:
+        if self.channel is None:
             given = {one.id for one in first.sub_tasks}
             missing = [o.model_copy(update={"robot": ""}) for o in sub_tasks if o.id not in given]
-            agreed = (*first.sub_tasks, *missing)
+            agreed: tuple[SubTask, ...] = (*first.sub_tasks, *missing)
         else:
             setting = self._setting(work, starts, self.channel)
             agreed = await discuss(setting, sub_tasks, first, talk)
@@ -532,13 +499,13 @@ class Leader:
             work.round += 1
             return talk
 
-        asked = ask_robot if channel is not None and self.options.discussion else None
+        asked = ask_robot if channel is not None else None
         lookups = self._lookups(starts)
         return await hand_over(work, wish, starts, self.resumes, lookups, asked, self.clock())
 
     # -- after a restart ------------------------------------------------------------------------
 
-    def state(self) -> LeaderState:
+    def state(self) -> Any:
         """Return everything that another leader needs to go on with the task.
 
         Raises:
@@ -547,15 +514,12 @@ class Leader:
         return state_of(self._work())
 
     def restore(self, kept: Kept) -> None:
-        """Go on with a task from a state and the map that was saved with it.
-
-        Raises:
-            StateError: The state does not fit the words in it.
-        """
+        """Go on with a task from a state and the map that was saved with it."""
         self.scene = copy.deepcopy(kept.scene)
         self._toolbox = None
-        belong(task=kept.state.task)
-        transcript = Transcript(kept.state.task, kept.state.words, self._on_turn)
+        task = kept.state.task
+        belong(task=task.id)
+        transcript = Transcript(task.id, task.words, self._on_turn)
         self._current = task_of(kept.state, self.scene, self.options, transcript)
 
     def forget(self) -> None:

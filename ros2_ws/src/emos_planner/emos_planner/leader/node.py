@@ -490,7 +490,7 @@ class LeaderNode(AgentNode):
         except StateError as error:
             self.problem(f"{error}; the task in it is lost: give it again")
             return
-        self._busy, self._words = kept.state.task, kept.state.words
+        self._busy, self._words = kept.state.task.id, kept.state.task.words
         ended = self._ended = asyncio.get_running_loop().create_future()
         self._resumed = asyncio.current_task()
         try:
@@ -504,14 +504,14 @@ class LeaderNode(AgentNode):
             self.get_logger().info(f"{self._busy}: going on after a restart")
             self._publish()
             outcome = await self._watch(None, self.parameters["max_time"])
-        except (ValueError, StateError) as error:
+        except ValueError as error:
             outcome = Outcome(False, f"could not go on after a restart: {error}", {})
             self.problem(outcome.message)
         except Exception:
             ended.set_result(Outcome(False, "an internal error; the leader's log tells which", {}))
             self._stop("an internal error")
             raise
-        self.get_logger().info(f"{kept.state.task}: {outcome.message}")
+        self.get_logger().info(f"{kept.state.task.id}: {outcome.message}")
         ended.set_result(outcome)
         self._finish()
 

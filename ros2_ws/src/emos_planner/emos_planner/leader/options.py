@@ -1,4 +1,4 @@
-"""How a leader works: limits of its discussions, and what experiments take away from it."""
+"""How a leader works: limits of its discussions, of its searches and of its prompts."""
 
 from __future__ import annotations
 
@@ -69,12 +69,7 @@ class LeaderSettings(AskBackSettings):
 
 
 class LeaderOptions(LeaderSettings):
-    """All settings of a leader.
-
-    `use_resume_numbers`, `resume` and `discussion` are what EMOS's ablations take away (section
-    4.3): numbers in resumes, resumes at all (a role in words is left), and the discussion before
-    the execution.
-    """
+    """All settings of a leader."""
 
     start_time: float = Field(
         60.0,
@@ -91,15 +86,7 @@ class LeaderOptions(LeaderSettings):
     use_resume_numbers: bool = Field(
         True,
         validation_alias=AliasChoices("use_resume_numbers", "numbers"),
-        description="The numbers in resumes are used; false: an ablation without them.",
-    )
-    resume: bool = Field(
-        True, description="The robots' resumes are used; false: an ablation without them."
-    )
-    discussion: bool = Field(
-        True,
-        description="The robots are asked before they work; false: an ablation without the "
-        "discussion.",
+        description="Prompts tell the numbers in resumes; false: kinds and words alone.",
     )
     resume_format: ResumeFormat = Field("json", description="Format of resumes in prompts.")
     seed: int = Field(0, ge=0, lt=2**31, description="Seed of the assignment solver.")

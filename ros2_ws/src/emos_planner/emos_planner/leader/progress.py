@@ -244,9 +244,9 @@ class Progress:
     remarks: list[str] = field(default_factory=list)
     places: dict[str, list[str]] = field(default_factory=dict)
     _over: float = -1.0
-    _tasks: dict[str, SubTask] = field(default_factory=dict)
-    _grown: bool = False
-    _found: int = 0
+    tasks: dict[str, SubTask] = field(default_factory=dict)
+    grown: bool = False
+    found: int = 0
     heartbeats: Heartbeats = field(init=False)
     hands: Hands = field(init=False)
     things: ReportedThings = field(init=False)
@@ -260,11 +260,11 @@ class Progress:
     @property
     def sub_tasks(self) -> tuple[SubTask, ...]:
         """All sub-tasks as they are now."""
-        return tuple(self._tasks.values())
+        return tuple(self.tasks.values())
 
     def begun(self) -> list[SubTask]:
         """Return the sub-tasks that are done or running."""
-        return [one for one in self._tasks.values() if one.state in (_RUNNING, _DONE)]
+        return [one for one in self.tasks.values() if one.state in (_RUNNING, _DONE)]
 
     # -- who does what --------------------------------------------------------------------------
 
@@ -276,7 +276,7 @@ class Progress:
     ) -> None:
         """Take over what a discussion came to."""
         for one in agreed:
-            old = self._tasks.get(one.id)
+            old = self.tasks.get(one.id)
             if old is not None and old.state is _DONE:
                 continue
             reason = ""
@@ -284,15 +284,15 @@ class Progress:
                 failed = self.failures.get(one.id, {})
                 reason = why_nobody(one, unassigned.get(one.id, {}), failed)
                 self.given_up[one.id] = reason
-                self._grown = self._grown or one.kind == "search"
+                self.grown = self.grown or one.kind == "search"
             else:
                 self.given_up.pop(one.id, None)
-            self._tasks[one.id] = one.model_copy(update={"state": _PENDING, "reason": reason})
+            self.tasks[one.id] = one.model_copy(update={"state": _PENDING, "reason": reason})
             if not one.robot and self.things.is_glimpsed(self._looked_for(one)):
                 self._drop(one, "nobody: seen in one look, and from nowhere again", [])
             if not one.robot and one.kind == "place" and one.same_robot_as:
                 if is_full(unassigned.get(one.id, {}).values()):
-                    self._elsewhere(self._tasks[one.id])
+                    self._elsewhere(self.tasks[one.id])
         for robot in left_out:
             self.heartbeats.lost(robot)
 
@@ -320,15 +320,11 @@ class Progress:
             self._take_new([id])
             self.dropped.add(place.id)
             self.given_up.pop(place.id, None)
-            pick = self._tasks.get(place.same_robot_as)
+            pick = self.tasks.get(place.same_robot_as)
             if pick is not None and pick.state in _OPEN:
                 self.given_up.pop(pick.id, None)
-                self._tasks[pick.id] = pick.model_copy(update={"robot": "", "reason": ""})
+                self.tasks[pick.id] = pick.model_copy(update={"robot": "", "reason": ""})
         return id
-
-    def resume(self, sub_tasks: Iterable[SubTask]) -> None:
-        """Go on with sub-tasks as they were."""
-        self._tasks = {one.id: one for one in sub_tasks}
 
     def on_report(self, report: RobotReport, now: float) -> list[Change]:
         """Merge a robot's report (time `now` [s], wall); return what changed."""
@@ -338,7 +334,7 @@ class Progress:
         self.reports[robot] = report
         if self.heartbeats.reported(robot, now):
             # What nobody could do without it may be possible now.
-            for id in [i for i in self.given_up if self._tasks[i].state is _PENDING]:
+            for id in [i for i in self.given_up if self.tasks[i].state is _PENDING]:
                 del self.given_up[id]
             changes.append(Change("back", f"{robot} is there again", robot))
         if report.help and (before is None or before.help != report.help):
@@ -348,11 +344,11 @@ class Progress:
         for id in report.offers:
             # Nobody could do it as far as the leader knew; here is one that says it can.
             if id in self.given_up and robot not in self.failures.get(id, {}):
-                if self._tasks[id].state is _PENDING and robot not in self.offers.get(id, {}):
-                    for other in [o for o in self._tasks.values() if id in (o.id, o.same_robot_as)]:
+                if self.tasks[id].state is _PENDING and robot not in self.offers.get(id, {}):
+                    for other in [o for o in self.tasks.values() if id in (o.id, o.same_robot_as)]:
                         self.given_up.pop(other.id, None)
                     changes.append(Change("help", f"{robot} offers to do {id}", robot, id))
-            if id in self._tasks:
+            if id in self.tasks:
                 self.offers.setdefault(id, {})[robot] = None
         self.meant.graph.book.hear(robot, report.looked)
         same = before is not None and before.task == report.task
@@ -364,7 +360,7 @@ class Progress:
         return changes
 
     def _state(self, told: SubTask, report: RobotReport, changes: list[Change]) -> None:
-        mine = self._tasks.get(told.id)
+        mine = self.tasks.get(told.id)
         if mine is None or mine.robot != report.robot:
             if told.robot != report.robot:
                 self._problem(
@@ -379,10 +375,10 @@ class Progress:
             return  # it begins again after a restart: what it does next will tell
         reason = inline_data(told.reason, limit=300) if told.state is _FAILED else ""
         update = {"state": told.state, "reason": reason, "seen": told.seen}
-        self._tasks[mine.id] = mine.model_copy(update=update)
+        self.tasks[mine.id] = mine.model_copy(update=update)
         what = mine.description or mine.id
         if told.state is _DONE:
-            self._done(self._tasks[mine.id])
+            self._done(self.tasks[mine.id])
             changes.append(Change("state", f"{report.robot} did: {what}", report.robot, mine.id))
         elif self._looked_for(mine) and reason.startswith(Obstacle.NOT_THERE.value):
             self._drop(mine, reason, changes)
@@ -400,7 +396,7 @@ class Progress:
         if one.kind == "detect" and one.object is not None and one.object.id:
             self.meant.graph.seen.add(one.object.id)
         elif one.kind == "place" and one.receptacle is not None and not one.seen:
-            if not any(o.kind == "pick" and one.id in o.depends_on for o in self._tasks.values()):
+            if not any(o.kind == "pick" and one.id in o.depends_on for o in self.tasks.values()):
                 self._take_new(look_again(one, self.meant.wants, self.scene, self.meant.graph))
         elif one.kind == "search":
             self._searched(one)
@@ -410,7 +406,7 @@ class Progress:
         if one.object is not None:
             enough = one.enough if one.state is _DONE else -1.0
             self.meant.graph.book.ended(one.object.label, one.robot, one.rooms, enough)
-        self._grown = True
+        self.grown = True
 
     def _drop(self, one: SubTask, reason: str, changes: list[Change]) -> None:
         """Forget a thing that is not where it was reported: it blocks nothing any longer."""
@@ -418,21 +414,21 @@ class Progress:
         for want in self.meant.wants:
             want.assigned.pop(thing, None)
             want.goals.pop(thing, None)
-        for other in list(self._tasks.values()):
+        for other in list(self.tasks.values()):
             if other.object is not None and other.object.id == thing and other.kind != "search":
                 self.dropped.add(other.id)
                 self.given_up.pop(other.id, None)
         self.meant.graph.forget(thing)
         self.things.forget(thing)
-        self._grown = True
+        self.grown = True
         text = f"{thing} is taken for a mistake: {one.robot} {reason.partition(': ')[2]}"
         changes.append(Change("doubted", text, one.robot, one.id))
         self.remarks.append(text)
 
     def _see(self, thing: Thing, report: RobotReport, changes: list[Change]) -> None:
-        if self._found >= MOST_FOUND or not self._wanted(thing):
+        if self.found >= MOST_FOUND or not self._wanted(thing):
             return
-        noted = self.things.integrate_report(thing, report, self._tasks.values())
+        noted = self.things.integrate_report(thing, report, self.tasks.values())
         if noted is None:
             return
         found, news = noted
@@ -443,29 +439,29 @@ class Progress:
         elif not news:
             return  # one look may err: somebody looks again before anything is done with it
         if news or first:
-            self._found += 1
-            self._grown = True
+            self.found += 1
+            self.grown = True
             room = self.scene.rooms.get(found.room)
             where = f" in {room.name}" if room else ""
             changes.append(Change("found", f"{report.robot} sees {found.id}{where}", report.robot))
 
     def _looked_at(self, thing: str) -> None:
         """End the looks that were to show a thing: looks on the way have shown it."""
-        for one in list(self._tasks.values()):
+        for one in list(self.tasks.values()):
             if self._looked_for(one) != thing or one.state is _DONE or one.id in self.dropped:
                 continue
             if one.robot and one.state is not _FAILED and one.id not in self.given_up:
                 continue  # somebody is about to look
             self.given_up.pop(one.id, None)
             update = {"state": _DONE, "reason": "seen on the way"}
-            self._tasks[one.id] = one.model_copy(update=update)
-            self._grown = True
+            self.tasks[one.id] = one.model_copy(update=update)
+            self.grown = True
 
     def _wanted(self, thing: Thing) -> bool:
         kind = kind_of(thing.label)
         if any(want.is_about(kind) for want in self.meant.wants):
             return True
-        return any(o.object and kind_of(o.object.label) == kind for o in self._tasks.values())
+        return any(o.object and kind_of(o.object.label) == kind for o in self.tasks.values())
 
     def _problem(self, text: str, robot: str, changes: list[Change]) -> None:
         if text not in self.problems and len(self.problems) < 200:
@@ -484,7 +480,7 @@ class Progress:
 
     def _held_by(self, one: SubTask) -> str:
         """Return who holds what a place puts down ("" if nobody has picked it up)."""
-        pick = self._tasks.get(one.same_robot_as) if one.kind == "place" else None
+        pick = self.tasks.get(one.same_robot_as) if one.kind == "place" else None
         return pick.robot if pick is not None and pick.state is _DONE else ""
 
     def _may_return(self) -> bool:
@@ -500,9 +496,9 @@ class Progress:
     @property
     def must_replan(self) -> bool:
         """Whether anything waits for another discussion."""
-        if self._grown:
+        if self.grown:
             return True
-        return any(self._reopens(one) for one in self._tasks.values())
+        return any(self._reopens(one) for one in self.tasks.values())
 
     def _reopens(self, one: SubTask) -> bool:
         if one.id in self.given_up or one.id in self.dropped:
@@ -522,10 +518,10 @@ class Progress:
         Args:
             forbidden: Pairs that must not come again; who failed at something is added.
         """
-        if self._grown:
+        if self.grown:
             self._grow()
         again: dict[str, None] = {}
-        for one in list(self._tasks.values()):
+        for one in list(self.tasks.values()):
             if not self._reopens(one):
                 continue
             holder = self._held_by(one)
@@ -543,64 +539,62 @@ class Progress:
                 forbidden |= no_better(self.options.permits, one, self.scene)
                 self.failures.setdefault(one.id, {})[one.robot] = one.reason
                 self.tries[one.id] = self.tries.get(one.id, 0) + 1
-                # Giving it anew would take a discussion.
-                limit = self.options.reassign_limit if self.options.discussion else 0
-                if self.tries[one.id] > limit:
+                if self.tries[one.id] > self.options.reassign_limit:
                     self.given_up[one.id] = f"{one.robot}: {one.reason}"
                     continue
             if holds:
                 # It puts down beside it what it cannot bring there: others fetch it from there.
-                pick, report = self._tasks[one.same_robot_as], self.reports.get(one.robot)
-                self._tasks |= {o.id: o for o in self.things.drop_here(pick, one, report)}
+                pick, report = self.tasks[one.same_robot_as], self.reports.get(one.robot)
+                self.tasks |= {o.id: o for o in self.things.drop_here(pick, one, report)}
                 again[one.same_robot_as] = None
             elif holder in self.heartbeats.dead:
                 thing = one.object.label if one.object else "the thing"
                 reason = f"{thing} is in the hand of {holder}, which is silent"
-                self._tasks[one.id] = one.model_copy(update={"state": _FAILED, "reason": reason})
+                self.tasks[one.id] = one.model_copy(update={"state": _FAILED, "reason": reason})
                 self.given_up[one.id] = reason
                 continue
             again[one.id] = None
             # Who picks, places: the pair goes to another robot together.
             again |= dict.fromkeys(
                 o.id
-                for o in self._tasks.values()
+                for o in self.tasks.values()
                 if o.same_robot_as == one.id and o.state in _OPEN and o.id not in self.dropped
             )
         for id in again:
-            one = self._tasks[id]
-            self._tasks[id] = one.model_copy(update={"state": _PENDING, "robot": "", "reason": ""})
-        block(self.meant.graph, self._tasks, self.given_up, self.dropped)
+            one = self.tasks[id]
+            self.tasks[id] = one.model_copy(update={"state": _PENDING, "robot": "", "reason": ""})
+        block(self.meant.graph, self.tasks, self.given_up, self.dropped)
         forbidden.update(self.meant.graph.never)
-        return [self._tasks[id] for id in again if id not in self.given_up]
+        return [self.tasks[id] for id in again if id not in self.given_up]
 
     def _grow(self) -> None:
         """Make sub-tasks of what was found; end searches that nobody needs any longer."""
-        self._grown = False
+        self.grown = False
         self._take_new(self.meant.grow())
         self._search_on()
-        wait_for_new(self.meant.graph, self._tasks)
+        wait_for_new(self.meant.graph, self.tasks)
         for id in unused(self.meant.graph, self.meant.wants):
-            one = self._tasks.get(id)
+            one = self.tasks.get(id)
             if one is not None and one.state in _OPEN:
-                self._tasks[id] = one.model_copy(
+                self.tasks[id] = one.model_copy(
                     update={"state": _DONE, "reason": "no longer needed: found"}
                 )
                 self.given_up.pop(id, None)
 
     def _search_on(self) -> bool:
         wants, graph = self.meant.wants, self.meant.graph
-        self._take_new(added := search_on(wants, self._tasks, self.given_up, self.scene, graph))
+        self._take_new(added := search_on(wants, self.tasks, self.given_up, self.scene, graph))
         return bool(added)
 
     def _take_new(self, ids: Iterable[str]) -> None:
         """Take over sub-tasks that the graph has made."""
-        self._tasks |= {id: self.meant.graph.sub_tasks[id] for id in ids}
+        self.tasks |= {id: self.meant.graph.sub_tasks[id] for id in ids}
 
     def give(self, ids: Iterable[str], robot: str) -> None:
         """Give sub-tasks to a robot, which begins them anew."""
         for id in ids:
             update = {"state": _PENDING, "robot": robot, "reason": ""}
-            self._tasks[id] = self._tasks[id].model_copy(update=update)
+            self.tasks[id] = self.tasks[id].model_copy(update=update)
             self.given_up.pop(id, None)
 
     def give_up(self, sub_tasks: Iterable[SubTask], why: str) -> None:
@@ -612,9 +606,9 @@ class Progress:
     @property
     def finished(self) -> bool:
         """Whether all robots wait: everything is done, or cannot be done."""
-        tasks, given_up = self._tasks, self.given_up
+        tasks, given_up = self.tasks, self.given_up
         block(self.meant.graph, tasks, given_up, self.dropped)
-        self._grown |= take_lost(self.meant.wants, self.meant.graph, tasks, given_up, self.failures)
+        self.grown |= take_lost(self.meant.wants, self.meant.graph, tasks, given_up, self.failures)
         if self.must_replan or self._may_return():
             return False
         ended = given_up.keys() | self.dropped
@@ -630,6 +624,6 @@ class Progress:
 
     def outcome(self) -> Outcome:
         """Return whether what was asked for is reached, and what is left and why."""
-        open_ = [t for t in self._tasks.values() if t.id not in self.dropped]
+        open_ = [t for t in self.tasks.values() if t.id not in self.dropped]
         hands = self.hands.told()
         return outcome_of(self.meant.wants, open_, self.given_up, self.meant.graph.book, hands)

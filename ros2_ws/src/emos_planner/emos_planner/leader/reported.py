@@ -18,7 +18,6 @@ from coterie_world.sightings import (
     support_at,
     taken_up,
 )
-from emos_planner.leader.state_file import ReportedState
 
 SURE = 2
 """Looks that have to show a thing before it counts as seen."""
@@ -36,30 +35,15 @@ class ReportedThings:
     """
 
     scene: SceneGraph
-    _doubted: dict[str, int] = field(default_factory=dict)
-    _alias: dict[str, str] = field(default_factory=dict)
-    _sightings: dict[str, int] = field(default_factory=dict)
-    _taken: dict[str, tuple[Vec3, dict[str, int]]] = field(default_factory=dict)
-    _of_map: frozenset[str] = field(init=False)
+    doubted: dict[str, int] = field(default_factory=dict)
+    alias: dict[str, str] = field(default_factory=dict)
+    sightings: dict[str, int] = field(default_factory=dict)
+    taken: dict[str, tuple[Vec3, dict[str, int]]] = field(default_factory=dict)
+    of_map: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         """Take down what the map has shown before anybody has looked."""
-        self._of_map = frozenset(self.scene.objects)
-
-    def state(self) -> ReportedState:
-        """Return what another leader needs to go on; ids are those of this map."""
-        return ReportedState(
-            doubted=dict(self._doubted),
-            alias=dict(self._alias),
-            sightings=dict(self._sightings),
-            taken={id: (at, dict(before)) for id, (at, before) in self._taken.items()},
-        )
-
-    def restore(self, state: ReportedState) -> None:
-        """Go on from a state, on the map that was saved with it."""
-        self._doubted, self._alias = dict(state.doubted), dict(state.alias)
-        self._sightings = dict(state.sightings)
-        self._taken = {id: (at, dict(before)) for id, (at, before) in state.taken.items()}
+        self.of_map = frozenset(self.scene.objects)
 
     def integrate_report(
         self, thing: Thing, report: RobotReport, sub_tasks: Collection[SubTask]
@@ -69,22 +53,22 @@ class ReportedThings:
         None: it is in a hand, brought where it was to go, stale, or was taken for a mistake.
         """
         name = f"{report.robot}/{thing.id}"
-        known_as = self._alias.get(name, "")
-        self._sightings[name] = max(thing.sightings, self._sightings.get(name, 0))
+        known_as = self.alias.get(name, "")
+        self.sightings[name] = max(thing.sightings, self.sightings.get(name, 0))
         handled = [o for o in sub_tasks if o.object and o.object.id == thing.id]
         if thing.id and any(o.kind == "pick" and o.state in (_RUNNING, _DONE) for o in handled):
             if not any(o.kind == "place" and o.state is _FAILED for o in handled):
                 return None  # it is in somebody's hand, or already where it should be
         if self._brought_there(thing, sub_tasks) or self._is_stale(name, thing):
             return None
-        if known_as in self._doubted and thing.sightings < self._doubted[known_as] + SURE:
+        if known_as in self.doubted and thing.sightings < self.doubted[known_as] + SURE:
             return None
-        mine = {a for r, a in self._alias.items() if r.startswith(f"{report.robot}/") and r != name}
+        mine = {a for r, a in self.alias.items() if r.startswith(f"{report.robot}/") and r != name}
         noted = note_found(self.scene, thing, report.robot, report.time, known_as, mine)
         if noted is None:
             return None
         found, news = noted
-        self._alias[name] = found.id
+        self.alias[name] = found.id
         best = max(self._looks_at(found.id), default=0)
         if not news and found.kind == "item" and thing.position and thing.sightings >= best:
             # Who has seen it best knows best where it is; the first look may have been a far one.
@@ -94,19 +78,19 @@ class ReportedThings:
 
     def _looks_at(self, id: str) -> list[int]:
         """Return how many looks of each robot have shown a thing."""
-        return [self._sightings.get(name, 0) for name, known in self._alias.items() if known == id]
+        return [self.sightings.get(name, 0) for name, known in self.alias.items() if known == id]
 
     def is_glimpsed(self, id: str) -> bool:
         """Whether one look of this task has shown a thing, and neither another one nor the map."""
         thing = self.scene.objects.get(id)
-        if thing is None or id in self._of_map:
+        if thing is None or id in self.of_map:
             return False
-        return id in self._alias.values() and thing.observations < SURE
+        return id in self.alias.values() and thing.observations < SURE
 
     def forget(self, id: str) -> None:
         """Take a thing for a mistake; so many looks as before do not bring it back."""
         self.scene.objects.pop(id, None)
-        self._doubted[id] = max(self._looks_at(id), default=0)
+        self.doubted[id] = max(self._looks_at(id), default=0)
 
     def changed(self, one: SubTask) -> None:
         """Take down what a sub-task that is done has changed in the house."""
@@ -114,7 +98,7 @@ class ReportedThings:
         item = self.scene.objects.get(thing)
         if one.kind == "pick":
             if item is not None:
-                self._taken[thing] = (item.box.center, dict(self._sightings))
+                self.taken[thing] = (item.box.center, dict(self.sightings))
             taken_up(self.scene, thing)
         elif one.kind == "place" and one.receptacle is not None:
             put_down(self.scene, thing, one.receptacle.id)
@@ -137,7 +121,7 @@ class ReportedThings:
         x, y, z = report.position
         at = (x, y, z + 0.05)
         for told in report.found if not report.holding else ():
-            known_as = self._alias.get(f"{report.robot}/{told.id}")
+            known_as = self.alias.get(f"{report.robot}/{told.id}")
             if told.position is not None and thing.id in (told.id, known_as):
                 at = told.position
         known = self.scene.objects.get(thing.id)
@@ -157,14 +141,11 @@ class ReportedThings:
         if not thing.sightings or thing.position is None:
             return False
         kind = kind_of(thing.label)
-        for id, (place, before) in self._taken.items():
+        for id, (place, before) in self.taken.items():
             known = self.scene.objects.get(id)
             if known is None or kind_of(known.label.top) != kind:
                 continue
-            if (
-                self._alias.get(name) == id
-                or distance(place, thing.position) <= SIGHTING.distance_m
-            ):
+            if self.alias.get(name) == id or distance(place, thing.position) <= SIGHTING.distance_m:
                 if distance(known.box.center, thing.position) > SIGHTING.distance_m:
                     if thing.sightings < before.get(name, 0) + SURE:
                         return True

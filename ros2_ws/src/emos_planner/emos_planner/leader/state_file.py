@@ -6,19 +6,23 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from coterie_core.files import write_atomically
-from coterie_core.geometry import Vec3
 from coterie_core.plain_data import DataError, check_values, read_json, schema_problems, shorten
-from coterie_core.tasks import Predicate, SubTask
-from coterie_requests.request import Request
 from coterie_world.scene import SceneError, SceneGraph, from_json, to_json
+from emos_planner.leader.options import LeaderOptions
+from emos_planner.leader.progress import Progress
+from emos_planner.leader.reported import ReportedThings
+from emos_planner.leader.searches import Searches
+from emos_planner.leader.task import TaskInWork
+from emos_planner.leader.task_graph import TaskGraph
 from emos_planner.leader.transcript import Transcript
+from emos_planner.leader.understand import Understanding
 
-FORMAT = "coterie.leader/2"
+FORMAT = "coterie.leader/3"
 _LARGEST = 200_000_000
 _STATE = "leader.json"
 
@@ -27,75 +31,113 @@ class StateError(ValueError):
     """A leader's state cannot be read; says which file and field."""
 
 
-class WantState(BaseModel):
-    """What has become of one want; the want itself comes from the request (or goals) again."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    given: dict[str, tuple[str, ...]] = {}
-    met: tuple[str, ...] = ()
-    searches: tuple[str, ...] = ()
-    rooms: tuple[str, ...] = ()
-    targets: tuple[str, ...] = ()
-    target_searches: tuple[str, ...] = ()
-    goals: dict[str, Predicate] = {}
-    elsewhere: dict[str, str] = {}
+def _kept_of(kind: type, *names: str) -> type[BaseModel]:
+    """Return the model of what is kept of a class: fields of these names, with its own types."""
+    hints = get_type_hints(kind)
+    fields: dict[str, Any] = {name: (_listed(hints[name]), ...) for name in names}
+    return create_model(kind.__name__, __config__=ConfigDict(extra="forbid"), **fields)
 
 
-class ReportedState(BaseModel):
-    """What robots reported of things; see `ReportedThings`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    doubted: dict[str, int] = {}
-    alias: dict[str, str] = {}
-    sightings: dict[str, int] = {}
-    taken: dict[str, tuple[Vec3, dict[str, int]]] = {}
+def _listed(hint: Any) -> Any:
+    """Return the type of a field as JSON has it: pairs instead of a dict whose keys are tuples."""
+    args = get_args(hint)
+    pairs = get_origin(hint) is dict and get_origin(args[0]) is tuple
+    return tuple[tuple[args[0], args[1]], ...] if pairs else hint  # type: ignore[valid-type]
 
 
-class LeaderState(BaseModel):
-    """Everything that a leader needs to go on."""
+_PARTS: dict[str, tuple[type[BaseModel], Callable[[TaskInWork], Any]]] = {
+    "task": (
+        _kept_of(
+            TaskInWork,
+            *("id", "words", "round", "forbidden", "notes", "goals", "refused", "request"),
+        ),
+        lambda work: work,
+    ),
+    "meant": (_kept_of(Understanding, "wants"), lambda work: work.meant),
+    "graph": (
+        _kept_of(
+            TaskGraph,
+            *("robots", "sub_tasks", "only", "notes", "seen", "never", "checks", "detect_of"),
+            *("open_of", "waits", "search_of", "resumed", "count"),
+        ),
+        lambda work: work.meant.graph,
+    ),
+    "searches": (_kept_of(Searches, "tried", "owners"), lambda work: work.meant.graph.book),
+    "progress": (
+        _kept_of(
+            Progress,
+            *("tasks", "problems", "tries", "given_up", "failures", "dropped", "offers", "places"),
+            *("grown", "found"),
+        ),
+        lambda work: work.progress,
+    ),
+    "things": (
+        _kept_of(ReportedThings, "doubted", "alias", "sightings", "taken", "of_map"),
+        lambda work: work.progress.things,
+    ),
+}
+"""Part of a task in work -> what is kept of it, and where it is."""
 
-    model_config = ConfigDict(extra="forbid")
+LeaderState: Any = create_model(  # type: ignore[call-overload]
+    "LeaderState",
+    __config__=ConfigDict(extra="forbid"),
+    format=(str, FORMAT),
+    looked=(dict[str, dict[str, dict[str, float]]], {}),
+    **{name: (model, ...) for name, (model, _) in _PARTS.items()},
+)
+"""Everything that a leader needs to go on: fields of the task in work, part by part."""
 
-    format: str = FORMAT
-    task: str
-    words: str
-    request: Request | None = None
-    robots: tuple[str, ...]
-    goals: tuple[Predicate, ...] | None = None
-    round: int = 0
-    resumed: bool = False
-    sub_tasks: tuple[SubTask, ...] = ()
-    only: dict[str, str] = {}
-    waits: dict[str, tuple[str, ...]] = {}
-    never: tuple[tuple[str, str, str], ...] = ()
-    seen: tuple[str, ...] = ()
-    checks: tuple[str, ...] = ()
-    looked: dict[str, dict[str, dict[str, float]]] = {}
-    searched: dict[str, dict[str, list[str]]] = {}
-    reported: ReportedState = ReportedState()
-    wants: tuple[WantState, ...] = ()
-    forbidden: tuple[tuple[str, str], ...] = ()
-    tries: dict[str, int] = {}
-    given_up: dict[str, str] = {}
-    failures: dict[str, dict[str, str]] = {}
-    dropped: tuple[str, ...] = ()
-    places: dict[str, list[str]] = {}
-    offers: dict[str, dict[str, None]] = {}
-    notes: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
+
+def state_of(work: TaskInWork) -> Any:
+    """Return what another leader needs to go on with a task: a `LeaderState`."""
+    parts = {}
+    for name, (model, part_of) in _PARTS.items():
+        part = part_of(work)
+        values = {field: getattr(part, field) for field in model.model_fields}
+        listed = {
+            field: tuple(value.items()) if _is_listed(part, field) else value
+            for field, value in values.items()
+        }
+        parts[name] = model.model_validate(listed)
+    return LeaderState(looked=work.meant.graph.book.all_looked(), **parts)
+
+
+def task_of(
+    state: Any, scene: SceneGraph, options: LeaderOptions, transcript: Transcript
+) -> TaskInWork:
+    """Return the task of a `LeaderState`, on the map that was saved with it.
+
+    What is said goes on in `transcript`.
+    """
+    book = Searches(scene, options.max_expected_unseen)
+    meant = Understanding(state.task.words, [], TaskGraph((), book), scene)
+    progress = Progress(state.task.id, meant, scene, options)
+    work = TaskInWork(state.task.id, state.task.words, meant, progress, transcript)
+    for name, (model, part_of) in _PARTS.items():
+        part, kept = part_of(work), getattr(state, name)
+        for field in model.model_fields:
+            value = getattr(kept, field)
+            setattr(part, field, dict(value) if _is_listed(part, field) else value)
+    for robot, looked in state.looked.items():
+        book.hear(robot, looked)
+    return work
+
+
+def _is_listed(part: object, field: str) -> bool:
+    """Whether a field is kept as pairs."""
+    hint = get_type_hints(type(part))[field]
+    return bool(_listed(hint) is not hint)
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
     """A state that was read, with the map as the leader knew it."""
 
-    state: LeaderState
+    state: Any
     scene: SceneGraph
 
 
-def save_state(state: LeaderState, scene: SceneGraph, path: Path) -> None:
+def save_state(state: Any, scene: SceneGraph, path: Path) -> None:
     """Write what a leader knows of its task; a reader never sees half of it.
 
     Raises:
@@ -150,7 +192,7 @@ class TaskFiles:
         file = self._folder / _STATE if self._folder is not None else None
         return file if file is not None and file.is_file() else None
 
-    def save(self, state: LeaderState, scene: SceneGraph) -> None:
+    def save(self, state: Any, scene: SceneGraph) -> None:
         """Keep the state."""
         if self._folder is not None:
             try:

@@ -150,14 +150,14 @@ class TaskGraph:
     seen: set[str] = field(default_factory=set)
     never: dict[tuple[str, str], str] = field(default_factory=dict)
     checks: set[str] = field(default_factory=set)
-    _detect_of: dict[str, str] = field(default_factory=dict)
-    _open_of: dict[str, str] = field(default_factory=dict)
+    detect_of: dict[str, str] = field(default_factory=dict)
+    open_of: dict[str, str] = field(default_factory=dict)
     waits: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Sub-task -> those that were said to come before it; when they are over, it may begin."""
-    _search_of: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+    search_of: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
     resumed: bool = False
     """Whether the task was begun before: what is in place already counts first."""
-    _count: int = 0
+    count: int = 0
 
     def add(
         self,
@@ -173,11 +173,11 @@ class TaskGraph:
         enough: float = 0.0,
     ) -> str:
         """Add a sub-task and return its id."""
-        self._count += 1
-        while f"{kind}-{self._count}" in self.sub_tasks:
-            self._count += 1
+        self.count += 1
+        while f"{kind}-{self.count}" in self.sub_tasks:
+            self.count += 1
         sub_task = SubTask(
-            id=f"{kind}-{self._count}",
+            id=f"{kind}-{self.count}",
             kind=kind,
             object=object,
             receptacle=receptacle,
@@ -197,9 +197,9 @@ class TaskGraph:
         self.sub_tasks = {one.id: one for one in plan}
         self.only = {id: robot for id, robot in self.only.items() if id in self.sub_tasks}
         searches = [one for one in self.sub_tasks.values() if one.kind == "search" and one.object]
-        self._search_of = {(o.object.label, o.rooms): o.id for o in searches if o.object}
-        self._detect_of = _first(self.sub_tasks.values(), "detect")
-        self._open_of = _first(self.sub_tasks.values(), "open")
+        self.search_of = {(o.object.label, o.rooms): o.id for o in searches if o.object}
+        self.detect_of = _first(self.sub_tasks.values(), "detect")
+        self.open_of = _first(self.sub_tasks.values(), "open")
 
     def with_enough(self, plan: Iterable[SubTask]) -> Iterator[SubTask]:
         """Yield a model's plan, each search with how much it may leave unseen."""
@@ -229,12 +229,12 @@ class TaskGraph:
 
     def opens(self, owner: SceneObject, scene: SceneGraph, robot: str) -> str:
         """Return the sub-task that opens something, one for all that need it."""
-        if owner.id not in self._open_of:
+        if owner.id not in self.open_of:
             thing = as_thing(owner)
-            self._open_of[owner.id] = self.add(
+            self.open_of[owner.id] = self.add(
                 "open", f"open {named(owner, scene)}", object=thing, robot=robot
             )
-        return self._open_of[owner.id]
+        return self.open_of[owner.id]
 
     def detected(self, thing: SceneObject, scene: SceneGraph, robot: str) -> tuple[str, ...]:
         """Return the sub-tasks after which a thing has been seen (none if it has been)."""
@@ -242,20 +242,20 @@ class TaskGraph:
         opening = self.opened(inside, scene, "") if inside is not None else ""
         if thing.id in self.seen:
             return (opening,) if opening else ()
-        if thing.id not in self._detect_of:
-            self._detect_of[thing.id] = self.add(
+        if thing.id not in self.detect_of:
+            self.detect_of[thing.id] = self.add(
                 "detect",
                 f"look at {named(thing, scene)}",
                 object=as_thing(thing),
                 after=(opening,),
                 robot=robot,
             )
-        return (self._detect_of[thing.id],)
+        return (self.detect_of[thing.id],)
 
     def forget(self, thing: str) -> None:
         """Forget a thing that was a mistake; seen again, it is looked at anew."""
         self.seen.discard(thing)
-        self._detect_of.pop(thing, None)
+        self.detect_of.pop(thing, None)
 
     def searches(
         self,
@@ -271,12 +271,12 @@ class TaskGraph:
         With `owner` what is on or in that piece of furniture is looked for.
         """
         key = (label, (*rooms, owner.id) if owner is not None else tuple(rooms))
-        if key not in self._search_of:
+        if key not in self.search_of:
             where = ", ".join(names) if names else "everywhere"
             if owner is not None:
                 where = f"on {owner.id} ({where})"
                 self.book.owners.setdefault(kind_of(label), set()).add(owner.id)
-            self._search_of[key] = self.add(
+            self.search_of[key] = self.add(
                 "search",
                 f"look for {label} in {where}",
                 object=Thing(label=label),
@@ -285,7 +285,7 @@ class TaskGraph:
                 robot=robot,
                 enough=self.book.share(rooms, of),
             )
-        return [self._search_of[key]]
+        return [self.search_of[key]]
 
     def search_again(self, want: Want, scene: SceneGraph) -> list[str]:
         """Add searches of rooms in which too much is unseen, by robots that may see more there.

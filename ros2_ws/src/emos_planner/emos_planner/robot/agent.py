@@ -71,8 +71,8 @@ _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
 class AgentLimits:
     """Bounds of an agent: tries per sub-task, its memory of what was done, things reported.
 
-    `form`, `numbers` and `resume` say how the body is shown to a model (the paper's ablations): in
-    which format, with its numbers, or as a role in words only.
+    `form` and `numbers` say how the body is shown to a model: in which format, and whether with its
+    numbers.
     """
 
     tries: int = 12
@@ -80,17 +80,9 @@ class AgentLimits:
     found: int = 60
     form: ResumeFormat = "json"
     numbers: bool = True
-    resume: bool = True
-
-    @property
-    def tells_numbers(self) -> bool:
-        """Whether a model is told numbers of the body."""
-        return self.numbers and self.resume
 
     def body_text(self, resume: Resume) -> str:
         """Return what a model is told of a body."""
-        if not self.resume:
-            return resume.summary
         return resume_text(resume, self.form, numbers=self.numbers)
 
 
@@ -161,7 +153,7 @@ class RobotAgent:
             self.tools.toolbox(),
             self._position,
             self.talk.lines,
-            self.limits.tells_numbers,
+            self.limits.numbers,
             self.asking,
         )
 
@@ -306,7 +298,7 @@ class RobotAgent:
             room=self._room,
             share=self.share.all,
             heard=self.talk.lines,
-            numbers=self.limits.tells_numbers,
+            numbers=self.limits.numbers,
             asking=self.asking,
         )
         if len(work.attempts) >= MOST_CHOSEN:

@@ -56,8 +56,6 @@ from coterie_world.object_events import ObjectEvent
 from coterie_world.right_of_way import YieldRequest
 from coterie_world.scene import SceneGraph
 from coterie_world.team_map import TeamMap
-from emos_planner.leader.ablation import believed
-from emos_planner.leader.options import LeaderOptions
 from emos_planner.map_view import SAID, ranks, thing_line
 from emos_planner.robot.agent import AgentLimits, RobotAgent
 from emos_planner.robot.choose import ChooseSkill
@@ -95,10 +93,9 @@ ROBOT_PARAMETERS = (
     ParameterSpec(
         "use_resume_numbers",
         True,
-        "The numbers in the resume are used; false: an ablation without them.",
+        "Prompts tell the numbers in the resume; false: kinds and words alone.",
         alias="numbers",
     ),
-    ParameterSpec("resume", True, "The robot's resume is used; false: an ablation without it."),
     ParameterSpec(
         "resume_format",
         "json",
@@ -230,6 +227,7 @@ class RobotNode(AgentNode):
         self._sub_task = ""
         self._taken_back = False
         self._assigned: tuple[str, int, Any] | None = None
+        self._told = ("", "")  # the task of the last proposal, and its words
         self._assigned_at = -NEWS
         self._held = False
         directory = parameters["state_directory"]
@@ -300,13 +298,9 @@ class RobotNode(AgentNode):
         if resume.robot != self.robot:
             self.problem(f"resume of {resume.robot!r} on the topic of {self.robot!r}: dropped")
             return
-        options = LeaderOptions(
-            use_resume_numbers=self.parameters["use_resume_numbers"],
-            resume=self.parameters["resume"],
-        )
-        self._resume = believed(resume, options)
+        self._resume = resume
         if self.agent is not None:
-            self.agent.tools.resume = self._resume
+            self.agent.tools.resume = resume
         self._begin()
 
     def _on_map(self) -> None:
@@ -327,7 +321,6 @@ class RobotNode(AgentNode):
             tries=self.parameters["tries"],
             form=self.parameters["resume_format"],
             numbers=self.parameters["use_resume_numbers"],
-            resume=self.parameters["resume"],
         )
         self.agent = RobotAgent(
             self.robot,
@@ -342,8 +335,7 @@ class RobotNode(AgentNode):
         if self._seen.latest is not None:
             self.agent.observe(self._seen.latest)
         if self._assigned is not None:
-            task, _, sub_tasks = self._assigned
-            self.agent.assign(task, self.agent.words, sub_tasks)
+            self._assign(self.agent, self._assigned)
         self._ready.set()
         self._wake.set()
         self._tell()
@@ -380,7 +372,8 @@ class RobotNode(AgentNode):
             self.problem(f"cannot reflect: no {lacks} has come within {REFLECT_PATIENCE:g} s")
             return
         assert self.agent is not None
-        if self.agent.task != proposal.task:
+        self._told = (proposal.task, proposal.words)
+        if self.agent.task == proposal.task:
             self.agent.words = proposal.words
         reflection = await self.agent.reflect(proposal)
         refused = [v for v in reflection.verdicts if not v.feasible]
@@ -404,13 +397,17 @@ class RobotNode(AgentNode):
         self._held = self._held and self._stop_watch.stopped
         if self.agent is None:
             return
-        task, _, sub_tasks = assignment
-        self.agent.assign(task, self.agent.words, sub_tasks)
+        self._assign(self.agent, assignment)
         if self._skill is not None and self._sub_task and not self.agent.works_on(self._sub_task):
             self._taken_back = True
             self._skill.cancel()  # somebody else does it now, or nobody shall
         self._wake.set()
         self._tell()
+
+    def _assign(self, agent: RobotAgent, assignment: tuple[str, int, Any]) -> None:
+        """Hand over an assignment with its own task's words: a person permits goals by them."""
+        task, _, sub_tasks = assignment
+        agent.assign(task, self._told[1] if self._told[0] == task else "", sub_tasks)
 
     def _on_message(self, sender: str, message: TeamMessage) -> None:
         if message.sender != sender:

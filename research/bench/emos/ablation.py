@@ -1,8 +1,12 @@
-"""What EMOS's ablations leave of a resume: typical numbers instead of its own, or just a role."""
+"""EMOS's ablations: typical numbers instead of a body's own, a role alone, and no discussion."""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable, Mapping, Sequence
+
 from coterie_core.embodiment import MobilityKind
+from coterie_core.geometry import Vec3
 from coterie_core.resume import (
     Gripper,
     Manipulation,
@@ -13,8 +17,11 @@ from coterie_core.resume import (
     ResumeCamera,
 )
 from coterie_core.resume_text import without_measures
+from coterie_core.tasks import SubTask
 from coterie_core.workspace import Workspace
-from emos_planner.leader.options import LeaderOptions
+from emos_planner.allocation.solver import Share
+from emos_planner.leader.leader import Leader
+from emos_planner.leader.task import TaskInWork
 
 # What anybody would guess of a robot of that kind: step [m], speed [m/s], radius [m], height [m].
 _TYPICAL: dict[MobilityKind, tuple[float, float, float, float]] = {
@@ -26,13 +33,6 @@ _TYPICAL: dict[MobilityKind, tuple[float, float, float, float]] = {
 }
 _ARM_HEIGHT = (0.0, 2.0)
 _ARM_REACH = 1.0
-
-
-def believed(resume: Resume, options: LeaderOptions) -> Resume:
-    """Return what leader and robots believe of a body: all of it, unless an ablation takes it."""
-    if not options.resume:
-        return without_resume(resume)
-    return resume if options.use_resume_numbers else without_numbers(resume)
 
 
 def without_numbers(resume: Resume) -> Resume:
@@ -116,3 +116,43 @@ def _typical_arm(gripper: bool) -> ResumeArm:
         gripper=Gripper(link="hand", joints=(), opening=None) if gripper else None,
         workspace=Workspace(cell=cell, bottom=_ARM_HEIGHT[0], rows=rows),
     )
+
+
+def deal(
+    sub_tasks: Sequence[SubTask], robots: Sequence[str], only: Mapping[str, str], seed: int
+) -> tuple[SubTask, ...]:
+    """Give sub-tasks to robots in turn, in an order of chance, looking at nobody's body.
+
+    Sub-tasks that one robot must do together, or that are about one object, stay together; whom
+    the person named, does it.
+    """
+    order = list(robots)
+    random.Random(seed).shuffle(order)
+    of: dict[str, str] = {}
+    turn = 0
+    dealt = []
+    for one in sub_tasks:
+        about = f"object {one.object.id or one.object.label}" if one.object is not None else ""
+        robot = only.get(one.id) or of.get(one.same_robot_as, "") or of.get(about, "")
+        if not robot:
+            robot = order[turn % len(order)]
+            turn += 1
+        of[one.id] = of[about or one.id] = robot
+        dealt.append(one.model_copy(update={"robot": robot}))
+    return tuple(dealt)
+
+
+class DealingLeader(Leader):
+    """Deals sub-tasks out in an order of chance, and asks nobody (EMOS, without discussion)."""
+
+    channel = property(lambda self: None, lambda self, channel: None)  # type: ignore[assignment]
+
+    async def _split(
+        self, work: TaskInWork, robots: Sequence[str], starts: Mapping[str, Vec3 | None]
+    ) -> tuple[tuple[SubTask, ...], Share, str]:
+        basis = work.meant.sub_tasks
+        return basis, self._solve(work, starts)(basis, robots, {}, ()), "nobody"
+
+    def _solve(self, work: TaskInWork, starts: Mapping[str, Vec3 | None]) -> Callable[..., Share]:
+        only, seed = work.meant.graph.only, self.options.seed
+        return lambda tasks, robots, *_: Share(deal(tasks, tuple(robots), only, seed))
