@@ -18,7 +18,7 @@ from coterie_bringup.team_client import Operator, TeamAnswer
 from coterie_core.questions import FinalAnswer, Question
 from coterie_core.tasks import RobotReport
 from coterie_msgs.msg import Question as QuestionMsg
-from coterie_ros.clients import GoalRejected, NoAnswer
+from coterie_ros.clients import NoAnswer
 from coterie_ros.conversions import ConversionError, question_from_msg
 from coterie_ros.reports import hear_reports
 from coterie_safety.ledger import Entry
@@ -100,7 +100,7 @@ class TeamNode(Operator):
                 kept = self._memories.get(one.robot)
                 lacks = kept is None or not kept.objects.keys() >= set(one.evidence.objects)
                 if one.evidence.objects and one.robot in self.robots and (anew or lacks):
-                    with contextlib.suppress(NoAnswer, GoalRejected, ConversionError):
+                    with contextlib.suppress(NoAnswer, ConversionError):
                         self._memories[one.robot] = await self.memory(one.robot, MEMORY)
             known = [self._memories[r] for r in self.robots if r in self._memories]
             ids = {id_ for one in told.answers for id_ in one.evidence.objects}
