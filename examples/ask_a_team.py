@@ -9,7 +9,7 @@ with Team(Path(__file__).with_name("house.yaml")) as team:
     answer = team.ask("Is there a mug in the kitchen?")
     print(f"{answer.text}, {answer.confidence:.0%} sure{', a guess' if answer.guessed else ''}")
     for one in answer.robots:
-        print(f"  {one.robot}: {'yes' if one.yes else 'no'}, because {one.explanation}")
+        print(f"  {one.robot}: {one.text}, because {one.explanation}")
     print(team.why())  # who decided what, by which rule or model, and from which looks
     for thing in team.find("something to sit on", limit=3):
         print(thing)

@@ -21,5 +21,5 @@ if __name__ == "__main__":
     with Team(here / "my_rule.yaml") as team:
         answer = team.ask("Is there a mug in the kitchen?", explore=False)
         for one in answer.robots:
-            print(f"{one.robot}: {'yes' if one.yes else 'no'}, because {one.explanation}")
+            print(f"{one.robot}: {one.text}, because {one.explanation}")
         print(f"the team: {answer.text}, as {answer.method} decides")

@@ -47,6 +47,7 @@ def team():
     def make(extra=(), second="other", **starts):
         house = tiny_house(list(extra))
         world = EmbeddedWorld(house, seed=3, noise=DetectorNoise.none(), threads=1)
+        world.steps_aside = False
         for name, at in {"slim": (1.15, 1.3, 0.0), "other": DOOR, **starts}.items():
             name = second if name == "other" else name
             body = EMBODIMENTS["slim"].model_copy(update={"name": name})

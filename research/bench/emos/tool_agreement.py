@@ -156,8 +156,7 @@ class Trial:
                 body.pose.position,
             )
             assert there.spot is not None
-            way = NavigateTo.near(there.spot, yaw=_toward(there.spot, shut.box.center))
-            result = run_skill(world, name, way)
+            result = run_skill(world, name, NavigateTo.near(there.spot))
             result = (
                 run_skill(world, name, Open(Target(shut.label.top, shut.box.center, shut.id)))
                 if result.ok
@@ -165,8 +164,10 @@ class Trial:
             )
             if not result.ok:
                 return f"open: {result.reason}"
-        at = thing.box.center if kind == "detect" else answer.target
-        yaw = None if at is None else _toward(answer.spot, at)
+        yaw = None
+        if kind == "detect":
+            dx, dy = (thing.box.center[k] - answer.spot[k] for k in range(2))
+            yaw = math.atan2(dy, dx)
         result = run_skill(world, name, NavigateTo.near(answer.spot, yaw=yaw))
         if not result.ok:
             return f"go: {result.reason}"
@@ -276,11 +277,6 @@ def table(tally: Tally) -> str:
         f"| {100.0 * tally.share():.1f} % |"
     )
     return "\n".join(lines)
-
-
-def _toward(spot: Vec3, at: Vec3) -> float:
-    """Return the heading from a spot toward a point [rad]."""
-    return math.atan2(at[1] - spot[1], at[0] - spot[0])
 
 
 def main() -> None:

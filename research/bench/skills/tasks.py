@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Vec3
 from coterie_core.observation import Detection
 from coterie_core.skills import LookAround, NavigateTo, Pick, Place, Skill, Target
@@ -70,7 +71,7 @@ def make_tasks(world: EmbeddedWorld, robot: str, count: int, seed: int) -> list[
     for k in range(count):
         kind = KINDS[k % len(KINDS)]
         if kind == "fetch" and pairs:
-            tasks.append(_fetch(world, robot, *pairs.pop()))
+            tasks.append(_fetch(world, body.embodiment, *pairs.pop()))
             continue
         spot = spots[int(rng.integers(len(spots)))]
         drive = NavigateTo(position=spot)
@@ -125,17 +126,14 @@ def _over(surface: Vec3) -> Vec3:
     return (surface[0], surface[1], surface[2] + _ROOM_OF_A_HAND)
 
 
-def _fetch(world: EmbeddedWorld, robot: str, item: SceneObject, top: SceneObject) -> LabTask:
-    body = world.body(robot)
-    arm, start = body.embodiment.arm, body.pose.position
-    assert arm is not None
-    near = _SHARE_OF_REACH * arm.reach
+def _fetch(world: EmbeddedWorld, body: Embodiment, item: SceneObject, top: SceneObject) -> LabTask:
+    assert body.arm is not None
+    near = _SHARE_OF_REACH * body.arm.reach
     surface = next(r for r in top.receptacles if not r.inside).surface.center
 
     def beside(point: Vec3) -> NavigateTo:
-        here = body.places.space.nearest_free(point, near, near=start) or point
-        yaw = math.atan2(point[1] - here[1], point[0] - here[0])
-        return NavigateTo(position=here, yaw=yaw, tolerance=near)
+        floor = world.occupancy.elevation(world.occupancy.floor_index(point[2]))
+        return NavigateTo(position=(point[0], point[1], floor), tolerance=near)
 
     steps = (
         beside(item.box.center),

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coterie.results import Answer, Event, FoundObject, Progress, Room, TaskResult, TeamError
+from coterie.results import (
+    Answer,
+    Event,
+    FoundObject,
+    Progress,
+    RobotAnswer,
+    Room,
+    TaskResult,
+    TeamError,
+)
 from coterie_core.on_demand import on_demand
 
 if TYPE_CHECKING:
@@ -22,6 +31,7 @@ __all__ = [
     "Explanation",
     "FoundObject",
     "Progress",
+    "RobotAnswer",
     "Room",
     "SemanticMap",
     "TaskResult",

@@ -67,11 +67,19 @@ class AsyncTeam:
         self._run: TeamRun | None = None
         self._listeners: list[tuple[type, Callable[[Any], object]]] = []
 
+    def __repr__(self) -> str:
+        name, domain = self.name or "elsewhere", self._state.domain
+        return f"<{type(self).__name__} {name}: {', '.join(self.robots)}; ROS domain {domain}>"
+
     # -- begin and end --------------------------------------------------------------------------
 
     @classmethod
-    async def open(cls, team: str | Path) -> AsyncTeam:
+    async def open(cls, team: str | Path, *, trust: bool = False) -> AsyncTeam:
         """Join the team of a name or team file if it runs on this machine; start it if not.
+
+        Args:
+            team: Its name or team file.
+            trust: Agree, from now on, to what its file runs, sends, reads and writes.
 
         Raises:
             TeamError: It neither runs nor can be started.
@@ -80,7 +88,7 @@ class AsyncTeam:
             name = _name(team)
             if any(state.team == name for state in running_teams()):
                 return await cls.join(name)
-        return await cls.start(team)
+        return await cls.start(team, trust=trust)
 
     @classmethod
     async def join(
@@ -109,7 +117,12 @@ class AsyncTeam:
 
     @classmethod
     async def start(
-        cls, team: str | Path, *, domain: int | None = None, timeout: float = READY
+        cls,
+        team: str | Path,
+        *,
+        domain: int | None = None,
+        timeout: float = READY,
+        trust: bool = False,
     ) -> AsyncTeam:
         """Start the processes of a team; they end when this team is closed.
 
@@ -117,14 +130,16 @@ class AsyncTeam:
             team: A team file, or the name of a team that comes with Coterie.
             domain: ROS domain; None: the team file's, or a free one.
             timeout: How long it may take until it can be spoken to [s].
+            trust: Agree, from now on, to what the team file runs, sends, reads and writes.
 
         Raises:
-            TeamError: The team file is wrong, or the team does not come up.
+            TeamError: The team file is wrong or not agreed to, or the team does not come up.
         """
         from coterie_bringup.resources import team_file
         from coterie_bringup.running_team import prepared
         from coterie_bringup.supervisor import Event as ProcessEvent
         from coterie_bringup.team import load_team
+        from coterie_bringup.trust import require_trust
 
         started: AsyncTeam | None = None
 
@@ -135,6 +150,7 @@ class AsyncTeam:
         async with contextlib.AsyncExitStack() as stack:
             with _told():
                 read = load_team(team_file(str(team)))
+                require_trust(read, trust=trust or None, how="trust=True")
                 run = stack.enter_context(prepared(read, domain=domain, on_event=on_event))
                 started = cls(run.state)
                 started._run = run
@@ -155,6 +171,7 @@ class AsyncTeam:
             environment=self._reach["environment"],
         )
         self._node = await asyncio.to_thread(context.__enter__)
+        self._node.on_behalf_of = f"team.explore() of {Path(sys.argv[0]).name or 'a program'}"
         self._stack.push_async_callback(asyncio.to_thread, context.__exit__, None, None, None)
         return self._node
 
@@ -211,9 +228,10 @@ class AsyncTeam:
             raise TeamError(f"the team could not answer: {told}")
         judgement = node.judgements.pop(question.id, None)
         if not isinstance(told, OpenAnswer):  # it is heard on a topic, too, whoever asked
-            return answer_of(words, told, None, judgement)
+            seen = await self._in_node(node.seen(told))
+            return answer_of(words, told, *seen, judgement=judgement)
         scene = await self._in_node(node.map(3.0)) if told.objects else None
-        answer = answer_of(words, told, scene, judgement)
+        answer = answer_of(words, told, scene, judgement=judgement)
         self._tell(answer)
         return answer
 

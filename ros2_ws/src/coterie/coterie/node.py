@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+from typing import Literal
 
 from rclpy.context import Context
 from std_msgs.msg import Bool
@@ -14,11 +18,23 @@ from coterie_bringup.team_client import Operator, TeamAnswer
 from coterie_core.questions import FinalAnswer, Question
 from coterie_core.tasks import RobotReport
 from coterie_msgs.msg import Question as QuestionMsg
-from coterie_ros.conversions import question_from_msg
+from coterie_ros.clients import NoAnswer
+from coterie_ros.conversions import ConversionError, question_from_msg
 from coterie_ros.reports import hear_reports
+from coterie_safety.ledger import Entry
+from coterie_safety.ledger_tail import LedgerTail
+from coterie_safety.why.words import entry_words
+from coterie_world.scene import SceneGraph
 
 MOST_QUESTIONS = 1000
 """Questions whose words are remembered until they are answered."""
+LOG_PERIOD, MEMORY = 0.5, 3.0
+"""How often the log of goals is read, and how long a robot may take to tell what it saw [s]."""
+_KINDS: dict[str, Literal["goal", "ended", "refused"]] = {
+    "goal": "goal",
+    "result": "ended",
+    "refusal": "refused",
+}
 
 
 class TeamNode(Operator):
@@ -41,7 +57,16 @@ class TeamNode(Operator):
         self._words: dict[str, str] = {}
         self._stopped: dict[str, bool] = {}
         self._skills: dict[str, str] = {}
-        super().__init__(state.robots, namespace=state.namespace, context=context)
+        self._memories: dict[str, SceneGraph] = {}
+        self._reading = asyncio.Lock()
+        self._has_map = "map" not in state.lacks
+        self._log = LedgerTail(Path(state.log)) if state.log else None
+        super().__init__(
+            state.robots,
+            namespace=state.namespace,
+            environment=state.environment,
+            context=context,
+        )
 
     def on_start(self) -> None:
         """Hear questions, and how robots are."""
@@ -53,6 +78,9 @@ class TeamNode(Operator):
             stopped = partial(self._on_stopped, robot)
             self.subscribe(Bool, f"{robot}/stopped", "latched", stopped)
         hear_reports(self, self.robots, self._on_report)
+        if self._log is not None:
+            self._new_entries()  # what happened before is no news
+            self.every(LOG_PERIOD, self._on_log, "log")
 
     def remember(self, question: Question) -> None:
         """Keep the words of a question until it is answered."""
@@ -60,11 +88,49 @@ class TeamNode(Operator):
             self._words.pop(next(iter(self._words)))
         self._words[question.id] = question.text or " ".join((question.object, question.room))
 
+    async def seen(self, told: TeamAnswer, *, anew: bool = True) -> list[SceneGraph]:
+        """Return maps that know what an answer rests on: of the robots that saw it, the team's.
+
+        Args:
+            told: The answer.
+            anew: Ask them; else only where what they told before lacks an object.
+        """
+        async with self._reading:
+            for one in told.answers:
+                kept = self._memories.get(one.robot)
+                lacks = kept is None or not kept.objects.keys() >= set(one.evidence.objects)
+                if one.evidence.objects and one.robot in self.robots and (anew or lacks):
+                    with contextlib.suppress(NoAnswer, ConversionError):
+                        self._memories[one.robot] = await self.memory(one.robot, MEMORY)
+            known = [self._memories[r] for r in self.robots if r in self._memories]
+            ids = {id_ for one in told.answers for id_ in one.evidence.objects}
+            if self._has_map and ids.difference(*(scene.objects for scene in known)):
+                scene = await self.map(MEMORY)
+                self._has_map = scene is not None
+                known += [scene] if scene is not None else []
+        return known
+
     def _on_final(self, final: FinalAnswer) -> None:
         super()._on_final(final)
         answers = (told.get(final.question) for told in self.answers.values())
         told = TeamAnswer(final, tuple(one for one in answers if one is not None))
-        self._tell(answer_of(self._words.pop(final.question, final.question), told))
+        words = self._words.pop(final.question, final.question)
+        self.loop.spawn(self._tell_final(words, told), "an answer")
+
+    async def _tell_final(self, words: str, told: TeamAnswer) -> None:
+        self._tell(answer_of(words, told, *await self.seen(told, anew=False)))
+
+    def _new_entries(self) -> list[Entry]:
+        try:
+            return self._log.read() if self._log is not None else []
+        except OSError:
+            return []
+
+    def _on_log(self) -> None:
+        for entry in self._new_entries():
+            if (kind := _KINDS.get(entry.kind)) is not None:
+                text = entry_words(entry).removeprefix(f"{entry.robot} was to ")
+                self._tell(Event(kind, entry.robot, text))
 
     def _on_stopped(self, robot: str, message: Bool) -> None:
         stopped = bool(message.data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
@@ -9,8 +10,8 @@ if TYPE_CHECKING:
     from coterie_bringup.task_record import TaskRecord
     from coterie_bringup.team_client import TeamAnswer
     from coterie_core.geometry import Vec2, Vec3
-    from coterie_core.questions import Answer as RobotAnswer
-    from coterie_core.questions import OpenAnswer
+    from coterie_core.questions import Answer as OwnAnswer
+    from coterie_core.questions import Evidence, OpenAnswer
     from coterie_requests.ask_back import Judgement
     from coterie_world.scene import SceneGraph
 
@@ -64,6 +65,27 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
+class RobotAnswer:
+    """One robot's own answer to a yes-or-no question.
+
+    Attributes:
+        robot: Name of the robot.
+        text: "yes", "no" or "unknown".
+        confidence: Chance that it is right, 0.5 to 1, to four digits.
+        explanation: One sentence for people.
+        evidence: What it rests on: how often the robot looked, the ids of what it saw, and so on.
+        decided_by: Whether a model or a rule decided.
+    """
+
+    robot: str
+    text: str
+    confidence: float
+    explanation: str
+    evidence: Evidence
+    decided_by: Literal["model", "rule"] = "rule"
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The answer of a team to a question.
 
@@ -74,7 +96,7 @@ class Answer:
         guessed: Whether no robot has observed what the team answers.
         explanation: How it was reached.
         method: What decided.
-        objects: Objects that it rests on.
+        objects: Objects that it rests on, as the robots that saw them or the team's map know them.
         images: Names of the images that it rests on.
         robots: Each robot's own answer; empty for an open question.
         missing: Robots that did not answer in time.
@@ -145,13 +167,15 @@ class Event:
     """Something happened in a team.
 
     Attributes:
-        kind: "stopped" or "released": a robot stands, or may move again. "skill": what a robot
-            does now. "process": a process of a team that this program started, or its end.
+        kind: "goal", "ended" or "refused": a robot is to do something, did it or failed, or must
+            not; where the team runs on this machine. "stopped" or "released": a robot stands, or
+            may move again. "skill": what a robot of a team with a leader does now. "process": a
+            process of a team that this program started, or its end.
         who: Name of the robot or process.
         text: What happened; of a skill "": the robot does nothing.
     """
 
-    kind: Literal["stopped", "released", "skill", "process"]
+    kind: Literal["goal", "ended", "refused", "stopped", "released", "skill", "process"]
     who: str
     text: str
 
@@ -180,7 +204,7 @@ def to_millimeters(lengths: Lengths) -> Lengths:
 def answer_of(
     question: str,
     told: TeamAnswer | OpenAnswer,
-    scene: SceneGraph | None = None,
+    *scenes: SceneGraph | None,
     judgement: Judgement | None = None,
 ) -> Answer:
     """Return what a team told as an answer.
@@ -188,7 +212,7 @@ def answer_of(
     Args:
         question: The question.
         told: The robots' and the team's answers, or the one to an open question.
-        scene: The team's map; None: it is not known.
+        scenes: Maps that know its objects, the best first; others are left out. None: no map.
         judgement: Whether the team found the question clear; None: nobody judged.
     """
     from coterie_core.questions import OpenAnswer
@@ -201,7 +225,7 @@ def answer_of(
             told.guessed,
             told.explanation or told.reason,
             told.method,
-            tuple(found_object(id_, scene) for id_ in told.objects),
+            _objects(told.objects, scenes),
             told.frames,
             unclear=unclear(judgement),
         )
@@ -214,11 +238,23 @@ def answer_of(
         told.guessed,
         final.explanation,
         final.method,
-        tuple(found_object(id_, scene) for id_ in ids),
-        robots=told.answers,
+        _objects(ids, scenes),
+        robots=tuple(map(_robot_answer, told.answers)),
         missing=final.missing,
         unclear=unclear(judgement),
     )
+
+
+def _objects(ids: Iterable[str], scenes: Sequence[SceneGraph | None]) -> tuple[FoundObject, ...]:
+    known = [scene for scene in scenes if scene is not None]
+    holders = ((id_, next((s for s in known if id_ in s.objects), None)) for id_ in ids)
+    return tuple(found_object(id_, scene) for id_, scene in holders if scene is not None)
+
+
+def _robot_answer(told: OwnAnswer) -> RobotAnswer:
+    text = "unknown" if told.evidence.kind == "nothing" else "yes" if told.yes else "no"
+    sure = round(told.confidence, 4)
+    return RobotAnswer(told.robot, text, sure, told.explanation, told.evidence, told.decided_by)
 
 
 def task_result(record: TaskRecord) -> TaskResult:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SemanticMap:
     """The objects and rooms of a house.
 
@@ -28,7 +28,10 @@ class SemanticMap:
 
     objects: tuple[FoundObject, ...]
     rooms: tuple[Room, ...]
-    scene: SceneGraph = field(repr=False, compare=False)
+    scene: SceneGraph = field(compare=False)
+
+    def __repr__(self) -> str:
+        return f"<SemanticMap: {len(self.rooms)} rooms, {len(self.objects)} objects>"
 
     def __str__(self) -> str:
         kinds = Counter(one.label for one in self.objects).most_common(10)

@@ -31,6 +31,7 @@ class Team:
 
     Args:
         team: Its name or team file.
+        trust: Agree, from now on, to what its file runs, sends, reads and writes.
 
     Attributes:
         name: Name of the team; "": it runs on another machine.
@@ -40,8 +41,11 @@ class Team:
         TeamError: It neither runs nor can be started.
     """
 
-    def __init__(self, team: str | Path) -> None:
-        self._begin(lambda: AsyncTeam.open(team))
+    def __init__(self, team: str | Path, *, trust: bool = False) -> None:
+        self._begin(lambda: AsyncTeam.open(team, trust=trust))
+
+    def __repr__(self) -> str:
+        return repr(self._team).replace("Async", "", 1)
 
     @classmethod
     def join(
@@ -53,10 +57,17 @@ class Team:
         return made
 
     @classmethod
-    def start(cls, team: str | Path, *, domain: int | None = None, timeout: float = READY) -> Team:
+    def start(
+        cls,
+        team: str | Path,
+        *,
+        domain: int | None = None,
+        timeout: float = READY,
+        trust: bool = False,
+    ) -> Team:
         """Start the processes of a team; see `AsyncTeam.start`."""
         made = cls.__new__(cls)
-        made._begin(lambda: AsyncTeam.start(team, domain=domain, timeout=timeout))
+        made._begin(lambda: AsyncTeam.start(team, domain=domain, timeout=timeout, trust=trust))
         return made
 
     def _begin(self, make: Callable[[], Coroutine[Any, Any, AsyncTeam]]) -> None:

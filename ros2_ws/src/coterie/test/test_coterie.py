@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import os
 import signal
@@ -17,6 +18,7 @@ from coterie import SemanticMap, TeamError
 from coterie.results import answer_of, found_object, task_result
 from coterie_core.geometry import Box
 from coterie_core.questions import OpenAnswer
+from coterie_fixtures.ros_harness import patience
 from coterie_requests.ask_back import Judgement
 from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
 
@@ -44,7 +46,7 @@ def test_importing_it_imports_little():
 
 def test_its_names_are_few_and_there():
     pytest.importorskip("rclpy")
-    assert len(coterie.__all__) <= 11
+    assert len(coterie.__all__) <= 12
     assert all(getattr(coterie, name).__doc__ for name in coterie.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Tema'"):
         coterie.Tema  # noqa: B018
@@ -85,13 +87,96 @@ async def test_a_map_is_searched_beside_a_loop(scene):
 def test_an_answer_names_its_objects_and_what_is_unclear(scene):
     told = OpenAnswer("q", "on the table", confidence=0.7, objects=("mug", "gone"))
     judgement = Judgement("underspecified", "There are two.", "Which one?")
-    answer = answer_of("Where is it?", told, scene, judgement)
+    answer = answer_of("Where is it?", told, scene, judgement=judgement)
     assert (answer.text, answer.unclear) == ("on the table", "There are two. Which one?")
-    assert [thing.room for thing in answer.objects] == ["kitchen", ""]
+    assert [(thing.id, thing.room) for thing in answer.objects] == [("mug", "kitchen")]
     assert found_object("mug", None).center is None
     scene.objects["mug"].box = Box((1 / 3, 2.0, 1.0), (0.1, 0.1, 0.1))
     assert found_object("mug", scene).center == (0.333, 2.0, 1.0)
     assert str(found_object("mug", scene)) == "mug in kitchen at (0.33, 2.00, 1.00) m"
+
+
+def test_each_robots_answer_is_told_with_the_things_that_it_saw(scene):
+    pytest.importorskip("rclpy")
+    from coterie_bringup.team_client import TeamAnswer
+    from coterie_core.questions import Answer, Evidence, FinalAnswer
+
+    said = (
+        Answer("ask-1", "rover", True, 0.9, Evidence("seen", ("mug", "gone")), "seen there once"),
+        Answer("ask-1", "drone", True, 0.5, Evidence("nothing")),
+    )
+    final = FinalAnswer("ask-1", True, 0.9, "confidence_vote", ())
+    answer = answer_of("Is there a mug?", TeamAnswer(final, said), None, SceneGraph(), scene)
+    assert [(thing.label, thing.room) for thing in answer.objects] == [("mug", "kitchen")]
+    assert [(one.robot, one.text) for one in answer.robots] == [
+        ("rover", "yes"),
+        ("drone", "unknown"),
+    ]
+    assert "ask-1" not in str(answer) and str(answer).count("Answer(") == 3
+    assert str(answer).count("RobotAnswer(") == 2
+
+
+def test_a_map_and_a_team_are_shown_in_a_line(scene):
+    pytest.importorskip("rclpy")
+    from coterie import Team
+    from coterie_bringup.rundir import RunState
+
+    assert repr(SemanticMap.of(scene)) == "<SemanticMap: 1 rooms, 2 objects>"
+    assert "1 chair" in str(SemanticMap.of(scene))
+
+    async def shown() -> str:
+        team = Team.__new__(Team)
+        team._team = coterie.AsyncTeam(RunState("home", 1, 7, "", 3.0, robots=["rover", "drone"]))
+        return repr(team)
+
+    assert asyncio.run(shown()) == "<Team home: rover, drone; ROS domain 7>"
+
+
+def test_code_of_ones_own_is_agreed_to_from_python(tmp_path: Path, monkeypatch):
+    pytest.importorskip("rclpy")
+    from coterie import Team
+    from coterie_bringup.team import load_team
+    from coterie_bringup.trust import untrusted
+
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("ROS_DOMAIN_ID", "999")  # it goes no further than there
+    monkeypatch.delenv("COTERIE_TRUST", raising=False)
+    file = tmp_path / "mine.yaml"
+    robot = "robots: [{name: rover, embodiment: wheels}]"
+    file.write_text(
+        f"name: mine\nworld: {{kind: embedded}}\n{robot}\naggregator: 'my_votes:AnyYes'\n"
+    )
+    with pytest.raises(TeamError, match=r"my_votes:AnyYes(.|\n)*agree with trust=True"):
+        Team(file)
+    with pytest.raises(TeamError, match="999"):
+        Team(file, trust=True)
+    assert not untrusted(load_team(file))
+
+
+@pytest.mark.ros
+async def test_what_robots_do_is_heard_as_the_log_tells_it(tmp_path: Path, ros_domain: int):
+    pytest.importorskip("rclpy")
+    from coterie import AsyncTeam
+    from coterie_bringup.rundir import RunState
+    from coterie_safety.ledger import Ledger
+
+    log = Ledger(tmp_path / "log")
+    log.write("goal", "rover", {"what": "long ago"})
+    state = RunState("home", 1, ros_domain, "", 3.0, robots=["rover"], log=str(log.folder))
+    team = AsyncTeam(state)
+    try:
+        await team._connect()
+        events = team.events()
+        log.write("goal", "rover", {"what": "drive on", "why": "to explore"})
+        log.write("permit", "rover", {"by": "anna"})
+        log.write("result", "rover", {"outcome": "SUCCEEDED", "distance": 2.0})
+        told = [await asyncio.wait_for(anext(events), patience(30.0)) for _ in range(2)]
+    finally:
+        await team.close()
+    assert [(one.kind, one.who, one.text) for one in told] == [
+        ("goal", "rover", "drive on, for 'to explore'"),
+        ("ended", "rover", "the goal succeeded, 2.0 m"),
+    ]
 
 
 def test_a_team_that_is_not_there_is_told(tmp_path: Path, monkeypatch):
@@ -154,8 +239,6 @@ async def test_what_a_team_lacks_is_told_at_once_with_what_to_add():
 
 def test_ctrl_c_takes_back_what_is_waited_for(monkeypatch):
     pytest.importorskip("rclpy")
-    import asyncio
-
     from coterie import Team
 
     ended: list[str] = []

@@ -33,6 +33,7 @@ from coterie_ros.agent_node import AgentNode
 from coterie_ros.clients import ActionClient, NoAnswer, ServiceClient
 from coterie_ros.conversions.judgement import judgement_from_msg
 from coterie_ros.parameters import Parameters
+from coterie_safety.why.journal import Journal, kept_in, settings_from
 from coterie_world.scene import SceneGraph
 
 if TYPE_CHECKING:
@@ -87,14 +88,23 @@ class Operator(AgentNode):
         judgements: question id -> whether the question that `ask` put was clear.
         diagnostics_of: node name -> its latest figures.
         on_observation: Hears of every robot's observations.
+        on_behalf_of: Who lets robots explore, for `./coterie why`.
     """
 
+    on_behalf_of = ""
     SAYS_READY = False  # it talks to a person, who asked for something else
 
     def __init__(
-        self, robots: Sequence[str], *, namespace: str = "", context: Context | None = None
+        self,
+        robots: Sequence[str],
+        *,
+        namespace: str = "",
+        environment: Mapping[str, str] | None = None,
+        context: Context | None = None,
     ) -> None:
         self.robots = tuple(robots)
+        settings = settings_from(environment or {})
+        self._journal = Journal(settings, "operator") if settings is not None else None
         self.answers: dict[str, dict[str, Answer]] = {r: {} for r in robots}
         self.finals: dict[str, FinalAnswer] = {}
         self.final_times: dict[str, float] = {}
@@ -121,6 +131,8 @@ class Operator(AgentNode):
         self._ask_open = ActionClient(self, AskTeam, "ask_open")
         self._query = ServiceClient(self, QueryObjects, "query_objects")
         self._train = ServiceClient(self, Trigger, "train")
+        if self._journal is not None:
+            self.at_end(self._journal.close)
         self._explore = {r: ActionClient(self, Explore, f"{r}/explore") for r in self.robots}
         # A bridge offers all robots' actions at once; of real robots each has an adapter.
         self._bridge = {r: ActionClient(self, NavigateTo, f"{r}/navigate_to") for r in self.robots}
@@ -198,7 +210,8 @@ class Operator(AgentNode):
             NoAnswer: It does not answer.
         """
         client = self._explore[robot]
-        end = await client.run(goal, on_feedback=on_feedback, accept_timeout=15.0)
+        with kept_in(self._journal):
+            end = await client.run(goal, on_feedback=on_feedback, accept_timeout=15.0)
         return end.result
 
     def ask_all(self, questions: Sequence[Question], *, deadline: float) -> None:
@@ -380,7 +393,9 @@ def operating(
         environment: Discovery settings that the team runs with.
     """
     with spinning(
-        lambda context: Operator(robots, namespace=namespace, context=context),
+        lambda context: Operator(
+            robots, namespace=namespace, environment=environment, context=context
+        ),
         domain=domain,
         environment=environment,
     ) as operator:

@@ -84,6 +84,7 @@ def require_trust(
     *,
     trust: bool | None = None,
     ask: Callable[[str], str] | None = None,
+    how: str = "--trust (ros2 launch: trust:=true)",
 ) -> None:
     """Return if everything that a team makes happen is agreed to; remember what is.
 
@@ -91,6 +92,7 @@ def require_trust(
         team: The team.
         trust: Agree to all; None: what the environment variable COTERIE_TRUST says (1 agrees).
         ask: Asks the person; None: at the terminal, if there is one.
+        how: How to agree where the caller is, for the error.
 
     Raises:
         CommandError: Something new was not agreed to; lists it, and how to agree.
@@ -107,10 +109,7 @@ def require_trust(
         what = f"{team.file or 'the team'} asks for what it was not trusted with before:\n{listed}"
         reply = ask(f"{what}\nAgree, now and from now on? [y/N] ") if ask is not None else ""
         if reply.strip().lower() not in ("y", "yes"):
-            raise CommandError(
-                f"{what}\nread it, then agree with --trust (ros2 launch: trust:=true), "
-                f"or {VARIABLE}=1"
-            )
+            raise CommandError(f"{what}\nread it, then agree with {how}, or {VARIABLE}=1")
     _remember(new)
 
 

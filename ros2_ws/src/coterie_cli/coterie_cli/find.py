@@ -5,33 +5,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, team_here
 from coterie_cli.ask import judgement_data, objects_table
 from coterie_cli.exit_codes import Exit, told
+from coterie_cli.found_objects import checked_request, exit_code, object_data, safe
 from coterie_cli.options import AsJson, ModelForFiles, Namespace, TeamDomain
 from coterie_cli.person import PersonAtTerminal
 
 if TYPE_CHECKING:
     from coterie_bringup.team_client import FoundObjects
-    from coterie_requests.ask_back import Judgement
-    from coterie_world.scene import SceneGraph, SceneObject
+    from coterie_world.scene import SceneGraph
 
 
 app = typer.Typer(add_completion=False)
-
-
-MAX_REQUEST_CHARS = 600
-"""Longest request [characters]."""
 
 
 @app.command("find", epilog=told("find"))
@@ -113,14 +107,6 @@ def find(
     )
 
 
-def exit_code(ids: Sequence[str], judgement: Judgement | None) -> int:
-    """Return the exit code: a list of all that fit is an answer, though one was meant."""
-    if ids:
-        return Exit.DONE
-    unclear = judgement is not None and judgement.kind in ("underspecified", "subjective")
-    return Exit.NOT_CLEAR if unclear else Exit.NOTHING
-
-
 def find_in_team(
     words: str,
     *,
@@ -184,33 +170,3 @@ async def _ask_team(
             return found, await in_loop(operator, operator.map(3.0))
         except NoAnswer as error:
             raise CommandError(f"no answer from {state.who}: {error}") from None
-
-
-def checked_request(words: str) -> str:
-    """Return a request as one line.
-
-    Raises:
-        CommandError: It is empty, or too long.
-    """
-    text = " ".join(words.split())
-    if not 0 < len(text) <= MAX_REQUEST_CHARS:
-        raise CommandError(
-            f"the request has {len(text)} characters; give 1 to {MAX_REQUEST_CHARS}, for example "
-            '"something to sit on that is not a chair"'
-        )
-    return text
-
-
-def object_data(thing: SceneObject) -> dict[str, Any]:
-    """Return an object of a map as plain data: labels, room, center and size [m]."""
-    return {
-        "labels": thing.label.distribution(),
-        "room": thing.room,
-        "center": thing.box.center,
-        "size": thing.box.size,
-    }
-
-
-def safe(text: str) -> str:
-    """Text of a map or a model for the terminal: no markup, no control characters."""
-    return escape("".join(c if c.isprintable() else "?" for c in text))[:400]

@@ -12,7 +12,7 @@ from rich.console import Console
 from coterie_bringup.errors import CommandError
 from coterie_bringup.team_models import named_profile
 from coterie_cli.ask import judgement_data, objects_table
-from coterie_cli.find import checked_request, exit_code, object_data, safe
+from coterie_cli.found_objects import checked_request, exit_code, object_data, safe
 from coterie_cli.person import PersonAtTerminal
 from coterie_core.own_classes import load_made
 from coterie_llm import Decider, LanguageError, build_decider

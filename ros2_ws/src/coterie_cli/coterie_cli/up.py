@@ -280,8 +280,8 @@ def _explore(run: TeamRun, operator: Operator, leaving: threading.Event) -> None
     """Let all explorers explore at once; say how each of them ended."""
     from coterie_bringup.team_client import exploration_goal
 
-    limits = run.team.exploration
-    goal = exploration_goal(limits)
+    goal = exploration_goal(run.team.exploration)
+    operator.on_behalf_of = "./coterie up --explore"
     going = {
         robot.name: operator.run(operator.explore(robot.name, goal, lambda feedback: None))
         for robot in run.team.explorers

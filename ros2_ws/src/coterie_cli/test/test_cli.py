@@ -16,6 +16,8 @@ import pytest
 from typer.main import get_command
 
 from coterie_bringup.errors import CommandError
+from coterie_bringup.team import load_team
+from coterie_bringup.trust import require_trust
 from coterie_cli import cli, research
 from coterie_cli.ask import as_data, evidence_text
 from coterie_cli.demo import command as demo
@@ -115,6 +117,22 @@ def test_mistakes_in_a_team_file(capsys: pytest.CaptureFixture[str], tmp_path: P
         assert code == 2
         line = f"{file}:3: robots[0].embodiment: unknown embodiment 'whels'; did you mean 'wheels'?"
         assert err.strip() == line
+
+
+def test_code_of_ones_own_is_looked_at_once_it_is_agreed_to(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
+    file = tmp_path / "mine.yaml"
+    robot = "robots: [{name: rover, embodiment: wheels}]"
+    file.write_text(
+        f"name: mine\nworld: {{kind: embedded}}\n{robot}\naggregator: 'no_votes:AnyYes'\n"
+    )
+    code, out, _ = run(capsys, "team", "check", str(file))
+    assert code == 0 and "is not looked at before" in out and f"up {file} --trust" in out
+    require_trust(load_team(file), trust=True)
+    code, _, err = run(capsys, "team", "check", str(file))
+    assert code == 2 and "no_votes cannot be imported" in err and "PYTHONPATH" in err
 
 
 def test_shipped_team_files_are_good(capsys: pytest.CaptureFixture[str]) -> None:

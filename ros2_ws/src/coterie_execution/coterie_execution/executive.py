@@ -12,7 +12,6 @@ from coterie_execution.geometry.toolbox import Toolbox
 from coterie_execution.options import Attempt, Option
 from coterie_execution.own_tools import OwnTools
 from coterie_execution.situation import Situation
-from coterie_execution.standpoints import face_first
 from coterie_execution.trees import trees
 
 TRIES = 12
@@ -63,8 +62,7 @@ class Executive:
         job = self._job
         if job is None or job.sub_task.id != one.id:
             job = self._job = _Job(one)
-        now = self._situation(job)
-        option = face_first(now, self.trees[one.kind].step(now))
+        option = self.trees[one.kind].step(self._situation(job))
         if option.effect != "act":
             self._job = _Job(one, stood=job.stood) if option.effect == "give up" else None
         return option

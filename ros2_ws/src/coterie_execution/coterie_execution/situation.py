@@ -10,7 +10,7 @@ from coterie_core.tasks import SubTask
 from coterie_execution.coverage import Coverage
 from coterie_execution.geometry.results import Estimate
 from coterie_execution.geometry.toolbox import Toolbox
-from coterie_execution.options import Attempt, Purpose
+from coterie_execution.options import Attempt
 from coterie_world.scene import SceneGraph, SceneObject
 
 
@@ -46,10 +46,8 @@ class Situation:
 
     @property
     def last(self) -> Attempt | None:
-        """The last attempt; to have turned toward the next one is none."""
-        return next(
-            (a for a in reversed(self.attempts) if a.step.purpose is not Purpose.TURN), None
-        )
+        """The last attempt."""
+        return self.attempts[-1] if self.attempts else None
 
     @property
     def goal(self) -> SceneObject | None:

@@ -388,6 +388,8 @@ def note_ended(node: Node, sent: str, status: int, result: Any, message: str = "
 
 
 def name_of(node: Node) -> str:
-    """Return the name of the robot whose node it is, or the node's own."""
+    """Return the name of the robot whose node it is, who speaks by it, or the node's own."""
+    if told := getattr(node, "on_behalf_of", ""):
+        return str(told)
     robot = getattr(node, "robot", "")
     return robot.rpartition("/")[2] if isinstance(robot, str) and robot else node.get_name()

@@ -32,6 +32,7 @@ from coterie_safety.why.journal import (
     Journal,
     compress,
     journal_files,
+    kept_in,
     read_gone,
 )
 from coterie_safety.why.record import LINE_BYTES, NoRecord, Record, moment, new_id, read_record
@@ -58,6 +59,17 @@ def record(words: str, at: str = "") -> Record:
 def test_nothing_is_kept_where_no_journal_is_open(tmp_path: Path) -> None:
     assert note("turn", "rover", {"words": "hello"}) == ""
     assert not list(tmp_path.iterdir())
+
+
+def test_who_speaks_to_several_teams_keeps_each_ones_apart(tmp_path: Path) -> None:
+    own = Journal(settings(tmp_path / "own"), "operator")
+    open_journal(settings(tmp_path / "why"), "robot")
+    with kept_in(own):
+        first = note("sent", "a program", {"action": "rover/explore"})
+    second = note("turn", "rover", {"words": "hello"})
+    for folder, kept in (("own", first), ("why", second)):
+        assert [one.id for one in read_story(tmp_path / folder).records] == [kept]
+    own.close()
 
 
 def test_records_come_back_with_what_they_belong_to(tmp_path: Path) -> None:

@@ -129,11 +129,39 @@ def test_a_halted_robot_ends_its_goal_refuses_others_and_goes_on_when_released()
     assert run.ends["after"].ok
 
 
+def test_a_halted_robot_does_not_make_way():
+    def play(halted: bool) -> Pose:
+        run = Run()
+        # r2 stands on r1's only way.
+        run.world.remove_robot("r2")
+        path = Run()
+        path.submit("g", "r1", THERE)
+        middle = path.world.path("r1")
+        spot = middle[len(middle) // 2]
+        run.world.add_robot("r2", BODY, Start(pose=Pose(spot)))
+        if halted:
+            run.scheduler.halt({"r2": "stopped"})
+        before = run.world.state("r2").pose
+        run.submit("g", "r1", NavigateTo(position=spot, tolerance=0.0))
+        run.go("g")
+        return before if run.world.state("r2").pose == before else run.world.state("r2").pose
+
+    assert play(halted=True).position != play(halted=False).position
+
+
 @pytest.mark.parametrize("fenced", [False, True])
-def test_a_robot_is_driven_only_where_it_may_be(fenced):
-    """r2 may be in a small square only; without limits a driver takes it out of it."""
+def test_a_robot_makes_way_and_is_driven_only_where_it_may_be(fenced):
+    """r2 may be in a small square only; without limits it leaves it, for r1 and for a driver."""
     square = [[5.8, 2.1], [6.2, 2.1], [6.2, 2.5], [5.8, 2.5]]
     run = Run({"area": [square]} if fenced else {})
+    run.world.start_skill("r1", NavigateTo(position=(6.0, 2.3, 0.0)))
+    left = False
+    for _ in range(300):
+        run.world.tick(0.1)
+        x, y, _ = run.world.state("r2").pose.position
+        left |= not (5.8 <= x <= 6.2 and 2.1 <= y <= 2.5)
+    assert left != fenced
+    run.world.remove_robot("r1")
     for _ in range(60):
         run.world.hardware.drive("r2", Velocity(ahead=0.3))
         run.world.tick(0.1)

@@ -12,6 +12,8 @@ from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Box, Pose
 from coterie_core.skills import NavigateTo, Outcome, SkillRefused, Wait
 from coterie_fixtures.tiny_house import UPPER, thing, tiny_house
+from habitat_bridge.embedded.body import Walk, YieldManeuver
+from habitat_bridge.embedded.deadlock_avoidance import make_way
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
@@ -202,15 +204,95 @@ def test_nearest_places_stay_within_the_room() -> None:
     assert sim.truth().places[place].room == "r_kitchen"
 
 
-def test_an_idle_robot_stands_where_it_is_and_blocks() -> None:
-    """As real ones, robots move for nobody unless told to (`coterie_execution.right_of_way`)."""
+def test_an_idle_robot_makes_way_and_comes_back() -> None:
     sim = world()
     sim.add_robot("idle", LEGS, at((3.4, 2.0, 0.0), 1.0))
     sim.add_robot("goer", WIDE, at((5.5, 2.0, 0.0)))
     home = sim.state("idle").pose
     result = run_skill(sim, "goer", NavigateTo(position=(1.2, 2.6, 0.0)))
-    assert result.outcome is Outcome.BLOCKED and "idle stands in the way" in result.reason
-    assert sim.state("idle").pose == home
+    assert result.ok, result.reason
+    for _ in range(200):
+        sim.tick(0.1)
+    assert math.dist(sim.state("idle").pose.position, home.position) < 0.01
+    assert sim.state("idle").pose.yaw == pytest.approx(home.yaw)
+    assert sim.state("idle").busy == ""
+
+
+@pytest.mark.parametrize("coming_back", [False, True])
+def test_a_robot_that_is_touched_is_asked_even_where_a_way_leads_past_it(coming_back) -> None:
+    """The way around it begins a little nearer to it than the robots stand."""
+    sim = world()
+    sim.add_robot("idle", SLIM, at((1.625, 0.925, 0.0)))
+    sim.add_robot("goer", SLIM, at((2.5, 2.5, 0.0)))
+    idle, goer = sim.bodies
+    goer.pose = Pose((1.3104, 1.1104, 0.0), 0.93)
+    sim.start_skill("goer", NavigateTo(position=(6.525, 1.375, 0.0)))
+    home = idle.pose
+    if coming_back:
+        home = Pose((1.075, 1.175, 0.0), 1.0)
+        walk = Walk(
+            idle.places.space.plan(idle.pose.position, home.position),
+            goer.walk.blocker,
+            goer.walk.replan,
+            goer.walk.ask,
+        )
+        idle.aside = YieldManeuver(goer, walk, home, None, returning=True)
+    ended = {}
+    for _ in range(600):
+        ended |= sim.tick(0.1)
+    assert ended["goer"].ok, ended["goer"].reason
+    assert math.dist(idle.pose.position, home.position) < 0.01
+
+
+def test_an_idle_robot_leaves_a_narrow_hallway_to_make_way() -> None:
+    rows = [
+        thing(f"row-{k}", "shelf", "r_living", (6.2, y), 0.0, (3.6, 0.1, 1.0), kind="furniture")
+        for k, y in enumerate((1.4, 2.6))
+    ]
+    sim = world(tiny_house(rows))
+    sim.add_robot("idle", LEGS, at((6.6, 2.0, 0.0)))
+    sim.add_robot("goer", WIDE, at((10.2, 2.6, 0.0)))
+    result = run_skill(sim, "goer", NavigateTo(position=(1.2, 2.6, 0.0)))
+    assert result.ok, result.reason
+
+
+@pytest.mark.parametrize(
+    ("home", "goal", "start"), [(3.6, 3.4, (2.5, 1.6, 0.0)), (3.6, 3.5, (2.9, 3.0, 0.0))]
+)
+def test_a_robot_that_makes_way_does_not_let_the_other_shut_it_in(home, goal, start) -> None:
+    """The bathroom's doorway is nearest, and the other is about to stand before it."""
+    sim = world()
+    sim.add_robot("idle", SLIM, at((1.2, home, 0.0)))
+    sim.add_robot("goer", WIDE, at(start))
+    sim.start_skill("goer", NavigateTo(position=(1.2, goal, 0.0)))
+    idle, goer = sim.bodies
+    assert make_way(goer, idle, sim.bodies)
+    assert idle.aside is not None
+    x, y, _ = idle.aside.walk.route.points[-1]
+    assert y < goal and math.dist((x, y), (1.2, goal)) > 0.48
+
+
+@pytest.mark.parametrize(("mouth", "end", "start"), [(8.6, 11.4, 8.9), (4.6, 7.0, 4.9)])
+def test_of_two_in_a_dead_end_the_one_at_its_mouth_backs_out(mouth, end, start) -> None:
+    """The one that would have to make way, being added later, has nowhere to go."""
+    middle, long = (mouth + end) / 2.0, end - mouth
+    walls = [((middle, 1.55), (long, 0.1, 1.0)), ((middle, 2.45), (long, 0.1, 1.0)),
+             ((end, 2.0), (0.1, 0.9, 1.0))]  # fmt: skip
+    rows = [
+        thing(f"row-{k}", "shelf", "r_living", at, 0.0, size, kind="furniture")
+        for k, (at, size) in enumerate(walls)
+    ]
+    sim = world(tiny_house(rows))
+    sim.add_robot("in", WIDE, at((start, 2.0, 0.0)))
+    sim.add_robot("out", LEGS, at((end - 0.5, 2.0, 0.0), math.pi))
+    sim.start_skill("in", NavigateTo(position=(end - 0.5, 2.0, 0.0)))
+    sim.start_skill("out", NavigateTo(position=(mouth - 3.4, 2.6, 0.0)))
+    results = {}
+    for _ in range(600):
+        results.update(sim.tick(0.1))
+        if len(results) == 2:
+            break
+    assert all(result.ok for result in results.values()), results
 
 
 def test_two_robots_pass_each_other_through_one_door() -> None:

@@ -197,8 +197,11 @@ def by_tools(state: PlanState) -> Plan:
 def explained(findings: Findings, ids: Sequence[str]) -> str:
     """Return why the tools found these objects: the first few of them, and no others."""
     reasons = {one.id: ", ".join(one.reasons) for one in findings.found}
-    told = [f"{id_}: {reasons[id_]}" for id_ in ids if id_ in reasons][:_EXPLAINED]
-    return "; ".join(filter(None, (*told, findings.told)))[:800]
+    told: dict[str, list[str]] = {}
+    for id_ in [id_ for id_ in ids if id_ in reasons][:_EXPLAINED]:
+        told.setdefault(reasons[id_], []).append(id_)
+    each = (f"{', '.join(things)}: {reason}" for reason, things in told.items())
+    return "; ".join(filter(None, (*each, findings.told)))[:800]
 
 
 class PlanObjects(Decision[PlanState, Plan]):

@@ -67,6 +67,7 @@ async def test_the_explanation_tells_of_what_is_returned_and_no_more(method, lim
     assert len(returned) == limit
     told = {id_ for id_ in graph.objects if id_ in answer.plan.reason}
     assert told == set(returned)
+    assert answer.plan.reason.count("it is a lamp") == 1
 
 
 async def test_what_a_model_says_of_more_than_is_returned_is_marked(home):

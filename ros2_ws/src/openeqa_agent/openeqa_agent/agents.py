@@ -206,7 +206,8 @@ class OpenAgent:
         """
         reply = await self._answered(asked, scene, recording, seen, pictures)
         blind = self.options.vision is False and self.method != "blind"
-        if scene is not None and blind and (reply.refused or reply.abstains or reply.guessed):
+        unsure = (reply.abstains and not reply.refused) or reply.guessed
+        if scene is not None and blind and unsure:
             return would_need_eyes(reply, str(getattr(asked, "text", asked)), scene)
         return reply
 

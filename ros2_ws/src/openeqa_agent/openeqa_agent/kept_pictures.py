@@ -66,5 +66,4 @@ def would_need_eyes(reply: OpenReply, text: str, scene: SceneGraph) -> OpenReply
     if not why:
         return reply
     told = f"{reply.explanation}; {why}" if reply.explanation else why
-    refused = f"{reply.refused}; {why}" if reply.refused else ""
-    return dataclasses.replace(reply, explanation=told[:1200], refused=refused)
+    return dataclasses.replace(reply, explanation=told[:1200])

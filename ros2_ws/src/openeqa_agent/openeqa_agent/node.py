@@ -335,7 +335,8 @@ class OpenNode(AgentNode):
         question = await self.agent.read(text, self._scene, said)
         problem = question.problem
         if self.agent.decider.rule_only and problem and problem.kind not in LEFT_OUT:
-            blind = not (self.parameters["vision"] or problem.suggestions)
+            # A look helps with a word about a thing, not with an unknown question ("when").
+            blind = problem.position > 0 and not (self.parameters["vision"] or problem.suggestions)
             if blind and self._scene is not None and (why := eyes_needed(text, self._scene)):
                 return AskTeam.Result(message=f"{problem.line}; {why}")
             return self._not_clear(request.question.id, not_understood(problem))

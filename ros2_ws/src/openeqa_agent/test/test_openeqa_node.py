@@ -184,6 +184,10 @@ def test_without_a_model_that_sees_it_says_that_it_would_need_one(ros):
     told = asker.ask("What is written on the desk?")
     assert not told.success
     assert "I would need a model that sees to look at the desk" in told.message
+    told = asker.ask("When was the desk last seen?")
+    assert told.judgement.kind == RequestJudgement.UNDERSPECIFIED
+    assert "did not understand" in told.judgement.text + told.message
+    assert "model that sees" not in str(told)
     told = asker.ask("What is written on the globe?")
     assert told.success and told.judgement.kind == RequestJudgement.UNDERSPECIFIED
     assert "model that sees" not in told.open.text

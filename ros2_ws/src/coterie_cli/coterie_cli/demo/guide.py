@@ -105,7 +105,7 @@ class Guide:
             progress.show(name, done, f"{feedback.rooms} rooms")
 
         try:
-            goal = exploration_goal(limits)
+            goal, operator.on_behalf_of = exploration_goal(limits), "./coterie demo"
             result = await in_loop(operator, operator.explore(name, goal, on_feedback))
         except (GoalRejected, NoAnswer) as error:
             track.outcome = str(error)

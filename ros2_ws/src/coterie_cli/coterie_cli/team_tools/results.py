@@ -202,7 +202,7 @@ def answered(
     judgement: Judgement | None = None,
 ) -> Answered:
     """Return the team's answer, and whether it found the question clear."""
-    told = answer_of(question, answer, scene, judgement)
+    told = answer_of(question, answer, scene, judgement=judgement)
     robots = [
         RobotAnswer(
             robot=one.robot,
@@ -210,7 +210,7 @@ def answered(
             confidence=one.confidence,
             because=one.explanation or evidence_text(one),
         )
-        for one in told.robots
+        for one in (answer.answers if isinstance(answer, TeamAnswer) else ())
     ]
     return Answered(
         question=question,

@@ -16,7 +16,7 @@ from pydantic import Field
 from coterie_bringup.abilities import without
 from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import run_of
-from coterie_cli.find import checked_request
+from coterie_cli.found_objects import checked_request
 from coterie_cli.team_tools.link import SETTLE, TeamLink
 from coterie_cli.team_tools.proposals import Proposals
 from coterie_cli.team_tools.results import (

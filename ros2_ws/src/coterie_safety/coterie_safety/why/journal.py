@@ -9,6 +9,7 @@ when.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import fcntl
 import gzip
 import json
@@ -247,6 +248,7 @@ def _alone(folder: Path) -> Iterator[None]:
 # -- the journal of this process -------------------------------------------------------------------
 
 _journal: Journal | None = None
+_own: contextvars.ContextVar[Journal | None] = contextvars.ContextVar("journal", default=None)
 
 
 def open_journal(settings: JournalSettings, name: str = "") -> Journal:
@@ -267,25 +269,38 @@ def close_journal() -> None:
     _journal = None
 
 
-def journal_from_environment(name: str = "") -> Journal | None:
-    """Open the journal that the environment names, if it names one; a wrong one is left alone."""
-    given = os.environ.get(ENVIRONMENT, "")
+def settings_from(environment: Mapping[str, str]) -> JournalSettings | None:
+    """Return where an environment says that a journal is; None: nowhere, or it is wrong."""
+    given = environment.get(ENVIRONMENT, "")
     if not given:
         return None
     try:
         data = json.loads(given)
-        settings = JournalSettings(
-            str(data["folder"]), float(data["megabytes"]), float(data["days"])
-        )
+        return JournalSettings(str(data["folder"]), float(data["megabytes"]), float(data["days"]))
     except (ValueError, KeyError, TypeError):
         _LOG.warning("%s is %r: expected JSON of folder, megabytes, days", ENVIRONMENT, given)
         return None
-    return open_journal(settings, name or Path(sys.argv[0]).name)
+
+
+def journal_from_environment(name: str = "") -> Journal | None:
+    """Open the journal that the environment names, if it names one; a wrong one is left alone."""
+    settings = settings_from(os.environ)
+    return open_journal(settings, name or Path(sys.argv[0]).name) if settings is not None else None
+
+
+@contextlib.contextmanager
+def kept_in(journal: Journal | None) -> Iterator[None]:
+    """Keep in that journal what happens here: a program may speak to several teams."""
+    before = _own.set(journal)
+    try:
+        yield
+    finally:
+        _own.reset(before)
 
 
 def keeping() -> bool:
     """Whether anything is kept: no need to collect what nobody keeps."""
-    return _journal is not None
+    return (_own.get() or _journal) is not None
 
 
 def note(
@@ -303,7 +318,8 @@ def note(
 
     What it belongs to is what the work in hand belongs to (`about`, `follow`), unless given here.
     """
-    if _journal is None:
+    journal = _own.get() or _journal
+    if journal is None:
         return ""
     now = current()
     of = Belongs(
@@ -314,7 +330,7 @@ def note(
         now.because if because is None else because,
     )
     try:
-        return _journal.write(Record(id or new_id(), moment(), kind, who, of, body))
+        return journal.write(Record(id or new_id(), moment(), kind, who, of, body))
     except Exception:  # a record that cannot be made must not stop a robot
         _LOG.exception("a record of kind %s was not kept", kind)
         return ""

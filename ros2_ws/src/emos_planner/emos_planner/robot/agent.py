@@ -38,7 +38,6 @@ from coterie_execution.options import LOOKED, Option, Purpose, Step, keep_option
 from coterie_execution.own_tools import OwnTools
 from coterie_execution.right_of_way import YieldBehavior
 from coterie_execution.situation import Situation
-from coterie_execution.standpoints import face_first
 from coterie_execution.trees import trees
 from coterie_llm import CheckFailed, Decider, inline_data
 from coterie_requests.asking import Asking
@@ -284,11 +283,10 @@ class RobotAgent:
         step = partial(step_of, now)
         by_rule, meant = self.trees[work.sub_task.kind].step(now), work.meant
         work.meant = None
-        there = bool(now.attempts) and now.attempts[-1].ok
-        if meant is not None and there and not by_rule.settled:
-            with suppress(CheckFailed):  # it drove there, or turned, to do this
+        if meant is not None and now.last is not None and now.last.ok and not by_rule.settled:
+            with suppress(CheckFailed):  # it drove there to do this
                 if not isinstance((option := step(meant)).skill, NavigateTo):
-                    return face_first(now, option), meant
+                    return option, meant
         state = outlook(
             now,
             by_rule,
@@ -306,7 +304,7 @@ class RobotAgent:
         else:
             decided = await self.decider.decide(ChooseSkill(), state)
         follow(decided.trace)
-        option = face_first(now, chosen(state, decided.reply))
+        option = chosen(state, decided.reply)
         if name_of(option) == "go_to" and decided.reply.skill in WITH_ARM:
             work.meant = decided.reply
         return option, decided.reply

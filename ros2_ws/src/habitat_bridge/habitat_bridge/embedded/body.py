@@ -24,6 +24,7 @@ _SIDEWAYS = ("legs", "air")
 EPSILON = 1e-9
 _TURN_FIRST = 0.35  # [rad] larger turns are made standing
 _REPLAN = (1.0, 2.5, 5.0, 8.0, 11.0)  # [s] of waiting after which another way is looked for
+_BEGINNING = 0.05  # [m] of a way that tell whether one gets away from a robot
 _GIVE_UP = 15.0  # [s] of waiting after which a way counts as blocked
 
 
@@ -85,6 +86,7 @@ class Body:
     ended: SkillResult | None = None
     glance: Glance | None = None
     walk: Walk | None = None
+    aside: YieldManeuver | None = None
     halted: bool = False
     guard: Guard | None = None
     drive: Drive | None = None
@@ -158,11 +160,13 @@ class Walk:
         route: The way.
         blocker: Tells which robot is in the way of a step to a position ("" for none).
         replan: Returns a way around other robots from where the body stands.
+        ask: Asks the robot of that name to make way, where there is no way around it.
     """
 
     route: Route
     blocker: Callable[[Body, Vec3], str]
     replan: Callable[[Body, Vec3], Route]
+    ask: Callable[[Body, str], bool]
     at: int = 1
     waited: float = 0.0
     tries: int = 0
@@ -227,22 +231,48 @@ class Walk:
             )
         if self.tries < len(_REPLAN) and self.waited >= _REPLAN[self.tries]:
             self.tries += 1
-            self.resume(body)
+            if not self.resume(body) or self._blocked(body, other):
+                self.ask(body, other)
 
-    def resume(self, body: Body) -> None:
-        """Take another way from where the body stands now, if there is one."""
+    def _blocked(self, body: Body, other: str) -> bool:
+        """Tell whether the way begins past a robot that the body is as good as touching."""
+        if self.at >= len(self.route.points):
+            return False
+        here, there = body.pose.position, self.route.points[self.at]
+        t = min(1.0, _BEGINNING / max(math.dist(here, there), EPSILON))
+        x, y, z = (a + t * (b - a) for a, b in zip(here, there, strict=True))
+        return self.blocker(body, (x, y, z)) == other
+
+    def resume(self, body: Body) -> bool:
+        """Look for a way from where the body stands now; tell whether there is one."""
         try:
             self.route = self.replan(body, self.route.points[-1])
         except NoWay:
-            return
+            return False
         self.at = 1
         self._measure()
+        return True
 
     def _measure(self) -> None:
         points = self.route.points
         self._left = [0.0] * len(points)
         for k in range(len(points) - 2, -1, -1):
             self._left[k] = self._left[k + 1] + math.dist(points[k], points[k + 1])
+
+
+@dataclass(slots=True)
+class YieldManeuver:
+    """A robot making way for `asker`: where it came from, and how far it has got.
+
+    `walk` leads aside first, then (for a robot that was idle) back home.
+    """
+
+    asker: Body
+    walk: Walk
+    home: Pose
+    glance: Glance | None
+    waited: float = 0.0
+    returning: bool = False
 
 
 @dataclass(frozen=True, slots=True)

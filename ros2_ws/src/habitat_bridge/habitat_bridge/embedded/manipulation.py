@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import shapely
 
 from coterie_core.geometry import Box, Vec3, grounds_meet
 from coterie_core.skills import Outcome, SkillRefused, Target
@@ -21,8 +20,6 @@ PICK_SNAP = 0.3
 OWNER_SNAP = 0.5
 """The same for furniture, for Place, Open and Close."""
 _LARGEST = 0.6  # [m] longest edge of what a hand can hold
-_TO_SIDE = math.radians(60.0)
-"""An arm reaches what lies no farther from straight ahead; the base turns by its own goals only."""
 _SLACK = 0.02  # [m] of heights and distances at the edge of the reach
 _GRID = 0.05  # [m] between spots tried on a surface
 _GAP = 0.01  # [m] between things on a surface
@@ -198,10 +195,6 @@ class Hands:
         trouble = arm.workspace_trouble(away, above, _SLACK)
         if trouble:
             raise SkillFailed(Outcome.OUT_OF_REACH, f"the {label} is {trouble}")
-        if _away_ahead(body, box, 2.0 * arm.reach) > arm.reach:
-            raise SkillFailed(
-                Outcome.OUT_OF_REACH, f"the {label} is beside or behind the robot: turn to it"
-            )
 
     def _in_sight(self, body: Body, thing: SceneObject, label: str) -> None:
         if not body.embodiment.cameras:
@@ -305,20 +298,6 @@ class Hands:
             return box
         assert trouble is not None
         raise trouble
-
-
-def _away_ahead(body: Body, box: Box, far: float) -> float:
-    """Return how far the nearest part of a box before a robot is [m]; nothing beyond `far` counts.
-
-    A robot that cannot turn has its arm all around it.
-    """
-    x, y, _ = body.pose.position
-    part: shapely.Geometry = shapely.MultiPoint(box.footprint()).convex_hull
-    if body.embodiment.mobility != "fixed":
-        yaws = (body.pose.yaw + side for side in (-_TO_SIDE, 0.0, _TO_SIDE))
-        tips = [(x + far * math.cos(yaw), y + far * math.sin(yaw)) for yaw in yaws]
-        part = part.intersection(shapely.Polygon([(x, y), *tips]))
-    return math.inf if part.is_empty else float(part.distance(shapely.Point(x, y)))
 
 
 def _steps(spare: float) -> list[float]:

@@ -28,6 +28,7 @@ from coterie_core.skills import (
 )
 from coterie_world.scene import SceneObject
 from habitat_bridge.embedded.body import Body, Hold, Job, SkillFailed, Spin, Stage, Turn, Walk
+from habitat_bridge.embedded.deadlock_avoidance import make_way
 from habitat_bridge.embedded.manipulation import Hands
 from habitat_bridge.embedded.navigation import Disc, NoWay, Route
 from habitat_bridge.embedded.things import Things
@@ -59,6 +60,7 @@ class Surroundings(Protocol):
 
     contents: Things
     look_on_arrival: bool
+    steps_aside: bool
 
     @property
     def bodies(self) -> Sequence[Body]:
@@ -127,7 +129,7 @@ class SkillBook:
             route = space.plan(here, goal)
         except NoWay as trouble:
             raise SkillRefused(Outcome.UNREACHABLE, str(trouble)) from None
-        stages.append(Walk(route, self.blocker, self._replan))
+        stages.append(Walk(route, self.blocker, self._replan, self._ask))
         if skill.yaw is not None:
             stages.append(Turn(skill.yaw))
         if self._world.look_on_arrival:
@@ -178,6 +180,9 @@ class SkillBook:
         position: Vec3 = (target or skill).position  # type: ignore[union-attr, assignment]
         hand = {Pick: "empty", Place: "full"}.get(type(skill), "")
         self._hands.refuse_hopeless(body, position, hand)
+        x, y, _ = body.pose.position
+        if math.dist((x, y), position[:2]) > 0.05:
+            stages.append(Turn(math.atan2(position[1] - y, position[0] - x)))
         stages.append(Hold(_TIMES[type(skill)]))
 
         def finish() -> SkillResult:
@@ -213,6 +218,12 @@ class SkillBook:
             if gap < near and gap < math.dist(there, here) - 1e-6:
                 return other.name
         return ""
+
+    def _ask(self, body: Body, blocker: str) -> bool:
+        """Have the robot in the way step aside, where the world's robots do so by themselves."""
+        bodies = self._world.bodies
+        other = next(b for b in bodies if b.name == blocker)
+        return self._world.steps_aside and make_way(body, other, bodies)
 
     def _replan(self, body: Body, goal: Vec3) -> Route:
         """Return a way around the robots nearby.

@@ -34,6 +34,7 @@ from habitat_bridge.embedded.body import (
     advance_drive,
 )
 from habitat_bridge.embedded.body_places import BodyPlaces
+from habitat_bridge.embedded.deadlock_avoidance import advance_aside
 from habitat_bridge.embedded.detector import Detector, DetectorNoise, Sighting
 from habitat_bridge.embedded.floor_map import Grid, floor_map
 from habitat_bridge.embedded.laser import Laser, scan
@@ -131,6 +132,9 @@ class EmbeddedWorld:
         track_ids: Whether detections carry the true ids of things, as a perfect tracker would.
         guard: Checks skills (None: everything within the house is allowed).
         threads: Threads that draw images and cast rays (0: all cores).
+
+    Attributes:
+        steps_aside: Whether robots make way for one another without a goal of their own.
     """
 
     def __init__(
@@ -150,6 +154,7 @@ class EmbeddedWorld:
         self.seed = seed
         self.house = house
         self.look_on_arrival = look_on_arrival
+        self.steps_aside = True
         self.occupancy = self._make_occupancy()
         self.place_map = build_places(self.occupancy)
         self.imaging = self._make_imaging(threads)
@@ -270,7 +275,7 @@ class EmbeddedWorld:
         self.guard.check(skill, body.embodiment)
         job = self._book.begin(body, skill)
         self._stop(body)
-        body.ended = None
+        body.ended, body.aside = None, None
         body.job = job
         body.walk = next((stage for stage in job.stages if isinstance(stage, Walk)), None)
 
@@ -296,7 +301,7 @@ class EmbeddedWorld:
         if halted:
             self.cancel_skill(robot)
             self._stop(body)
-            body.drive = None
+            body.aside, body.drive = None, None
 
     def fence(self, robot: str, guard: Guard) -> None:
         """Let a robot that moves without a goal keep its limits; see Simulator."""
@@ -311,7 +316,11 @@ class EmbeddedWorld:
         results: dict[str, SkillResult] = {}
         for name, body in self._bodies.items():
             before = body.pose
-            if body.job is not None:
+            if body.aside is not None:
+                advance_aside(body, dt)
+                if body.job is not None:
+                    body.job.elapsed += dt
+            elif body.job is not None:
                 self._advance(body, body.job, dt)
             elif body.drive is not None:
                 advance_drive(body, body.drive, dt, self._book.blocker)

@@ -208,6 +208,7 @@ class HabitatWorld(EmbeddedWorld):
         )
         for body in self._bodies.values():
             job = body.job
+            body.aside = None
             if job is not None and body.ended is None:
                 walked = body.travelled - job.travelled
                 self._stop(body)

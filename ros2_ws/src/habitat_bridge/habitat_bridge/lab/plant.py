@@ -120,7 +120,8 @@ class Plant:
     _hands: Hands = field(init=False)
 
     def __post_init__(self) -> None:
-        """Give the world's robots hands."""
+        """Give the world's robots hands; as real ones, they move for nobody unless told to."""
+        self.world.steps_aside = False
         self._hands = Hands(self.world)
 
     # -- what SimThread asks for -----------------------------------------------------------------
