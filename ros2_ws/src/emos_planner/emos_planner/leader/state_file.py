@@ -162,7 +162,7 @@ def load_state(path: Path) -> Kept:
             raise StateError(f"{path}: larger than {_LARGEST} bytes; no state of a leader")
         data = read_json(path.read_bytes())
         check_values(data)
-        state = LeaderState.model_validate(data["state"])
+        state: Any = LeaderState.model_validate(data["state"])
         scene = from_json(json.dumps(data["scene"]), f"{path}: scene")
     except OSError as error:
         raise StateError(f"{path}: cannot be read ({error.strerror})") from error
