@@ -145,7 +145,7 @@ def deal(
 class DealingLeader(Leader):
     """Deals sub-tasks out in an order of chance, and asks nobody (EMOS, without discussion)."""
 
-    channel = property(lambda self: None, lambda self, channel: None)  # type: ignore[assignment]
+    channel = property(lambda self: None, lambda self, channel: None)
 
     async def _split(
         self, work: TaskInWork, robots: Sequence[str], starts: Mapping[str, Vec3 | None]

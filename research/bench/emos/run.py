@@ -158,8 +158,8 @@ async def run_episode(
     """
     begun = time.perf_counter()
     world, resumes = world_of(episode, kind, noise)
-    believed = _BELIEVED.get(method, lambda resume: resume)
-    believes = {name: believed(resume) for name, resume in resumes.items()}
+    believed = _BELIEVED.get(method)
+    believes = {name: believed(one) if believed else one for name, one in resumes.items()}
     watch = _Watch(world, GoalProblem(episode), resumes, {robot: set() for robot in resumes}, set())
     rounds, skills, message, refused = 0, 0, "", False
     profile, meter = profile or ModelProfile(kind="rules"), meter or UsageMeter()
