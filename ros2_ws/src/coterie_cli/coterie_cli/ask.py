@@ -311,9 +311,9 @@ def objects_table(ids: Sequence[str], scene: SceneGraph | None) -> Table:
 
 
 def kind_text(answer: OpenAnswer) -> str:
-    """Return what kind of question was answered, and from what."""
+    """Return what kind of question was answered, and from what; "" for one not understood."""
     source = _SOURCES.get(answer.method, answer.method)
-    return f"{answer.category.replace('_', ' ')}, {source}"
+    return f"{answer.category.replace('_', ' ')}, {source}" if answer.category else ""
 
 
 def way_length(path: Sequence[Vec3]) -> float:

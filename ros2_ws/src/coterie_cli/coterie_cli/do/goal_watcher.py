@@ -14,7 +14,7 @@ from rclpy.context import Context
 from coterie_bringup.errors import CommandError
 from coterie_cli.do.goal_record import CooperationRecord, Said, Share
 from coterie_cli.person import PersonAtTerminal
-from coterie_cli.person_seat import serve_person
+from coterie_cli.person_seat import attend
 from coterie_core.cooperation import Note
 from coterie_msgs.action import Cooperate
 from coterie_msgs.msg import TeamMessage
@@ -68,19 +68,15 @@ class CooperationWatcher(AgentNode):
         )
 
     def on_setup(self, parameters: Parameters) -> None:
-        """Make the clients, and offer to answer."""
-        if self._person is not None and self._person.there:
-            serve_person(self, self._person, "do")
+        """Make the clients."""
         self._clients_of = {
             robot: ActionClient(self, Cooperate, f"{robot}/cooperate") for robot in self.robots
         }
 
     def on_start(self) -> None:
-        """Listen to what the robots say; put their requests for permits to the person."""
+        """Listen to what the robots say; put what they ask to the person."""
         if self._person is not None:
-            from coterie_cli.permits import PermitsAtTerminal
-
-            PermitsAtTerminal(self, self.robots, self._person, self._person.show)
+            attend(self, self.robots, self._person, "do")
         for robot in self.robots:
             self.subscribe(
                 TeamMessage,

@@ -296,9 +296,12 @@ class ConsoleState:
         """Return a moment with rooms for the positions of a goal's text; a map may come later."""
         if not moment["goal"] or (found := _POSITION.search(moment["text"])) is None:
             return moment
-        room = moment["room"] or self._room_of(found)
-        name = lambda one: f"the {name}" if (name := self._room_of(one)) else one[0]  # noqa: E731
-        told = _POSITION.sub(name, moment["text"])
+
+        def named(position: re.Match[str]) -> str:
+            name = self._room_of(position)
+            return f"the {name}" if name else position[0]
+
+        room, told = moment["room"] or self._room_of(found), _POSITION.sub(named, moment["text"])
         # "drive to the kitchen in kitchen"
         return moment | {"room": room, "text": re.sub(r"the ([^,;]+) in \1", r"\1", told)}
 

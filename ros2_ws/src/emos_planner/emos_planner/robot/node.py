@@ -227,7 +227,7 @@ class RobotNode(AgentNode):
         self._sub_task = ""
         self._taken_back = False
         self._assigned: tuple[str, int, Any] | None = None
-        self._told = ("", "")  # the task of the last proposal, and its words
+        self._proposed = ("", "")  # task and words of the last proposal
         self._assigned_at = -NEWS
         self._held = False
         directory = parameters["state_directory"]
@@ -372,7 +372,7 @@ class RobotNode(AgentNode):
             self.problem(f"cannot reflect: no {lacks} has come within {REFLECT_PATIENCE:g} s")
             return
         assert self.agent is not None
-        self._told = (proposal.task, proposal.words)
+        self._proposed = (proposal.task, proposal.words)
         if self.agent.task == proposal.task:
             self.agent.words = proposal.words
         reflection = await self.agent.reflect(proposal)
@@ -406,8 +406,8 @@ class RobotNode(AgentNode):
 
     def _assign(self, agent: RobotAgent, assignment: tuple[str, int, Any]) -> None:
         """Hand over an assignment with its own task's words: a person permits goals by them."""
-        task, _, sub_tasks = assignment
-        agent.assign(task, self._told[1] if self._told[0] == task else "", sub_tasks)
+        (task, _, sub_tasks), (proposed, words) = assignment, self._proposed
+        agent.assign(task, words if proposed == task else "", sub_tasks)
 
     def _on_message(self, sender: str, message: TeamMessage) -> None:
         if message.sender != sender:

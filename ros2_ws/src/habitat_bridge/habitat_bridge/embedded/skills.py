@@ -176,8 +176,9 @@ class SkillBook:
     def _manipulate(
         self, body: Body, skill: Skill, stages: deque[Stage]
     ) -> Callable[[], SkillResult]:
-        target = spec_of(skill).target(skill)
-        position: Vec3 = (target or skill).position  # type: ignore[union-attr, assignment]
+        target = skill if isinstance(skill, MoveArmTo) else spec_of(skill).target(skill)
+        assert target is not None, "what hands do has a place"
+        position = target.position
         hand = {Pick: "empty", Place: "full"}.get(type(skill), "")
         self._hands.refuse_hopeless(body, position, hand)
         x, y, _ = body.pose.position
