@@ -107,7 +107,10 @@ def read_place(text: str, names: Vocabulary) -> Place:
         NotUnderstood: It is no such phrase.
     """
     part = _tagged(_checked(text, names), names)
-    return ThingReader(part).target(_parsed("target", part, text, "do", names))
+    to, now = ThingReader(part).target(_parsed("target", part, text, "do", names))
+    if now:
+        raise NotUnderstood(f"{shown(text)!r} are several places", "target", text)
+    return to
 
 
 def _checked(words: str, names: Vocabulary) -> str:

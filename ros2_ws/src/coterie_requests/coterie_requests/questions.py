@@ -162,8 +162,11 @@ def _made_of(act: Act, node: Tree, reader: ThingReader) -> Step:
 
 
 def _space(act: Act, node: Tree, reader: ThingReader) -> Step:
-    targets = [reader.target(one) for one in trees(node, "target")] + [*reader.places(node)]
-    return Step(act=act, things=_things(node, reader), to=targets[0] if targets else None)
+    things, to = _things(node, reader), next(iter(reader.places(node)), None)
+    for one in trees(node, "target"):
+        to, now = reader.target(one)
+        things = with_places(things, now)
+    return Step(act=act, things=things, to=to)
 
 
 _BUILD: dict[str, Callable[[Act, Tree, ThingReader], Step]] = {

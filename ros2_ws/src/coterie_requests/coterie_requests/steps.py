@@ -106,7 +106,8 @@ class StepReader:
     def _act(self, node: Tree, part: Tree) -> None:
         act, said = _ACTS[node.data], self._reader.said(part)
         things, found = self._things(part), trees(part, "target", "strong")
-        to = self._reader.target(found[0]) if found else None
+        to, now = self._reader.target(found[0]) if found else (None, ())
+        things = with_places(things, now)
         for one in trees(node, "going"):
             self._act(one, one)
         if node.data == "go":

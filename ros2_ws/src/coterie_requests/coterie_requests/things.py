@@ -227,18 +227,24 @@ class ThingReader:
         things = tuple(self.flat(c) for c in trees(node, "flat"))
         return Place(relation=relation, things=things, negated=negated)
 
-    def target(self, node: Tree) -> Place:
-        """Return where things go."""
+    def target(self, node: Tree) -> tuple[Place, tuple[Place, ...]]:
+        """Return where things go, and where they are now: "the mug in the closet on the sofa".
+
+        Raises:
+            NotUnderstood: They would go to several places: "into the closet on the sofa".
+        """
         if trees(node, "inside"):
-            return Place(relation="in", things=(Thing(name=IT, said=self.said(node) or "there"),))
+            return Place(
+                relation="in", things=(Thing(name=IT, said=self.said(node) or "there"),)
+            ), ()
         place = self.place(next(iter(trees(node, "upstairs")), node))
         posts = [self.place(p.children[-1]) for p in trees(node, "post")]
-        to, *more = nested((place, *posts), self.words)
-        if more:
+        *now, to = nested((place, *posts), self.words)
+        if now and trees(node, "to", "into", "onto"):
             said = self.said(node)
             raise NotUnderstood(f"{said!r} are several places", "target", said,
                                 question="Where shall it go?")  # fmt: skip
-        return to
+        return to, tuple(now)
 
     def flat(self, node: Tree) -> Thing:
         """Return what a noun phrase without places describes."""

@@ -214,7 +214,10 @@ def test_what_is_a_room_here_stands_on_no_furniture():
         Room("r9", "closet", "closet", next(iter(home.floors)), [(9, 9), (11, 9), (9, 11)])
     )
     with pytest.raises(NotUnderstood, match="several places"):
-        read("Put the mug in the closet on the sofa", Vocabulary.of(home))
+        read("Put the mug into the closet on the sofa", Vocabulary.of(home))
+    (step,) = read("Put the mug in the closet on the sofa", Vocabulary.of(home)).steps
+    assert step.things[0].places[0].told() == "in the closet"
+    assert step.to is not None and step.to.told() == "on the sofa"
     (step,) = read("Put the mug on the sofa in the closet", Vocabulary.of(home)).steps
     assert step.to is not None and step.to.thing.places[0].thing.name == "closet"
 

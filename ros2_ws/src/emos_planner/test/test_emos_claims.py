@@ -440,7 +440,7 @@ async def test_what_lies_on_a_table_nobody_knows_is_looked_for_first(make) -> No
     leader = make()
     await leader.discuss(
         "t",
-        "bring everything on the table in the living room to the kitchen counter",
+        "put everything on the table in the living room on the kitchen counter",
         starts(leader),
     )
     search = next(o for o in leader.assignment if o.kind == "search")
@@ -499,7 +499,7 @@ async def test_everything_on_one_desk_is_not_looked_for_on_the_others(make) -> N
     top.id, top.surface = "desk-2/top", replace(top.surface, center=(10.0, 1.5, 0.75))
     house.add_object(other)
     leader = make(house=house)
-    words = "bring everything on the desk in the living room to the kitchen counter"
+    words = "put everything on the desk in the living room on the kitchen counter"
     await leader.discuss("t", words, starts(leader))
     searched = {o.receptacle.id for o in leader.assignment if o.kind == "search"}
     assert searched == {"desk-2"}
