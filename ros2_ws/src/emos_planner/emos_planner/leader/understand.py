@@ -52,7 +52,7 @@ class Understanding:
 
     def grow(self) -> list[str]:
         """Add what the map, which may have grown, now makes possible; return the new ids."""
-        new = expand(self.wants, self.scene, self.graph)
+        new = expand(self.wants, self.graph)
         put_in_order(self.wants, self.graph)
         return new
 
