@@ -278,12 +278,12 @@ def test_what_nobody_can_do_is_left_with_every_reason(tools):
 def test_forbidden_pairs_and_load_are_respected(tools):
     tasks = move("a", "cup-0", "table-0")
     assert shares(assign(tasks, STARTS, tools))["a-pick"] == "w1"
-    other = assign(tasks, STARTS, tools, forbidden=[("a-place", "w1")])
+    other = assign(tasks, STARTS, tools, forbidden={("a-place", "w1"): "no"})
     assert shares(other)["a-pick"] != "w1"
     busy = assign(tasks, STARTS, tools, load={"w1": 500.0})
     assert shares(busy)["a-pick"] != "w1"
-    nobody = assign(tasks, STARTS, tools, forbidden=[("a-pick", r) for r in STARTS])
-    assert "is not to do" in nobody.unassigned["a-pick"]["w1"].reason
+    nobody = assign(tasks, STARTS, tools, forbidden={("a-pick", r): "busy" for r in STARTS})
+    assert nobody.unassigned["a-pick"]["w1"].reason == "busy"
 
 
 def test_what_is_done_or_running_stays(tools):

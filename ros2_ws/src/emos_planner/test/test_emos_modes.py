@@ -294,8 +294,8 @@ async def test_a_task_in_another_language_is_split_by_what_the_map_shows(tools, 
         ("place", "keys-1", "walker"),
     ]
     assert agreed.decided_by == "model" and agreed.notes[0] == f"I read: {step.told()}"
-    (goal,) = leader.goals
-    assert goal.receptacle is not None and goal.receptacle.id == f"{onto}-1"
+    (want,) = leader.progress.meant.wants
+    assert want.targets == (f"{onto}-1",)
 
 
 async def test_a_model_chooses_where_any_thing_will_do(tools) -> None:
@@ -310,7 +310,7 @@ async def test_a_model_chooses_where_any_thing_will_do(tools) -> None:
     assert agreed.decided_by == "model"
     assert {one.object.id for one in agreed.sub_tasks} == {"mug-1"}
     (want,) = leader.progress.meant.wants
-    assert list(want.assigned) == ["mug-1"] and want.goals["mug-1"].receptacle.id == "counter-1"
+    assert list(want.assigned) == ["mug-1"] and want.targets == ("counter-1",)
 
 
 async def test_what_a_models_plan_leaves_out_is_done_all_the_same(tools) -> None:

@@ -40,12 +40,15 @@ def keep_assignment(
         decided_by: Whose plan the first proposal was.
     """
     small = len(agreed) <= _MOST and len(starts) <= _MOST_ROBOTS
+    never = work.graph.forbidden([*starts, *resumes])
     why_not: dict[str, dict[str, str]] = {}
     for one in agreed[:200]:
         against = {}
         for robot in [*starts, *(r for r in resumes if r not in starts)]:
             if robot != one.robot:
-                reason = _reason(one, robot, work, talk, robot in starts)
+                reason = _reason(one, robot, work, talk) or never.get((one.id, robot), "")
+                if not reason and robot not in starts:
+                    reason = "it was not there, or a person had stopped it"
                 if not reason and small:
                     reason = _estimated(one, robot, starts, toolbox)
                 if reason:
@@ -95,17 +98,15 @@ def _body(
     }
 
 
-def _reason(one: SubTask, robot: str, work: Progress, talk: Talk, is_there: bool) -> str:
-    """Return what is known of why a robot does not do a sub-task; "": nothing."""
+def _reason(one: SubTask, robot: str, work: Progress, talk: Talk) -> str:
+    """Return what was said of why a robot does not do a sub-task; "": nothing."""
     verdict = talk.verdicts.get(one.id, {}).get(robot)
     if verdict is not None and not verdict.feasible:
-        return work.true_reason(one.id, robot, verdict).reason or "it refused"
+        return verdict.reason or "it refused"
     if robot in talk.left_out:
         return talk.left_out[robot]
-    if failed := work.graph.failures.get(one.id, {}).get(robot):
-        return f"it failed: {failed}"
-    why = work.graph.why_not(one.id, robot)
-    return why or ("" if is_there else "it was not there, or a person had stopped it")
+    failed = work.graph.failures.get(one.id, {}).get(robot)
+    return f"it failed: {failed}" if failed else ""
 
 
 def _estimated(

@@ -11,14 +11,12 @@ from typing import Protocol
 
 from coterie_core.tasks import Obstacle, Proposal, Reflection, SubTask, Verdict
 from coterie_llm import Decider, inline_data
+from emos_planner.allocation.problem import Pair
 from emos_planner.allocation.solver import Share
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.reassign import Reassign, ReassignState, able_robots
 from emos_planner.leader.transcript import Transcript, answer_line
 from emos_planner.lookups import Lookups
-
-Pair = tuple[str, str]
-"""A sub-task and a robot."""
 
 
 class Channel(Protocol):
@@ -36,16 +34,16 @@ MOST_PROBLEMS = 200
 _BUSY_S = 20.0
 """Roughly how long a robot is busy with one sub-task [s]."""
 Solver = Callable[
-    [Sequence[SubTask], Collection[str], Mapping[str, float], Collection[Pair]], Share
+    [Sequence[SubTask], Collection[str], Mapping[str, float], Mapping[Pair, str]], Share
 ]
-"""Gives sub-tasks to robots (names): with load [s] and forbidden pairs."""
+"""Gives sub-tasks to robots (names): with load [s], and pairs that must not be with the reason."""
 
 
 @dataclass(slots=True)
 class Talk:
     """What a discussion has come to so far."""
 
-    forbidden: set[Pair] = field(default_factory=set)
+    forbidden: dict[Pair, str] = field(default_factory=dict)
     agreed: dict[str, SubTask] = field(default_factory=dict)
     verdicts: dict[str, dict[str, Verdict]] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
@@ -56,7 +54,7 @@ class Talk:
 
     def refuse(self, robot: str, verdict: Verdict) -> None:
         """Take down that a robot cannot do a sub-task."""
-        self.forbidden.add((verdict.sub_task, robot))
+        self.forbidden[verdict.sub_task, robot] = verdict.reason
         self.verdicts.setdefault(verdict.sub_task, {})[robot] = verdict
 
 
@@ -444,5 +442,6 @@ def _partners(plan: Sequence[SubTask], robots: Sequence[str]) -> list[list[str]]
     for together in movers.values():
         joined = [part for part in parts if together.intersection(part)]
         if joined:
-            parts = [part for part in parts if part not in joined] + [sum(joined, [])]
+            whole = [robot for part in joined for robot in part]
+            parts = [part for part in parts if part not in joined] + [whole]
     return parts

@@ -7,11 +7,11 @@ from typing import Any
 
 from coterie_core.geometry import distance
 from coterie_core.household import load_household
-from coterie_core.tasks import Predicate, SubTask, SubTaskState, Thing
+from coterie_core.tasks import SubTask, SubTaskState, Thing
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.grounding import Resolver
 from coterie_requests.understanding.phrases import Phrase
-from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.scene import SceneObject
 from coterie_world.sightings import as_thing, inside_only, kind_of, seen_in_passing
 from coterie_world.surfaces import is_seat
 from emos_planner.leader.task_graph import TaskGraph, Want, named
@@ -46,25 +46,19 @@ def expand(wants: Iterable[Want], graph: TaskGraph) -> list[str]:
 
 
 def _go(want: Want, resolver: Resolver, graph: TaskGraph) -> None:
-    phrase, scene, known = want.phrase, graph.scene, want.thing
+    phrase = want.phrase
     if want.assigned:
         return
-    if phrase is not None and resolver.is_place(phrase):
+    if resolver.is_place(phrase):
         rooms = resolver.rooms(phrase)
-        ends = rooms if want.need == 0 and not phrase.floor else rooms[:1]
-    elif known is not None and not known.id and known.room in scene.rooms:
-        ends = [scene.rooms[known.room]]
-    else:
-        ends = []
-        found = candidates(want, resolver)
-        if not found:
-            _search(want, want.searches, want.label, want.phrase, resolver, graph)
-        for thing in found[: want.need or MOST_THINGS]:
-            _visit(want, thing.id, named(thing, scene), graph, object=as_thing(thing))
-            want.goals[thing.id] = goal_of(want, as_thing(thing))
-    for room in ends:
-        _visit(want, room.id, room.name, graph, rooms=(room.id,))
-        want.goals[room.id] = goal_of(want, Thing(label=room.name, room=room.id))
+        for room in rooms if want.need == 0 and not phrase.floor else rooms[:1]:
+            _visit(want, room.id, room.name, graph, rooms=(room.id,))
+        return
+    found = resolver.things(phrase)
+    if not found:
+        _search(want, want.searches, want.label, phrase, resolver, graph)
+    for thing in found[: want.need or MOST_THINGS]:
+        _visit(want, thing.id, named(thing, graph.scene), graph, object=as_thing(thing))
 
 
 def _visit(want: Want, id: str, name: str, graph: TaskGraph, **where: Any) -> None:
@@ -78,22 +72,20 @@ def _visit(want: Want, id: str, name: str, graph: TaskGraph, **where: Any) -> No
 def _serve(want: Want, resolver: Resolver, graph: TaskGraph, taken: set[str]) -> None:
     """See to every thing that fits, as many as are needed; search where there are too few."""
     targets: list[SceneObject] = []
-    if want.kind == "bring":
-        targets = _targets(want, resolver)
+    if want.target is not None:
+        targets = resolver.targets(want.target, want.relation, want.label)
         if not targets:
-            label = want.receptacle.label if want.receptacle else ""
-            if want.target is not None:
-                label = want.target.label or want.target.noun
-                if resolver.is_place(want.target):
-                    raise NotUnderstood(
-                        f"the map shows nothing in {want.target.said!r} to put things on; name a "
-                        "piece of furniture"
-                    )
+            if resolver.is_place(want.target):
+                raise NotUnderstood(
+                    f"the map shows nothing in {want.target.said!r} to put things on; name a "
+                    "piece of furniture"
+                )
+            label = want.target.label or want.target.noun
             _search(want, want.target_searches, label, want.target, resolver, graph)
         want.targets = tuple(dict.fromkeys((*want.targets, *(t.id for t in targets))))
     found = [
         t
-        for t in candidates(want, resolver)
+        for t in resolver.things(want.phrase)
         if t.id not in want.assigned and t.id not in want.satisfied
     ]
     if want.kind == "bring":
@@ -121,7 +113,6 @@ def _serve(want: Want, resolver: Resolver, graph: TaskGraph, taken: set[str]) ->
             want.assigned[thing.id] = needed
         else:
             want.satisfied.add(thing.id)  # only to be seen, and seen already
-        want.goals[thing.id] = goal_of(want, as_thing(thing), targets)
         if want.kind in ("bring", "take"):
             taken.add(thing.id)
     if _unclear(want, graph) and not want.enough:
@@ -132,13 +123,13 @@ def _unclear(want: Want, graph: TaskGraph) -> bool:
     """Whether the map may not show all that is wanted."""
     if want.need:
         return want.count < want.need
-    if want.phrase is not None and want.phrase.anything:
+    if want.phrase.anything:
         if want.searches:
             return not graph.book.is_enough(want.label, want.rooms)
         return (
             not want.assigned and not want.satisfied
         )  # a map that shows something there shows all
-    if want.phrase is not None and want.phrase.label in graph.scene.objects:
+    if want.phrase.label in graph.scene.objects:
         return False  # one that was named
     category = load_household().category(want.label)
     if category is not None and category.kind != "item":
@@ -153,35 +144,11 @@ def _far(thing: SceneObject, targets: Sequence[SceneObject]) -> float:
     return distance(thing.box.center, targets[0].box.center)
 
 
-def candidates(want: Want, resolver: Resolver) -> list[SceneObject]:
-    """Return the things on the map that a want is about, whichever are chosen."""
-    if want.phrase is not None:
-        return resolver.things(want.phrase)
-    thing = want.thing
-    if thing is None:
-        return []
-    if thing.id in resolver.scene.objects:
-        return [resolver.scene.objects[thing.id]]
-    if thing.id:
-        return []
-    return resolver.things(Phrase(thing.label, noun=thing.label, label=thing.label))
-
-
-def _targets(want: Want, resolver: Resolver) -> list[SceneObject]:
-    if want.target is not None:
-        return resolver.targets(want.target, want.relation, want.label)
-    place = want.receptacle
-    if place is not None and place.id in resolver.scene.objects:
-        return [resolver.scene.objects[place.id]]
-    label = place.label if place else ""
-    return resolver.targets(Phrase(label, noun=label, label=label), "", want.label)
-
-
 def _search(
     want: Want,
     known: list[str],
     label: str,
-    phrase: Phrase | None,
+    phrase: Phrase,
     resolver: Resolver,
     graph: TaskGraph,
 ) -> None:
@@ -194,27 +161,27 @@ def _search(
     if not rooms:
         known.append(graph.search(label, (), robot))
         return
-    if phrase is not None and phrase.anything:
+    if phrase.anything:
         owners = _bearing(phrase, resolver)
         want.rooms = tuple(dict.fromkeys(owner.room for owner in owners))
         for owner in owners:
             thing, of = as_thing(owner), len(want.rooms)
             known.append(graph.search(label, (owner.room,), robot, of, owner=thing))
         return
-    where = resolver.where(phrase or Phrase(label, noun=label, label=label))
+    where = resolver.where(phrase)
     if known is want.searches:
         want.rooms = tuple(room.id for room in where)
     by_floor: dict[str, list[str]] = {}
     for room in where:
         by_floor.setdefault(room.floor, []).append(room.id)
     # "an apple or a mug", "something to drink": any of several labels will do.
-    labels = (phrase.labels[:MOST_LABELS] if phrase is not None else ()) or (label,)
+    labels = phrase.labels[:MOST_LABELS] or (label,)
     for ids in by_floor.values():
         for k in range(0, len(ids), ROOMS_PER_SEARCH):
             for one in labels if label in labels else (label,):
                 part = ids[k : k + ROOMS_PER_SEARCH]
                 known.append(graph.search(one, part, robot, len(where)))
-    if phrase is not None and not phrase.known:
+    if not phrase.known:
         near = resolver.nearest_name(phrase)
         hint = f" (the map has {near!r})" if near else ""
         graph.note(f"nobody knows what {phrase.noun!r} is{hint}; robots look for that name")
@@ -350,32 +317,6 @@ def _is_top(thing: SceneObject) -> bool:
     label = thing.label.top
     seat = is_seat(label) or load_household().canonical(label) == "stool"
     return not seat and any(not r.inside for r in thing.receptacles)
-
-
-def goal_of(want: Want, item: Thing, targets: Sequence[SceneObject | Thing] = ()) -> Predicate:
-    """Return what holds when a want is met for a thing."""
-    if want.kind == "bring":
-        place = targets[0] if isinstance(targets[0], Thing) else as_thing(targets[0])
-        return Predicate(name="object_at_receptacle", object=item, receptacle=place)
-    if want.kind in ("detect", "check"):
-        return Predicate(name="robot_detect_object", object=item, robot=want.robot)
-    return Predicate(name="robot_at_object", object=item, robot=want.robot)
-
-
-def goals_of_wants(wants: Iterable[Want], scene: SceneGraph) -> tuple[Predicate, ...]:
-    """Return the goals; what nobody has found yet has a label and no id."""
-    resolver = Resolver(scene)
-    goals: dict[Predicate, None] = {}
-    for want in wants:
-        goals.update(dict.fromkeys(want.goals.values()))
-        if want.goals or want.kind in ("open", "close") or not want.label:
-            continue
-        places: list[SceneObject] | list[Thing] = []
-        if want.kind == "bring":
-            said = want.target.label or want.target.noun if want.target else ""
-            places = _targets(want, resolver) or [Thing(label=said)]
-        goals[goal_of(want, Thing(label=want.label), places)] = None
-    return tuple(goals)
 
 
 def unused(graph: TaskGraph, wants: Iterable[Want]) -> Collection[str]:

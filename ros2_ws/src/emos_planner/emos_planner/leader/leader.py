@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
-from coterie_core.tasks import Predicate, RobotReport, SubTask, Verdict
+from coterie_core.tasks import RobotReport, SubTask, Verdict
 from coterie_execution.geometry.toolbox import Toolbox
 from coterie_llm import Decider, RulesModel
 from coterie_requests.asking import Asking
@@ -23,18 +23,18 @@ from coterie_safety.why.context import current
 from coterie_safety.why.journal import keeping
 from coterie_world.meaning import Meanings
 from coterie_world.scene import SceneGraph
+from emos_planner.allocation.problem import Pair
 from emos_planner.allocation.solver import Share, assign
 from emos_planner.leader.assigned import keep_assignment
 from emos_planner.leader.briefing import body_text, floor_at, where_text
-from emos_planner.leader.discussion import Channel, Pair, Setting, Solver, Talk, ask, discuss
+from emos_planner.leader.discussion import Channel, Setting, Solver, Talk, ask, discuss
 from emos_planner.leader.hand_over import HandedOver, Wish, hand_over
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.progress import Change, Progress
 from emos_planner.leader.splitting import Split, split, split_state
 from emos_planner.leader.state_file import Kept, state_of, task_of
-from emos_planner.leader.task_graph import TaskGraph
 from emos_planner.leader.transcript import Transcript, Turn
-from emos_planner.leader.understand import Understanding, from_goals, understand
+from emos_planner.leader.understand import understand
 from emos_planner.lookups import Lookups
 
 ToolboxFactory = Callable[[SceneGraph, Mapping[str, Resume]], Toolbox]
@@ -62,36 +62,23 @@ class Agreement:
 
 
 def with_offers(
-    share: Share,
-    offers: Mapping[str, Iterable[str]],
-    robots: Collection[str],
-    forbidden: Collection[Pair],
-    graph: TaskGraph,
+    share: Share, work: Progress, robots: Collection[str], forbidden: Collection[Pair]
 ) -> Share:
     """Give what the solver gives to nobody to a robot that offered to do it.
 
     Who offers knows the place better than the leader's map; it is asked again in the discussion,
     and checks it with its own tools. A thing that is picked and placed goes to one robot.
     """
+    open_ = [one.id for one in share.sub_tasks if not one.robot]
     given: dict[str, str] = {}
-    for one in share.sub_tasks:
-        if one.robot or one.id in given:
-            continue
-        pair = [o.id for o in graph.unit(one.id)]
-        for robot in dict.fromkeys(robot for id in pair for robot in offers.get(id, ())):
-            if robot in robots and not any((id, robot) in forbidden for id in pair):
-                given |= dict.fromkeys(pair, robot)
-                break
-    if not given:
-        return share
-    return replace(
-        share,
-        sub_tasks=tuple(
-            one.model_copy(update={"robot": given[one.id]}) if one.id in given else one
-            for one in share.sub_tasks
-        ),
-        unassigned={id: by for id, by in share.unassigned.items() if id not in given},
-    )
+    for id in open_:
+        unit = [one.id for one in work.graph.unit(id) if one.id in open_]
+        offered = (robot for id in unit for robot in work.offers.get(id, ()) if robot in robots)
+        fit = (robot for robot in offered if not any((id, robot) in forbidden for id in unit))
+        given |= dict.fromkeys(unit, next(fit, ""))
+    plan = (o.model_copy(update={"robot": given.get(o.id, o.robot)}) for o in share.sub_tasks)
+    left = {id: by for id, by in share.unassigned.items() if not given.get(id)}
+    return replace(share, sub_tasks=tuple(plan), unassigned=left)
 
 
 class Leader:
@@ -179,11 +166,6 @@ class Leader:
         return self.progress.transcript
 
     @property
-    def goals(self) -> tuple[Predicate, ...]:
-        """What is to be reached, as predicates."""
-        return self._current.meant.goals if self._current else ()
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know about how the task was taken."""
         if self._current is None:
@@ -208,7 +190,6 @@ class Leader:
         starts: Mapping[str, Vec3 | None],
         *,
         request: Request | None = None,
-        goals: Iterable[Predicate] | None = None,
         resumed: bool = False,
     ) -> Agreement:
         """Split a task and let the team agree on who does what (EMOS, algorithm 1, stage 1).
@@ -218,7 +199,6 @@ class Leader:
             words: What the person said; treated as data.
             starts: The robots that are there -> where they are [m], None: unknown.
             request: What was read of the words; None: they are read now.
-            goals: What is to be reached, instead of what the words say.
             resumed: It was begun before: what is in place already counts first.
 
         Raises:
@@ -226,7 +206,6 @@ class Leader:
             ValueError: No robot is there, or one has no resume.
         """
         robots = tuple(starts)
-        goals = None if goals is None else tuple(goals)
         unknown = [robot for robot in robots if robot not in self.resumes]
         if not robots or unknown:
             raise ValueError(
@@ -240,34 +219,20 @@ class Leader:
             belong(task=task)
             note("task", "leader", {"words": words, "robots": robots})
         transcript = Transcript(task, words, self._on_turn)
-        if goals is None and request is None:
+        if request is None:
             names = Vocabulary.of(self.scene, robots)
             request = await read_request(words, names, self.decider, "do")
-        meant = self._meaning(words, robots, request, goals, resumed)
-        if request is not None and goals is None:
-            read = f"I read: {request.told()}"
-            note("read", "leader", {"words": read})
-            transcript.say("statement", "leader", read, time=self.clock())
+        unseen = self.options.max_expected_unseen
+        meant = understand(request, self.scene, robots, unseen=unseen, resumed=resumed)
+        read = f"I read: {request.told()}"
+        note("read", "leader", {"words": read})
+        transcript.say("statement", "leader", read, time=self.clock())
         if not meant.sub_tasks:
             raise NotUnderstood(meant.nothing_to_do, "nothing")
-        work = Progress(task, words, meant, self.options, transcript, goals, request)
+        work = Progress(task, words, meant, self.options, transcript, request)
         sub_tasks, first, decided_by = await self._split(work, robots, starts)
         self._current = work
         return await self._agree(work, sub_tasks, first, starts, decided_by)
-
-    def _meaning(
-        self,
-        words: str,
-        robots: Sequence[str],
-        request: Request | None,
-        goals: Sequence[Predicate] | None,
-        resumed: bool,
-    ) -> Understanding:
-        """Return what a request, or goals that are given instead, mean on the leader's map."""
-        unseen = self.options.max_expected_unseen
-        if goals is not None or request is None:
-            return from_goals(goals or (), self.scene, robots, words, unseen=unseen)
-        return understand(request, self.scene, robots, unseen=unseen, resumed=resumed)
 
     async def _split(
         self, work: Progress, robots: Sequence[str], starts: Mapping[str, Vec3 | None]
@@ -291,14 +256,18 @@ class Leader:
             sub_tasks: Sequence[SubTask],
             robots: Collection[str],
             load: Mapping[str, float],
-            forbidden: Collection[Pair],
+            forbidden: Mapping[Pair, str],
         ) -> Share:
             ids = {one.id for one in sub_tasks}
             fixed = [one for one in work.begun() if one.id not in ids]
             where = {robot: starts.get(robot) for robot in robots}
-            never, seed = frozenset(forbidden), self.options.seed
             share = assign(
-                [*fixed, *sub_tasks], where, self.toolbox(), load=load, forbidden=never, seed=seed
+                [*fixed, *sub_tasks],
+                where,
+                self.toolbox(),
+                load=load,
+                forbidden=forbidden,
+                seed=self.options.seed,
             )
             mine = tuple(one for one in share.sub_tasks if one not in fixed)
             return replace(share, sub_tasks=mine)
@@ -314,7 +283,7 @@ class Leader:
         decided_by: str,
     ) -> Agreement:
         before = work.graph.forbidden(starts)
-        talk = Talk(forbidden=set(before))
+        talk = Talk(forbidden=dict(before))
         for id, by in first.unassigned.items():
             talk.verdicts.setdefault(id, {}).update(by)
         if self.channel is None:
@@ -326,17 +295,10 @@ class Leader:
             agreed = await discuss(setting, sub_tasks, first, talk)
         work.round += talk.rounds
         work.notes += talk.notes
-        unassigned = {
-            one.id: {
-                robot: work.true_reason(one.id, robot, verdict)
-                for robot, verdict in talk.verdicts.get(one.id, {}).items()
-            }
-            for one in agreed
-            if not one.robot
-        }
-        for id, robot in talk.forbidden - before:
-            if robot not in talk.left_out:  # else it may answer next time
-                work.graph.rule_out(id, robot, talk.verdicts[id][robot].reason)
+        unassigned = {one.id: talk.verdicts.get(one.id, {}) for one in agreed if not one.robot}
+        for (id, robot), why in talk.forbidden.items():
+            if (id, robot) not in before and robot not in talk.left_out:
+                work.graph.rule_out(id, robot, why)  # who was left out may answer next time
         if keeping():
             keep_assignment(work, talk, agreed, starts, self.resumes, self.toolbox(), decided_by)
         work.take(agreed, unassigned, talk.left_out)
@@ -415,7 +377,7 @@ class Leader:
         self._look_anew()
         never = work.graph.forbidden(alive)
         first = self._solve(work, alive)(open_, tuple(alive), {}, never)
-        first = with_offers(first, work.offers, set(alive), never, work.graph)
+        first = with_offers(first, work, alive, never)
         return await self._agree(work, open_, first, alive, "rule")
 
     def _look_anew(self) -> None:

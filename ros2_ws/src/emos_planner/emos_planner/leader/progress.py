@@ -10,7 +10,6 @@ from typing import Literal
 
 from coterie_core.tasks import (
     Obstacle,
-    Predicate,
     RobotReport,
     SubTask,
     SubTaskState,
@@ -24,7 +23,6 @@ from coterie_safety.permits.gate import NO_PERMIT
 from coterie_safety.permits.policy import STRICTNESS
 from coterie_world.scene import SceneGraph
 from coterie_world.sightings import kind_of
-from emos_planner.allocation.problem import RULED_OUT
 from emos_planner.leader.discussion import MOST_PROBLEMS
 from emos_planner.leader.expand import look_again, other_place, search_on, unused
 from emos_planner.leader.options import LeaderOptions
@@ -244,7 +242,6 @@ class Progress:
         meant: What they mean: wants, and the graph of sub-tasks, which are what they are now.
         options: Limits.
         transcript: What was said.
-        goals: Count instead of the words, where given.
         request: What was read of the words.
         round: Rounds discussed so far.
         notes: What a person should know.
@@ -261,7 +258,6 @@ class Progress:
     meant: Understanding
     options: LeaderOptions
     transcript: Transcript
-    goals: tuple[Predicate, ...] | None = None
     request: Request | None = None
     round: int = 0
     notes: list[str] = field(default_factory=list)
@@ -458,7 +454,6 @@ class Progress:
         thing = one.object.id if one.object else ""
         for want in self.meant.wants:
             want.assigned.pop(thing, None)
-            want.goals.pop(thing, None)
         for other in self.sub_tasks:
             if other.object is not None and other.object.id == thing and other.kind != "search":
                 self.graph.remove(other.id)
@@ -616,13 +611,6 @@ class Progress:
         for id in unused(self.graph, self.meant.wants):
             if id in self.graph.sub_tasks and self.graph.sub_tasks[id].state in _OPEN:
                 self._end(id, "no longer needed: found")
-
-    def true_reason(self, id: str, robot: str, verdict: Verdict) -> Verdict:
-        """Return a verdict with the true reason where the solver was told not to ask a robot."""
-        if verdict.reason != RULED_OUT:
-            return verdict
-        reason = self.graph.why_not(id, robot) or "the other part of it is not for this robot"
-        return verdict.model_copy(update={"reason": reason[:500]})
 
     # -- how it ends ----------------------------------------------------------------------------
 

@@ -41,7 +41,7 @@ _PARTS: dict[str, tuple[type[BaseModel], Callable[[Progress], Any]]] = {
     "task": (
         _kept_of(
             Progress,
-            *("id", "words", "round", "notes", "goals", "request", "problems", "offers", "places"),
+            *("id", "words", "round", "notes", "request", "problems", "offers", "places"),
             *("grown", "found"),
         ),
         lambda work: work,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from coterie_core.tasks import Predicate, SubTask, SubTaskKind, SubTaskState, Thing
+from coterie_core.tasks import SubTask, SubTaskKind, SubTaskState, Thing
 from coterie_requests.understanding.phrases import Phrase
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.sightings import as_thing, kind_of
@@ -23,24 +23,21 @@ FURTHER = 0.25
 
 @dataclass(slots=True)
 class Want:
-    """One thing asked for.
+    """One thing asked for: what (`phrase`), and where it goes to (`target`).
 
-    Either `phrase` (and `target`) say what is meant, in words, or `thing` (and `receptacle`) do.
     `need` is how many things (0: all). `assigned` maps the id of a thing (or room) to the sub-tasks
     that serve it; `satisfied` are things that fit already; `searches` the sub-tasks that look for
     more, in `rooms` (ids); `targets` are the furniture that the words mean as the place (ids),
-    `target_searches` look for it; `goals` maps the id of a thing to what holds when it is done,
-    `elsewhere` to the place that it went to instead. `lost` are things given that nobody can see
-    to: where any others would do, they do not count. `unseen` are those that were put where nobody
-    can look. `then`: it is begun when the wants before it are over.
+    `target_searches` look for it; `elsewhere` maps the id of a thing to the place that it went to
+    instead. `lost` are things given that nobody can see to: where any others would do, they do not
+    count. `unseen` are those that were put where nobody can look. `then`: it is begun when the
+    wants before it are over.
     """
 
     kind: WantKind
-    phrase: Phrase | None = None
+    phrase: Phrase
     target: Phrase | None = None
     relation: str = ""
-    thing: Thing | None = None
-    receptacle: Thing | None = None
     need: int = 1
     robot: str = ""
     everybody: bool = False
@@ -52,7 +49,6 @@ class Want:
     rooms: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     target_searches: list[str] = field(default_factory=list)
-    goals: dict[str, Predicate] = field(default_factory=dict)
     elsewhere: dict[str, str] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
     unseen: set[str] = field(default_factory=set)
@@ -60,9 +56,7 @@ class Want:
     @property
     def label(self) -> str:
         """What detectors call the thing."""
-        if self.thing is not None:
-            return self.thing.label
-        return self.phrase.label or self.phrase.noun if self.phrase is not None else ""
+        return self.phrase.label or self.phrase.noun
 
     @property
     def unheard(self) -> tuple[str, ...]:
@@ -85,15 +79,14 @@ class Want:
     @property
     def any_will_do(self) -> bool:
         """Whether so many of a kind were asked for ("a mug", "two mugs"), and none by name."""
-        return self.need > 0 and self.phrase is not None and not self.phrase.definite
+        return self.need > 0 and not self.phrase.definite
 
     def is_about(self, kind: str) -> bool:
         """Whether things of a kind (a label as the household has it) matter for this."""
-        if self.phrase is not None and self.phrase.anything:
-            return True
         target = self.target.label if self.target else ""
-        place = self.receptacle.label if self.receptacle else ""
-        return kind in {kind_of(name) for name in (self.label, target, place) if name}
+        return self.phrase.anything or kind in {
+            kind_of(name) for name in (self.label, target) if name
+        }
 
 
 _KINDS: dict[str, WantKind] = {"find": "detect", "look": "detect"}
@@ -119,23 +112,6 @@ def wants_of(commands: Iterable[Command]) -> list[Want]:
             )
         )
     return wants
-
-
-def wants_of_goals(goals: Iterable[Predicate]) -> list[Want]:
-    """Return the wants of goals in predicates; things to bring that must be detected, are once."""
-    wants = []
-    for goal in goals:
-        thing = goal.object
-        kind: WantKind = "go"
-        if goal.name == "object_at_receptacle":
-            kind = "bring"
-        elif goal.name == "robot_detect_object":
-            kind = "detect"
-        elif goal.name == "robot_at_receptacle":
-            thing = goal.receptacle
-        wants.append(Want(kind, thing=thing, receptacle=goal.receptacle, robot=goal.robot))
-    # What is to be detected anyway comes first: picking then waits for it.
-    return sorted(wants, key=lambda want: want.kind != "detect")
 
 
 @dataclass(slots=True)
@@ -217,25 +193,22 @@ class TaskGraph:
 
     # -- who may do them ------------------------------------------------------------------------
 
-    def forbidden(self, robots: Iterable[str]) -> set[tuple[str, str]]:
-        """Return the pairs of a sub-task and a robot that must not be."""
-        named = ((id, one) for id, robot in self.only.items() for one in robots if one != robot)
-        ruled = ((id, one) for known in (self.failures, self.against) for id in known
-                 for one in known[id])  # fmt: skip
-        return {*named, *ruled}
+    def forbidden(self, robots: Iterable[str]) -> dict[tuple[str, str], str]:
+        """Return the pairs of a sub-task and a robot that must not be, with the reason."""
+        named = {
+            (id, one): f"{robot} was asked for by name"
+            for id, robot in self.only.items()
+            for one in robots
+            if one != robot
+        }
+        for known in (self.failures, self.against):
+            for id, reasons in known.items():
+                named |= {(id, robot): why for robot, why in reasons.items()}
+        return named
 
     def rule_out(self, id: str, robot: str, why: str) -> None:
         """Take down why a robot is not to do a sub-task; the first reason stays."""
         self.against.setdefault(id, {}).setdefault(robot, why)
-
-    def why_not(self, id: str, robot: str) -> str:
-        """Return why a robot must not do a sub-task, or what goes with it ("": it may)."""
-        named = self.only.get(id, "")
-        if named not in ("", robot):
-            return f"{named} was asked for by name"
-        unit = self.unit(id)
-        known = (by.get(one.id, {}) for by in (self.against, self.failures) for one in unit)
-        return next((reasons[robot] for reasons in known if robot in reasons), "")
 
     # -- new ones -------------------------------------------------------------------------------
 
