@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,6 @@ ONE = {
     "linear_sum_assignment": {"coterie_world.association"},
     # One executive: its parts are put together there, and robots have no others.
     "Executive": {"emos_planner.robot.agent", "reveca_agent.house"},
-    "Looks": {"coterie_execution.executive"},
     "HandClearing": {"coterie_execution.executive"},
     "YieldBehavior": {"coterie_execution.executive"},
     "Sequence": {"coterie_execution.behavior_tree"},
@@ -31,29 +31,26 @@ SEVERAL = {"__init__", "agent", "lookups", "memory", "node", "options"}
 """Names of files that mean something of their own in each of these packages."""
 
 
-def modules() -> dict[str, ast.Module]:
-    """Return the modules of the product, by dotted name."""
+@cache
+def calls() -> dict[str, set[str]]:
+    """Return the names that each module of the product calls, by the module's dotted name."""
     found = {}
     for file in SOURCES.glob("*/*/**/*.py"):
         package = file.relative_to(SOURCES).parts[0]
         if package not in (SIMULATOR, "compat") and "test" not in file.parts:
             name = ".".join(file.relative_to(SOURCES / package).with_suffix("").parts)
-            found[name] = ast.parse(file.read_text("utf-8"))
+            nodes = ast.walk(ast.parse(file.read_text("utf-8")))
+            called = (node.func for node in nodes if isinstance(node, ast.Call))
+            found[name] = {getattr(one, "id", getattr(one, "attr", "")) for one in called}
     return found
-
-
-def callers(tree: ast.Module) -> set[str]:
-    """Return the names that a module calls."""
-    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-    return {getattr(one, "id", getattr(one, "attr", "")) for one in calls}
 
 
 @pytest.mark.parametrize("name", ONE)
 def test_a_mechanism_is_made_in_one_place(name):
-    assert {module for module, tree in modules().items() if name in callers(tree)} == ONE[name]
+    assert {module for module, called in calls().items() if name in called} == ONE[name]
 
 
 def test_files_of_the_robots_packages_do_not_share_names():
-    files = [module.rpartition(".")[2] for module in modules() if module.partition(".")[0] in PARTS]
+    files = [module.rpartition(".")[2] for module in calls() if module.partition(".")[0] in PARTS]
     twins = {name for name in files if files.count(name) > 1}
     assert twins <= SEVERAL, f"one idea in two files? {sorted(twins - SEVERAL)}"
