@@ -10,8 +10,8 @@ import pytest
 
 from coterie_core.geometry import Box
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
-from coterie_execution.coverage import Coverage, Look
 from coterie_execution.geometry.toolbox import Toolbox
+from coterie_execution.search_coverage import Coverage, Look
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_world.scene import LabelBelief, SceneObject
 from coterie_world.search_belief import container_key, regions_of

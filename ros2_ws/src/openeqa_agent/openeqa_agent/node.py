@@ -18,6 +18,7 @@ from coterie_core.waiting import in_time
 from coterie_msgs.action import AskTeam
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import SemanticMap, TeamMessage
+from coterie_recordings import Recording, RecordingError, open_recording
 from coterie_requests.ask_back import (
     Judgement,
     Person,
@@ -52,7 +53,6 @@ from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from coterie_safety.why import belong, note
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.object_events import ObjectEvent
-from coterie_world.recording import Recording, RecordingError, open_recording
 from coterie_world.right_of_way import RightOfWay
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.team_memory import TeamMemory
