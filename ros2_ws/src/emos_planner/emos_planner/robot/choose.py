@@ -17,14 +17,13 @@ from coterie_core.skills import (
     MoveArmTo,
     NavigateTo,
     Open,
-    Outcome,
     Pick,
     Place,
     Wait,
 )
 from coterie_core.tasks import SubTask, Thing
 from coterie_execution.geometry.things import FLOOR
-from coterie_execution.options import Option
+from coterie_execution.options import Attempt, Option
 from coterie_execution.situation import Situation
 from coterie_llm import Decision, Message, Tool, as_data, inline_data
 from coterie_requests.asking import Asking
@@ -63,15 +62,6 @@ def name_of(option: Option) -> SkillName:
     if option.skill is None:
         return "done" if option.effect == "done" else "give_up"
     return _NAMES[type(option.skill)]
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """A skill that ended: what it was, how, and why."""
-
-    words: str
-    outcome: Outcome
-    reason: str
 
 
 class SkillChoice(BaseModel):
@@ -114,7 +104,7 @@ class ChoiceState:
     step: Callable[[SkillChoice], Option]
     skills: tuple[str, ...] = get_args(SkillName)
     names: tuple[str, ...] = ()
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[Attempt, ...] = ()
     words: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     now: Mapping[str, Any] = field(default_factory=dict)
@@ -236,7 +226,7 @@ def _target(state: ChoiceState) -> str:
     return state.by_rule.step.about or (state.names[0] if state.names else "")
 
 
-def _told(one: Tried) -> str:
+def _told(one: Attempt) -> str:
     result = one.outcome.name.lower().replace("_", " ")
     why = f": {inline_data(one.reason, limit=160)}" if one.reason else ""
     return f"{inline_data(one.words, limit=120)} -> {result}{why}"
@@ -251,7 +241,7 @@ def outlook(
     now: Situation,
     by_rule: Option,
     step: Callable[[SkillChoice], Option],
-    tried: Iterable[Tried],
+    tried: Iterable[Attempt],
     *,
     words: str,
     room: str,

@@ -521,11 +521,8 @@ class RobotNode(AgentNode):
     def _keep(self) -> None:
         if self._file is None or self.agent is None:
             return
-        state = {
-            "report": self.agent.report().model_dump(mode="json"),
-            "holding": self.agent.holding,
-            "words": self.agent.words,
-        }
+        agent = self.agent
+        state = {"task": agent.task, "words": agent.words, "holding": agent.holding}
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(self._file, json.dumps(state))
@@ -537,8 +534,7 @@ class RobotNode(AgentNode):
             return
         try:
             state = json.loads(self._file.read_bytes())
-            agent.resume_work(RobotReport.model_validate(state["report"]))
-            agent.holding, agent.words = str(state["holding"]), str(state["words"])
+            agent.resume_work(*(str(state[name]) for name in ("task", "words", "holding")))
         except (OSError, ValueError, KeyError, TypeError) as error:
             self.problem(f"{self._file}: not taken over: {error}")
 
