@@ -66,7 +66,6 @@ class Heartbeats:
     dead: set[str] = field(default_factory=set)
     held: set[str] = field(default_factory=set)
     _heard: dict[str, float] = field(default_factory=dict)
-    _died: dict[str, float] = field(default_factory=dict)
 
     def start_heartbeat(self, robots: Iterable[str], now: float) -> None:
         """Count the silence of robots from now."""
@@ -86,14 +85,11 @@ class Heartbeats:
             return False
         was_dead = robot in self.dead
         self.dead.discard(robot)
-        self._died.pop(robot, None)
         return was_dead
 
     def lost(self, robot: str) -> None:
         """Take a robot for dead."""
-        if robot not in self.dead:
-            self.dead.add(robot)
-            self._died[robot] = self.now
+        self.dead.add(robot)
 
     def hold(self, robot: str, now: float) -> bool:
         """Take a robot for dead until it is let go; return whether that is new."""
@@ -127,7 +123,8 @@ class Heartbeats:
         """Whether a robot is held, or dead for less than a time [s]: it may come back."""
         if robot in self.held:
             return True
-        return robot in self.dead and self.now - self._died[robot] < within
+        heard = self._heard.get(robot, -math.inf)
+        return robot in self.dead and self.now - heard < self.silence + within
 
 
 def no_better(

@@ -43,6 +43,7 @@ from coterie_world.object_events import ObjectEvent
 from coterie_world.right_of_way import YieldRequest
 from coterie_world.sightings import kind_of
 from coterie_world.team_map import TeamMap
+from emos_planner.lookups import Lookups
 from emos_planner.robot.choose import (
     WITH_ARM,
     ChooseSkill,
@@ -52,8 +53,9 @@ from emos_planner.robot.choose import (
     outlook,
 )
 from emos_planner.robot.helping import ANSWER_WAIT, HelpMessage, HelpTalk
-from emos_planner.robot.reflect import reflection_on
+from emos_planner.robot.reflect import ReflectOnShare, ShareState, reflection_of
 from emos_planner.robot.share import Share, Work, open_places
+from emos_planner.robot.share_facts import share_facts
 from emos_planner.robot.skill_calls import MOST_CHOSEN, step_of
 from emos_planner.robot.witness import Witness
 
@@ -142,23 +144,34 @@ class RobotAgent:
     # -- stage 1: reflection --------------------------------------------------------------------
 
     async def reflect(self, proposal: Proposal) -> Reflection:
-        """Judge the own share of a proposal: yes, or no with typed reasons."""
-        mine = tuple(s for s in proposal.sub_tasks if s.robot == self.robot)
-        by_id = {s.id: s for s in proposal.sub_tasks}
-        estimates = {o.id: self.tools.estimate_later(o, self.position, by_id) for o in mine}
+        """Judge the own share of a proposal: yes, or no with typed reasons.
+
+        A model judges what its word can change: not what the tools rule out, nor what no other
+        robot could take over.
+        """
         belong(task=proposal.task)
-        return await reflection_on(
-            proposal,
-            self.robot,
+        if self.asking is not None:
+            self.asking.begin(proposal.task)
+        by_id = {one.id: one for one in proposal.sub_tasks}
+        estimates = {
+            one.id: self.tools.estimate_later(one, self.position, by_id)
+            for one in proposal.sub_tasks
+            if one.robot == self.robot
+        }
+        may_refuse = [id for id, one in estimates.items() if one.feasible]
+        open_ = tuple(by_id[id] for id in may_refuse if id not in proposal.sole)
+        tools, start, numbers = self.tools.toolbox(), self.position, self.limits.numbers
+        state = ShareState(
+            proposal.words,
             self.limits.body_text(self.tools.resume),
+            open_,
+            tuple(share_facts(tools, self.robot, o, start, numbers=numbers) for o in open_),
             estimates,
-            self.decider,
-            self.tools.toolbox(),
-            self.position,
             self.talk.lines,
-            self.limits.numbers,
-            self.asking,
+            Lookups(tools, {self.robot: start}, own=self.robot, asking=self.asking),
         )
+        decided = await self.decider.decide(ReflectOnShare(), state)
+        return reflection_of(proposal, self.robot, estimates, decided)
 
     def overhear(self, reflection: Reflection) -> None:
         """Take in what another robot answered to a proposal."""
