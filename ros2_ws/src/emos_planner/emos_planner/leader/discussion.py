@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -389,15 +389,6 @@ def _problem(setting: Setting, talk: Talk, text: str, round_: int) -> None:
     if len(talk.problems) < MOST_PROBLEMS:
         talk.problems.append(text)
     setting.transcript.say("problem", "leader", text, round=round_, time=setting.clock())
-
-
-def reasons(verdicts: Iterable[tuple[str, Verdict]]) -> str:
-    """Return why each robot does not do a sub-task, in one line."""
-    told = [
-        f"{robot}: {inline_data(v.reason or (v.obstacle.value if v.obstacle else 'no'), limit=160)}"
-        for robot, v in verdicts
-    ]
-    return "; ".join(told) or "no robot was there to do it"
 
 
 def groups_of(

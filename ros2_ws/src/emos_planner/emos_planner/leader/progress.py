@@ -27,7 +27,7 @@ from emos_planner.leader.discussion import MOST_PROBLEMS
 from emos_planner.leader.expand import look_again, other_place, search_on, unused
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.order import block, take_lost
-from emos_planner.leader.outcome import Outcome, is_full, outcome_of, told_of_hands, why_nobody
+from emos_planner.leader.outcome import Outcome, is_full, outcome_of, why_nobody
 from emos_planner.leader.reported import SURE, ReportedThings
 from emos_planner.leader.task_graph import TaskGraph
 from emos_planner.leader.transcript import Transcript
@@ -197,8 +197,9 @@ class Hands:
 
     def told(self) -> list[str]:
         """Return what a person should know of what is, or may be, in hands."""
-        mine = [report for report in self.reports.values() if report.task == self.task]
-        return told_of_hands(mine, self.full())
+        mine = [r for r in self.reports.values() if r.task == self.task and r.put_down]
+        put = [f"{r.robot} {inline_data(r.put_down, limit=120)}" for r in mine]
+        return put + [f"{r.robot} still holds {inline_data(r.holding)}" for r in self.full()]
 
     def put_down(self, place: SubTask) -> None:
         """Take down that a robot is to put down beside it what it could not place."""

@@ -15,9 +15,8 @@ from coterie_world.object_events import EventKind, ObjectEvent, event_of
 from coterie_world.scene import SceneObject
 from coterie_world.sightings import as_thing, kind_of
 from coterie_world.team_map import TeamMap
+from emos_planner.robot.choose import NEAR
 
-_NEAR = 3.0
-"""Who looks for a thing from nearer than this sees whether it is there [m]."""
 _LOOKS = 2
 """So many looks in vain say that a thing is gone."""
 LOOKS_AGAIN = 3
@@ -165,7 +164,7 @@ class Witness:
         missed = (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET)
         looks = [a for a in attempts if a.outcome in missed]
         since = min((a.seen for a in looks), default=self._step)
-        near = position is not None and distance(position, thing.box.center) <= _NEAR
+        near = position is not None and distance(position, thing.box.center) <= NEAR
         if len(looks) >= _LOOKS and near and self._seen.get(thing.id, -1) < since:
             self.happened("gone", thing)
 
