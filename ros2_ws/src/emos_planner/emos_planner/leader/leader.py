@@ -26,7 +26,7 @@ from coterie_world.scene import SceneGraph
 from emos_planner.allocation.problem import Pair
 from emos_planner.allocation.solver import Share, assign
 from emos_planner.leader.assigned import keep_assignment
-from emos_planner.leader.briefing import body_text, floor_at, where_text
+from emos_planner.leader.briefing import body_text, where_text
 from emos_planner.leader.discussion import Channel, Setting, Solver, Talk, ask, discuss
 from emos_planner.leader.hand_over import HandedOver, Wish, hand_over
 from emos_planner.leader.options import LeaderOptions
@@ -325,7 +325,6 @@ class Leader:
             robots=tuple(starts),
             bodies={robot: body_text(self.resumes[robot], self.options) for robot in starts},
             now={robot: where_text(self.scene, robot, at) for robot, at in starts.items()},
-            floors={robot: floor_at(self.scene, at) for robot, at in starts.items()},
             solve=self._solve(work, starts),
             lookups=lambda: self._lookups(starts),
             decider=self.decider,
