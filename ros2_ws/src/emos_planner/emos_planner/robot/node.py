@@ -55,7 +55,7 @@ from coterie_world.object_events import ObjectEvent
 from coterie_world.right_of_way import YieldRequest
 from coterie_world.scene import SceneGraph
 from coterie_world.team_map import TeamMap
-from emos_planner.map_view import SAID, ranks, thing_line
+from emos_planner.map_view import SAID, ranks, thing_line, whole_lines
 from emos_planner.robot.agent import AgentLimits, RobotAgent
 from emos_planner.robot.choose import ChooseSkill
 from emos_planner.robot.helping import HelpMessage, Kind
@@ -112,7 +112,6 @@ KINDS: dict[int, Kind] = {
 }
 """Kinds of TeamMessage about tasks that these robots read."""
 _NUMBERS = {kind: number for number, kind in KINDS.items()}
-_MOST_THINGS = 8
 REFLECT_PATIENCE = 20.0
 """How long a proposal waits for the robot's own resume and map [s of wall time]."""
 NEWS = 1.0
@@ -176,27 +175,19 @@ def known_of(question: str, report: RobotReport, scene: SceneGraph) -> str:
     doing = report.skill or ("waits" if report.waiting else "thinks")
     hand = f"holds {report.holding}" if report.holding else "hand empty"
     where = f"in {report.room}" if report.room else "place unknown"
-    lines = [f"{where}, {hand}, does: {doing}"]
+    lines = [inline_data(f"{where}, {hand}, does: {doing}", limit=300)]
     if report.help:
-        lines.append(f"asks for help: {report.help}")
+        lines.append(inline_data(f"asks for help: {report.help}", limit=300))
     ranked = ranks(scene, question)
     named = sorted((rank, id) for id, rank in ranked.items() if rank <= SAID)
     if not named:
         lines.append("its map holds nothing that the question names")
-    for _, id in named[:_MOST_THINGS]:
+    for _, id in named:
         thing = scene.objects[id]
         last = thing.last_seen
         seen = f"; last seen at {last.time:.0f} s by {last.robot}" if last is not None else ""
-        lines.append(f"{thing_line(thing, scene)}{seen}")
-    if len(named) > _MOST_THINGS:
-        lines.append(f"and {len(named) - _MOST_THINGS} more")
-    told = ""
-    for line in lines:  # whole lines only
-        line = inline_data(line, limit=300)
-        if len(told) + len(line) + 1 > ANSWER_CHARS:
-            break
-        told += f"\n{line}" if told else line
-    return told
+        lines.append(inline_data(f"{thing_line(thing, scene)}{seen}", limit=300))
+    return whole_lines(lines, ANSWER_CHARS - 40, "things")
 
 
 class RobotNode(AgentNode):
