@@ -50,7 +50,6 @@ class Problem:
         work: Per class and job, time at the spot [s].
         travel: Per class, node and job, time of the way [s]. Nodes are jobs and then robots: where
             one is after a job, or at first.
-        ready: Per robot, when it is free [s].
     """
 
     jobs: list[SubTask]
@@ -60,7 +59,6 @@ class Problem:
     waits: list[list[int]]
     work: list[list[float]] = field(default_factory=list)
     travel: list[list[list[float]]] = field(default_factory=list)
-    ready: list[float] = field(default_factory=list)
 
 
 class Estimates:
@@ -172,7 +170,6 @@ def build(
     jobs: list[SubTask],
     bound: Mapping[str, str],
     estimates: Estimates,
-    load: Mapping[str, float],
 ) -> Problem:
     """Return the problem of the open sub-tasks.
 
@@ -180,7 +177,6 @@ def build(
         jobs: The open ones.
         bound: Id of a sub-task that is done or running -> its robot, for `same_robot_as`.
         estimates: What robots can do.
-        load: Robot -> time [s] that it is taken already.
     """
     number = {job.id: k for k, job in enumerate(jobs)}
     waits = [[number[d] for d in job.depends_on if d in number] for job in jobs]
@@ -192,7 +188,6 @@ def build(
         able = set.intersection(*(set(estimates.able(jobs[j])) for j in unit))
         options.append([r for r in sorted(able) if must <= {robots.names[r]}])
     problem = Problem(jobs, robots, units, options, waits)
-    problem.ready = [max(0.0, float(load.get(name, 0.0))) for name in robots.names]
     needed = {robots.class_of[r] for option in options for r in option}
     for group in estimates.classes:
         work, travel = _costs(problem, estimates, group, group in needed)

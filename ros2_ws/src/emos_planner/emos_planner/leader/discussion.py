@@ -29,10 +29,8 @@ class Channel(Protocol):
 
 MOST_PROBLEMS = 200
 """Problems that are kept of one discussion, and of one task."""
-Solver = Callable[
-    [Sequence[SubTask], Collection[str], Mapping[str, float], Mapping[Pair, str]], Share
-]
-"""Gives sub-tasks to robots (names): with load [s], and pairs that must not be with the reason."""
+Solver = Callable[[Sequence[SubTask], Collection[str], Mapping[Pair, str]], Share]
+"""Gives sub-tasks to robots (names): with pairs that must not be, and the reason."""
 
 
 @dataclass(slots=True)
@@ -243,7 +241,7 @@ async def _again(
     """Give what was refused to others; what was agreed on and is not touched by that stays."""
     if not robots:
         return ()
-    share = setting.solve(basis, robots, {}, talk.forbidden)
+    share = setting.solve(basis, robots, talk.forbidden)
     _note_unassigned(share, talk)
     plan = tuple(one for one in share.sub_tasks if one.robot)
     open_ = tuple(one for one in plan if agreed.get(one.id) != one)
