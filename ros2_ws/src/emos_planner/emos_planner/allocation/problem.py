@@ -96,6 +96,12 @@ class Estimates:
         self._held = [key[2] for key in classes]
         self.robots = Robots(names, places, tuple(class_of), tuple(first))
         self._known: dict[tuple[int, SubTask], Estimate] = {}
+        self._members: list[list[int]] = [[] for _ in classes]
+        for k, group in enumerate(class_of):
+            self._members[group].append(k)
+        self._never: dict[str, set[str]] = {}
+        for id, name in forbidden:
+            self._never.setdefault(id, set()).add(name)
 
     @property
     def classes(self) -> range:
@@ -104,14 +110,9 @@ class Estimates:
 
     def able(self, task: SubTask) -> list[int]:
         """Return the robots (indices) that can do a sub-task."""
-        robots, feasible = self.robots, {}
-        for group in self.classes:
-            feasible[group] = self.of(group, task).feasible
-        return [
-            r
-            for r, name in enumerate(robots.names)
-            if feasible[robots.class_of[r]] and (task.id, name) not in self.forbidden
-        ]
+        members = (self._members[g] for g in self.classes if self.of(g, task).feasible)
+        names, never = self.robots.names, self._never.get(task.id, ())
+        return [r for some in members for r in some if names[r] not in never]
 
     def of(self, group: int, sub_task: SubTask) -> Estimate:
         """Return the estimate for a class, without the way from where a robot starts."""
