@@ -11,9 +11,9 @@ from coterie_core.tasks import Obstacle, Proposal, Reflection, SubTask, Verdict
 from coterie_llm import Decider, inline_data
 from emos_planner.allocation.problem import Pair
 from emos_planner.allocation.solver import Share
-from emos_planner.leader.options import LeaderOptions
+from emos_planner.leader.progress import Progress
 from emos_planner.leader.reassign import Reassign, ReassignState, able_robots
-from emos_planner.leader.transcript import Transcript, answer_line
+from emos_planner.leader.transcript import MOST_PROBLEMS, answer_line
 from emos_planner.lookups import Lookups
 
 
@@ -27,8 +27,6 @@ class Channel(Protocol):
         ...
 
 
-MOST_PROBLEMS = 200
-"""Problems that are kept of one discussion, and of one task."""
 Solver = Callable[[Sequence[SubTask], Collection[str], Mapping[Pair, str]], Share]
 """Gives sub-tasks to robots (names): with pairs that must not be, and the reason."""
 
@@ -55,12 +53,11 @@ class Talk:
 class Setting:
     """What stays the same through a discussion.
 
-    `robots` are those that may take part, `bodies` and `now` what prompts say of them and of where
-    they are. `lookups` returns the tools.
+    `work` is the task, `robots` are those that may take part, `bodies` and `now` what prompts say
+    of them and of where they are. `lookups` returns the tools.
     """
 
-    task: str
-    words: str
+    work: Progress
     robots: tuple[str, ...]
     bodies: Mapping[str, str]
     now: Mapping[str, str]
@@ -68,9 +65,6 @@ class Setting:
     lookups: Callable[[], Lookups]
     decider: Decider
     channel: Channel
-    options: LeaderOptions
-    transcript: Transcript
-    first_round: int = 0
     clock: Callable[[], float] = time.monotonic
 
 
@@ -95,13 +89,13 @@ async def discuss(
     plan = tuple(one for one in first.sub_tasks if one.robot)
     basis = [open_tasks[one.id] for one in plan if one.id in open_tasks]
     agreed: dict[str, SubTask] = {}
-    while talk.rounds < setting.options.round_limit:
+    while talk.rounds < setting.work.options.round_limit:
         busy = {one.robot for one in plan if agreed.get(one.id) != one}
         asked = [robot for robot in setting.robots if robot in busy]
         if not asked:
             break
         before = len(talk.forbidden), len(talk.left_out)
-        round_ = setting.first_round + talk.rounds
+        round_ = setting.work.round + talk.rounds
         await ask(setting, asked, plan, round_, talk)
         talk.rounds += 1
         agreed = {
@@ -124,14 +118,14 @@ async def ask(
 ) -> None:
     """Put a plan before robots, all at once, and take down what they say."""
     proposal = Proposal(
-        task=setting.task,
-        words=setting.words,
+        task=setting.work.id,
+        words=setting.work.words,
         round=round_,
         sub_tasks=tuple(plan),
         sole=_sole(setting, robots, plan, talk),
     )
-    setting.transcript.propose(proposal, robots, setting.clock())
-    timeout = setting.options.reflect_timeout
+    setting.work.transcript.propose(proposal, robots, setting.clock())
+    timeout = setting.work.options.reflect_timeout
     answers = await setting.channel.reflect(robots, proposal, timeout)
     for robot in answers:
         if robot not in robots:
@@ -142,7 +136,7 @@ async def ask(
         if answer is None:
             talk.left_out[robot] = f"no answer within {timeout:g} s"
             talk.said.append(f"round {round_ + 1}, {robot}: no answer within {timeout:g} s")
-            setting.transcript.say(
+            setting.work.transcript.say(
                 "silent", robot, f"no answer within {timeout:g} s: left out", round=round_,
                 time=setting.clock(),
             )  # fmt: skip
@@ -160,7 +154,7 @@ async def ask(
         reflection, trouble = checked(answer, robot, proposal, own)
         for text in trouble:
             _problem(setting, talk, text, round_)
-        setting.transcript.reflect(reflection, setting.clock())
+        setting.work.transcript.reflect(reflection, setting.clock())
         for verdict in reflection.verdicts:
             if verdict.disagreement:
                 talk.notes.append(f"{robot}: {verdict.disagreement}")
@@ -177,7 +171,7 @@ def _sole(
     With the rules nobody is asked anyway, and large teams are not looked through for it.
     """
     team = [robot for robot in setting.robots if robot not in talk.left_out]
-    if setting.decider.rule_only or len(team) > setting.options.group_size:
+    if setting.decider.rule_only or len(team) > setting.work.options.group_size:
         return ()
     given = [one for one in plan if one.robot in robots]
     able = able_robots(given, team, talk.forbidden, setting.lookups())
@@ -245,12 +239,12 @@ async def _again(
     _note_unassigned(share, talk)
     plan = tuple(one for one in share.sub_tasks if one.robot)
     open_ = tuple(one for one in plan if agreed.get(one.id) != one)
-    if not open_ or len(robots) > setting.options.group_size:
+    if not open_ or len(robots) > setting.work.options.group_size:
         return plan  # no model sees so many robots
     lookups = setting.lookups()
     refused = frozenset(talk.forbidden)
     state = ReassignState(
-        words=setting.words,
+        words=setting.work.words,
         robots={robot: setting.bodies[robot] for robot in robots},
         now={robot: setting.now[robot] for robot in robots if robot in setting.now},
         lookups=lookups,
@@ -275,7 +269,7 @@ async def _again(
         )
         why = inline_data(decided.reply.reason, limit=400) or "no reason given"
         said = f"who takes over is the model's choice ({decided.model}): {why}"
-        setting.transcript.say("statement", "leader", said, round=round_, time=setting.clock())
+        setting.work.transcript.say("statement", "leader", said, round=round_, time=setting.clock())
         talk.said.append(f"round {round_ + 1}, leader: {why}")
         return tuple(one for one in plan if one.robot)
     if decided.reason:
@@ -312,4 +306,4 @@ def _note_unassigned(share: Share, talk: Talk) -> None:
 def _problem(setting: Setting, talk: Talk, text: str, round_: int) -> None:
     if len(talk.problems) < MOST_PROBLEMS:
         talk.problems.append(text)
-    setting.transcript.say("problem", "leader", text, round=round_, time=setting.clock())
+    setting.work.transcript.say("problem", "leader", text, round=round_, time=setting.clock())

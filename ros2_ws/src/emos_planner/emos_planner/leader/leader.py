@@ -314,8 +314,7 @@ class Leader:
         self, work: Progress, starts: Mapping[str, Vec3 | None], channel: Channel
     ) -> Setting:
         return Setting(
-            task=work.id,
-            words=work.words,
+            work=work,
             robots=tuple(starts),
             bodies={robot: body_text(self.resumes[robot], self.options) for robot in starts},
             now={robot: where_text(self.scene, robot, at) for robot, at in starts.items()},
@@ -323,9 +322,6 @@ class Leader:
             lookups=lambda: self._lookups(starts),
             decider=self.decider,
             channel=channel,
-            options=self.options,
-            transcript=work.transcript,
-            first_round=work.round,
             clock=self.clock,
         )
 

@@ -23,7 +23,6 @@ from coterie_safety.permits.gate import NO_PERMIT
 from coterie_safety.permits.policy import STRICTNESS
 from coterie_world.scene import SceneGraph
 from coterie_world.sightings import kind_of
-from emos_planner.leader.discussion import MOST_PROBLEMS
 from emos_planner.leader.expand import look_again, other_place, search_on, unused
 from emos_planner.leader.heartbeats import EMPTY_HANDS, Hands, Heartbeats
 from emos_planner.leader.options import LeaderOptions
@@ -31,7 +30,7 @@ from emos_planner.leader.order import block, take_lost
 from emos_planner.leader.outcome import Outcome, is_full, outcome_of, why_nobody
 from emos_planner.leader.reported import SURE, ReportedThings
 from emos_planner.leader.task_graph import TaskGraph
-from emos_planner.leader.transcript import Transcript
+from emos_planner.leader.transcript import MOST_PROBLEMS, Transcript
 from emos_planner.leader.understand import Understanding
 
 _SKILLS = {

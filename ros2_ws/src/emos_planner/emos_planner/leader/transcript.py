@@ -15,6 +15,8 @@ from coterie_safety.why import note
 
 TurnKind = Literal["propose", "accept", "reject", "silent", "statement", "problem"]
 
+MOST_PROBLEMS = 200
+"""Problems that are kept of one discussion, and of one task."""
 MOST_TURNS = 5000
 """Turns that are kept; later ones are only counted."""
 FORMAT = "coterie.discussion/1"
