@@ -292,13 +292,18 @@ def _waits(now: Situation) -> Iterator[Option]:
             yield Option(words, skill=Wait(1.0 + blocked), step=Step(Purpose.WAIT))
 
 
+def obstacle_of(outcome: Outcome) -> Obstacle:
+    """Return what stands against a sub-task by how a skill for it has failed."""
+    return _OBSTACLES.get(outcome, Obstacle.OTHER)
+
+
 def give_up(now: Situation, why: str = "") -> Option:
     """Give the sub-task back: with what stands against it, or with what went wrong last."""
     failed = [a for a in now.attempts if not a.ok]
     if not now.estimate.feasible:
         obstacle, reason = now.estimate.obstacle or Obstacle.OTHER, now.estimate.reason
     elif failed:
-        obstacle = _OBSTACLES.get(failed[-1].outcome, Obstacle.OTHER)
+        obstacle = obstacle_of(failed[-1].outcome)
         if isinstance(failed[-1].skill, Place) and failed[-1].outcome is Outcome.BLOCKED:
             obstacle = Obstacle.NO_ROOM
         reason = f"{type(failed[-1].skill).__name__}: {failed[-1].reason}"

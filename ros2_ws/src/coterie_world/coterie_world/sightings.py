@@ -6,13 +6,13 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
-from coterie_core.geometry import Box, Vec2, Vec3, distance, share_inside
+from coterie_core.geometry import Box, Vec2, Vec3, distance
 from coterie_core.household import load_household
 from coterie_core.tasks import Thing
 from coterie_world.association import SIGHTING
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, Sighting
 from coterie_world.sizes import oversize
-from coterie_world.surfaces import hollow_bottom, usual_surfaces
+from coterie_world.surfaces import free_points, hollow_bottom, usual_surfaces
 
 ASSOCIATION_RADIUS_M = SIGHTING.distance_m
 MOVED_DISTANCE_M = 1.0
@@ -75,26 +75,6 @@ def seen_in_passing(things: Iterable[SceneObject]) -> set[str]:
         and CLEARNESS_RATIO * weight <= max(sure)
         and weight < max(sure)
     }
-
-
-def mistaken_within(one: SceneObject, others: Iterable[SceneObject]) -> bool:
-    """Tell whether solid furniture lies in a piece that was seen far more clearly to be one.
-
-    Part of a counter that was once called a stove lies in the counter; so may a dishwasher, but
-    that is seen there again.
-
-    Args:
-        one: Furniture that may be a mistake.
-        others: Other furniture.
-    """
-    sure = CLEARNESS_RATIO * clearness(one, _SLIVER)
-    return is_solid(one.label.top) and any(
-        other.id != one.id
-        and is_solid(other.label.top)
-        and sure <= clearness(other, _SLIVER)
-        and share_inside(one.box, other.box) > INSIDE_FRACTION
-        for other in others
-    )
 
 
 def clearness(thing: SceneObject, sliver: float = 1.0) -> float:
@@ -187,33 +167,21 @@ def put_down(scene: SceneGraph, thing: str, owner: str) -> None:
     z = hollow_bottom(label, place.box)
     z = usual_surfaces(label, place.box)[0].center[2] if z is None else z
     top = Box((x, y, z), (*place.box.size[:2], 0.0), place.box.yaw)
-    item.box = _free_spot(scene, item, surfaces[0].surface if surfaces else top)
+    surface = surfaces[0].surface if surfaces else top
+    item.box = _free_spot(item, surface, scene.objects.values())
     item.room, item.support = place.room, place.id
     item.container = "" if open_tops or not surfaces else place.id
 
 
-def _free_spot(scene: SceneGraph, item: SceneObject, surface: Box) -> Box:
+def _free_spot(item: SceneObject, surface: Box, others: Iterable[SceneObject]) -> Box:
     """Return a box for a thing on a surface, clear of what is known to stand there.
 
     Where exactly it was put nobody has told; two things in one spot would hide one another.
     """
     x, y, z = surface.center
-    c, s = math.cos(surface.yaw), math.sin(surface.yaw)
-    others = [
-        o.box
-        for o in scene.objects.values()
-        if o.id != item.id and o.kind == "item" and abs(o.box.bottom - z) < 0.1
-    ]
-    for share in (0.0, 0.25, -0.25, 0.4, -0.4, 0.12, -0.12, 0.33, -0.33):
-        along, across = share * surface.size[0], share * surface.size[1]
-        if surface.size[0] > surface.size[1]:
-            across = 0.0
-        else:
-            along = 0.0
-        at = (x + c * along - s * across, y + s * along + c * across, z + item.box.size[2] / 2.0)
-        reach = max(item.box.size[:2])
-        if all(distance(o.center, at) > (reach + max(o.size[:2])) / 2.0 for o in others):
-            return Box(at, item.box.size, item.box.yaw)
+    boxes = [one.box for one in others if one.id != item.id and one.kind == "item"]
+    free = free_points(surface, item.box, boxes).tolist()
+    x, y = min(free, key=lambda at: (math.dist(at, (x, y)), at), default=(x, y))
     return Box((x, y, z + item.box.size[2] / 2.0), item.box.size, item.box.yaw)
 
 
