@@ -66,13 +66,7 @@ class Naming:
         del self._told[name]
         self._spots.pop(name, None)
         self._lay.pop(id_, None)
-        del scene.objects[id_]
-        thing.id = name
-        scene.add_object(thing)
-        if thing.kind != "item":
-            for other in scene.objects.values():
-                other.support = name if other.support == id_ else other.support
-                other.container = name if other.container == id_ else other.container
+        rename(scene, id_, name)
         self._own[id_] = name
         return name
 
@@ -179,6 +173,16 @@ class Naming:
         if tell and where and _may_name(name, scene):
             self._told[name] = (kind, where)
         return name
+
+
+def rename(scene: SceneGraph, id_: str, name: str) -> None:
+    """Give a thing of a map another id; what lies on or in it lies there still."""
+    thing = scene.objects.pop(id_)
+    thing.id = name
+    scene.add_object(thing)
+    for other in scene.objects.values() if thing.kind != "item" else ():
+        other.support = name if other.support == id_ else other.support
+        other.container = name if other.container == id_ else other.container
 
 
 def _may_name(name: str, scene: SceneGraph) -> bool:
