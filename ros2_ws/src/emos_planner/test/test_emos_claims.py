@@ -419,7 +419,7 @@ async def test_a_surface_is_full_where_one_who_reaches_it_says_so(
     }
     nobody = place.model_copy(update={"robot": ""})
     leader.progress.take([nobody], {place.id: told}, {})
-    assert (place.id in leader.progress.dropped) is moved
+    assert (place.id not in {one.id for one in leader.assignment}) is moved
 
 
 async def test_nothing_is_put_on_seats_unasked(make) -> None:
