@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from coterie_core.cooperation import Action, Close, GoTo, Grab, Open, Put, Reason, Result, Spot
@@ -128,12 +127,9 @@ class Motions:
         What lies at a robot's feet is in no image of a camera on its mast.
         """
         tools, robot = self.house.tools, self.house.robot
-        x, y, _ = spot.position
         meant = ResolvedObject("", Box(spot.position, (0.0, 0.0, 0.0)))
         stand = tools.view(robot, meant, tools.components_of(robot, spot.position)).spot
-        if stand is None:
-            return None
-        return NavigateTo.near(stand, yaw=math.atan2(y - stand[1], x - stand[0]))
+        return NavigateTo.facing(stand, spot.position) if stand is not None else None
 
 
 def reason_of(outcome: Outcome) -> Reason:
