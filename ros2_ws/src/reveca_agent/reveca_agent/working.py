@@ -158,6 +158,7 @@ class Work:
         """Do an action; return the next one where the agent changed its mind on the way."""
         plan = self.agent.plan
         meant = plan.target if plan is not None and plan.kind == "fetch" else ""
+        self._do(plan.text() if plan is not None else "wait")
         motion = self.body.motion(action, meant)
         if isinstance(motion, Result) and self.body.motions.only_told(action):
             motion = await self._look_for(action)
@@ -168,7 +169,6 @@ class Work:
             await self._skill(Idle(self.body.shape.step))  # what needs no motion takes a step too
             self.body.settled(motion)
             return None
-        self._do(self.agent.plan.text() if self.agent.plan is not None else "wait")
         return await self._by_steps(action, motion)
 
     async def _look_for(self, action: Action) -> SubTask | Result:
