@@ -45,6 +45,12 @@ class NavigateTo:
         """Go near to a position, within APPROACH_TOLERANCE: as near as there is room."""
         return cls(position=position, yaw=yaw, tolerance=APPROACH_TOLERANCE)
 
+    @classmethod
+    def facing(cls, position: Vec3, toward: Vec3) -> NavigateTo:
+        """Go near to a position and face a point from there, unless it is that point."""
+        dx, dy = toward[0] - position[0], toward[1] - position[1]
+        return cls.near(position, math.atan2(dy, dx) if math.hypot(dx, dy) > 0.05 else None)
+
     def left(self, pose: Pose, place: Vec3 | None = None) -> tuple[float, float]:
         """Return what is left from a pose to the goal: distance [m, horizontal], angle [rad].
 

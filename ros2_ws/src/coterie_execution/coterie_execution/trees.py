@@ -25,7 +25,6 @@ from coterie_core.skills import (
 )
 from coterie_core.tasks import Obstacle
 from coterie_execution.behavior_tree import Act, Tree, fallback, when
-from coterie_execution.geometry.things import ResolvedObject
 from coterie_execution.geometry.viewpoints import CLEAR_SHARE
 from coterie_execution.options import Attempt, Option, Purpose, Step
 from coterie_execution.search_steps import search
@@ -39,6 +38,7 @@ from coterie_execution.standpoints import (
     other_sides,
     other_views,
     put_here,
+    view_of,
 )
 from coterie_safety.permits.gate import is_no_permit
 from coterie_world.scene import SceneObject
@@ -292,13 +292,18 @@ def _waits(now: Situation) -> Iterator[Option]:
             yield Option(words, skill=Wait(1.0 + blocked), step=Step(Purpose.WAIT))
 
 
+def obstacle_of(outcome: Outcome) -> Obstacle:
+    """Return what stands against a sub-task by how a skill for it has failed."""
+    return _OBSTACLES.get(outcome, Obstacle.OTHER)
+
+
 def give_up(now: Situation, why: str = "") -> Option:
     """Give the sub-task back: with what stands against it, or with what went wrong last."""
     failed = [a for a in now.attempts if not a.ok]
     if not now.estimate.feasible:
         obstacle, reason = now.estimate.obstacle or Obstacle.OTHER, now.estimate.reason
     elif failed:
-        obstacle = _OBSTACLES.get(failed[-1].outcome, Obstacle.OTHER)
+        obstacle = obstacle_of(failed[-1].outcome)
         if isinstance(failed[-1].skill, Place) and failed[-1].outcome is Outcome.BLOCKED:
             obstacle = Obstacle.NO_ROOM
         reason = f"{type(failed[-1].skill).__name__}: {failed[-1].reason}"
@@ -331,16 +336,14 @@ def go(now: Situation, spot: Vec3 | None, towards: Vec3 | None, words: str) -> I
     failures = now.failures(NavigateTo)
     if _stands_at(now, spot) or failures >= GO_TRIES:
         return
-    yaw = None
-    if towards is not None and math.dist(spot[:2], towards[:2]) > 0.05:
-        yaw = math.atan2(towards[1] - spot[1], towards[0] - spot[0])
     last = now.last if now.last is not None and isinstance(now.last.skill, NavigateTo) else None
     if last is not None and last.outcome is Outcome.UNREACHABLE and now.goal is not None:
         # No way leads to that spot, now or later: one to another spot may.
         for side in other_sides(now, now.goal) if now.sub_task.kind in _SKILLS else []:
             other = f"{words}, to another spot"
             yield Option(other, skill=side, step=Step(Purpose.OTHER_SIDE))
-    yield Option(words, skill=NavigateTo.near(spot, yaw=yaw), step=Step(Purpose.GO))
+    skill = NavigateTo.facing(spot, towards if towards is not None else spot)
+    yield Option(words, skill=skill, step=Step(Purpose.GO))
 
 
 _NEAR = Step(Purpose.GO_NEAR)
@@ -647,10 +650,8 @@ def _another_view(now: Situation) -> Iterator[Option]:
         return
     looks = len(_put_looks(now) if now.sub_task.kind == "place" else _looks(now))
     words, view = f"look at the {thing.label.top} from another side", Step(Purpose.VIEW)
-    for spot, (on_x, on_y, _) in other_views(now, thing):
-        yaw = math.atan2(on_y - spot[1], on_x - spot[0])
-        skill = NavigateTo.near(spot, yaw=yaw)
-        yield Option(words, skill=skill, step=view)
+    for spot, part in other_views(now, thing):
+        yield Option(words, skill=NavigateTo.facing(spot, part), step=view)
     if looks == 1:
         near = f"go nearer to the {thing.label.top}"
         yield Option(near, skill=facing(now, thing), step=_NEAR)
@@ -672,8 +673,7 @@ def _absent(now: Situation) -> Iterator[Option]:
     name = now.thing.label.top if now.thing is not None else "it"
     text = f"looked {looks} times from {max(len(spots), 1)} spots and saw no {name} there"
     if now.sub_task.receptacle is not None and now.thing is not None:
-        parts = now.tools.components_of(now.robot, now.position)
-        sight = now.tools.view(now.robot, ResolvedObject(name, now.thing.box, now.thing), parts)
+        sight = view_of(now, now.thing)
         if not sight.feasible or sight.share <= CLEAR_SHARE:
             hidden = f"{text}, but where it was put is nowhere in clear view"
             yield _given_up(Obstacle.OCCLUDED, hidden)

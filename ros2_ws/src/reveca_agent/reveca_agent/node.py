@@ -58,6 +58,8 @@ PATIENCE = 20.0
 """How long a goal waits for the map and the first observation [s of wall time]."""
 LONGEST = 1e6
 """Most simulated time that a goal may take [s]."""
+_NOT_BEGUN = (Outcome.REFUSED, Outcome.FAULT, Outcome.UNSUPPORTED)
+"""How a skill ends that took no time: nothing new is seen after it."""
 HEARTBEAT = 1.0
 """Longest time between two reports [s of wall time]."""
 
@@ -367,17 +369,17 @@ class RevecaNode(AgentNode):
     async def _do(self, skill: Skill) -> SkillResult:
         """Have the bridge (or the robot's driver) carry out a skill; return how it ended."""
         seen = self._seen.latest
-        timeout = self.parameters["skill_timeout"]
         why = str(self._goal.name) if self._goal is not None else ""
         if self.body is not None and self.body.aside.whom:
             why = f"makes way for {inline_data(self.body.aside.whom)}"
+        timeout = self.parameters["skill_timeout"]
         result = await self._skills.run(skill, why, on_way=self._on_way, timeout=timeout)
-        if result.outcome is Outcome.FAULT:
-            self.problem(result.reason)
-            await asyncio.sleep(1.0)  # a driver that is not there is not asked without pause
-        elif result.outcome is not Outcome.REFUSED or result.duration:
+        if result.duration or result.outcome not in _NOT_BEGUN:
             if await self._seen.after(seen) is None:
                 self.problem(self._seen.missing)
+        elif result.outcome is Outcome.FAULT:
+            self.problem(result.reason)
+            await asyncio.sleep(1.0)  # a driver that is not there is not asked without pause
         if not result.ok:
             self.get_logger().info(f"{type(skill).__name__}: {result.reason}")
         return result

@@ -19,7 +19,7 @@ from coterie_execution.geometry.things import FLOOR, ResolvedObject, Surface, su
 from coterie_execution.geometry.viewpoints import eyes_toward
 from coterie_safety.guard.mass import object_mass
 from coterie_world.sizes import oversize
-from coterie_world.surfaces import free_points, reaching_over
+from coterie_world.surfaces import free_points
 
 WORK = {"pick": 2.0, "place": 2.0, "open": 1.5, "close": 1.5, "detect": 0.5, "go_to": 0.0}
 """How long skills take at the spot [s]."""
@@ -272,9 +272,6 @@ def _room_on(
     """Return the points (n, 2) [m] of a surface with room for an item; whether none is free."""
     thing = item or _SOME
     others = [t.box for t in tools.catalog.upon(meant.id) if item is None or t.box != item]
-    if not surface.told:
-        more = (t.box for t in tools.catalog.furniture() if t.id != meant.id)
-        others += reaching_over(surface.box, meant.box, more)
     points = free_points(surface.box, thing, others)
     crowded = not len(points)
     if crowded and not surface.told:
