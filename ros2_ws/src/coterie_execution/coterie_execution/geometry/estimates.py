@@ -136,7 +136,7 @@ def _work_out(
         return _go_to(tools, robot, meant, components)
     if sub_task.kind == "place":
         return place(tools, robot, meant, components, opened, item, sub_task.inside)
-    if sub_task.kind in ("open", "close"):
+    if sub_task.kind in ("open", "close", "use"):
         return open_or_close(tools, robot, meant, components)
     shut = tools.catalog.closed_around(meant.object)
     if shut is not None and shut.id in opened:
