@@ -25,7 +25,6 @@ from coterie_core.skills import (
     Wait,
 )
 
-
 DOCK = "dock"
 """Name of the drive to the dock, a physical action of real robots that is no skill."""
 SKILLS: dict[str, SkillSpec] = {
@@ -85,6 +84,11 @@ def add_rows(found: Iterable[EntryPoint]) -> None:
 
 
 add_rows(entry_points(group=OWN_SKILLS))
+
+
+def own_verbs() -> dict[str, str]:
+    """Return the verbs by which people ask for the skills of packages, each with the skill."""
+    return {verb: spec.name for spec in SKILLS.values() for verb in spec.verbs}
 
 
 def spec_of(skill: object) -> SkillSpec:

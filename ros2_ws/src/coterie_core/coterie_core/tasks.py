@@ -8,7 +8,6 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from coterie_core.geometry import Vec3
-from coterie_core.skill_registry import ON_TARGET
 
 PredicateName = Literal[
     "robot_at_object", "robot_at_receptacle", "object_at_receptacle", "robot_detect_object"
@@ -67,9 +66,10 @@ class SubTask(_Part):
     """One robot's share of a task.
 
     `search` looks for `object.label` in `rooms` (ids; empty: everywhere); `detect` looks at a known
-    thing; `pick` and `place` move `object` (onto or into `receptacle`); `go_to` goes to `object`,
-    `receptacle` or the first of `rooms`. `depends_on` are ids of sub-tasks that must be done
-    before; `use` does the `skill` of another package to `object`; `same_robot_as` is the id of the one whose robot must do this too (who picked, places).
+    thing; `pick` and `place` move `object` (onto or into `receptacle`); `use` does the `skill` of
+    another package to it; `go_to` goes to `object`, `receptacle` or the first of `rooms`.
+    `depends_on` are ids of sub-tasks that must be done before; `same_robot_as` is the id of the one
+    whose robot must do this too (who picked, places).
     A hand-over between robots is a place where both reach and a pick by the other.
     A search ends when the expected number of unseen things in its rooms is below `enough`; `looked`
     tells what other robots' looks have left open (robot -> region -> chance of a miss). `seen`: the
@@ -99,8 +99,6 @@ class SubTask(_Part):
             raise ValueError(f"sub-task {self.id}: {self.kind} needs an object")
         if bool(self.skill) is not (self.kind == "use"):
             raise ValueError(f"sub-task {self.id}: a use has a skill, and nothing else has one")
-        if self.skill and self.skill not in ON_TARGET:
-            raise ValueError(f"sub-task {self.id}: no skill {self.skill!r} is installed here")
         if self.kind == "place" and not self.receptacle:
             raise ValueError(f"sub-task {self.id}: place needs a receptacle")
         if self.kind == "go_to" and not (self.object or self.receptacle or self.rooms):

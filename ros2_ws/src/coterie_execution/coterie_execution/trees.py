@@ -25,7 +25,7 @@ from coterie_core.skills import (
     Target,
     Wait,
 )
-from coterie_core.tasks import Obstacle
+from coterie_core.tasks import BY_HAND, Obstacle
 from coterie_execution.behavior_tree import Act, Tree, fallback, when
 from coterie_execution.geometry.things import ResolvedObject
 from coterie_execution.geometry.viewpoints import CLEAR_SHARE
@@ -158,10 +158,14 @@ def _open_or_close() -> Behaviour:
 
 
 def _use() -> Behaviour:
-    return fallback(
-        "use",
-        when("was done", lambda now: now.did(_hand_of(now)), Act("be done", _was_done)),
-        when("can be done", lambda now: now.thing and _feasible(now), _by_hand()),
+    return when(
+        "can be done",
+        lambda now: now.thing and _feasible(now),
+        fallback(
+            "use",
+            when("was done", lambda now: now.did(_hand_of(now)), Act("be done", _was_done)),
+            _by_hand(),
+        ),
     )
 
 
@@ -341,7 +345,7 @@ def go(now: Situation, spot: Vec3 | None, towards: Vec3 | None, words: str) -> I
     last = now.last if now.last is not None and isinstance(now.last.skill, NavigateTo) else None
     if last is not None and last.outcome is Outcome.UNREACHABLE and now.goal is not None:
         # No way leads to that spot, now or later: one to another spot may.
-        for side in other_sides(now, now.goal) if now.sub_task.kind in _SKILLS else []:
+        for side in other_sides(now, now.goal) if now.sub_task.kind in BY_HAND else []:
             other = f"{words}, to another spot"
             yield Option(other, skill=side, step=Step(Purpose.OTHER_SIDE))
     yield Option(words, skill=NavigateTo.near(spot, yaw=yaw), step=Step(Purpose.GO))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import pytest
 
@@ -25,7 +24,6 @@ from coterie_core.skills import (
 )
 from coterie_fixtures.tiny_house import thing, tiny_house
 from coterie_world.scene import SceneObject
-from habitat_bridge.embedded import skills
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
@@ -63,7 +61,10 @@ def test_a_skill_of_another_package_is_done_and_changes_the_house(own_skills) ->
     assert result.ok and result.duration >= own_skills.WIPE.seconds
     assert sim.truth().objects["o_counter"].properties["state"] == "clean"
     refused = run_skill(sim, "r", own_skills.Press(COUNTER))
-    assert (refused.outcome, refused.reason) == (Outcome.UNSUPPORTED, "a kitchen counter has no switch")
+    assert (refused.outcome, refused.reason) == (
+        Outcome.UNSUPPORTED,
+        "a kitchen counter has no switch",
+    )
     far = run_skill(world(AT_FRIDGE), "r", own_skills.Wipe(COUNTER))
     assert far.outcome is Outcome.OUT_OF_REACH
 
