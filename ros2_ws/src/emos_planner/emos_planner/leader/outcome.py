@@ -174,7 +174,7 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
         return _Told(False, text, 0, want.need, open_)
     words = {
         "bring": "brought", "take": "picked up", "detect": "found", "go": "reached",
-        "open": "opened", "close": "closed",
+        "open": "opened", "close": "closed", "use": f"{want.skill} done",
     }[want.kind]  # fmt: skip
     wanted = want.need or known
     other = [f"{id} on {want.elsewhere[id]}" for id in served if id in want.elsewhere]

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Literal
 
 from coterie_core.tasks import (
+    BY_HAND,
     Obstacle,
     RobotReport,
     SubTask,
@@ -33,12 +34,6 @@ from emos_planner.leader.task_graph import TaskGraph
 from emos_planner.leader.transcript import MOST_PROBLEMS, Transcript
 from emos_planner.leader.understand import Understanding
 
-_SKILLS = {
-    "pick": ("navigate_to", "pick"),
-    "place": ("navigate_to", "place"),
-    "open": ("navigate_to", "open"),
-    "close": ("navigate_to", "close"),
-}
 ChangeKind = Literal["state", "failed", "found", "silent", "back", "help", "problem", "doubted"]
 MOST_PLACES = 4
 """Places that are tried for one thing."""
@@ -78,7 +73,7 @@ def no_better(
             # Of the speed and the way the leader knows nothing.
             PermitGoal(robot, skill, "", rooms=rooms, strays=strays or not rooms, speed=math.nan,
                        objects=tuple(t.label for t in touched) if skill != "navigate_to" else ())
-            for skill in _SKILLS.get(one.kind, ("navigate_to",))
+            for skill in ("navigate_to", *[one.skill or one.kind] * (one.kind in BY_HAND))
         )  # fmt: skip
         verdicts = (permits[robot].decide(goal, around, moment) for goal in goals)
         return tuple(STRICTNESS[verdict.answer] for verdict in verdicts)

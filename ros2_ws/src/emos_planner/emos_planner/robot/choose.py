@@ -31,11 +31,11 @@ from emos_planner.lookups import Lookups
 from emos_planner.robot.share_facts import share_facts
 
 SkillName = Literal[
-    "go_to", "look_around", "look_for", "pick", "place", "open", "close", "reach_out", "say",
-    "wait", "done", "give_up",
+    "go_to", "look_around", "look_for", "pick", "place", "open", "close", "use", "reach_out",
+    "say", "wait", "done", "give_up",
 ]  # fmt: skip
 """What a model may have a robot do; each with what it is done to."""
-WITH_ARM: frozenset[str] = frozenset({"pick", "place", "open", "close", "reach_out"})
+WITH_ARM: frozenset[str] = frozenset({"pick", "place", "open", "close", "use", "reach_out"})
 ALONE: frozenset[str] = frozenset({"look_around", "wait", "done", "give_up"})
 """Skills that are done to nothing."""
 SAID_CHARS = 300
@@ -61,7 +61,7 @@ def name_of(option: Option) -> SkillName:
     """Return the parametrised skill that an option is one way to do."""
     if option.skill is None:
         return "done" if option.effect == "done" else "give_up"
-    return _NAMES[type(option.skill)]
+    return _NAMES.get(type(option.skill), "use")  # another package's
 
 
 class SkillChoice(BaseModel):
@@ -122,6 +122,7 @@ go_to: drive to a thing or a room; in a search it looks around there too
 look_around: turn once and look. look_for: look from here for a thing
 pick: take a thing; place: put what is held on or in a thing; open, close: furniture or a door. \
 The robot drives there first
+use: do the skill that the sub-task names to its thing
 reach_out: stretch the hand to the thing, to see whether it gets there
 say: tell or ask a robot something; target is its name, or empty for all; words is what you say
 wait: until somebody is out of the way
@@ -291,7 +292,9 @@ def outlook(
         skills=tuple(
             name
             for name in get_args(SkillName)
-            if (body.manipulation.arms or name not in WITH_ARM) and (now.mates or name != "say")
+            if (body.manipulation.arms or name not in WITH_ARM)
+            and (now.mates or name != "say")
+            and (now.sub_task.skill or name != "use")
         ),
         names=_names(now, [id for _, id in near]),
         tried=tuple(tried)[-_MOST_LISTED:],

@@ -69,6 +69,7 @@ def step_of(now: Situation, choice: SkillChoice) -> Option:
         "place": lambda: _place(now, choice.target),
         "open": lambda: _open(now, choice.target),
         "close": lambda: _close(now, choice.target),
+        "use": lambda: _use(now, choice.target),
         "reach_out": lambda: _reach_out(now, choice.target),
         "say": lambda: _say(now, choice),
         "wait": lambda: _wait(now),
@@ -252,6 +253,13 @@ def _close(now: Situation, target: str) -> Option:
     if now.sub_task.kind != "close" or now.thing is None or thing.id != now.thing.id:
         raise CheckFailed(f"close {target}: nobody asked for that to be closed; {_meant(now)}")
     return _with_hand(now, f"close the {thing.label.top}", Close(target_of(thing)), _DO)
+
+
+def _use(now: Situation, target: str) -> Option:
+    thing, skill = _known(now, target), hand_skill(now)
+    if not now.sub_task.skill or now.thing is None or thing.id != now.thing.id or skill is None:
+        raise CheckFailed(f"use {target}: nobody asked for that; {_meant(now)}")
+    return _with_hand(now, f"{now.sub_task.skill} the {thing.label.top}", skill, _DO)
 
 
 def _reach_out(now: Situation, target: str) -> Option:
