@@ -185,7 +185,7 @@ class SkillBook:
         if math.dist((x, y), position[:2]) > 0.05:
             stages.append(Turn(math.atan2(position[1] - y, position[0] - x)))
         stages.append(Hold(_TIMES.get(type(skill)) or spec_of(skill).seconds))
-        work = _HANDWORK.get(type(skill), lambda hands, body, skill: hands.own(body, skill))
+        work = _HANDWORK.get(type(skill), Hands.own)
 
         def finish() -> SkillResult:
             thing = work(self._hands, body, skill)
