@@ -64,7 +64,7 @@ WORKER = SOURCES / "habitat_bridge" / "habitat_bridge" / "habitat"
 ASKED_FOR = {
     **dict.fromkeys(
         ("safetensors", "tokenizers", "wordllama"),
-        ("embeddings.txt", SOURCES / "coterie_world" / "coterie_world" / "meaning"),
+        ("embeddings.txt", SOURCES / "coterie_llm" / "coterie_llm"),
     ),
     **dict.fromkeys(
         ("mcp", "starlette", "uvicorn"),
@@ -206,7 +206,7 @@ def test_nothing_unknown_or_unused_is_declared(name):
 
 FOUNDATION = (
     "coterie_core", "coterie_llm", "coterie_world", "coterie_safety", "coterie_requests",
-    "coterie_execution",
+    "coterie_execution", "coterie_recordings",
 )  # fmt: skip
 LAYERS = (
     *({name} for name in FOUNDATION),

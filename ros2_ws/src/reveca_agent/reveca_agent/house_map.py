@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,32 +15,21 @@ from coterie_core.household import load_household
 from coterie_core.resume import Resume
 from coterie_core.tasks import SubTask
 from coterie_execution.geometry.estimates import room_spot
+from coterie_execution.geometry.manipulation import LARGEST
 from coterie_execution.geometry.toolbox import Toolbox
 from coterie_execution.own_tools import OwnTools
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.sightings import (
     as_thing,
     kind_of,
-    lowest_on,
-    mistaken_within,
     seen_in_passing,
 )
 from coterie_world.team_map import TeamMap
-from reveca_agent.lookouts import (
-    SPACING,
-    Lookout,
-    close_views,
-    lookouts,
-    overlooking,
-)
-from reveca_agent.searching import liked
 
 TOP = 0.1
 """What lies lower than this below the top of a container is in it [m]."""
 THIN = 0.05
 """What is thinner than this in two directions is missed by detectors though it is in view [m]."""
-LARGEST = 0.5
-"""What is larger in every direction is not carried [m]."""
 PAYLOAD = 50.0
 """Taken for what an arm carries of which nobody says it [kg]: its own driver refuses more."""
 SETTLED = 0.05
@@ -112,9 +100,6 @@ class HouseMap(TeamMap):
             )
         self._told = frozenset(one.id for one in scene.objects.values() if one.told_surfaces)
         self._stands: dict[str, tuple[Box, Vec3]] = {}
-        self._lookouts: dict[str, tuple[str, Vec3, list[Lookout]]] = {}
-        self._near: dict[str, list[Lookout]] = {}
-        self._bearing: set[str] = set()
         self.furnish(list(self.scene.objects))
         self.targets: frozenset[str] = frozenset()
         self.items: frozenset[str] = frozenset()
@@ -126,10 +111,9 @@ class HouseMap(TeamMap):
         return self.own.toolbox()
 
     def furnish(self, new: Sequence[str]) -> None:
-        """Furniture that no map told of is for what such furniture is for, in general.
+        """Take in furniture that no map told of, for what such furniture is for in general.
 
-        Where a map told of furniture, what
-        it lacks is more likely taken for something else: it is for nothing.
+        Where a map told of furniture, what it lacks is more likely taken for something else.
 
         Args:
             new: Ids of things seen for the first time.
@@ -141,22 +125,11 @@ class HouseMap(TeamMap):
         if self._told:
             for thing in found:
                 thing.is_open = None
-            return
-        for thing in found:
-            category = load_household().category(thing.label.top)
-            if category is not None and (category.opens or category.label in _carrying()):
-                self._bearing.add(thing.id)
-        if found:
-            self._refurnished()
+        elif found:
+            self._stands.clear()
             for id_ in new:
                 if objects[id_].kind == "item":
                     self.rest(objects[id_])  # it may stand on what is known since now only
-
-    def _refurnished(self) -> None:
-        """Furniture has changed: where one stands and looks from is found anew."""
-        self._stands.clear()
-        self._lookouts.clear()
-        self._near.clear()
 
     def reshape(self, thing: SceneObject, box: Box) -> None:
         """Take over what the team's map made of all looks; its top goes with it, and what it bears.
@@ -166,7 +139,7 @@ class HouseMap(TeamMap):
         if _change(thing.box, box) < SETTLED:
             return
         super().reshape(thing, box)
-        self._refurnished()
+        self._stands.clear()
         for one in self.scene.objects.values():
             near = one.kind == "item" and one.room == thing.room and not one.container
             if near and one.support in ("", thing.id) and not self.put_on(one.id):
@@ -205,58 +178,11 @@ class HouseMap(TeamMap):
             return False
         return not category.boards and category.depth == 0.0
 
-    def lookouts(self, room: str, before: int = 1) -> list[Lookout]:
-        """Return from where one looks for what is not seen from a room's places.
-
-        At the first look that is into what has a rim or boards, where what the goal wants usually
-        lies; at the second one into all of it; and later from near by at all of the room.
-
-        Args:
-            room: Its id.
-            before: How often the room was looked through before.
-        """
-        usual = {name for item in self.items for name in liked(item)}
-        out: list[Lookout] = []
-        for thing in self.scene.objects.values():
-            if thing.room != room or thing.kind == "item":
-                continue
-            if not before and kind_of(thing.label.top) not in usual:
-                continue
-            label, at = thing.label.top, thing.box.center
-            kept = self._lookouts.get(thing.id)
-            if kept is None or kept[0] != label or math.dist(kept[1], at) > SPACING:
-                found = lookouts(thing, self.free(room), self.shape.cameras)
-                kept = self._lookouts[thing.id] = (label, at, found)
-            out += kept[2]
-        if before > 1:
-            if room not in self._near:
-                self._near[room] = close_views(self.scene.rooms[room], self.free(room))
-            out += self._near[room]
-        return out
-
-    def overlooking(self, spot: Spot, here: Vec3) -> list[Vec3]:
-        """Return from where one sees what can be handled from a spot [m], best first."""
-        return overlooking(spot.position, here, self.free(spot.room), self.shape.cameras)
-
-    def free(self, room: str) -> list[Vec3]:
-        """Return where the robot can stand in a room [m], a grid of `SPACING`."""
-        tools = self.tools
-        space, plan = tools.kind(self.robot).space, tools.plan
-        spots = space.in_room(room).of_components(space.main)
-        z = plan.elevation(plan.room_floor(room))
-        cells = {
-            (round(x / SPACING), round(y / SPACING)): (float(x), float(y), z)
-            for x, y in zip(spots.x, spots.y, strict=True)
-        }
-        return list(cells.values())
-
     def remove(self, id_: str) -> SceneObject | None:
         """Take a thing off the map; return it, if it was there."""
         self._stands.pop(id_, None)
-        self._lookouts.pop(id_, None)
         self._inside.discard(id_)
         thing = self.scene.objects.pop(id_, None)
-        self._bearing.discard(id_)
         self.version += 1
         if thing is not None and thing.kind != "item":
             for one in self.scene.objects.values():
@@ -267,11 +193,10 @@ class HouseMap(TeamMap):
     def may_be_gone(self, thing: SceneObject) -> bool:
         """Tell whether a thing that should be in view and is not may be somewhere else, or nowhere.
 
-        Furniture stays, but for what was called so in passing, and is a part of another piece.
+        Furniture stays, but for what one look alone has shown.
         """
         if thing.kind != "item":
-            others = self.scene.objects.values()
-            return thing.id not in self._told and mistaken_within(thing, others)
+            return thing.id not in self._told and thing.observations == 1
         return not self.is_hidden(thing)
 
     def is_hidden(self, thing: SceneObject) -> bool:
@@ -301,8 +226,11 @@ class HouseMap(TeamMap):
         return Thing(one.id, label, kind, spot, is_open=one.is_open)  # type: ignore[arg-type]
 
     def _bears(self, one: SceneObject) -> bool:
-        """Whether things are put on it, by a map or in general."""
-        return bool(one.receptacles) or one.id in self._bearing
+        """Whether things are put on it, by a map or, where none told of furniture, in general."""
+        if one.receptacles or self._told:
+            return bool(one.receptacles)
+        category = load_household().category(one.label.top)
+        return category is not None and (category.opens or category.label in _carrying())
 
     def _lies_inside(self, one: SceneObject, holder: SceneObject) -> bool:
         """Whether an item lies in an open container, and not on it.
@@ -358,7 +286,7 @@ class HouseMap(TeamMap):
         """
         passed = {one.id}
         while True:
-            holder = self.thing(one.container or one.support or self._within(one))
+            holder = self.thing(one.container or one.support)
             if holder is None or holder.id in passed:
                 return None
             if holder.kind != "item" or self._is_target(holder):
@@ -368,21 +296,6 @@ class HouseMap(TeamMap):
 
     def _is_target(self, one: SceneObject) -> bool:
         return one.id in self.targets or kind_of(one.label.top) in self.targets
-
-    def _within(self, one: SceneObject) -> str:
-        """Return the id of furniture found on the way in whose box an item lies; "": in none's.
-
-        Of such furniture nobody knows at which heights things lie: a sofa's seat, shelves. What is
-        too low for its kind lies below or beside it.
-        """
-        x, y, z = one.box.center
-        for thing in self.scene.objects.values():
-            if thing.kind == "item" or thing.id not in self._bearing:
-                continue
-            low = max(thing.box.bottom + TOP, lowest_on(thing))
-            if one.box.bottom > low and thing.box.contains((x, y, z), 0.02):
-                return thing.id
-        return ""
 
     def stand(self, one: SceneObject) -> Vec3:
         """Return a spot beside a thing [m]; where there is none, the thing's own."""

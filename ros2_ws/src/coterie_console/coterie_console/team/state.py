@@ -17,6 +17,7 @@ from coterie_console.team.records import Robot, Talk, Task
 from coterie_console.text import plain
 from coterie_core.geometry import Pose
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState
+from coterie_core.wording import spoken
 from coterie_safety.guard import Fences
 from coterie_safety.permits import Permit, PermitRequest
 from coterie_safety.permits.request import pace, touched
@@ -166,7 +167,9 @@ class ConsoleState:
         known = self.scene.rooms.get(report.room)
         skill = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", report.skill).lower()  # NavigateTo: navigate to
         doing = skill or ("" if report.waiting else "thinks")
-        new = (known.name if known else robot.room, doing, report.holding, report.help)
+        ended = any(one.outcome and one.team_id == report.task for one in self.tasks)
+        help_ = "" if ended else report.help
+        new = (known.name if known else robot.room, doing, report.holding, help_)
         if new != (robot.room, robot.doing, robot.holding, robot.help):
             robot.room, robot.doing, robot.holding, robot.help = new
             self.touch("robots")
@@ -354,7 +357,9 @@ class ConsoleState:
         """Note how a task ended."""
         task.outcome, task.message = outcome, plain(message, _WORDS)
         self.moment("task", "", f"{outcome.replace('_', ' ')}: {message}")
-        self.touch("tasks")
+        for robot in self.robots.values():
+            robot.help = ""  # what was asked for is needed no longer
+        self.touch("tasks", "robots")
 
     def resumable(self, task: Task) -> bool:
         """Whether a task can be given again: it ended before all was done, and is known."""
@@ -525,9 +530,9 @@ class ConsoleState:
             {
                 "id": plain(f"{task.team_id}/{one.id}", 100) if task.team_id else "",
                 "robot": plain(one.robot),
-                "what": plain(one.description or one.id, 200),
+                "what": plain(spoken(one.description or one.id, self.robots), 200),
                 "state": _STATES[one.state] if one.robot else "nobody",
-                "why": plain(one.reason, 300),
+                "why": plain(spoken(one.reason, self.robots), 300),
             }
             for one in task.sub_tasks[:100]
         ]
@@ -542,7 +547,7 @@ class ConsoleState:
             "round": task.round,
             "outcome": task.outcome,
             "resumable": self.resumable(task),
-            "message": task.message,
+            "message": spoken(task.message, self.robots),
             "rows": rows,
             "lit": lit_by(task.sub_tasks, self.scene),
             "done": sum(one.state is SubTaskState.DONE for one in task.sub_tasks),

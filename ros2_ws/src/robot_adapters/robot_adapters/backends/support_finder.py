@@ -13,8 +13,6 @@ from coterie_core.skills import Outcome, Target
 from coterie_world.association import TARGET
 from coterie_world.sightings import is_solid
 from coterie_world.surfaces import (
-    as_high_as_its_kind,
-    bears_at_top_only,
     between_arms,
     hollow_bottom,
     is_seat,
@@ -106,16 +104,11 @@ class SupportFinder:
                 around = Box((x, y, z / 2.0), (2.0 * radius, 2.0 * radius, z))
                 self._check_height(label, (x, y, z), around, radius)
             return x, y, z
-        exact, surface = bears_at_top_only(label), known[1]
+        surface = known[1]
         surfaces = [one.surface for one in self._where.surfaces(known[0])]
-        if surfaces and not exact and hollow_bottom(label, surface) is None:
+        if surfaces and hollow_bottom(label, surface) is None:
             return self._on_surface(label, (x, y, z), surfaces, surface, radius)
         floor = self._where.pose().position[2]
-        if exact:
-            surface = as_high_as_its_kind(label, surface, floor)
-            z = surface.top
-            # It is narrow: what lies along it, its middle over it, stays there.
-            radius = min(held.size[:2] if held is not None else (EDGE,)) / 2.0
         row, apart = self._beside(label, surface)
         # A point of its box means what carries things there; a shelf has several boards.
         tops = usual_tops(label, surface, floor)
@@ -135,7 +128,6 @@ class SupportFinder:
             row,
             not_on=[around for _, around in apart],
             reach=self._reach,
-            at_its_height=exact,
         )
         lowest = floor + least_top(label)
         if spot is not None and spot.point[2] >= lowest:
