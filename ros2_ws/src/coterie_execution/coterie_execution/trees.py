@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from py_trees.behaviour import Behaviour
 
 from coterie_core.geometry import Vec3
+from coterie_core.skill_registry import ON_TARGET, SKILLS
 from coterie_core.skills import (
     Close,
     Detect,
@@ -23,7 +25,7 @@ from coterie_core.skills import (
     Target,
     Wait,
 )
-from coterie_core.tasks import Obstacle
+from coterie_core.tasks import BY_HAND, Obstacle
 from coterie_execution.behavior_tree import Act, Tree, fallback, when
 from coterie_execution.geometry.viewpoints import CLEAR_SHARE
 from coterie_execution.options import Attempt, Option, Purpose, Step
@@ -61,13 +63,6 @@ LOOKS = 4
 GIVE_UP = "give the sub-task back to the leader, for another robot or for nobody"
 _PATIENCE = 6
 """How often a robot waits for others to go out of its way."""
-_SKILLS: Mapping[str, type[Pick | Place | Open | Close]] = {
-    "pick": Pick,
-    "place": Place,
-    "open": Open,
-    "close": Close,
-}
-"""What the hand does for a sub-task."""
 _NO_REMEDY = (Outcome.REFUSED, Outcome.UNSUPPORTED, Outcome.HAND_FULL)
 """Failures that another try from here does not mend."""
 
@@ -100,6 +95,7 @@ def trees() -> dict[str, Tree]:
         "place": _place,
         "open": _open_or_close,
         "close": _open_or_close,
+        "use": _use,
     }
     return {kind: Tree(_whole(kind, make())) for kind, make in makers.items()}
 
@@ -158,6 +154,18 @@ def _open_or_close() -> Behaviour:
         "move the door",
         when("stands so", _stands_so, Act("leave it so", _leave_so)),
         when("can be moved", lambda now: now.thing and _feasible(now), _by_hand()),
+    )
+
+
+def _use() -> Behaviour:
+    return when(
+        "can be done",
+        lambda now: now.thing and _feasible(now),
+        fallback(
+            "use",
+            when("was done", lambda now: now.did(_hand_of(now)), Act("be done", _was_done)),
+            _by_hand(),
+        ),
     )
 
 
@@ -339,7 +347,7 @@ def go(now: Situation, spot: Vec3 | None, towards: Vec3 | None, words: str) -> I
     last = now.last if now.last is not None and isinstance(now.last.skill, NavigateTo) else None
     if last is not None and last.outcome is Outcome.UNREACHABLE and now.goal is not None:
         # No way leads to that spot, now or later: one to another spot may.
-        for side in other_sides(now, now.goal) if now.sub_task.kind in _SKILLS else []:
+        for side in other_sides(now, now.goal) if now.sub_task.kind in BY_HAND else []:
             other = f"{words}, to another spot"
             yield Option(other, skill=side, step=Step(Purpose.OTHER_SIDE))
     skill = NavigateTo.facing(spot, towards if towards is not None else spot)
@@ -389,13 +397,13 @@ def _go_to_work(now: Situation) -> Iterator[Option]:
 
 def _failures(now: Situation) -> int:
     """Return how often what the sub-task is about has failed."""
-    return now.failures(_SKILLS[now.sub_task.kind])
+    return now.failures(_hand_of(now))
 
 
 def _failed(now: Situation) -> Outcome | None:
     """Return how what the sub-task is about has failed just now; None: it has not."""
     last = now.last
-    mine = last is not None and isinstance(last.skill, _SKILLS[now.sub_task.kind])
+    mine = last is not None and isinstance(last.skill, _hand_of(now))
     return last.outcome if mine and last is not None and not last.ok else None
 
 
@@ -403,9 +411,16 @@ def _name(now: Situation) -> str:
     return now.goal.label.top if now.goal is not None else "floor"
 
 
+def _hand_of(now: Situation) -> type[Any]:
+    """Return the skill that the hand does for a sub-task."""
+    return ON_TARGET[now.sub_task.skill or now.sub_task.kind]
+
+
 def _words(now: Situation) -> str:
     """Return what the hand does, in words."""
     kind, name = now.sub_task.kind, _name(now)
+    if kind == "use":
+        return SKILLS[now.sub_task.skill].words.format(thing=f"the {name}", held="", at="")
     return {"pick": f"take the {name}", "place": f"put it on the {name}"}.get(
         kind, f"{kind} the {name}"
     )
@@ -415,7 +430,7 @@ def hand_skill(now: Situation) -> Skill | None:
     """Return the skill of the hand from here; None: there is nowhere to put a thing down."""
     goal, spot, kind = now.goal, now.estimate.spot, now.sub_task.kind
     if kind != "place":
-        return _SKILLS[kind](target_of(goal)) if goal is not None else None
+        return _hand_of(now)(target_of(goal)) if goal is not None else None
     where = now.estimate.target or (goal.box.center if goal is not None else spot)
     if goal is not None and spot is not None and now.position is not None:
         if now.bears_at is not None or math.dist(now.position[:2], spot[:2]) > THERE:
@@ -462,6 +477,10 @@ def _leave_so(now: Situation) -> Iterator[Option]:
         yield done(f"it is {state}")
     else:
         yield done(f"the {now.thing.label.top} is {state} already")
+
+
+def _was_done(now: Situation) -> Iterator[Option]:
+    yield done("its hand did it; nobody looked at what came of it")
 
 
 def door(now: Situation) -> SceneObject | None:

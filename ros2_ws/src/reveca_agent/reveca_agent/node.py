@@ -37,6 +37,7 @@ from coterie_ros.model import node_decider, node_meanings
 from coterie_ros.names import team_name
 from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters
+from coterie_ros.reports import hear_messages
 from coterie_ros.serving import GoalContext
 from coterie_ros.skill_client import SkillClient
 from coterie_ros.stopping import RobotStopped, StopWatch
@@ -164,19 +165,14 @@ class RevecaNode(AgentNode):
             if other == self.robot:
                 continue
             self.subscribe(
-                TeamMessage,
-                team_name(namespace, f"{other}/message"),
-                "messages",
-                partial(self._on_note, other),
-                convert=partial(_said_from_msg, topic=f"{other}/message"),
-            )
-            self.subscribe(
                 RobotStatus,
                 team_name(namespace, f"{other}/status"),
                 "latched",
                 partial(self._on_status, other),
             )
         others, prefix = self.parameters["others"], team_name(namespace, "")
+        mates = [name for name in self.team if name != self.robot]
+        hear_messages(self, mates, prefix, self._on_note, _said_from_msg)
         hear_yield_requests(self, others, prefix, self._on_yield_request)
         self.serve_action(
             Cooperate, "cooperate", self._cooperate, when_busy="preempt", check=self._goal_fault
@@ -208,11 +204,7 @@ class RevecaNode(AgentNode):
         self._came.set()
         self._came.clear()
 
-    def _on_note(self, sender: str, note: Note | YieldRequest) -> None:
-        if note.sender != sender:
-            self.diagnostics.count("forged_messages")
-            self.problem(f"{sender}/message: a message in the name of {note.sender!r}: dropped")
-            return
+    def _on_note(self, note: Note | YieldRequest) -> None:
         if isinstance(note, YieldRequest):
             self._on_yield_request(note)
             return

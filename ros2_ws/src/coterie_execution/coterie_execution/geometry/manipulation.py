@@ -386,15 +386,21 @@ def place_on_floor(
 def open_or_close(
     tools: BodiesInScene, robot: str, meant: ResolvedObject, components: Components
 ) -> Estimate:
-    """Return whether a robot opens or closes a container: a hand gets to its front anywhere."""
-    kind, box = tools.kind(robot), meant.box
-    name = meant.id
+    """Return whether a robot opens or closes a container."""
+    if tools.kind(robot).body.hands and (meant.object is None or meant.object.is_open is None):
+        return Estimate(
+            False, Obstacle.OTHER, f"a {meant.name} cannot be opened or closed", thing=meant.id
+        )
+    return at_front(tools, robot, meant, components)
+
+
+def at_front(
+    tools: BodiesInScene, robot: str, meant: ResolvedObject, components: Components
+) -> Estimate:
+    """Return whether a robot's hand gets to the front of a thing, anywhere."""
+    kind, box, name = tools.kind(robot), meant.box, meant.id
     if not kind.body.hands:
         return Estimate(False, Obstacle.NO_ARM, "it has no arm", thing=name)
-    if meant.object is None or meant.object.is_open is None:
-        return Estimate(
-            False, Obstacle.OTHER, f"a {meant.name} cannot be opened or closed", thing=name
-        )
     floor = tools.plan.floor_index(box.bottom)
     elevation = tools.plan.elevation(floor)
     trouble: Estimate | None = None
