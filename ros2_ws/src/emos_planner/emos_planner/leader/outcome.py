@@ -10,9 +10,9 @@ from types import MappingProxyType
 from coterie_core.tasks import Obstacle, SubTask, SubTaskState, Verdict
 from coterie_core.wording import article, enumerated
 from coterie_llm import inline_data
+from coterie_safety.permits.gate import NO_PERMIT
 from coterie_safety.why import note
 from coterie_safety.why.context import current
-from coterie_safety.permits.gate import NO_PERMIT
 from coterie_world.sightings import kind_of
 from emos_planner.leader.searches import Searches
 from emos_planner.leader.task_graph import Want
