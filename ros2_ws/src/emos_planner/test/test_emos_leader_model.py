@@ -203,6 +203,23 @@ BAD_PLANS = {
     "the fridge is opened": lambda items: items.append(
         {"id": "o", "kind": "open", "object": "refrigerator-1", "robot": "walker"}
     ),
+    "two robots bring one thing": lambda items: items.extend(
+        [
+            {"id": "p", "kind": "pick", "object": "mug-1", "robot": "walker"},
+            {
+                "id": "q",
+                "kind": "place",
+                "object": "mug-1",
+                "receptacle": "counter-1",
+                "robot": "walker",
+                "depends_on": ["p"],
+                "same_robot_as": "p",
+            },
+        ]
+    ),
+    "a skill that nobody asked for": lambda items: items.append(
+        {"id": "u", "kind": "use", "object": "mug-1", "robot": "walker"}
+    ),
     "the keys go, too": lambda items: items.append(
         {"id": "k", "kind": "pick", "object": "keys-1", "robot": "rover"}
     ),

@@ -15,7 +15,6 @@ from coterie_core.household import load_household
 from coterie_core.resume import Resume
 from coterie_core.tasks import SubTask
 from coterie_execution.geometry.estimates import room_spot
-from coterie_execution.geometry.manipulation import LARGEST
 from coterie_execution.geometry.toolbox import Toolbox
 from coterie_execution.own_tools import OwnTools
 from coterie_world.scene import SceneGraph, SceneObject
@@ -30,6 +29,8 @@ TOP = 0.1
 """What lies lower than this below the top of a container is in it [m]."""
 THIN = 0.05
 """What is thinner than this in two directions is missed by detectors though it is in view [m]."""
+LARGEST = 0.5
+"""What is larger in every direction is not carried [m]."""
 PAYLOAD = 50.0
 """Taken for what an arm carries of which nobody says it [kg]: its own driver refuses more."""
 SETTLED = 0.05

@@ -187,6 +187,12 @@ class SplitState:
         )
 
 
+def _skill(item: SplitItem, state: SplitState) -> str:
+    """Return the skill that the person asked for on an item's object ("": none)."""
+    asked = (one.skill for one in state.known if meant_by(one) == item.object)
+    return next(filter(None, asked), "") if item.kind == "use" else ""
+
+
 def searched_label(item: SplitItem) -> str:
     """Return what a search looks for; some models write it where ids belong."""
     return (item.label or item.object).strip()
@@ -225,6 +231,7 @@ def sub_tasks_of_reply(state: SplitState, reply: SplitReply) -> tuple[SubTask, .
                 depends_on=tuple(dict.fromkeys(i for i in item.depends_on if i != item.id)),
                 same_robot_as=item.same_robot_as,
                 description=_described(item, state),
+                skill=_skill(item, state),
             )
         )
     made = _with_searches(_handed_over(made, state.lookups), state)
@@ -460,6 +467,8 @@ def _wrong_names(state: SplitState, reply: SplitReply) -> list[str]:
             )
         elif item.kind == "go_to" and not item.rooms and item.object not in state.things:
             problems.append(f"{where}: go_to needs a known thing or rooms")
+        if item.kind == "use" and not _skill(item, state):
+            problems.append(f"{where}: nobody asked for a skill to be used on that")
         if item.kind == "place" and item.receptacle not in state.things:
             problems.append(f"{where}: no receptacle with id {inline_data(item.receptacle)}")
         problems += [
