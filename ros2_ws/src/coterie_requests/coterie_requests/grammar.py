@@ -47,7 +47,6 @@ CAN_DO = (
     "robots can go somewhere, look for things, check whether something is there, bring or put "
     "things somewhere, and open or close furniture"
 )
-_Phrases = tuple[tuple[str, ...], ...]
 _ARTICLES = frozenset(("the", "a", "an", "my", "your", "our", "his", "her", "their", "any", "some"))
 _BEFORE_VERBS = frozenset((",", "and", "then", "to", "must", "should", "can", "please"))
 _FIRST = ("first", "firstly", "then", "finally")
@@ -88,7 +87,7 @@ def read(words: str, names: Vocabulary, door: Door = "do") -> Request:
         raise NotUnderstood(
             f"{shown(words)!r} asks for nothing; say it like {EXAMPLES[door]}", "empty"
         )
-    return Request(words=words, steps=made, asides=(*asides, *steps.asides))
+    return Request(words=words, steps=made, asides=tuple(asides))
 
 
 def read_thing(text: str, names: Vocabulary) -> Thing:
@@ -135,10 +134,10 @@ def _checked(words: str, names: Vocabulary) -> str:
 
 
 @cache
-def _phrases(table: str) -> _Phrases:
-    """Return the phrases of a table, the longest first."""
-    said = (tuple(phrase.split()) for phrase in word_tables()[table])
-    return tuple(sorted(said, key=lambda phrase: -len(phrase)))
+def _any_of(table: str) -> re.Pattern[str]:
+    """Return the pattern of the phrases of a table, between spaces, the longest first."""
+    phrases = sorted(word_tables()[table], key=len, reverse=True)
+    return re.compile(rf"(?<!\S)(?:{'|'.join(map(re.escape, phrases))})(?!\S)")
 
 
 @cache
@@ -157,23 +156,14 @@ def _parts(
     """
     then = False
     for sentence in _SENTENCES.split(text):
-        tokens = _TOKEN.findall(_PAUSES.sub(" , ", sentence))
-        if not tokens:
-            continue
-        tokens = _without(tokens, _phrases("manner"), asides)
-        tokens = _without(tokens, _phrases("courtesy"), [])
-        part: list[str] = []
-        while tokens:
-            found = next((p for p in _phrases("then") if tuple(tokens[: len(p)]) == p), None)
-            if found is None:
-                part.append(tokens.pop(0))
-                continue
-            if _stripped(part):
-                yield then, _tagged(" ".join(_stripped(part)), names, door)
-            then, part, tokens = True, [], tokens[len(found) :]
-        if _stripped(part):
-            yield then, _tagged(" ".join(_stripped(part)), names, door)
-            then = False
+        said = " ".join(_TOKEN.findall(_PAUSES.sub(" , ", sentence)))
+        asides += _any_of("manner").findall(said)
+        said = _any_of("courtesy").sub("", _any_of("manner").sub("", said))
+        for k, part in enumerate(_any_of("then").split(said)):
+            then = then or k > 0
+            if words := _stripped(part.split()):
+                yield then, _tagged(" ".join(words), names, door)
+                then = False
 
 
 def _is_plight(words: Sequence[Word]) -> bool:
@@ -181,16 +171,6 @@ def _is_plight(words: Sequence[Word]) -> bool:
     said = " ".join(word.said for word in words)
     known = words[0].said in word_tables()["plights"].split() and load_lexicon().uses_in(said)
     return bool(known) and not no_use(said)
-
-
-def _without(tokens: list[str], phrases: _Phrases, out: list[str]) -> list[str]:
-    kept: list[str] = []
-    k = 0
-    while k < len(tokens):
-        found = next((p for p in phrases if tuple(tokens[k : k + len(p)]) == p), None)
-        (kept if found is None else out).append(" ".join(found or tokens[k : k + 1]))
-        k += len(found) if found else 1
-    return kept
 
 
 def _stripped(tokens: list[str]) -> list[str]:

@@ -26,23 +26,14 @@ _ADJECTIVES = frozenset(
 )  # fmt: skip
 """Words in a label that make no other kind of thing of it."""
 _JOINED = re.compile(r" (?:of|with|for|from) ")
-_MAX_CACHED_LABELS = 10_000
-"""Labels whose names are remembered; maps may bring any number."""
 _NARROWER_GRADE = 0.9
 """Grade of a narrower thing, relative to the broader one."""
 _MAX_GAP_WORDS = 3
 """Most words that may stand between the words of a cue."""
-
-
-HINDERED = re.compile(r"\b(?:keep|stop|prevent|hold)\b.*\b(?P<what>from \w+ing)\b")
+_HINDERED = re.compile(r"\b(?:keep|stop|prevent|hold)\b.*\b(?=from \w+ing\b)")
 """What somebody wants not to happen: "keep a door from closing"."""
-_PUT = re.compile(r"\b(?:put|store|keep|place|leave|set|hang|hold|stow|lay|return)\b")
 _SAYS_LESS = 0.5
 """How much a thing is what several words mean, whose label is the last of them."""
-_SECOND = 0.45
-"""What a second use counts that a text asks for."""
-_STRANDED = re.compile(r" (?:from|out of|with|on)\b")
-"""Words after a verb that make another use of it."""
 
 
 class _Part(BaseModel):
@@ -85,7 +76,6 @@ class Lexicon(BaseModel):
     kinds: dict[str, str] = Field(default_factory=dict, description="narrower thing -> broader")
 
     _names: dict[str, str] = PrivateAttr(default_factory=dict)
-    _known: dict[str, str] = PrivateAttr(default_factory=dict)
 
     def model_post_init(self, context: object, /) -> None:
         """Index the synonyms; names of the list itself win over synonyms of others."""
@@ -105,27 +95,16 @@ class Lexicon(BaseModel):
         qualifier ("iron_(for_clothing)"), each part of "a/b", the trailing words ("old red sofa"),
         and what precedes "of" and "with".
         """
-        found = self._known.get(label)
-        if found is None:
-            if len(self._known) >= _MAX_CACHED_LABELS:
-                self._known.clear()
-            found = self._known[label] = self._canonical(label)
-        return found
-
-    def _canonical(self, label: str) -> str:
         text = normalized(label)
         plain = normalized(_QUALIFIER.sub(" ", label)) or text
         parts = [part.strip() for part in plain.split("/") if part.strip()]
-        for form in dict.fromkeys((text, plain, *(parts if len(parts) > 1 else ()))):
-            found = self._exact(form)
-            if found is not None:
-                return found
         words = _JOINED.split(plain)[0].split()
-        for k in range(1, len(words)):
-            found = self._exact(" ".join(words[k:]))
-            if found is not None:
-                return found
-        known = load_household().canonical(plain)
+        tails = (" ".join(words[k:]) for k in range(1, len(words)))
+        forms = dict.fromkeys((text, plain, *(parts if len(parts) > 1 else ()), *tails))
+        known = next(filter(None, map(self._exact, forms)), "")
+        return known or self._own_name(load_household().canonical(plain))
+
+    def _own_name(self, known: str) -> str:
         return self._names.get(normalized(known), known)
 
     def _exact(self, text: str) -> str | None:
@@ -136,67 +115,54 @@ class Lexicon(BaseModel):
         house = load_household()
         for form in (text, *singulars(text), text + "s"):
             if form in house.categories or form in _synonyms():
-                known = house.canonical(form)
-                return self._names.get(normalized(known), known)
+                return self._own_name(house.canonical(form))
         return None
 
     def members(self, name: str) -> frozenset[str]:
         """Return the labels of a class, or the one label."""
         if name in self.classes:
             found = self.classes[name]  # maps may call a thing by the word of its class
-            labels = frozenset(map(self.canonical, (*found.labels, *found.words)))
+            labels = frozenset(map(canonical, (*found.labels, *found.words)))
             return labels | {n for n, broad in self.kinds.items() if broad in labels}
-        own = self.canonical(name)
+        own = canonical(name)
         return frozenset((own, *(narrow for narrow, broad in self.kinds.items() if broad == own)))
 
     def spread(self, things: Mapping[str, float]) -> Mapping[str, float]:
         """Return grades per label: of classes their members', a label's own grade first."""
+        classes = [name for name in things if name in self.classes and name not in self.labels]
         grades: Grades = {}
-        for name, grade in things.items():
-            if name in self.classes and name not in self.labels:
-                for label in self.members(name):
-                    grades.setdefault(label, grade)
-        for name, grade in things.items():
-            if name in self.classes and name not in self.labels:
-                continue
-            grades[self.canonical(name)] = grade
+        for name in classes:
+            for label in self.members(name):
+                grades.setdefault(label, things[name])
+        grades |= {canonical(name): things[name] for name in things if name not in classes}
         for narrow, broad in self.kinds.items():
             if broad in grades:
                 grades.setdefault(narrow, round(_NARROWER_GRADE * grades[broad], 3))
         return MappingProxyType(grades)
 
-    def likeness(self, noun: str) -> Mapping[str, float]:
-        """Return label -> how much such a thing is what a noun in the singular means (0..1).
+    def cues_in(self, text: str) -> list[tuple[str, str, re.Match[str]]]:
+        """Return the uses that a text asks for, by which cue, and where it stands.
 
-        Where a class is called like one of its labels ("table"), that label is meant first, then
-        what is called after it ("coffee table"); a desk only at a pinch.
+        "To keep a door from closing" asks for nothing that closes. What another cue says more of
+        counts for nothing: "drink" where it asks to "drink from".
         """
-        name = meant(noun)
-        members = self.members(name)
-        if name not in members or len(members) == 1:
-            return dict.fromkeys(members, 1.0)
-        return {
-            label: 1.0 if label == name else 0.9 if label.endswith(f" {name}") else 0.55
-            for label in members
-        }
-
-    def cues_in(self, text: str) -> dict[str, list[tuple[str, re.Match[str]]]]:
-        """Return use -> its cues in a text, and where they stand.
-
-        "To keep a door from closing" asks for nothing that closes: no cue begins within what is to
-        be hindered.
-        """
-        hindered = HINDERED.search(text)
-        end = hindered.start("what") if hindered is not None else len(text)
-        found = {
-            name: [
-                (cue, match)
-                for cue in use.cues
-                if (match := cue_pattern(cue).search(text)) and match.start() < end
-            ]
+        hindered = _HINDERED.search(text)
+        end = hindered.end() if hindered is not None else len(text)
+        found = [
+            (name, cue, match)
             for name, use in self.uses.items()
-        }
-        return {name: cues for name, cues in found.items() if cues}
+            for cue in use.cues
+            if (match := cue_pattern(cue).search(text)) and match.start() < end
+        ]
+        spans = [(name, match.span()) for name, _, match in found]
+        return [
+            (name, cue, match)
+            for name, cue, match in found
+            if not any(
+                other != name and start <= match.start() and match.end() < stop
+                for other, (start, stop) in spans
+            )
+        ]
 
     def uses_in(self, text: str) -> list[str]:
         """Return the uses that a text asks for, the one with the most telling single cue first.
@@ -204,66 +170,35 @@ class Lexicon(BaseModel):
         "Wash my clothes" is laundry, although "wash my" speaks of hands. What is weak counts only
         where nothing more special is asked for.
         """
-        continued, told = self.continued(text), {}
-        for name, cues in self.cues_in(text).items():
-            if name not in continued:
-                told[name] = max((_length(c), "*" not in c, len(c)) for c, _ in cues)
+        told: dict[str, tuple[int, bool, int]] = {}
+        for name, cue, _ in self.cues_in(text):
+            telling = (len(cue.replace("_", " ").split()), "*" not in cue, len(cue))
+            told[name] = max(telling, told.get(name, telling))
         strong = [name for name in told if not self.uses[name].weak] or list(told)
         return sorted(strong, key=lambda name: (told[name], name), reverse=True)
 
-    def denied_in(self, text: str) -> list[str]:
-        """Return the uses that are asked for by denying a text: "not at room temperature"."""
-        return [n for n, use in self.uses.items() if any(c in text for c in use.negated_cues)]
+    def denied_in(self, text: str) -> bool:
+        """Whether the denial of a text asks for a use: "not at room temperature"."""
+        return any(cue in text for use in self.uses.values() for cue in use.negated_cues)
 
     def serving(self, text: str) -> Mapping[str, float]:
         """Return label -> how well such a thing has the use, or quality, that is asked for (0..1).
 
-        Empty: nothing is known of it. Where a thing is to be put, what such things usually stand on
-        goes before what anything may be put on.
+        Empty: nothing is known of it.
         """
-        named = self.uses_in(text)[:3]
+        named = self.uses_in(text)
+        if named:
+            return self.spread(self.uses[named[0]].things)
         grades: Grades = {}
-        for rank, name in enumerate(named):
-            # What else was heard helps only where the first use finds nothing.
-            for label, grade in self.spread(self.uses[name].things).items():
-                grades[label] = max(grades.get(label, 0.0), grade * (_SECOND if rank else 1.0))
-        for name in () if named else self.qualities_in(text):
+        for name in self.qualities_in(text):
             for label, grade in self.spread(self.qualities[name].things).items():
                 grades[label] = max(grades.get(label, 0.0), grade)
-        general = not named or self.uses[named[0]].weak or named[0] == "store"
-        if not general or HINDERED.search(text) or not _PUT.search(text):
-            return grades
-        house = load_household()
-        category = house.category(_first_named(text))
-        usual = {self.canonical(o) for on in (category.on if category else ()) for o in
-                 house.members(on)}  # fmt: skip
-        if usual:
-            grades |= {o: min(1.0, max(grades.get(o, 0.0), 0.8) + 0.3) for o in usual}
-            grades = {k: v if v > 0.9 else 0.6 * v for k, v in grades.items()}
         return grades
-
-    def continued(self, text: str) -> frozenset[str]:
-        """Return the uses of which a text says more: "drink", where it asks to drink *from*."""
-        spans = {n: [m.span() for _, m in cues] for n, cues in self.cues_in(text).items()}
-
-        def goes_on(name: str, end: int) -> bool:
-            after = _STRANDED.match(text, end)
-            return after is not None and any(
-                start < end and after.end() <= stop
-                for other, found in spans.items()
-                if other != name
-                for start, stop in found
-            )
-
-        return frozenset(
-            name for name, found in spans.items() if all(goes_on(name, stop) for _, stop in found)
-        )
 
     def uncued(self, text: str) -> str:
         """Return a text without the parts that ask for uses."""
-        for cues in self.cues_in(text).values():
-            for _, found in cues:
-                text = text.replace(found[0], " ")
+        for _, _, found in self.cues_in(text):
+            text = text.replace(found[0], " ")
         return text
 
     def qualities_in(self, text: str) -> list[str]:
@@ -293,14 +228,6 @@ def meant(noun: str) -> str:
     if load_household().category(text) is not None:
         return load_household().canonical(text)
     return next(iter(singulars(text)), text)
-
-
-def _first_named(text: str) -> str:
-    """Return the label or class of the first thing that a text names; "" for none."""
-    words = text.split()
-    said = (" ".join(words[k : k + n]) for k in range(len(words)) for n in (3, 2, 1))
-    forms = (form for one in said for form in (one, *singulars(one)))
-    return next((mentionable()[form] for form in forms if form in mentionable()), "")
 
 
 @lru_cache(maxsize=1024)
@@ -354,7 +281,15 @@ def likeness(label: str, noun: str, *, there: bool = False) -> float:
     name = canonical(label)
     if not is_narrower(noun):
         # "Coffee table" is asked for, "table" is known.
-        return lexicon.likeness(noun).get(name, _SAYS_LESS if noun.endswith(f" {text}") else 0.0)
+        broad, said = meant(noun), _SAYS_LESS if noun.endswith(f" {text}") else 0.0
+        members = lexicon.members(broad)
+        if name not in members:
+            return said
+        # A class called like one of its labels ("table") means that one first, then what is called
+        # after it ("coffee table"); a desk only at a pinch.
+        if name == broad or broad not in members:
+            return 1.0
+        return 0.9 if name.endswith(f" {broad}") else 0.55
     less = not is_narrower(text) or {text, noun} <= set(lexicon.labels.get(own, ()))
     kind = there and own in (name, lexicon.kinds.get(name))
     return float((name == own and less) or kind)
@@ -395,11 +330,6 @@ def mentionable() -> dict[str, str]:
     for word in _NO_NAMES:
         names.pop(word, None)
     return names
-
-
-@cache
-def _length(cue: str) -> int:
-    return len(cue.replace("_", " ").split())
 
 
 @cache

@@ -126,21 +126,13 @@ def unknown_room(words: str, rooms: Iterable[str], *, all_known: bool = False) -
 
 
 def said_once(reasons: Iterable[str]) -> str:
-    """Return why a team cannot tell: each reason of its robots once, with the rooms of them all.
+    """Return why a team cannot tell: each reason of its robots once.
 
-    Robots know different rooms, so that they word one and the same `unknown_room` differently.
+    Robots know different rooms, so that they word one and the same `unknown_room` differently: what
+    tells most of it stands for all.
     """
-    hints: dict[str, str] = {}
-    rooms: dict[str, set[str]] = {}
+    told: dict[str, str] = {}
     for reason in reasons:
-        words, _, listed = reason.partition(_ROOMS)
-        what, mark, hint = words.partition(_HINT)
-        hints[what] = hints.get(what) or mark + hint
-        known = listed.removesuffix(")").split(", ") if listed else ()
-        rooms.setdefault(what, set()).update(known)
-    return "; ".join(
-        what
-        + hint
-        + (f"{_ROOMS}{', '.join(sorted(rooms[what])[:_MAX_ROOMS_SHOWN])})" if rooms[what] else "")
-        for what, hint in hints.items()
-    )
+        what = reason.partition(_ROOMS)[0].partition(_HINT)[0]
+        told[what] = max(told.get(what, ""), reason, key=len)
+    return "; ".join(told.values())

@@ -20,8 +20,12 @@ from coterie_requests.things import (
 )
 
 _MEASURES = {
-    "closer": "nearer", "further": "farther", "bigger": "larger", "kind": "type", "sort": "type"
+    "closer": "nearer", "further": "farther", "bigger": "larger", "kind": "type", "sort": "type",
+    "room": "", "level": "floor", "story": "floor",
 }  # fmt: skip
+"""Words of what is asked about, by the one name of each."""
+_ATTRIBUTES = {"far": "far", "made_of": "material"}
+"""What some rules ask about, whatever their words."""
 _BEFORE = ("but", "place", "upstairs", "person")
 """Rules of what is said before the question itself."""
 
@@ -35,25 +39,20 @@ def question_steps(node: Tree, reader: ThingReader) -> list[Step]:
     """
     steps = [_step(one, reader) for one in trees(node) if one.data not in _BEFORE]
     where, but = reader.places(node), trees(node, "but")
-    return [
-        step.model_copy(update={"things": _narrowed(step.things, where, but, reader)})
-        for step in steps
-    ]
+    return [step.but(things=_narrowed(step.things, where, but, reader)) for step in steps]
 
 
 def _step(node: Tree, reader: ThingReader) -> Step:
     build = _BUILD.get(node.data, _asked)
-    act = _ACTS.get(node.data) or cast(Act, node.data)
-    step = build(act, node, reader)
+    step = build(_ACTS.get(node.data) or cast(Act, node.data), node, reader)
     things = _narrowed(step.things, (), trees(node, "but"), reader)
-    negated = step.negated or any("no" in thing.attributes for thing in things)
-    if negated and not step.negated:  # "is there no mug"
+    none = [thing for thing in things if "no" in thing.attributes]
+    if none and not step.negated:  # "is there no mug"
         things = tuple(
-            t.model_copy(update={"attributes": tuple(a for a in t.attributes if a != "no")})
-            for t in things
+            t.but(attributes=tuple(a for a in t.attributes if a != "no")) for t in things
         )
-    said = reader.said(node)
-    return step.model_copy(update={"things": things, "negated": negated, "said": said})
+    fields = {"things": things, "negated": step.negated or bool(none), "said": reader.said(node)}
+    return step.but(**fields)
 
 
 def _narrowed(
@@ -75,11 +74,16 @@ def _words(node: Tree, reader: ThingReader, *kinds: str) -> list[str]:
 
 
 def _asked(act: Act, node: Tree, reader: ThingReader) -> Step:
-    """Ask something of things that are named, and of where they are."""
-    attribute = "".join(_words(node, reader, "ATTRIBUTE", "MEASURE", "COMPARED"))
+    """Ask something of things that are named, and of where they are.
+
+    What they are compared with, or measured from, comes last.
+    """
     things = with_places(_things(node, reader), reader.places(node))
     flats = tuple(reader.flat(one) for one in trees(node, "flat"))
-    return Step(act=act, things=(*things, *flats), attribute=attribute)
+    told = _words(node, reader, "ATTRIBUTE", "MEASURE", "COMPARED", "CLOSER", "ROOM_OR_FLOOR")
+    attribute = _ATTRIBUTES.get(node.data) or next(reversed(told), "")
+    choices = tuple(thing.told() for thing in things) if node.data == "which_is" else ()
+    return Step(act=act, things=(*things, *flats), attribute=attribute, choices=choices)
 
 
 def _has(act: Act, node: Tree, reader: ThingReader) -> Step:
@@ -102,14 +106,9 @@ def _what(act: Act, node: Tree, reader: ThingReader) -> Step:
     for nearest in (c for c in node.children if isinstance(c, lark.Token) and c.type == "NEAREST"):
         by = tuple(reader.flat(one) for one in trees(node, "flat"))
         more = {"amount": 1, "choice": reader.nearest_or_farthest(nearest), "by": by}
-        kind = kind.model_copy(update=more)
+        kind = kind.but(**more)
     attribute = "".join(_words(node, reader, "ATTRIBUTE"))
     return Step(act=act, things=with_places((kind,), reader.places(node)), attribute=attribute)
-
-
-def _which_room(act: Act, node: Tree, reader: ThingReader) -> Step:
-    room = _words(node, reader, "ROOM_OR_FLOOR")[0] == "room"
-    return Step(act=act, things=_things(node, reader), attribute="" if room else "floor")
 
 
 def _is_so(act: Act, node: Tree, reader: ThingReader) -> Step:
@@ -134,7 +133,7 @@ def _relation(act: Act, node: Tree, reader: ThingReader) -> Step:
     if " or " not in f" {reader.said(node)} ":
         places = list(nested(places, reader.words))
     for other in trees(node, "flat"):
-        places.append(places[-1].model_copy(update={"things": (reader.flat(other),)}))
+        places.append(places[-1].but(things=(reader.flat(other),)))
     asked = [with_places(things, [place]) for place in places]
     if len(asked) > 1:
         options = tuple(Step(act=act, things=one) for one in asked)
@@ -142,23 +141,6 @@ def _relation(act: Act, node: Tree, reader: ThingReader) -> Step:
     known = all(t.definite or (t.name and t.amount != 1) for t in things)
     negated = bool(trees(node, "no"))
     return Step(act=act if known else "is_there", things=asked[0], negated=negated)
-
-
-def _which_is(act: Act, node: Tree, reader: ThingReader) -> Step:
-    """Which of several is larger, or nearer to a thing; that thing comes last."""
-    offered = tuple(reader.np(one) for one in trees(node, "np"))
-    anchors = [reader.flat(one) for one in trees(node, "flat")]
-    (compared,) = _words(node, reader, "COMPARED", "CLOSER")
-    choices = tuple(thing.told() for thing in offered)
-    return Step(act=act, things=(*offered, *anchors), attribute=compared, choices=choices)
-
-
-def _far(act: Act, node: Tree, reader: ThingReader) -> Step:
-    return _asked(act, node, reader).model_copy(update={"attribute": "far"})
-
-
-def _made_of(act: Act, node: Tree, reader: ThingReader) -> Step:
-    return _asked(act, node, reader).model_copy(update={"attribute": "material"})
 
 
 def _space(act: Act, node: Tree, reader: ThingReader) -> Step:
@@ -170,9 +152,8 @@ def _space(act: Act, node: Tree, reader: ThingReader) -> Step:
 
 
 _BUILD: dict[str, Callable[[Act, Tree, ThingReader], Step]] = {
-    "has": _has, "how_many": _has, "which_room": _which_room, "what": _what, "kind_of": _what,
-    "is_color": _is_so, "state": _is_so, "made_of": _made_of, "used_for": _used,
-    "used_where": _used, "relation": _relation, "far": _far, "which_is": _which_is,
+    "has": _has, "how_many": _has, "what": _what, "kind_of": _what, "is_color": _is_so,
+    "state": _is_so, "used_for": _used, "used_where": _used, "relation": _relation,
     "space": _space,
 }  # fmt: skip
 _ACTS: dict[str, Act] = {

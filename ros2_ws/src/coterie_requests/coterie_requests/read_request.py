@@ -158,17 +158,15 @@ def _request(state: ReadState, reply: ReadReply) -> Request:
         NotUnderstood: The grammar does not read them.
     """
     said = " ".join(s if s.rstrip()[-1:] in ".?!" else f"{s}." for s in reply.say)
-    return read(said, state.names, state.door).model_copy(update={"words": state.words})
+    return read(said, state.names, state.door).but(words=state.words)
 
 
 def _named(request: Request, names: Vocabulary) -> set[str]:
     """Return the robots, the household's names and the colors that a request speaks of."""
-    steps = [one for step in request.steps for one in (step, *step.options)]
-    found = {step.robot for step in steps}
-    for thing in (t for s in steps for t in (*s.things, *(s.to.things if s.to else ()))):
-        for one in thing.mentioned():
-            name = names.lookup(one.name)
-            found |= {(name.label or name.room or name.floor) if name else one.name, one.color}
+    found = {step.robot for step in request.steps}
+    for one in request.mentioned():
+        name = names.lookup(one.name)
+        found |= {(name.label or name.room or name.floor) if name else one.name, one.color}
     return found - {""}
 
 

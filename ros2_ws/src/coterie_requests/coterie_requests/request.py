@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -44,12 +44,17 @@ Choice = Literal[
 """Which of several things are meant."""
 REQUEST_CHARS = 20_000
 """Longest JSON of a Request that is taken from another process [characters]."""
+_Self = TypeVar("_Self", bound="_Part")
 ALL = 0
 """The amount that stands for all of them."""
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def but(self: _Self, **changes: object) -> _Self:
+        """Return the same with other values of some fields."""
+        return self.model_copy(update=changes)
 
 
 class Place(_Part):
@@ -173,6 +178,13 @@ class Step(_Part):
         """Whether robots are to do it; else it is a question."""
         return self.act in COMMANDS
 
+    def mentioned(self) -> Iterator[Thing]:
+        """Yield the things that it is about, where they go, and all that their words name."""
+        for head in (*self.things, *(self.to.things if self.to is not None else ())):
+            yield from head.mentioned()
+        for option in self.options:
+            yield from option.mentioned()
+
     def told(self) -> str:
         """Return what was read, in words: "bring, all mugs, to: on the kitchen counter"."""
         act = (self.skill or self.act).replace("_", " ")
@@ -198,6 +210,11 @@ class Request(_Part):
     def is_question(self) -> bool:
         """Whether nothing is to be done but answered."""
         return not any(step.is_command for step in self.steps)
+
+    def mentioned(self) -> Iterator[Thing]:
+        """Yield every thing that it speaks of."""
+        for step in self.steps:
+            yield from step.mentioned()
 
     def told(self) -> str:
         """Return what was read, for the person: "I read: ..."."""

@@ -19,7 +19,7 @@ _ACTS: dict[str, Act] = {
     "bring": "bring", "put": "bring", "more": "bring", "needed": "bring", "belongs": "bring",
     "take": "take", "gather": "take", "find": "find", "look": "look", "look_in": "look",
     "check": "check", "go": "go", "going": "go", "open": "open", "close": "close",
-    "stays": "bring", "own_skill": "use",
+    "own_skill": "use",
 }  # fmt: skip
 _IN_ORDER = frozenset(("open", "close", "go", "take", "use"))
 """Acts that are done in the order in which they were said."""
@@ -32,8 +32,6 @@ class StepReader:
         self.names = names
         self.door = door
         self.steps: list[Step] = []
-        self.asides: list[str] = []
-        self._left: list[Thing] = []
         self._robot = ""
         self._reader = ThingReader(())
 
@@ -46,12 +44,12 @@ class StepReader:
         elif tree.data == "question":
             for step in question_steps(tree, self._reader):
                 things, _ = self._resolved(step.things, None, step.act)
-                self.steps.append(step.model_copy(update={"things": things}))
+                self.steps.append(step.but(things=things))
         else:
             for clause in trees(tree) if tree.data == "clauses" else [tree]:
                 self._clause(clause)
         if then and begun and len(self.steps) > begun:
-            self.steps[begun] = self.steps[begun].model_copy(update={"then": True})
+            self.steps[begun] = self.steps[begun].but(then=True)
 
     def serve(self, use: str) -> None:
         """Add that what serves a use is asked for."""
@@ -63,19 +61,10 @@ class StepReader:
         Raises:
             NotUnderstood: A pronoun stands for nothing.
         """
-        things = (thing for step in self.steps for thing in step.things)
-        for one in (inner for thing in things for inner in thing.mentioned()):
+        for one in (thing for step in self.steps for thing in step.mentioned()):
             if one.name in (IT, ONE):
                 raise _pronoun(one)  # "what is on top of it?"
-        return tuple(self._without_what_stays(step) for step in self.steps)
-
-    def _without_what_stays(self, step: Step) -> Step:
-        left = [thing for thing in self._left if thing.definite]
-        things = tuple(
-            t.model_copy(update={"without": (*t.without, *(o for o in left if o.name == t.name))})
-            for t in step.things
-        )
-        return step.model_copy(update={"things": things}) if step.is_command else step
+        return tuple(self.steps)
 
     # -- clauses ----------------------------------------------------------------------------------
 
@@ -121,11 +110,6 @@ class StepReader:
             act = self.steps[-1].act if self.steps else act
         elif node.data == "gather":
             self._not_both(said, things, to)
-        elif node.data == "stays":
-            things, _ = self._resolved(things, None, act)
-            self._left += things
-            self.asides.append(f"leave {said}")
-            return
         elif node.data == "look_in":
             things = tuple(place.thing for place in places)
         elif node.data == "needed" and self.door == "find":  # it is looked for, wherever it is
@@ -205,7 +189,7 @@ class StepReader:
         each = (self._meant(t, act) if t.name in (IT, ONE) else [t] for t in things)
         made = [thing for meant in each for thing in meant]
         if to is not None and to.thing.name in (IT, ONE):
-            to = to.model_copy(update={"things": (self._last(to.thing, made, places=True),)})
+            to = to.but(things=(self._last(to.thing, made, places=True),))
         return tuple(made), to
 
     def _meant(self, thing: Thing, act: Act) -> list[Thing]:
@@ -226,9 +210,7 @@ class StepReader:
             for one in reversed(mentioned) if places else mentioned:
                 if one.name and one not in but:
                     return like(thing, one)
-        if not self._left:
-            raise _pronoun(thing)
-        return like(thing, self._left[-1])
+        raise _pronoun(thing)
 
 
 def _pronoun(thing: Thing) -> NotUnderstood:

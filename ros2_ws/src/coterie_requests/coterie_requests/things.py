@@ -85,7 +85,7 @@ class ThingReader:
         found = _each_named(found)
         last = found[-1]
         if last.places and not own and not any(thing.places for thing in found[:-1]):
-            found = [t.model_copy(update={"places": last.places}) for t in found[:-1]] + [last]
+            found = [t.but(places=last.places) for t in found[:-1]] + [last]
         return tuple(found)
 
     def np(self, node: Tree) -> Thing:
@@ -94,19 +94,19 @@ class ThingReader:
         found = [self.one(child) for child in each]
         for k in range(1, len(found)):
             if not trees(each[k], *_AMOUNTS):  # "three plates or bowls"
-                found[k] = found[k].model_copy(update={"amount": found[0].amount})
+                found[k] = found[k].but(amount=found[0].amount)
         found = _each_named(found)
         if not any(one.places for one in found[:-1]):  # "a mug or a glass on the table"
-            found = [one.model_copy(update={"places": found[-1].places}) for one in found]
-        thing = found[0].model_copy(update={"either": tuple(found[1:])}) if found[1:] else found[0]
+            found = [one.but(places=found[-1].places) for one in found]
+        thing = found[0].but(either=tuple(found[1:])) if found[1:] else found[0]
         thing = self.without(thing, trees(node, "but"))
-        return thing.model_copy(update={"said": self.said(node) or thing.said})
+        return thing.but(said=self.said(node) or thing.said)
 
     def without(self, thing: Thing, buts: Iterable[Tree]) -> Thing:
         """Return a thing that leaves out what exclusions name ("but not the blue one")."""
         out = [self.np(one) for but in buts for one in trees(but, "np")]
         out = [like(one, thing) if one.name in (IT, ONE) else one for one in out]
-        return thing.model_copy(update={"without": (*thing.without, *out)})
+        return thing.but(without=(*thing.without, *out))
 
     def one(self, node: Tree) -> Thing:
         """Return what one noun phrase describes."""
@@ -208,7 +208,7 @@ class ThingReader:
                 without += [like(one, thing) if one.name == ONE else one for one in out]
                 places += [self.place(c, negated=True) for c in trees(post, "place")]
         more |= {"without": tuple(without), "places": nested(places, self.words)}
-        return thing.model_copy(update=more)
+        return thing.but(**more)
 
     def places(self, node: Tree) -> tuple[Place, ...]:
         """Return the places that are told beside things, as they belong together."""
@@ -271,22 +271,22 @@ def nested(places: Sequence[Place], words: Sequence[Word]) -> tuple[Place, ...]:
         if after.relation in ("in", "on") and here >= set("TR") and not room_within:
             continue
         if set("TP") & here or ("F" in tags.get(after.thing.name, "") and room_within):
-            own = thing.model_copy(update={"places": (after, *thing.places)})
-            kept[:2] = [place.model_copy(update={"things": (*place.things[:-1], own)})]
+            own = thing.but(places=(after, *thing.places))
+            kept[:2] = [place.but(things=(*place.things[:-1], own))]
     return tuple(kept)
 
 
 def like(thing: Thing, noun: Thing) -> Thing:
     """Return what "it", "the one" or "the red" stands for: a thing with the noun of another."""
     if thing.name == IT:
-        return noun.model_copy(update={"places": thing.places or noun.places})
+        return noun.but(places=thing.places or noun.places)
     fields = {"name": noun.name, "use": thing.use or noun.use, "said": f"{thing.said} {noun.name}"}
-    return thing.model_copy(update=fields)
+    return thing.but(**fields)
 
 
 def with_places(things: Iterable[Thing], places: Sequence[Place]) -> tuple[Thing, ...]:
     """Return things with further places that they are in."""
-    return tuple(t.model_copy(update={"places": (*t.places, *places)}) for t in things)
+    return tuple(t.but(places=(*t.places, *places)) for t in things)
 
 
 def _each_named(found: list[Thing]) -> list[Thing]:

@@ -27,11 +27,6 @@ READ: dict[Door, dict[str, str]] = {
             "bring, all mugs except the red mug, to the kitchen",
         "Put one plate on the table and the rest in the cabinet":
             "bring, plate, to: on the table; bring, all rest plates, to: in the cabinet",
-        "Leave one plate on the kitchen table and take the other one to the dining room":
-            "bring, the other plate, to the dining room; left aside: 'leave one plate on the "
-            "kitchen table'",
-        "Leave one mug on the table and bring the others to the kitchen":
-            "bring, all other mugs, to the kitchen; left aside: 'leave one mug on the table'",
         "Fetch me the mug that is not broken and put it in the sink":
             "bring, the mug except broken mug, to: in the sink",
         "Bring the mug to the kitchen and the book to the office":
@@ -66,9 +61,8 @@ READ: dict[Door, dict[str, str]] = {
         "Put the mug on the table or the desk": "bring, the mug, to: on the table or the desk",
         "Put the mug on the table and the plates that are on the bed on the desk":
             "bring, the mug, to: on the table; bring, all plates on the bed, to: on the desk",
-        "Bring all mugs except the one on the desk to the sink and leave the plates where they are":
-            "bring, all mugs except the mug on the desk, to the sink; left aside: 'leave the "
-            "plates where they are'",
+        "Bring all mugs except the one on the desk to the sink":
+            "bring, all mugs except the mug on the desk, to the sink",
         "Put all the books but the red ones on the shelf, then close it":
             "bring, all books except all red books, to: on the shelf; then close, the shelf",
         "Find my keys and bring them to the hallway":
@@ -146,6 +140,8 @@ READ: dict[Door, dict[str, str]] = {
 REFUSED = {
     "Bring the heavier of the two bags to the garage": "spelling",
     "Collect the dirty plates in the kitchen sink": "ambiguous",
+    "Leave one plate on the kitchen table and take the other one to the dining room": "word",
+    "Bring all mugs to the sink and leave the plates where they are": "word",
     "Take the trash out": "word",
     "Bring at most two mugs to the kitchen": "word",
     "Bring most of the mugs to the kitchen": "word",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
 
 from coterie_core.colors import stated_color
-from coterie_requests.request import Act, Request
+from coterie_requests.request import Act, Request, Thing
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.grounding import DENIED, UNKNOWN_COLOR, Found, Resolver
 from coterie_requests.understanding.phrases import Phrase
@@ -16,8 +15,6 @@ from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.scene import SceneGraph
 from object_planner.settings import Mode
 
-PERHAPS = 0.2
-"""Least share of labels where nothing fits better, and they are nearly as likely as the top one."""
 OTHER_QUESTIONS: frozenset[Act] = frozenset(
     ("how_many", "color", "attribute", "state", "relation", "size", "space")
 )
@@ -69,11 +66,6 @@ class Grounder:
         return self.map.names
 
     @cached_property
-    def _doubting(self) -> Resolver:
-        """The same map, content with less probability."""
-        return Resolver(self.scene, least=PERHAPS)
-
-    @cached_property
     def _is_colored(self) -> bool:
         return any(stated_color(thing.properties) for thing in self.scene.objects.values())
 
@@ -94,49 +86,34 @@ class Grounder:
         return Findings(found, note, tuple(dict.fromkeys(remarks)), understood)
 
     def fitting(self, phrase: Phrase) -> Findings:
-        """Return the objects that fit a phrase; where none does for sure, those that perhaps do."""
-        findings = self._fits(phrase, self.map)
-        if findings.found or self.mode == "certainty" or phrase.order or phrase.sized:
-            return findings
-        perhaps = self._fits(phrase, self._doubting)
-        found = [replace(one, reasons=(f"perhaps: {one.reasons[0]}", *one.reasons[1:]))
-                 for one in perhaps.found]  # fmt: skip
-        return replace(perhaps, found=found) if found else findings
-
-    def _fits(self, phrase: Phrase, on: Resolver) -> Findings:
-        """Return what fits, in the order that is asked for, and what was left out."""
+        """Return what fits a phrase, in the order that is asked for, and what was left out."""
         either = (replace(phrase, alternatives=()), *phrase.alternatives)
         refused = [self._refused(one) for one in either]
-        if all(refused):
+        known = [one for one, why in zip(either, refused, strict=True) if not why]
+        if not known:
             return Findings(note=refused[0], understood=False)
-        known = replace(
-            next(one for one, why in zip(either, refused, strict=True) if not why),
-            alternatives=tuple(
-                one for one, why in zip(either[1:], refused[1:], strict=True) if not why
-            ),
-        )
         words = [word for one in either for word in self._unknown(one)]
         words += [word for one in phrase.excluded for word in self.map.unknown(one)]
         remarks = [f"left out, as nothing is known of it: {word!r}" for word in words]
-        missing = next((by for by in phrase.by if not on.find(by)), None)
+        missing = next((by for by in phrase.by if not self.map.find(by)), None)
         if missing is not None:
             told = missing.noun or missing.said
             return Findings(note=f"there is no {told} in the map to measure from")
+        wanted = replace(known[0], alternatives=tuple(known[1:]))
         try:
-            for place in known.places:
+            for place in wanted.places:
                 if self.map.is_place(place.phrase) and not place.negated:
                     self.map.rooms(place.phrase)
-            found = [one for one in on.find(known) if self._agrees(one, known)]
-            note = "" if found else self._why_not(known)
+            found = [one for one in self.map.find(wanted) if self._agrees(one, wanted)]
+            note = "" if found else self._why_not(wanted)
         except NotUnderstood as error:  # there is no such room, or nothing can stand so to one
             found, note = [], str(error)
-        if not (phrase.order or phrase.sized or phrase.by):
-            if phrase.ordinal not in (0, 1):
-                remarks.append(f"left out: number {phrase.ordinal}, as nothing says by what to "
-                               "count")  # fmt: skip
-        elif phrase.ordinal:
+        if phrase.order or phrase.sized or phrase.by:
             note = note or f"there are {len(found)} such things, no more"
-            found = on.chosen(found, phrase)
+            found = self.map.chosen(found, phrase) if phrase.ordinal else found
+        elif phrase.ordinal not in (0, 1):
+            counted = "as nothing says by what to count"
+            remarks.append(f"left out: number {phrase.ordinal}, {counted}")
         return Findings(found, "" if found else note, tuple(remarks))
 
     def relevant(self, request: Request) -> list[str]:
@@ -158,17 +135,13 @@ class Grounder:
         """Return why an object cannot be right, whatever it is called ("" if it may be)."""
         why = ""
         for thing in request.steps[0].things:
-            anything = replace(self.map.phrase(thing.model_copy(update={"name": "", "use": ""})),
-                               excluded=(), alternatives=(), by=(), order="", ignored=(),
-                               qualities=(), color="", compound="")  # fmt: skip
-            placed = {one.id for one in self.map.find(anything)}
-            out = [found.id for other in thing.without for found in self.map.find(other)]
-            if id_ in out:
+            if id_ in (one.id for other in thing.without for one in self.map.find(other)):
                 why = "the request rules it out"
-            elif id_ in placed or not thing.places:
+                continue
+            there = self.map.phrase(Thing(places=thing.places))
+            if not thing.places or id_ in (one.id for one in self.map.find(there)):
                 return ""
-            else:
-                why = f"it is not {' '.join(place.told() for place in thing.places)}"
+            why = f"it is not {' '.join(place.told() for place in thing.places)}"
         return why
 
     # -- what is told -------------------------------------------------------------------------
@@ -199,8 +172,7 @@ class Grounder:
 
     def _why_not(self, phrase: Phrase) -> str:
         """Return why nothing fits: the place that does not exist, or in which nothing does."""
-        bare = replace(phrase, places=(), excluded=(), alternatives=())
-        if not self.map.find(bare):
+        if not self.map.find(replace(phrase, places=(), excluded=(), alternatives=())):
             return "nothing in the map fits the request" + self._numbered()
         for place in phrase.places:
             if not self.map.is_place(place.phrase) and not self.map.find(place.phrase):
@@ -208,20 +180,20 @@ class Grounder:
                 return f"the map has no {place.phrase.noun}, {why}"
         if phrase.excluded and self.map.find(replace(phrase, excluded=())):
             return "all that would fit is what the request rules out"
-        told = " and ".join(
+        told = (
             f"{'not ' * place.negated}{place.relation} {place.phrase.said}"
             for place in phrase.places
         )
-        return f"nothing that fits is {told or 'so'}"
+        return f"nothing that fits is {' and '.join(told) or 'so'}"
 
     def _numbered(self) -> str:
         """That things are called by numbers, where they are."""
         tops = [self.map.label(thing) for thing in self.scene.objects.values()]
-        numbers = Counter(filter(str.isdecimal, tops))
+        numbers = sorted(filter(str.isdecimal, tops))
         if not numbers:
             return ""
         return (
-            f": {numbers.total()} of the map's {len(tops)} things are called by numbers "
-            f"({', '.join(sorted(numbers)[:5])}) and no word finds them; make the map with the "
-            "names of the detector's classes (Hydra: a label space)"
+            f": {len(numbers)} of the map's {len(tops)} things are called by numbers "
+            f"({', '.join(list(dict.fromkeys(numbers))[:5])}) and no word finds them; make the map "
+            "with the names of the detector's classes (Hydra: a label space)"
         )

@@ -13,7 +13,7 @@ from coterie_requests.request import Step, Thing
 from coterie_requests.understanding.map_geometry import STATED, STATES
 from coterie_requests.understanding.phrases import size_order
 from openeqa_agent.things import MapIndex, ordering
-from openeqa_agent.understood import OpenQuestion, mentioned, serves
+from openeqa_agent.understood import OpenQuestion, serves
 
 DoubtKind = Literal["word", "not reported", "anchor"]
 _PEOPLE = frozenset({"people", "person", "somebody", "someone", "man", "woman", "child", "guest"})
@@ -73,8 +73,8 @@ def left_out(question: OpenQuestion, index: MapIndex) -> str:
     words = [
         word
         for step in question.steps
-        for one in (step, *step.options)
-        for thing in mentioned(one)
+        for one in step.options or (step,)
+        for thing in one.mentioned()
         for word in _unknown(thing, one, index)
     ]
     words += question.request.asides if question.request is not None else ()

@@ -63,8 +63,7 @@ class OpenQuestion:
     @property
     def things(self) -> tuple[Thing, ...]:
         """All things that the question names, those that are offered to choose from too."""
-        every = (one for step in self.steps for one in (step, *step.options))
-        return tuple(thing for step in every for thing in mentioned(step))
+        return tuple(thing for step in self.steps for thing in step.mentioned())
 
     @property
     def acts(self) -> frozenset[str]:
@@ -89,12 +88,6 @@ def question_of(request: Request) -> OpenQuestion:
     told = next(step.told() for step in request.steps if step.is_command)
     why = f"this asks robots to do something ({told}): give it as a task"
     return OpenQuestion(request.words, problem=Problem("verb", why))
-
-
-def mentioned(step: Step) -> tuple[Thing, ...]:
-    """Return all things that a step names, those it is about first."""
-    heads = (*step.things, *(step.to.things if step.to else ()))
-    return tuple(thing for head in heads for thing in head.mentioned())
 
 
 def is_polar(step: Step) -> bool:

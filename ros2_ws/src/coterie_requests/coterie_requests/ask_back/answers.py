@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from coterie_llm import Decider, inline_data
 from coterie_requests.ask_back.judgement import Judgement
-from coterie_requests.ask_back.rule import LEFT_OUT, PLACE_ASKED, RequestState, judged, things_of
+from coterie_requests.ask_back.rule import LEFT_OUT, PLACE_ASKED, RequestState, judged
 from coterie_requests.asking import NOBODY, WordsAnswer, WordsQuestion, told_choice
 from coterie_requests.grammar import read, read_place, read_thing
 from coterie_requests.read_request import read_request
@@ -24,6 +25,7 @@ from coterie_safety.why import note
 from coterie_world.scene import SceneGraph
 from coterie_world.sightings import seen_in_passing
 
+_Read = TypeVar("_Read")
 Person = Callable[[WordsQuestion], Awaitable[WordsAnswer]]
 """Puts a question to whoever gave the request; at once without an answer where nobody is there."""
 ANSWER_TIMEOUT_S = 60.0
@@ -127,18 +129,9 @@ async def _asked(
     question: WordsQuestion,
 ) -> Settled:
     """Ask the person what is not clear, and return what the answer settles."""
-    if told.kind == "ambiguous" and state.request is not None:
-        doubtful = seen_in_passing(
-            state.scene.objects[id_] for id_ in told.candidates if id_ in state.scene.objects
-        )
-        clear = [id_ for id_ in told.candidates if id_ not in doubtful]
-        if len(clear) == 1 < len(told.candidates):  # one was seen far better than any other
-            named = told.choices[told.candidates.index(clear[0])] if told.choices else clear[0]
-            text = f"{told.text}; {named} is taken, which was seen far better"
-            request = _meaning(state.request, told.said, clear[0], state.scene)
-            others = tuple(id_ for id_ in told.candidates if id_ != clear[0])
-            taken = replace(told, text=text, question="", settled=True)
-            return Settled(taken, request, others, clear[0])
+    clearest = _clearest(state, told)
+    if clearest is not None:
+        return clearest
     # A denial rests on likelihoods: where a room was seen in part only, looking tells more.
     unsure = told.kind == "not_seen_yet" or bool(state.looked.glanced(state.rooms))
     searched = told.slot == "anyway" and unsure
@@ -161,6 +154,20 @@ async def _asked(
     return replace(settled, judgement=replace(told, answer=answer.text, settled=True))
 
 
+def _clearest(state: RequestState, told: Judgement) -> Settled | None:
+    """Take the one of several things that was seen far better than any other; None: ask."""
+    known = state.scene.objects
+    doubtful = seen_in_passing(known[id_] for id_ in told.candidates if id_ in known)
+    clear = [id_ for id_ in told.candidates if id_ not in doubtful]
+    if told.kind != "ambiguous" or state.request is None or len(clear) != 1 or not doubtful:
+        return None
+    named = told.choices[told.candidates.index(clear[0])] if told.choices else clear[0]
+    text = f"{told.text}; {named} is taken, which was seen far better"
+    request = _meaning(state.request, told.said, clear[0], state.scene)
+    others = tuple(id_ for id_ in told.candidates if id_ != clear[0])
+    return Settled(replace(told, text=text, question="", settled=True), request, others, clear[0])
+
+
 async def _read_by_model(
     state: RequestState, told: Judgement, answer: str, decider: Decider
 ) -> Settled | None:
@@ -173,7 +180,7 @@ async def _read_by_model(
         request = await read_request(words, state.names, decider, state.command)
     except NotUnderstood:
         return None
-    request = request.model_copy(update={"words": state.words})
+    request = request.but(words=state.words)
     again = judged(replace(state, request=request, problem=None))
     return Settled(told, request) if again.clear else None
 
@@ -198,7 +205,7 @@ def _with_answer(state: RequestState, told: Judgement, answer: str) -> Settled |
         if not chosen:
             return None
         if len(chosen) > 1:
-            every = _instead(request, told.said, lambda old: old.model_copy(update={"amount": ALL}))
+            every = _instead(request, told.said, lambda old: old.but(amount=ALL))
             return Settled(told, every)
         left_out = tuple(id_ for id_ in told.candidates if id_ not in chosen)
         meant = _meaning(request, told.said, chosen[0], state.scene)
@@ -220,7 +227,7 @@ def _meaning(request: Request, said: str, id_: str, scene: SceneGraph) -> Reques
         return Thing(name=plain_name(name), said=name, places=old.places if kept else ())
 
     words = request.words.replace(said, name, 1) if said else request.words
-    return _instead(request, said, meant).model_copy(update={"words": words})
+    return _instead(request, said, meant).but(words=words)
 
 
 def _instead(request: Request, said: str, new: Callable[[Thing], Thing]) -> Request:
@@ -229,11 +236,10 @@ def _instead(request: Request, said: str, new: Callable[[Thing], Thing]) -> Requ
 
     def changed(part: Any) -> Any:
         if isinstance(part, tuple):
-            return tuple(changed(one) for one in part)
+            return tuple(map(changed, part))
         # It may also have been said to be "it".
-        if isinstance(part, Thing) and old is not None:
-            if part.model_copy(update={"said": old.said}) == old:
-                return new(part)
+        if isinstance(part, Thing) and old and part.but(said=old.said) == old:
+            return new(part)
         if isinstance(part, BaseModel):
             return part.model_copy(update={name: changed(value) for name, value in part})
         return part
@@ -243,7 +249,7 @@ def _instead(request: Request, said: str, new: Callable[[Thing], Thing]) -> Requ
 
 def _of_words(request: Request, said: str) -> Thing | None:
     """Return the thing that some words are of; None for no words."""
-    found = (one for one in things_of(request) if said and said in (one.said, one.told()))
+    found = (one for one in request.mentioned() if said and said in (one.said, one.told()))
     return next(found, None)
 
 
@@ -259,68 +265,55 @@ def _chosen(state: RequestState, told: Judgement, said: str, first: str) -> tupl
         return ()
     if thing.rank > 0 and not thing.choice:  # the second of what was offered
         return ids[thing.rank - 1 : thing.rank]
-    phrase = phrase_of(thing, state.names)
-    try:
-        if state.resolver.is_place(phrase):
-            rooms = {room.id for room in state.resolver.rooms(phrase)}
-            things = [one.id for one in state.scene.objects.values() if one.room in rooms]
-            fits = {*rooms, *things} & {*ids}
+    resolver, phrase = state.resolver, phrase_of(thing, state.names)
+    fits: set[str] = set()
+    with suppress(NotUnderstood):
+        if resolver.is_place(phrase):
+            rooms = {room.id for room in resolver.rooms(phrase)}
+            fits = {one.id for one in state.scene.objects.values() if one.room in rooms} | rooms
         else:
-            fits = {one.id for one in state.resolver.things(phrase)} & {*ids}
-    except NotUnderstood:
-        return ()
-    return tuple(fits) if len(fits) == 1 else ()
+            fits = {one.id for one in resolver.things(phrase)}
+    meant = tuple(fits & {*ids})
+    return meant if len(meant) == 1 else ()
 
 
 def _read_answer(state: RequestState, told: Judgement, said: str) -> Thing | None:
     """Return the thing that an answer names, perhaps only by what tells it from the others."""
     old = _of_words(state.request, told.said) if state.request is not None else None
-    if old is None:
-        return None
-    noun = old.name or "thing"
+    noun = (old.name if old is not None else "") or "thing"
     words = " ".join(noun if word in ("one", "ones") else word for word in said.split())
-    for text in (words, f"the {words}", f"the {noun} {words}"):
-        try:
-            return read_thing(text, state.names)
-        except NotUnderstood:
-            continue
-    return None
+    forms = (words, f"the {words}", f"the {noun} {words}")
+    return _first(lambda text: read_thing(text, state.names), forms if old is not None else ())
 
 
 def _with_place(state: RequestState, request: Request, said: str) -> Request | None:
     """Return the request with where things go; None: the answer is no place."""
-    for text in (said, f"to {said}", f"to the {said}"):
-        try:
-            place = read_place(text, state.names)
-        except NotUnderstood:
-            continue
-        steps = tuple(
-            step.model_copy(update={"to": place})
-            if step.act == "bring" and (step.to is None or step.to.thing.name in PERSONS)
-            else step
-            for step in request.steps
-        )
-        return request.model_copy(update={"steps": steps})
-    return None
+    forms = (said, f"to {said}", f"to the {said}")
+    place = _first(lambda text: read_place(text, state.names), forms)
+    steps = tuple(
+        step.but(to=place)
+        if step.act == "bring" and (step.to is None or step.to.thing.name in PERSONS)
+        else step
+        for step in request.steps
+    )
+    return request.but(steps=steps) if place is not None else None
 
 
 def _completed(state: RequestState, said: str) -> Request | None:
-    """Return the request with what was left out, where the grammar reads it so."""
-    for text in _completions(state, said):
-        try:
-            return read(text, state.names, state.command)
-        except NotUnderstood:
-            continue
-    return None
-
-
-def _completions(state: RequestState, said: str) -> Iterator[str]:
-    """Yield the words with an answer in the place of what is unclear, and the answer alone."""
+    """Return what the words ask for with an answer in the place of what is unclear, or it alone."""
     words = " ".join(state.words.lower().split()).rstrip(" .!?")
     unclear = state.problem.word if state.problem is not None else ""
-    if unclear and unclear in words:
-        yield from (words.replace(unclear, one, 1) for one in (f"the {said}", said))
-    yield said
+    forms = [words.replace(unclear, one, 1) for one in (f"the {said}", said)]
+    forms = [*(forms if unclear and unclear in words else ()), said]
+    return _first(lambda text: read(text, state.names, state.command), forms)
+
+
+def _first(reader: Callable[[str], _Read], forms: Iterable[str]) -> _Read | None:
+    """Return what is read of the first of some forms that is; None: of none."""
+    for text in forms:
+        with suppress(NotUnderstood):
+            return reader(text)
+    return None
 
 
 def without(scene: SceneGraph, ids: Collection[str]) -> SceneGraph:

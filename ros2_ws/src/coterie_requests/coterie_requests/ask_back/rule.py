@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
 
 from coterie_core.conformal import DENIAL_LEVEL, LEVELS, load_conformal
 from coterie_core.wording import enumerated
 from coterie_requests.ask_back.judgement import Judgement
 from coterie_requests.detector_vocabulary import DetectorVocabulary
 from coterie_requests.grammar import Door
-from coterie_requests.request import Request, Step, Thing
+from coterie_requests.request import Act, Request, Thing
 from coterie_requests.taste import is_taste
 from coterie_requests.understanding.grounding import Resolver
 from coterie_requests.understanding.map_geometry import named_room, one_of_each, plain
@@ -86,16 +85,6 @@ class RequestState:
         """Finds what phrases mean on the map."""
         return Resolver(self.scene)
 
-    def least_denial(self, rooms: Sequence[Room], level: float) -> float:
-        """Return how sure it must be that some rooms have no such thing to be told so (0..1).
-
-        Args:
-            rooms: Rooms that the thing would be in.
-            level: Share of what is told that shall be right.
-        """
-        everywhere = len(rooms) == len(self.scene.rooms)
-        return load_conformal().denial(level, everywhere=everywhere)
-
     @property
     def all_rooms(self) -> bool:
         """Whether the map shows all rooms of the house."""
@@ -131,22 +120,15 @@ def judged(state: RequestState) -> Judgement:
 
 @dataclass(frozen=True, slots=True)
 class _Mention:
-    """What a request speaks of as known: a thing, a place, or what something is brought to.
+    """What a request speaks of: a thing, a place, or what something is brought to.
 
     `presumed` tells whether it is taken to be there, rather than looked for.
     """
 
     phrase: Phrase
-    role: Literal["thing", "place", "target"]
-    step: Step
-    presumed: bool = True
-
-
-def things_of(request: Request) -> Iterator[Thing]:
-    """Yield every thing of a request, and all that their words name."""
-    for step in (part for one in request.steps for part in (one, *one.options)):
-        for thing in (*step.things, *(step.to.things if step.to else ())):
-            yield from thing.mentioned()
+    role: str
+    act: Act
+    presumed: bool
 
 
 def _mentions(state: RequestState, request: Request) -> Iterator[_Mention]:
@@ -157,19 +139,19 @@ def _mentions(state: RequestState, request: Request) -> Iterator[_Mention]:
     """
     task = state.command == "do"
     for step in (part for one in request.steps for part in (one, *one.options)):
-        named = [(one, thing, "thing") for thing in step.things for one in (*_within(thing), thing)]
-        goes = step.to.things if step.to else ()
-        named += [(one, place, "target") for place in goes for one in (*_within(place), place)]
-        for one, whole, own in named:
-            bare = step.act in PLACE_ASKED and one is whole
-            said = one.model_copy(update={"places": ()}) if bare else one
-            phrase = phrase_of(said, state.names)
-            role = own if one is whole else "place"
-            if phrase.person or phrase.house or phrase.robot or phrase.anything:
-                continue
-            if task or phrase.definite or phrase.floor or (phrase.room and not phrase.label):
-                looked_for = task and role == "thing" and step.act in _LOOKED_FOR
-                yield _Mention(phrase, role, step, not looked_for)  # type: ignore[arg-type]
+        heads = [(thing, "thing") for thing in step.things]
+        heads += [(thing, "target") for thing in (step.to.things if step.to else ())]
+        for whole, own in heads:
+            for one in (*_within(whole), whole):
+                bare = step.act in PLACE_ASKED and one is whole
+                thing = one.but(places=()) if bare else one
+                phrase = phrase_of(thing, state.names)
+                role = own if one is whole else "place"
+                if phrase.person or phrase.house or phrase.robot or phrase.anything:
+                    continue
+                if task or phrase.definite or phrase.floor or (phrase.room and not phrase.label):
+                    looked_for = task and role == "thing" and step.act in _LOOKED_FOR
+                    yield _Mention(phrase, role, step.act, not looked_for)
 
 
 def _within(thing: Thing) -> Iterator[Thing]:
@@ -184,7 +166,7 @@ def _of_taste(state: RequestState, request: Request) -> Judgement | None:
     """What asks for an opinion; None where the words name one certain thing all the same."""
     asked = [(word, step.things[0] if step.things else None) for step in request.steps
              for word in (step.attribute, *step.choices) if is_taste(word)]  # fmt: skip
-    asked += [(word, thing) for thing in things_of(request) for word in thing.attributes
+    asked += [(word, thing) for thing in request.mentioned() for word in thing.attributes
               if is_taste(word, thing.use)]  # fmt: skip
     if not asked:
         return None
@@ -198,8 +180,7 @@ def _of_taste(state: RequestState, request: Request) -> Judgement | None:
         return None
     if not fits or len(fits) > _MAX_CHOICES:
         return Judgement("subjective", text, "By what shall it be chosen?", said=phrase.said)
-    ids = tuple(thing.id for thing in fits)
-    choices = tuple(state.resolver.described(fits))
+    ids, choices = tuple(thing.id for thing in fits), tuple(state.resolver.described(fits))
     return Judgement("subjective", text, "Which one do you mean?", choices, ids, said=phrase.said)
 
 
@@ -215,7 +196,7 @@ def _missing_room(state: RequestState, mention: _Mention) -> Judgement | None:
         except NotUnderstood as error:
             return _no_such_room(state, phrase, error.problem.text)
         return None
-    goes = mention.step.act == "go" or mention.role == "place"
+    goes = mention.act == "go" or mention.role == "place"
     if phrase.known or not goes or state.resolver.things(bare):
         return None
     return _no_such_room(state, phrase, f"the map has no {phrase.noun!r}")
@@ -241,67 +222,66 @@ def _no_such_room(state: RequestState, phrase: Phrase, text: str) -> Judgement:
 
 def _missing_thing(state: RequestState, mention: _Mention) -> Judgement | None:
     """What nobody has seen: denied where it was looked for well enough, else not seen yet."""
-    phrase, resolver = mention.phrase, state.resolver
+    phrase, resolver, task = mention.phrase, state.resolver, state.command == "do"
     if resolver.is_place(phrase) or not phrase.known or not phrase.label or phrase.members:
         return None
     if not mention.presumed or phrase.label in state.scene.objects or resolver.things(phrase):
         return None
-    check = state.vocabulary.check(
-        phrase.label, [t.label.top for t in state.scene.objects.values()]
-    )
-    task = state.command == "do"
+    labels = [thing.label.top for thing in state.scene.objects.values()]
+    check = state.vocabulary.check(phrase.label, labels)
     if not check.reportable:
         never = check.reporting == "never_reported" and state.command == "ask"
         return Judgement("not_seen_yet", check.sentence()) if never else None
     rooms = resolver.where(phrase)
     unlooked = state.looked.unlooked(phrase.label, rooms)
-    sure, least = (
-        state.looked.absence(phrase.label, rooms),
-        state.least_denial(rooms, state.coverage_level),
-    )
-    open_ended = len(rooms) == len(state.rooms) and not state.all_rooms
-    unsure = bool(unlooked) or open_ended or not rooms
-    if task and (unsure or sure < max(_MIN_DENIAL, state.least_denial(rooms, min(LEVELS)))):
+    sure = state.looked.absence(phrase.label, rooms)
+    everywhere = len(rooms) == len(state.rooms)
+    levels = (state.coverage_level, min(LEVELS))
+    least, least_of_all = (load_conformal().denial(at, everywhere=everywhere) for at in levels)
+    open_ended = (everywhere and not state.all_rooms) or not rooms
+    unsure = bool(unlooked) or open_ended
+    if task and (unsure or sure < max(_MIN_DENIAL, least_of_all)):
         return None  # robots go and look
-    question = "Shall the robots look for one all the same?" if task else ""
-    choices, slot = (("yes", "no"), "anyway") if task else ((), "")
+    ask = Judgement()
+    if task:
+        question = "Shall the robots look for one all the same?"
+        ask = Judgement(question=question, choices=("yes", "no"), slot="anyway")
     others = resolver.things(replace(phrase, places=(), color="", ordinal=0))
-    places = enumerated([named_room(room) for room in rooms], _MAX_SHOWN)
-    evidence = [f"absent with probability {sure:.2f}, {least:.2f} is needed"]
+    elsewhere = f"; a {plain(others[0].label.top)} was seen" if others else ""
+    elsewhere += f" {at}" if others and (at := resolver.whereabouts(others[0])) else ""
+    evidence = f"absent with probability {sure:.2f}, {least:.2f} is needed"
     if unsure or sure < least:
         weak = unlooked or ([] if open_ended else state.looked.glanced(rooms)[:_MAX_SHOWN])
-        left = state.looked.told(unlooked) or (
-            "there may be rooms that the map does not show yet"
-            if open_ended or not rooms
-            else f"{enumerated([named_room(room) for room in weak])} not looked over well"
-            if weak
-            else "such things are easily missed, or usual there"
-        )
-        told = f"no {_described(phrase)} was seen so far; {left}{_elsewhere(state, others)}"
+        left = state.looked.told(unlooked)
+        if not left and open_ended:
+            left = "there may be rooms that the map does not show yet"
+        elif not left:
+            badly = f"{enumerated([named_room(room) for room in weak])} not looked over well"
+            left = badly if weak else "such things are easily missed, or usual there"
+        told = f"no {_described(phrase)} was seen so far; {left}{elsewhere}"
         missing = tuple(state.looked.names(weak))
-        return Judgement("not_seen_yet", told, question, choices, missing=missing, slot=slot,
-                         evidence=tuple(evidence))  # fmt: skip
-    least_seen = 100 * min(state.looked.share(room.id) for room in rooms)
-    evidence.insert(0, f"looked at: {places}, the least of them to {least_seen:.0f} %")
-    known = state.vocabulary.labels is not None
-    evidence.append(f"the detector {'reports' if known else 'may report'} {phrase.noun!r}")
-    scope = "in this house" if len(rooms) == len(state.rooms) else f"in {places}"
-    told = f"there is no {_described(replace(phrase, places=()))} {scope}, as far as it was looked"
-    text = f"{told} at{_elsewhere(state, others)}"
-    return Judgement("false_premise", text, question, choices, slot=slot, evidence=tuple(evidence))
+        return replace(ask, kind="not_seen_yet", text=told, missing=missing, evidence=(evidence,))
+    places = enumerated([named_room(room) for room in rooms], _MAX_SHOWN)
+    share = 100 * min(state.looked.share(room.id) for room in rooms)
+    reports = "reports" if state.vocabulary.labels is not None else "may report"
+    scope = "in this house" if everywhere else f"in {places}"
+    bare = _described(replace(phrase, places=()))
+    return replace(
+        ask,
+        kind="false_premise",
+        text=f"there is no {bare} {scope}, as far as it was looked at{elsewhere}",
+        evidence=(
+            f"looked at: {places}, the least of them to {share:.0f} %",
+            evidence,
+            f"the detector {reports} {phrase.noun!r}",
+        ),
+    )
 
 
 def _described(phrase: Phrase) -> str:
     places = (f"{place.relation} {place.phrase.said}" for place in phrase.places)
     said = (*phrase.ignored, phrase.color, phrase.noun or phrase.label, *places)
     return " ".join(filter(None, said))
-
-
-def _elsewhere(state: RequestState, others: Sequence[SceneObject]) -> str:
-    if not others:
-        return ""
-    at = state.resolver.whereabouts(others[0])
-    return f"; a {plain(others[0].label.top)} was seen{f' {at}' if at else ''}"
 
 
 # -- several that fit ----------------------------------------------------------------------------

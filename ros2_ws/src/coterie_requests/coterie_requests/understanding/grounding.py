@@ -7,7 +7,7 @@ may act on; `find` grades all that may be meant, by the whole distribution of la
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -56,8 +56,6 @@ _USEFUL = 0.15
 """Least grade for a label to count as one that serves."""
 _RULED_OUT = 0.4
 """Least share of labels by which a thing is what a request rules out."""
-_RIVAL = 0.75
-"""Least probability of a label, by that of the likeliest one, where little is enough."""
 _PLAUSIBLE = 0.4
 """Least plausibility of a size for a thing to come first as "the smallest" and the like."""
 _SELDOM = 3
@@ -100,23 +98,17 @@ class Found:
         return self.p * self.fit
 
 
-_Stage = Callable[[Phrase], list[Found]]
-"""Finds what bears a name; what is said besides it is looked at afterwards."""
-
-
 class Resolver(MapGeometry):
     """Finds on a map what words stand for; the map is read when asked, so it may grow.
 
     Args:
         scene: The map; while `find` is used it must not change.
         certain: Whether a thing is what its top label says, for `find` too.
-        least: Least share of labels that are not the likeliest one for them to count.
     """
 
-    def __init__(self, scene: SceneGraph, *, certain: bool = False, least: float = ENOUGH) -> None:
+    def __init__(self, scene: SceneGraph, *, certain: bool = False) -> None:
         super().__init__(scene, certain=certain)
         self.household: Household = load_household()
-        self.least = least
         self._graded: dict[Phrase, list[Found]] = {}
 
     @cached_property
@@ -157,10 +149,11 @@ class Resolver(MapGeometry):
             either = {r.id: r for p in places if self.is_place(p) for r in self.rooms(p)}
             return [either[id] for id in sorted(either)]
         named = self.scene.room_named(phrase.room)
-        found = [named] if named is not None and not (phrase.house or phrase.floor) else rooms
         if phrase.floor:
             found = self._floor(phrase)
-        elif named is None and not phrase.house:
+        elif named is not None or phrase.house:
+            found = [named] if named is not None and not phrase.house else rooms
+        else:
             found = [room for room in rooms if self._is_of(room, phrase.room)]
         for modifier in phrase.places:
             inside = self._rooms_by(phrase, modifier)
@@ -168,15 +161,14 @@ class Resolver(MapGeometry):
         left_out = {room.id for other in phrase.excluded for room in self.rooms(other)}
         found = sorted((r for r in found if r.id not in left_out), key=lambda room: room.id)
         if phrase.ordinal > len(found) or not (found or phrase.house):
+            names = [room.name for room in rooms]
+            known = enumerated(sorted(names), _MAX_SHOWN) or "no rooms at all"
             raise NotUnderstood(
-                f"the map has no {phrase.said!r}; it has {self._known_rooms(rooms)}",
-                "place",
-                phrase.said,
-                suggestions=nearest(phrase.noun, [room.name for room in rooms]),
-            )
+                f"the map has no {phrase.said!r}; it has {known}", "place", phrase.said,
+                suggestions=nearest(phrase.noun, names),
+            )  # fmt: skip
         if phrase.order in ("largest", "smallest"):
-            found.sort(key=room_area, reverse=phrase.order == "largest")
-            return found[:1]
+            return sorted(found, key=room_area, reverse=phrase.order == "largest")[:1]
         return [found[_index(phrase.ordinal)]] if phrase.ordinal else found
 
     def _rooms_by(self, phrase: Phrase, modifier: Modifier) -> set[str]:
@@ -193,9 +185,6 @@ class Resolver(MapGeometry):
             question="Which room is it? Say its name",
         )
 
-    def _known_rooms(self, rooms: Iterable[Room]) -> str:
-        return enumerated(sorted(room.name for room in rooms), _MAX_SHOWN) or "no rooms at all"
-
     def is_place(self, phrase: Phrase) -> bool:
         """Whether a phrase behind "in" or "to" means rooms rather than a thing."""
         if phrase.floor or phrase.house:
@@ -205,10 +194,8 @@ class Resolver(MapGeometry):
         if not phrase.label:
             return True
         # "closet", "toilet": a room where the map has one.
-        return any(
-            self._is_of(room, phrase.room) or room.name == phrase.room
-            for room in self.scene.rooms.values()
-        )
+        rooms = self.scene.rooms.values()
+        return any(self._is_of(room, phrase.room) or room.name == phrase.room for room in rooms)
 
     def _is_of(self, room: Room, kind: str) -> bool:
         """Whether a room is of a type, or is itself called what is kindred to one."""
@@ -223,16 +210,12 @@ class Resolver(MapGeometry):
     def _floor(self, phrase: Phrase) -> list[Room]:
         floors = sorted(self.scene.floors.values(), key=lambda floor: floor.index)
         lowest = floors[0].index if floors else 0
-        ground = max(lowest, 0)
-        wanted = {
-            "up": [f for f in floors if f.index > lowest],
-            "down": floors[:1],
-            "top": floors[-1:],
-        }.get(phrase.floor)
-        if wanted is None:
-            index = ground + max(int(phrase.floor) - 1, 0)
-            wanted = [f for f in floors if f.index == index]
-        ids = {floor.id for floor in wanted}
+        above = [floor for floor in floors if floor.index > lowest]
+        told = {"up": above, "down": floors[:1], "top": floors[-1:]}
+        if phrase.floor not in told:
+            index = max(lowest, 0) + max(int(phrase.floor) - 1, 0)
+            told[phrase.floor] = [floor for floor in floors if floor.index == index]
+        ids = {floor.id for floor in told[phrase.floor]}
         found = [room for room in self.scene.rooms.values() if room.floor in ids]
         if not found:
             count = f"{len(floors)} floor{'s' * (len(floors) != 1)}"
@@ -273,7 +256,7 @@ class Resolver(MapGeometry):
         Any of several alternatives fits. A superlative chooses among what is known, and so does an
         ordinal: in that order, else by the distance to what it is measured from, else by id.
         """
-        found = sorted(self._meant(phrase, self._certain), key=lambda one: one.id)
+        found = sorted(self._meant(phrase, sure=True), key=lambda one: one.id)
         found = self.ordered(found, phrase, shown=False)
         return [one.thing for one in self.chosen(found, phrase)]
 
@@ -288,35 +271,43 @@ class Resolver(MapGeometry):
         """
         phrase = self.phrase(wanted)
         if phrase not in self._graded:
-            found = sorted(self._meant(phrase, self._likely), key=self._rank)
+            found = sorted(self._meant(phrase, sure=False), key=self._rank)
             self._graded[phrase] = self.ordered(found, phrase)
         return self._graded[phrase]
 
-    def _meant(self, phrase: Phrase, stage: _Stage) -> list[Found]:
+    def _meant(self, phrase: Phrase, *, sure: bool) -> list[Found]:
         """Return what fits a phrase or one of its alternatives, and is not left out."""
         best: dict[str, Found] = {}
         for other in (replace(phrase, alternatives=()), *phrase.alternatives):
             one = other if other.places else replace(other, places=phrase.places)
-            for found in self._described(one, stage):
+            for found in self._described(one, sure):
                 if found.id not in best or best[found.id].score < found.score:
                     best[found.id] = found
         for other in phrase.excluded if best else ():
-            for id_ in self._excluded(other, stage):
-                best.pop(id_, None)
+            # What nothing is known of leaves out nothing of what is shown.
+            for out in self._ones(other, sure) if sure or not self.unknown(other) else ():
+                if out.fit > DENIED and out.share >= _RULED_OUT:
+                    best.pop(out.id, None)
         return list(best.values())
 
-    def _described(self, phrase: Phrase, stage: _Stage) -> list[Found]:
-        found = stage(phrase)
+    def _ones(self, phrase: Phrase, sure: bool) -> list[Found]:
+        """Return the very things that others are told by: what they stand to, what is left out."""
+        if sure:
+            return [Found(thing) for thing in self.things(phrase)]
+        return self.chosen(self.find(phrase), phrase)
+
+    def _described(self, phrase: Phrase, sure: bool) -> list[Found]:
+        found = self._certain(phrase) if sure else self._likely(phrase)
         for one in found:
             one.fit = self.traits(one.thing, phrase)
         if phrase.compound:
             # "kitchen table": the one in the kitchen where there is one.
             found = [f for f in found if self._in_room_type(f.thing, phrase.compound)] or found
         for modifier in phrase.places:
-            placed = self._placed(found, modifier, stage)
+            placed = self._placed(found, modifier, sure)
             kept = {one.id for one in placed}
             found = [f for f in found if f.id not in kept] if modifier.negated else placed
-        if stage == self._certain and phrase.color:
+        if sure and phrase.color:
             known = any(stated_color(one.thing.properties) for one in found)
             # Where no color is known, any may be the one.
             found = [one for one in found if one.fit == 1.0] if known else found
@@ -330,13 +321,6 @@ class Resolver(MapGeometry):
             fit *= 1.0 if told is None or told[0] or told[1] < STATED else DENIED
         return fit
 
-    def _excluded(self, left_out: Phrase, stage: _Stage) -> list[str]:
-        """Return what is left out; what nothing is known of leaves out nothing of what is shown."""
-        if stage == self._certain:
-            return [thing.id for thing in self.things(left_out)]
-        each = [] if self.unknown(left_out) else self.chosen(self.find(left_out), left_out)
-        return [one.id for one in each if one.fit > DENIED and one.share >= _RULED_OUT]
-
     # -- what a thing is ------------------------------------------------------------------------
 
     def is_one(self, phrase: Phrase) -> bool:
@@ -344,33 +328,32 @@ class Resolver(MapGeometry):
         return phrase.label in self.scene.objects and any(map(str.isdigit, phrase.label))
 
     def _certain(self, phrase: Phrase) -> list[Found]:
-        """Return what bears the name of what is meant, by its top label."""
-        found = self._named(phrase)
-        on = any(p.relation == "on" for p in phrase.places) and phrase.anything
-        # "Everything on the dresser": not what is in its drawers.
-        return [Found(one) for one in found if not (on and self._is_shut_in(one))]
+        """Return what bears the name of what is meant: the very word, if any does, else its kind.
 
-    def _named(self, phrase: Phrase) -> Iterable[SceneObject]:
+        Only the top label counts, and no likeness: who is to bring a sock brings no shirt.
+        """
         things = self.scene.objects
         if self.is_one(phrase):
-            return [things[phrase.label]]
+            return [Found(things[phrase.label])]
         if phrase.anything:
-            return [t for t in things.values() if t.kind == "item"]
-        noun = normalized(phrase.noun)
-        nouns = {noun} | {
-            form for form in singulars(noun) if self.household.canonical(form) == phrase.label
-        }
-        if phrase.members:
-            kinds = set(phrase.members)
-            return [
-                t
-                for t in things.values()
-                if {t.label.top, self.household.canonical(t.label.top)} & kinds
-            ]
+            found = [thing for thing in things.values() if thing.kind == "item"]
+            if any(place.relation == "on" for place in phrase.places):
+                # "Everything on the dresser": not what is in its drawers.
+                owners = ((one, things.get(one.container)) for one in found)
+                found = [one for one, owner in owners if owner is None or owner.is_open is None]
+            return [Found(one) for one in found]
+        noun, kind = normalized(phrase.noun), self.household.canonical
+        nouns = {noun, *(form for form in singulars(noun) if kind(form) == phrase.label)}
         exact = [t for t in things.values() if normalized(t.label.top) in nouns]
-        if exact or not phrase.known:
-            return exact or [t for t in things.values() if t.label.top == phrase.label]
-        return [t for t in things.values() if self.household.canonical(t.label.top) == phrase.label]
+        if phrase.members or not exact:
+            kinds = set(phrase.members or (phrase.label,))
+            known = phrase.known or phrase.members
+            exact = [
+                thing
+                for thing in things.values()
+                if thing.label.top in kinds or (known and kind(thing.label.top) in kinds)
+            ]
+        return [Found(one) for one in exact]
 
     def _likely(self, phrase: Phrase) -> list[Found]:
         """Return what may be meant, by all labels and by what things are for; unlikely ones not.
@@ -408,11 +391,11 @@ class Resolver(MapGeometry):
             uses = serving(phrase.use)
             grades = {label: uses.get(canonical(label), 0.0) for label in own}
         else:
-            noun, there = self.singular(phrase), self._is_there(thing, phrase)
+            noun, there = self.singular(phrase), self._in_room_type(thing, phrase.compound)
             grades = {label: likeness(label, noun, there=there) for label in own}
         raw = own if self.certain else thing.label.distribution()
         fit = [label for label, grade in grades.items() if grade >= _USEFUL]
-        if not fit or (fit[0] != next(iter(own)) and sum(raw[k] for k in fit) < self._least(raw)):
+        if not fit or (fit[0] != next(iter(own)) and sum(raw[k] for k in fit) < ENOUGH):
             return None
         best = canonical(max(fit, key=lambda label: (own[label] * grades[label], label)))
         said = phrase.use or phrase.noun
@@ -420,20 +403,11 @@ class Resolver(MapGeometry):
         p, share = (sum(of[k] * grades[k] for k in own) for of in (own, raw))
         return Found(thing, min(p, 1.0), share=share, ids=(thing.id,), reasons=(why,))
 
-    def _least(self, raw: Mapping[str, float]) -> float:
-        """Return what labels that are not the likeliest one must have together (0..1)."""
-        rival = _RIVAL * max(raw.values(), default=1.0)
-        return self.least if self.least >= ENOUGH else max(self.least, rival)
-
     def singular(self, phrase: Phrase) -> str:
         """Return the noun of a phrase in the singular, as it is looked for among labels."""
         noun = _ROOM.sub(" ", normalized(phrase.noun))
         known = (one for one in singulars(noun) if self.names.lookup(one) is not None)
         return noun if noun in self.labels else next(known, noun)
-
-    def _is_there(self, thing: SceneObject, phrase: Phrase) -> bool:
-        room = phrase.compound and self.room(thing)
-        return bool(room) and self._in_room_type(thing, phrase.compound)
 
     def _called(self, thing: SceneObject, noun: str) -> float:
         """How likely a thing has this very name, which is of several words (0..1)."""
@@ -460,48 +434,38 @@ class Resolver(MapGeometry):
         ]
 
     def _in_room_type(self, thing: SceneObject, kind: str) -> bool:
-        room = self.room(thing)
+        room = self.room(thing) if kind else None
         return room is not None and kind in (self._type(room), room.name)
-
-    def _is_shut_in(self, thing: SceneObject) -> bool:
-        """Whether a thing is in a container that opens and closes."""
-        owner = self.scene.objects.get(thing.container)
-        return owner is not None and owner.is_open is not None
 
     # -- where it is ----------------------------------------------------------------------------
 
-    def _placed(self, found: list[Found], place: Modifier, stage: _Stage) -> list[Found]:
+    def _placed(self, found: list[Found], place: Modifier, sure: bool) -> list[Found]:
         """Return what is in a room, or stands to other things, as described."""
         relation, phrase = place.relation, place.phrase
         if self.is_place(phrase):
-            return self._in_rooms(found, place, stage)
-        if phrase.noun in _SURFACES and relation in ("on", "near", "in") and stage != self._certain:
-            return self._on_surface(found, phrase, stage)
+            return self._in_rooms(found, place, sure)
+        if phrase.noun in _SURFACES and relation in ("on", "near", "in") and not sure:
+            return self._on_surface(found, phrase)
         if not found:
             return found
         if phrase.anything and not (phrase.color or phrase.places):
             return []  # "in the corner", "on it": the map does not know where that is
         ends = (replace(phrase, alternatives=()), *phrase.alternatives)
         if relation != "between":
-            anchors = self._anchors(phrase, stage)
+            anchors = self._ones(phrase, sure)
             near = Nearby([a.thing for a in anchors]) if len(anchors) > _ANCHORS else None
             each_one = (self._standing(one, relation, anchors, near) for one in found)
             return [one for one in each_one if one is not None]
         both = ends[:2] if len(ends) > 1 else ends * 2  # "between the chairs"
-        each = [self._anchors(end, stage)[:_ANCHORS] for end in both]
+        each = [self._ones(end, sure)[:_ANCHORS] for end in both]
         pairs = [(a, b) for a, b in product(*each) if a.id != b.id]
         kept = []
-        for one in found:
+        for one in found if pairs else ():
             held = [(self.between(one.thing, a.thing, b.thing), a, b) for a, b in pairs]
-            strength, a, b = max(held, key=lambda h: h[0], default=(0.0, None, None))
-            if a is not None and b is not None and strength >= _LEAST_STRENGTH:
+            strength, a, b = max(held, key=lambda h: h[0])
+            if strength >= _LEAST_STRENGTH:
                 kept.append(_standing_so(one, strength, a.thing, f"between {a.id} and {b.id}"))
         return kept
-
-    def _anchors(self, phrase: Phrase, stage: _Stage) -> list[Found]:
-        if stage == self._certain:
-            return [Found(thing) for thing in self.things(phrase)]
-        return self.chosen(self.find(phrase), phrase)
 
     def _standing(
         self, one: Found, relation: Relation, anchors: Sequence[Found], nearby: Nearby | None
@@ -521,7 +485,7 @@ class Resolver(MapGeometry):
             return None
         return _standing_so(one, strength, best.thing, f"{relation} {best.id}")
 
-    def _in_rooms(self, found: list[Found], place: Modifier, stage: _Stage) -> list[Found]:
+    def _in_rooms(self, found: list[Found], place: Modifier, sure: bool) -> list[Found]:
         if place.relation not in _IN_ROOMS:
             raise NotUnderstood(
                 f"robots cannot tell what is {place.relation} {place.phrase.said!r}, which is a "
@@ -535,25 +499,25 @@ class Resolver(MapGeometry):
         try:
             rooms = {room.id: room.name for room in self.rooms(place.phrase)}
         except NotUnderstood:
-            if stage == self._certain:
+            if sure:
                 raise
             anyhow = [] if place.negated else found
             return [replace(one, fit=_ANYHOW * one.fit) for one in anyhow]
-        at = [(one, self.room(one.thing)) for one in found]
-        told = f"{place.relation} {place.phrase.noun}"
+        inside, told = _IN_ROOMS[place.relation], f"{place.relation} {place.phrase.noun}"
+        at = ((one, self.room(one.thing)) for one in found)
         return [
             replace(one, reasons=(*one.reasons, told))
             for one, room in at
-            if (room is not None and room.id in rooms) is _IN_ROOMS[place.relation]
+            if (room is not None and room.id in rooms) is inside
         ]
 
-    def _on_surface(self, found: list[Found], surface: Phrase, stage: _Stage) -> list[Found]:
+    def _on_surface(self, found: list[Found], surface: Phrase) -> list[Found]:
         hung = [one for one in found if self.attached(one.thing, surface.noun)]
         beyond = any(p.relation in ("above", "near", "behind") for p in surface.places)
         if surface.noun != "floor" and beyond:
             hung = hung or found  # "the picture on the wall above the sofa"
         for beside in surface.places:
-            hung = self._placed(hung, beside, stage)
+            hung = self._placed(hung, beside, sure=False)
         return [replace(one, reasons=(*one.reasons, f"on the {surface.noun}")) for one in hung]
 
     def rooms_of(self, place: Place) -> list[Room] | None:
@@ -584,7 +548,11 @@ class Resolver(MapGeometry):
             return sorted(found, key=lambda f: (f.id in odd, size(f.thing.box), self._rank(f)))
         if order not in ("nearest", "farthest") or not phrase.by:
             return found
-        ends = [thing for by in phrase.by for thing in self._ends(by)]
+        ends = [
+            one.thing
+            for by in phrase.by
+            for one in self._ones(by, sure=True) or self._ones(by, sure=False)
+        ]
         held = {other.id for end in ends for _, other in self.held_by(end)}
         held = {end.id for end in ends} | (held if phrase.anything else set())
         sign = -1.0 if order == "farthest" else 1.0
@@ -600,9 +568,6 @@ class Resolver(MapGeometry):
         return sorted(
             (f for f in found if f.id not in held), key=lambda f: (away(f), self._rank(f))
         )
-
-    def _ends(self, by: Phrase) -> list[SceneObject]:
-        return self.things(by) or [one.thing for one in self.chosen(self.find(by), by)]
 
     def chosen(self, found: list[Found], phrase: Phrase) -> list[Found]:
         """Return of things in order those that an ordinal, or a superlative, means."""
@@ -638,12 +603,15 @@ class Resolver(MapGeometry):
             rooms = {room.id for room in self.rooms(phrase)}
             owners = [t for t in self.scene.objects.values() if t.room in rooms and t.receptacles]
             category = self.household.category(label)
-            usual = [
-                member
-                for name in (category.on if category else ())
-                for member in self.household.members(name)
-            ]
-            return sorted(owners, key=lambda t: (self._usual(t, usual), *self._order(t, relation)))
+            groups = map(self.household.members, category.on if category else ())
+            usual = [name for group in groups for name in group]
+
+            def rank(thing: SceneObject) -> int:
+                kind = self.household.canonical(thing.label.top)
+                last = len(usual) + (thing.kind != "furniture")
+                return usual.index(kind) if kind in usual else last
+
+            return sorted(owners, key=lambda t: (rank(t), *self._order(t, relation)))
         found = self.things(phrase)
         if relation == "near" or (found and not any(t.receptacles for t in found)):
             held = [self.scene.objects.get(t.support or t.container) for t in found]
@@ -652,10 +620,6 @@ class Resolver(MapGeometry):
                 return supports
         doubtful = seen_in_passing(found)
         return sorted(found, key=lambda t: (t.id in doubtful, *self._order(t, relation)))
-
-    def _usual(self, thing: SceneObject, usual: list[str]) -> int:
-        label = self.household.canonical(thing.label.top)
-        return usual.index(label) if label in usual else len(usual) + (thing.kind != "furniture")
 
     def _order(self, thing: SceneObject, relation: str) -> tuple[int, float, float, float, str]:
         """Open surfaces first (shelves inside where "in" was said), in usual rooms, the largest.

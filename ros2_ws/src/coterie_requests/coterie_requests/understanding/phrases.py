@@ -105,14 +105,11 @@ def phrase_of(thing: Thing, names: Vocabulary) -> Phrase:
     if denied:  # "not at room temperature" asks for a use
         kept = tuple(one for one in thing.without if one not in denied)
         use = thing.use or denied[0].use
-        thing = thing.model_copy(update={"without": kept, "use": use})
-    joined = " ".join((*thing.attributes, noun)) if thing.attributes else ""
-    joined = joined if plain_name(joined) in names.names else ""  # "coffee", of a "coffee table"
-    noun = plain_name(joined) or noun
-    if noun in _ANY or not noun:
-        phrase = _unnamed(thing)
-    else:
-        phrase = _named(noun, thing, names)
+        thing = thing.but(without=kept, use=use)
+    joined = plain_name(" ".join((*thing.attributes, noun)))
+    joined = joined if thing.attributes and joined in names.names else ""  # of a "coffee table"
+    noun = joined or noun
+    phrase = _unnamed(thing) if noun in _ANY or not noun else _named(noun, thing, names)
     ignored = [*phrase.ignored]
     compound = phrase.compound
     for word in () if joined else thing.attributes:
@@ -124,7 +121,6 @@ def phrase_of(thing: Thing, names: Vocabulary) -> Phrase:
     color = basic_color(thing.color)
     if thing.color and not color:
         ignored.append(thing.color)
-    number: Number = "all" if thing.amount == ALL else "one" if thing.amount == 1 else "some"
     which = thing.choice if thing.choice in ("other", "another", "rest") else ""
     sizes = (order for word in ignored if (order := size_order(word)))
     return replace(
@@ -134,7 +130,7 @@ def phrase_of(thing: Thing, names: Vocabulary) -> Phrase:
         said=thing.said or thing.told(),
         compound=compound,
         color=color,
-        number=number,
+        number="all" if thing.amount == ALL else "one" if thing.amount == 1 else "some",
         count=thing.amount,
         definite=thing.definite,
         ordinal=thing.rank,
@@ -151,7 +147,7 @@ def phrase_of(thing: Thing, names: Vocabulary) -> Phrase:
 def _one_of(thing: Thing, out: Thing) -> Thing:
     """Return what is left out of things; where no other name is said it is some of themselves."""
     told = out.name or out.use or any(map(load_lexicon().qualities_in, out.attributes))
-    return out if told else out.model_copy(update={"name": thing.name, "use": thing.use})
+    return out if told else out.but(name=thing.name, use=thing.use)
 
 
 def modifier_of(place: Place, names: Vocabulary) -> Modifier:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
 
 from coterie_core.household import load_household, singulars
 from coterie_requests.lexicon import load_lexicon
@@ -96,18 +97,12 @@ class Vocabulary:
             words._add(plain_name(robot), robot=robot)
         return words
 
-    def _add(
-        self, name: str, *, label: str = "", room: str = "", floor: str = "", robot: str = ""
-    ) -> None:
+    def _add(self, name: str, **told: Any) -> None:
+        """Let a name mean something more; what it means already stays."""
         text = plain_name(name)
         known = self.names.get(text, Name())
-        self.names[text] = replace(
-            known,
-            label=known.label or label,
-            room=known.room or room,
-            floor=floor or known.floor,
-            robot=robot or known.robot,
-        )
+        new = {field: value for field, value in told.items() if not getattr(known, field)}
+        self.names[text] = replace(known, **new)
 
     def ending(self, words: list[str], start: int, end: int) -> tuple[Name, int] | None:
         """Return the longest name that ends before `end`, and the index where it begins."""

@@ -10,7 +10,7 @@ from coterie_core.household import load_household
 from coterie_requests.request import COMMANDS, Act, Request, Step, Thing
 from coterie_requests.request import Command as CommandKind
 from coterie_requests.understanding.phrases import Phrase, phrase_of
-from coterie_requests.understanding.problems import NotUnderstood
+from coterie_requests.understanding.problems import NotUnderstood, ProblemKind
 from coterie_requests.understanding.text import nearest, shown
 from coterie_requests.understanding.vocabulary import Vocabulary
 
@@ -58,19 +58,25 @@ def commands_of(request: Request, names: Vocabulary) -> tuple[Command, ...]:
         for command in _commands(step, names, request.words):
             phrase = command.object
             if phrase.which:  # "the other mug": none of those spoken of before
-                before = [one.object for one in commands if one.object.label == phrase.label]
-                spoken_of = tuple(
-                    replace(one, excluded=())
-                    for one in before
-                    if one.color or one.places or one.order or one.ordinal
-                )
-                phrase = replace(phrase, excluded=(*phrase.excluded, *spoken_of))
+                before = (one.object for one in commands if one.object.label == phrase.label)
+                told = (p for p in before if p.color or p.places or p.order or p.ordinal)
+                out = (*phrase.excluded, *(replace(one, excluded=()) for one in told))
+                phrase = replace(phrase, excluded=out)
             then = command.then and bool(commands)
             commands.append(replace(command, object=phrase, then=then))
     if len(commands) > MAX_COMMANDS:
-        told = f"{len(commands)} wishes at once; split the task (most: {MAX_COMMANDS})"
-        raise NotUnderstood(told, "too_long")
+        many = f"{len(commands)} wishes at once; split the task (most: {MAX_COMMANDS})"
+        raise NotUnderstood(many, "too_long")
     return tuple(commands)
+
+
+def _no(
+    text: str, why: str, kind: ProblemKind, word: str = "", question: str = "",
+    suggestions: tuple[str, ...] = (),
+) -> NotUnderstood:  # fmt: skip
+    """Return why a part of a task (`text`) cannot be done, and what to ask back."""
+    told = f"{shown(text)!r}{why}"
+    return NotUnderstood(told, kind, word, question=question, suggestions=suggestions)
 
 
 def _commands(step: Step, names: Vocabulary, words: str) -> list[Command]:
@@ -82,7 +88,7 @@ def _commands(step: Step, names: Vocabulary, words: str) -> list[Command]:
     kind, text = _kind_of(step, words), step.said or step.told()
     things = step.things or (step.to.things if kind == "go" and step.to else ())
     if not things:
-        raise NotUnderstood(f"{shown(text)!r}: say what to {kind}, as in {_EXAMPLE}", "object")
+        raise _no(text, f": say what to {kind}, as in {_EXAMPLE}", "object")
     if kind not in _SEEN:
         for thing in things:
             _one_of(text, thing.said, (thing, *thing.either))
@@ -98,8 +104,7 @@ def _commands(step: Step, names: Vocabulary, words: str) -> list[Command]:
         is_room = bool(phrase.room or phrase.floor) and not phrase.label
         goes = kind == "go" or (kind in _SEEN and is_room)  # a room is seen by going there
         if goes and not step.is_command:
-            asked = f"{shown(text)!r} asks for a room and is no task: ask it with ./coterie ask"
-            raise NotUnderstood(asked, "verb")
+            raise _no(text, " asks for a room and is no task: ask it with ./coterie ask", "verb")
         one = replace(made, object=phrase, then=made.then and not k)
         if goes:
             one = replace(one, kind="go", object=_place(text, phrase))
@@ -118,23 +123,17 @@ def _kind_of(step: Step, words: str) -> CommandKind:
     text = (step.said or step.told()) if step.is_command else words
     kind = cast(CommandKind, step.act) if step.act in COMMANDS else _DONE_AS.get(step.act)
     if kind is None or step.options or step.choices or step.attribute:
-        raise NotUnderstood(
-            f"{shown(text)!r} is a question and no task: robots on a task tell whether something "
-            "is there, and where; ask it with ./coterie ask",
-            "verb",
-            text.split()[0],
+        why = (
+            " is a question and no task: robots on a task tell whether something is there, and "
+            "where; ask it with ./coterie ask"
         )
+        raise _no(text, why, "verb", text.split()[0])
     if step.negated and step.is_command:
-        raise NotUnderstood(
-            f"{shown(text)!r} says what is not to be done: robots do only what they are told",
-            "negation",
-            text,
-            question="What shall they do?",
-        )
+        why = " says what is not to be done: robots do only what they are told"
+        raise _no(text, why, "negation", text, "What shall they do?")
     if step.to is not None and kind not in ("bring", "go"):
-        raise NotUnderstood(
-            f"{shown(text)!r}: what is meant by {step.to.told()!r}?", "target", step.to.told()
-        )
+        to = step.to.told()
+        raise _no(text, f": what is meant by {to!r}?", "target", to)
     return kind
 
 
@@ -145,16 +144,11 @@ def _one_of(text: str, words: str, things: Sequence[Thing]) -> None:
         NotUnderstood: There are several.
     """
     if len(things) > 1:
-        bare = (thing.model_copy(update={"either": ()}) for thing in things)
+        bare = (thing.but(either=()) for thing in things)
         each = ((one.said or one.told()).removeprefix("either ") for one in bare)
         said = tuple(one.partition(" or ")[0] for one in each)
-        raise NotUnderstood(
-            f"{shown(text)!r} leaves open which one: {' or '.join(said)}",
-            "ambiguous",
-            words,
-            suggestions=said,
-            question="Which one do you mean?",
-        )
+        why = f" leaves open which one: {' or '.join(said)}"
+        raise _no(text, why, "ambiguous", words, "Which one do you mean?", said)
 
 
 def _target(step: Step, text: str, objects: Sequence[Phrase], names: Vocabulary) -> Phrase:
@@ -165,24 +159,16 @@ def _target(step: Step, text: str, objects: Sequence[Phrase], names: Vocabulary)
     """
     if step.to is None or step.to.negated:
         raise _where_to(text, objects)
-    if step.to.relation not in _PUT:
-        raise NotUnderstood(
-            f"{shown(text)!r}: robots put things in, on and near others, not "
-            f"{step.to.relation!r} them",
-            "target",
-            step.to.relation,
-            question="Where else shall it go?",
-        )
+    relation = step.to.relation
+    if relation not in _PUT:
+        why = f": robots put things in, on and near others, not {relation!r} them"
+        raise _no(text, why, "target", relation, "Where else shall it go?")
     places = (*step.to.things, *step.to.thing.either)
     _one_of(text, " or ".join(place.said for place in places), places)
     target = _place(text, phrase_of(step.to.thing, names))
     if target.number != "one" and not target.floor:
-        raise NotUnderstood(
-            f"{shown(text)!r}: {target.said!r} are several places, and robots take a thing to one",
-            "target",
-            target.said,
-            question="Which one?",
-        )
+        why = f": {target.said!r} are several places, and robots take a thing to one"
+        raise _no(text, why, "target", target.said, "Which one?")
     return target
 
 
@@ -211,28 +197,20 @@ def _check_object(command: Command, is_room: bool) -> None:
     Raises:
         NotUnderstood: It is a person, a room, any thing, or nothing that anybody knows.
     """
-    thing, told = command.object, shown(command.text)
+    thing, text = command.object, command.text
     if thing.person or thing.house or (thing.robot and not thing.label):
-        raise NotUnderstood(
-            f"{told!r}: {thing.said!r} is nothing to {command.kind}",
-            "person" if thing.person else "object",
-            thing.said,
-        )
+        kind: ProblemKind = "person" if thing.person else "object"
+        raise _no(text, f": {thing.said!r} is nothing to {command.kind}", kind, thing.said)
     if is_room:
-        raise NotUnderstood(
-            f"{told!r}: {thing.said!r} is a room and stays where it is", "object", thing.said
-        )
+        why = f": {thing.said!r} is a room and stays where it is"
+        raise _no(text, why, "object", thing.said)
     if thing.anything and not thing.places:
         asked = "Say where: everything on what, or in which room?"
-        raise NotUnderstood(f"{told!r}: {thing.said!r} may be any", "object", thing.said,
-                            question=asked)  # fmt: skip
+        raise _no(text, f": {thing.said!r} may be any", "object", thing.said, asked)
     words = thing.noun.split()
     if not thing.known and (thing.use or not all(w.isascii() and w.isalpha() for w in words)):
-        raise NotUnderstood(
-            f"{told!r}: nothing is known that is called, or serves, {thing.noun!r}",
-            "word",
-            thing.noun,
-        )
+        why = f": nothing is known that is called, or serves, {thing.noun!r}"
+        raise _no(text, why, "word", thing.noun)
 
 
 def _place(text: str, place: Phrase) -> Phrase:
@@ -245,19 +223,12 @@ def _place(text: str, place: Phrase) -> Phrase:
         place = place.places[0].phrase
     if place.person:
         who = "you are" if place.noun in ("me", "us", "here") else f"{place.said!r} is"
-        raise NotUnderstood(
-            f"{shown(text)!r}: robots do not know where {who}",
-            "person",
-            place.said,
-            question=f"Where is that? Name a room or a piece of furniture, as in {_EXAMPLE}",
-        )
+        asked = f"Where is that? Name a room or a piece of furniture, as in {_EXAMPLE}"
+        raise _no(text, f": robots do not know where {who}", "person", place.said, asked)
     if not place.known or place.anything or (place.robot and not place.label):
-        raise NotUnderstood(
-            f"{shown(text)!r}: nothing here that is called {place.noun or place.said!r} is a place",
-            "place",
-            place.noun or place.said,
-            question="Where is that? Name a room or a piece of furniture",
-        )
+        said = place.noun or place.said
+        asked = "Where is that? Name a room or a piece of furniture"
+        raise _no(text, f": nothing here that is called {said!r} is a place", "place", said, asked)
     return place
 
 
@@ -269,10 +240,6 @@ def _where_to(text: str, things: Sequence[Phrase]) -> NotUnderstood:
     usual = [place for group in groups for place in household.members(group)[:2]]
     near = tuple(dict.fromkeys(place for place in usual if place != "floor"))[:4]
     hint = f" For example {', '.join(f'the {place}' for place in near)}" if near else ""
-    return NotUnderstood(
-        f"{shown(text)!r}: say where to, as in {_EXAMPLE}",
-        "target",
-        things[0].said,
-        suggestions=near,
-        question=f"Where shall {things[0].said} go?{hint}",
-    )
+    said = things[0].said
+    asked = f"Where shall {said} go?{hint}"
+    return _no(text, f": say where to, as in {_EXAMPLE}", "target", said, asked, near)
