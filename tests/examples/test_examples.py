@@ -103,9 +103,9 @@ def test_a_running_team_does_the_skills_of_a_package(house: Team):
     assert "it sees no 'nothing'" in told.communicate(timeout=patience(120.0))[0]
     ended = house.do("Wipe the kitchen counter and press a light switch")
     assert ended.success, ended.message
-    assert "wipe done" in ended.message and "press done" in ended.message
+    assert "wipe done" in ended.message.lower() and "press done" in ended.message
     why = coterie("why", "rover", "--team", "house").communicate(timeout=patience(60.0))[0]
-    assert "wipe the kitchen counter" in why or "press the light switch" in why, why
+    assert "its hand did it; nobody looked at what came of it" in why, why
 
 
 def test_every_script_is_short_and_run():

@@ -13,7 +13,7 @@ from coterie_core.geometry import Vec3, containment
 from coterie_core.household import load_household
 from coterie_core.tasks import SubTask
 from coterie_execution.geometry.toolbox import Toolbox
-from coterie_execution.geometry.viewpoints import FARTHEST, LEAST_PIXELS
+from coterie_execution.geometry.viewpoints import FARTHEST
 from coterie_world.scene import SceneGraph
 from coterie_world.search_belief import (
     Missed,
@@ -34,6 +34,8 @@ MISS = 0.15
 """Chance that a detector misses a thing that is near and in full view (0..1)."""
 ANOTHER_VIEW = 0.5
 """A look from nearer than this to an earlier one tells nothing new [m]."""
+LEAST_PIXELS = 3.0
+"""Smaller things count as not seen, though a view is planned with more [px]."""
 FADE = 0.5
 """Share of the recall that is lost at the end of the range; grows with the square of distance."""
 MISTAKE = 0.1
