@@ -13,7 +13,7 @@ from coterie_core.household import Category
 from coterie_world.scene import Receptacle, SceneObject
 from habitat_bridge.house.furnish import Furnisher
 from habitat_bridge.house.furnishing_constraints import RoomSpace, overlap, span_of
-from habitat_bridge.house.surfaces import clearances, to_map
+from habitat_bridge.house.surfaces import clearances, level_of, to_map
 
 TRIES = 14
 MARGIN = 0.008
@@ -41,7 +41,7 @@ class _RoomSurfaces:
 
     def add(self, owner: SceneObject) -> None:
         """Add the surfaces of a thing."""
-        free = clearances(owner.properties.get("shape", ""), owner.box)
+        free = clearances(owner.properties.get("shape", ""), owner.box, level_of(owner))
         for receptacle in owner.receptacles:
             clearance = free[receptacle.id.rsplit("/", 1)[1]]
             surface = _Surface(owner, receptacle, clearance)
@@ -84,8 +84,8 @@ def put(f: Furnisher, here: _RoomSurfaces, category: Category) -> bool:
     options: list[_Surface | None] = []
     weights: list[float] = []
     for rank, label in enumerate(labels):
-        # The first owners named are the usual ones.
-        weight = 1.0 / (1.0 + 0.25 * rank)
+        # The first owners named are the usual ones, more or less so in this house.
+        weight = f.disturbance.habit(category.label, label) / (1.0 + 0.25 * rank)
         if label == "floor":
             options.append(None)
             weights.append(weight)
@@ -97,7 +97,7 @@ def put(f: Furnisher, here: _RoomSurfaces, category: Category) -> bool:
         index = int(f.rng.choice(len(options), p=chance / chance.sum()))
         spot = options.pop(index)
         weights.pop(index)
-        size = f.size(category)
+        size = f.size(category, here.space)
         done = (
             _put_on_floor(f, here, category, size)
             if spot is None

@@ -13,6 +13,7 @@ import shapely
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import Category, Household
 from coterie_world.scene import LabelBelief, Room, SceneObject
+from habitat_bridge.house.disturbance import Disturbance
 from habitat_bridge.house.furnishing_constraints import GAP, RoomSpace, open_space
 from habitat_bridge.house.house import House
 from habitat_bridge.house.surfaces import receptacles_of, to_map
@@ -34,6 +35,7 @@ ORDER = (
 TRIES = 30
 CHAIR_GAP = 0.02
 OPEN_SHARE = 0.07
+UNDER_CEILING = 0.05  # [m] that walls show above what stands or hangs at them
 
 
 @dataclass(slots=True)
@@ -111,6 +113,7 @@ class Furnisher:
     household: Household
     house: House
     habits: Habits
+    disturbance: Disturbance
     spaces: dict[str, RoomSpace]
     numbers: Counter[str] = field(default_factory=Counter)
 
@@ -130,6 +133,10 @@ class Furnisher:
         properties = {"mount": mount, "shape": category.shape, "color": self.color(category)}
         if receptacle:
             properties["receptacle"] = receptacle
+        level = self.disturbance.level(category.label)
+        receptacles = receptacles_of(name, category.shape, box, space.floor_z, level)
+        if receptacles:
+            properties["level"] = str(level)
         thing = SceneObject(
             id=name,
             label=LabelBelief.of(category.label),
@@ -139,7 +146,7 @@ class Furnisher:
             support=support,
             container=container,
             is_open=bool(self.rng.random() < OPEN_SHARE) if category.opens else None,
-            receptacles=receptacles_of(name, category.shape, box, space.floor_z),
+            receptacles=receptacles,
             properties=properties,
         )
         self.house.objects.append(thing)
@@ -153,11 +160,12 @@ class Furnisher:
         rgb = [round(a + (b - a) * share) for a, b in zip(low, high, strict=True)]
         return "#{:02x}{:02x}{:02x}".format(*rgb)
 
-    def size(self, category: Category) -> Vec3:
-        """Return (depth, width, height) [m] drawn from the category's ranges."""
+    def size(self, category: Category, space: RoomSpace) -> Vec3:
+        """Return (depth, width, height) [m]: drawn as usual, and disturbed as in this house."""
         assert category.size is not None
-        width, depth, height = (round(float(self.rng.uniform(*r)), 3) for r in category.size)
-        return (depth, width, height)
+        width, depth, height = (float(self.rng.uniform(*r)) for r in category.size)
+        depth, width, height = self.disturbance.size(category.label, (depth, width, height))
+        return (depth, width, min(height, space.ceiling - space.floor_z - 2.0 * UNDER_CEILING))
 
 
 def furnish(rng: np.random.Generator, household: Household, house: House) -> Furnisher:
@@ -171,7 +179,8 @@ def furnish(rng: np.random.Generator, household: Household, house: House) -> Fur
         )
         for room in house.rooms
     }
-    furnisher = Furnisher(rng, household, house, Habits(household, rng), spaces)
+    disturbance = Disturbance(rng.spawn(1)[0], list(household.categories))
+    furnisher = Furnisher(rng, household, house, Habits(household, rng), disturbance, spaces)
     large = [
         c
         for c in household.categories.values()
@@ -209,16 +218,13 @@ def place_one(f: Furnisher, space: RoomSpace, category: Category) -> bool:
     if space.outdoors and (flat_on_wall or category.place == "beside"):
         return False
     for attempt in range(3):
-        size = f.size(category)
+        size = f.size(category, space)
         if attempt:
             # A smaller one may fit where the first did not.
             assert category.size is not None
             w, d, h = (r[0] for r in category.size)
-            size = (
-                min(size[0], (size[0] + d) / 2),
-                min(size[1], (size[1] + w) / 2),
-                max(h, size[2]),
-            )
+            d, w, _ = f.disturbance.size(category.label, (d, w, h))
+            size = (min(size[0], (size[0] + d) / 2), min(size[1], (size[1] + w) / 2), size[2])
         for box, mount in _candidates(f, space, category, size):
             standing = mount == "floor" and category.shape != "flat"
             if not space.fits(box, floor_standing=standing):
@@ -280,11 +286,16 @@ def along_walls(
         if hung:
             assert category.height is not None or category.label == "door"
             low_z, high_z = category.height or (height / 2, height / 2)
-            z = space.floor_z + float(f.rng.uniform(low_z, high_z))
-            z = min(z, space.ceiling - 0.05 - height / 2)
+            z = _on_wall(space, space.floor_z + float(f.rng.uniform(low_z, high_z)), height)
         else:
             z = space.floor_z + height / 2
         yield Box((x, y, z), size, edge.yaw), "wall" if hung else "floor"
+
+
+def _on_wall(space: RoomSpace, z: float, height: float) -> float:
+    """Return the height [m] nearest to `z` at which the middle of what hangs stays on the wall."""
+    highest = space.ceiling - UNDER_CEILING - height / 2
+    return max(min(z, highest), space.floor_z + height / 2)
 
 
 def _in_corners(f: Furnisher, space: RoomSpace, size: Vec3) -> Iterator[tuple[Box, str]]:
@@ -338,7 +349,7 @@ def _near(
         z = space.floor_z + height / 2
         if category.place == "above":
             assert category.height is not None
-            z = space.floor_z + float(f.rng.uniform(*category.height))
+            z = _on_wall(space, space.floor_z + float(f.rng.uniform(*category.height)), height)
             # Flush with the wall behind the thing below, whose back is `GAP` away from it.
             x, y = to_map(other.box, (-ox / 2 - GAP + 0.002 + depth / 2, 0.0))
             yield Box((x, y, z), size, turn), "wall"
@@ -347,7 +358,7 @@ def _near(
                 away = side * (oy / 2 + width / 2 + 2 * GAP)
                 x, y = to_map(other.box, ((-ox + depth) / 2, away))
                 if category.label == "curtain":
-                    z = space.floor_z + 2.3 - height / 2
+                    z = _on_wall(space, space.floor_z + 2.3 - height / 2, height)
                     yield Box((x, y, z), size, turn), "wall"
                 else:
                     yield Box((x, y, z), size, turn), "floor"

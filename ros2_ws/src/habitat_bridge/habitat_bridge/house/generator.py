@@ -39,7 +39,7 @@ def hang_front_door(f: Furnisher) -> None:
             space = f.spaces[room.id]
             category = door.model_copy(update={"place": "window", "height": None})
             for _ in range(6):
-                size = f.size(door)
+                size = f.size(door, space)
                 for box, mount in along_walls(f, space, category, size):
                     if space.fits(box) and front_free(space, _door_zone(box)):
                         f.add(door, space, box, mount)
