@@ -23,8 +23,9 @@ from habitat_bridge.house.export import house_to_json
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.house.house import House
 from habitat_bridge.house.room_program import FEWEST
+from habitat_bridge.house.usual import load_usual
 
-HOME = load_household()
+HOME, USUAL = load_household(), load_usual()
 
 
 @functools.cache
@@ -194,8 +195,7 @@ def test_sizes_are_not_those_that_are_usual():
     outside = []
     for seed in range(20):
         for thing in plain(seed).objects:
-            ranges = HOME.categories[thing.label.top].size
-            assert ranges is not None
+            ranges = USUAL[thing.label.top].size
             if thing.label.top in ("railing", "rug"):
                 continue  # as long as the well is; as large as there is room
             depth, width, height = thing.box.size
@@ -210,6 +210,15 @@ def test_sizes_are_not_those_that_are_usual():
     assert sum(outside) > len(outside) / 2
     chairs = [t for t in plain(8).objects if t.label.top == "chair"]
     assert len(chairs) > 1 and len({t.properties["level"] for t in chairs}) == 1
+
+
+def test_every_category_that_is_placed_has_a_size():
+    placed = {c.label for c in HOME.categories.values() if c.shape != "none"}
+    assert placed == set(USUAL)
+    for label, usual in USUAL.items():
+        assert all(0.0 < low <= high < 6.0 for low, high in usual.size), label
+        hung = HOME.categories[label].place in ("hung", "above", "window") and label != "door"
+        assert (usual.height is not None) == hung, label
 
 
 def test_each_house_has_habits_of_its_own():

@@ -17,10 +17,12 @@ from coterie_world.scene import LabelBelief, SceneObject
 from habitat_bridge.house.disturbance import LEAST, MOST
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.house.surfaces import levels, receptacles_of
+from habitat_bridge.house.usual import load_usual
 from habitat_bridge.render.mesh import object_mesh, structure_meshes
 from habitat_bridge.render.mesh_parts import parse_color
 from habitat_bridge.render.mesh_shapes import BUILDERS, build_shape
 
+SIZES = load_usual()
 HOUSE = generate_house(8, floors=2, rooms=12)
 
 
@@ -44,8 +46,8 @@ def thing_of(
 
 def typical(shape: str) -> Box:
     for category in load_household().categories.values():
-        if category.shape == shape and category.size:
-            width, depth, height = (sum(r) / 2 for r in category.size)
+        if category.shape == shape and category.label in SIZES:
+            width, depth, height = (sum(r) / 2 for r in SIZES[category.label].size)
             return Box((1.0, 2.0, height / 2), (depth, width, height), 0.3)
     return Box((1.0, 2.0, 0.25), (0.5, 0.5, 0.5), 0.3)
 

@@ -11,7 +11,7 @@ import numpy as np
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import Category
 from coterie_world.scene import Receptacle, SceneObject
-from habitat_bridge.house.furnish import Furnisher
+from habitat_bridge.house.furnish import USUAL, Furnisher, footprint
 from habitat_bridge.house.furnishing_constraints import RoomSpace, overlap, span_of
 from habitat_bridge.house.surfaces import clearances, level_of, to_map
 
@@ -53,9 +53,9 @@ def fill(f: Furnisher, clutter: float = 1.0) -> None:
     surfaces = {room_id: _RoomSurfaces(space) for room_id, space in f.spaces.items()}
     for thing in list(f.house.objects):
         surfaces[thing.room].add(thing)
-    items = [c for c in f.household.categories.values() if c.size is not None and c.place == "on"]
+    items = [c for c in f.household.categories.values() if c.label in USUAL and c.place == "on"]
     # What others stand on or in comes first, then what needs most room.
-    items.sort(key=lambda c: (c.shape not in ("oven", "open box"), -_footprint(c), c.label))
+    items.sort(key=lambda c: (c.shape not in ("oven", "open box"), -footprint(c), c.label))
     placed = 0
     wishes = f.habits.wishes(items, f.house.rooms, clutter)
     for room in f.house.rooms:
@@ -64,18 +64,13 @@ def fill(f: Furnisher, clutter: float = 1.0) -> None:
                 if not put(f, surfaces[room.id], category):
                     break
                 placed += 1
-    small = [c for c in items if _footprint(c) < 0.06]
+    small = [c for c in items if footprint(c) < 0.06]
     rooms = list(surfaces)
     for _ in range(int(f.rng.poisson(EXCEPTIONS * placed))):
         category = small[int(f.rng.integers(len(small)))]
         here = surfaces[rooms[int(f.rng.integers(len(rooms)))]]
         anywhere = category.model_copy(update={"on": (*sorted(here.by_label), "floor")})
         put(f, here, anywhere)
-
-
-def _footprint(category: Category) -> float:
-    assert category.size is not None
-    return category.size[0][1] * category.size[1][1]
 
 
 def put(f: Furnisher, here: _RoomSurfaces, category: Category) -> bool:

@@ -17,6 +17,7 @@ from habitat_bridge.house.disturbance import Disturbance
 from habitat_bridge.house.furnishing_constraints import GAP, RoomSpace, open_space
 from habitat_bridge.house.house import House
 from habitat_bridge.house.surfaces import receptacles_of, to_map
+from habitat_bridge.house.usual import load_usual
 
 # Spread of the disturbance in log-odds: of a thing in this house, and in one type of room.
 HOUSE_SPREAD = 0.5
@@ -33,6 +34,7 @@ ORDER = (
     "window", "wall", "corner", "center", "around", "beside", "above", "ceiling", "hung", "rug",
 )  # fmt: skip
 TRIES = 30
+USUAL = load_usual()
 CHAIR_GAP = 0.02
 OPEN_SHARE = 0.07
 UNDER_CEILING = 0.05  # [m] that walls show above what stands or hangs at them
@@ -162,10 +164,15 @@ class Furnisher:
 
     def size(self, category: Category, space: RoomSpace) -> Vec3:
         """Return (depth, width, height) [m]: drawn as usual, and disturbed as in this house."""
-        assert category.size is not None
-        width, depth, height = (float(self.rng.uniform(*r)) for r in category.size)
+        width, depth, height = (float(self.rng.uniform(*r)) for r in USUAL[category.label].size)
         depth, width, height = self.disturbance.size(category.label, (depth, width, height))
         return (depth, width, min(height, space.ceiling - space.floor_z - 2.0 * UNDER_CEILING))
+
+
+def footprint(category: Category) -> float:
+    """Return the largest usual footprint of a kind of thing [m^2]."""
+    (_, width), (_, depth), _ = USUAL[category.label].size
+    return width * depth
 
 
 def furnish(rng: np.random.Generator, household: Household, house: House) -> Furnisher:
@@ -184,7 +191,7 @@ def furnish(rng: np.random.Generator, household: Household, house: House) -> Fur
     large = [
         c
         for c in household.categories.values()
-        if c.size is not None and c.place not in ("on", "none") and c.label != "door"
+        if c.label in USUAL and c.place not in ("on", "none") and c.label != "door"
     ]
     wishes = furnisher.habits.wishes(large, house.rooms)
     for room in house.rooms:
@@ -198,9 +205,8 @@ def _furnish_room(f: Furnisher, space: RoomSpace, wished: list[tuple[Category, i
     for category, count in wished:
         if category.label == "chair" and room_type == "dining room":
             count = int(f.rng.integers(4, 7))
-        assert category.size is not None
         essential = f.habits.likelihood(category, room_type) >= ESSENTIAL
-        area = category.size[0][1] * category.size[1][1]
+        area = footprint(category)
         key = (float(ORDER.index(category.place)), 0.0, -area)
         if category.place == "wall":
             # What makes the room stands first; the rest by chance, large things a little sooner.
@@ -221,8 +227,7 @@ def place_one(f: Furnisher, space: RoomSpace, category: Category) -> bool:
         size = f.size(category, space)
         if attempt:
             # A smaller one may fit where the first did not.
-            assert category.size is not None
-            w, d, h = (r[0] for r in category.size)
+            w, d, h = (least for least, _ in USUAL[category.label].size)
             d, w, _ = f.disturbance.size(category.label, (d, w, h))
             size = (min(size[0], (size[0] + d) / 2), min(size[1], (size[1] + w) / 2), size[2])
         for box, mount in _candidates(f, space, category, size):
@@ -284,9 +289,9 @@ def along_walls(
         away = GAP + depth / 2 if not hung else 0.002 + depth / 2
         x, y = edge.point(at, away)
         if hung:
-            assert category.height is not None or category.label == "door"
-            low_z, high_z = category.height or (height / 2, height / 2)
-            z = _on_wall(space, space.floor_z + float(f.rng.uniform(low_z, high_z)), height)
+            # A door has no usual height: it stands on the floor.
+            usual = USUAL[category.label].height or (height / 2, height / 2)
+            z = _on_wall(space, space.floor_z + float(f.rng.uniform(*usual)), height)
         else:
             z = space.floor_z + height / 2
         yield Box((x, y, z), size, edge.yaw), "wall" if hung else "floor"
@@ -348,8 +353,9 @@ def _near(
         turn = other.box.yaw
         z = space.floor_z + height / 2
         if category.place == "above":
-            assert category.height is not None
-            z = _on_wall(space, space.floor_z + float(f.rng.uniform(*category.height)), height)
+            usual = USUAL[category.label].height
+            assert usual is not None
+            z = _on_wall(space, space.floor_z + float(f.rng.uniform(*usual)), height)
             # Flush with the wall behind the thing below, whose back is `GAP` away from it.
             x, y = to_map(other.box, (-ox / 2 - GAP + 0.002 + depth / 2, 0.0))
             yield Box((x, y, z), size, turn), "wall"
