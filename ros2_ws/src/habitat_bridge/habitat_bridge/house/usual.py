@@ -1,4 +1,4 @@
-"""The sizes that houses are drawn from, before each house disturbs them; robots do not read them."""
+"""The sizes that houses are drawn from, before each disturbs them; robots do not read them."""
 
 from __future__ import annotations
 
