@@ -234,6 +234,8 @@ def place_one(f: Furnisher, space: RoomSpace, category: Category) -> bool:
             standing = mount == "floor" and category.shape != "flat"
             if not space.fits(box, floor_standing=standing):
                 continue
+            if mount == "wall" and not _backed(space, box):
+                continue
             if standing or mount == "wall":
                 front = _use_zone(category, box)
                 if front is not None and not front_free(space, front):
@@ -243,6 +245,13 @@ def place_one(f: Furnisher, space: RoomSpace, category: Category) -> bool:
             f.add(category, space, box, mount)
             return True
     return False
+
+
+def _backed(space: RoomSpace, box: Box) -> bool:
+    """Whether all of the back of what hangs on a wall is at the wall, which may end beside it."""
+    depth, width, _ = box.size
+    ends = shapely.points([to_map(box, (-depth / 2, side * width / 2)) for side in (-1.0, 1.0)])
+    return bool((shapely.distance(space.inner.exterior, ends) <= GAP).all())
 
 
 def _candidates(
