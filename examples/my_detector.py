@@ -8,7 +8,7 @@ import numpy as np
 
 from coterie import SemanticMap
 from coterie_core.detections import Detector, ImageDetection, RgbdFrame
-from coterie_world.recording import RecordedFrame
+from coterie_recordings import RecordedFrame
 from semantic_mapper.from_recording import MappingOptions, map_recording
 
 

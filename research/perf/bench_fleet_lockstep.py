@@ -65,8 +65,6 @@ FIGURES = (
     "assign 50 sub-tasks [s]",
     "assign one for each [s]",
     "one leader: tokens of a prompt",
-    "groups: tokens of a prompt",
-    "groups: prompts",
 )
 
 
@@ -120,7 +118,7 @@ def questions(truth: SceneGraph, robots: int, debated: bool) -> Row:
     return row
 
 
-def leading(truth: SceneGraph, robots: int, whole: bool) -> Row:
+def leading(truth: SceneGraph, robots: int) -> Row:
     """Return how long assignment takes, and what a model would be sent."""
     rng = random.Random(0)
     resumes = {
@@ -140,15 +138,12 @@ def leading(truth: SceneGraph, robots: int, whole: bool) -> Row:
         assign(tasks, starts, toolbox)
         row[f"assign {title} [s]"] = time.process_time() - begin
     words = "visit all rooms and look at all mugs, plates and books"
-    for title, size in (("one leader", 10**6), ("groups", 8)):
-        if title == "groups" or whole:
-            decider = AsAModel(RulesModel())
-            options = LeaderOptions().model_copy(update={"group_size": size})
-            leader = Leader(decider, truth, resumes, options=options)
-            asyncio.run(leader.discuss("t", words, starts))
-            cost = decider.costs["emos.split_task"]
-            row[f"{title}: tokens of a prompt"] = cost.prompt / cost.times
-            row[f"{title}: prompts"] = cost.times
+    decider = AsAModel(RulesModel())
+    options = LeaderOptions().model_copy(update={"group_size": 10**6})
+    leader = Leader(decider, truth, resumes, options=options)
+    asyncio.run(leader.discuss("t", words, starts))
+    cost = decider.costs["emos.split_task"]
+    row["one leader: tokens of a prompt"] = cost.prompt / cost.times
     return row
 
 
@@ -165,7 +160,7 @@ def main() -> None:
     for robots in map(int, options.robots.split(",")):
         row: Row = {"robots": robots, "load": os.getloadavg()[0]}
         row |= questions(truth, robots, robots <= options.debate)
-        row |= leading(truth, robots, whole=True)
+        row |= leading(truth, robots)
         rows.append(row)
         print(json.dumps(row), flush=True)
         (options.out / "lockstep.json").write_text(json.dumps({"rows": rows}, indent=1))
@@ -180,10 +175,9 @@ def main() -> None:
         "assignment": line("assign 50 sub-tasks [s]", "assign one for each [s]"),
         "tokens of one prompt": line(
             "one leader: tokens of a prompt",
-            "groups: tokens of a prompt",
             "tokens of a debate's last turn",
         ),
-        "prompts of a task, turns of a debate": line("groups: prompts", "turns of a debate"),
+        "turns of a debate": line("turns of a debate"),
         "memory per robot": line("memory per robot [kB]"),
     }
     draw(panels, options.out / "fleet_lockstep.png")

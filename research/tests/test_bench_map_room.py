@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coterie_world.recording import RecordingError
+from coterie_recordings import RecordingError
 from object_planner.plan import PlanState
 from research.bench.mapping.room import RoomErrors, map_room, measured
 

@@ -11,7 +11,7 @@ import pytest
 from coterie_core.household import load_household
 from coterie_fixtures.endpoint import Endpoint
 from coterie_llm import ModelProfile
-from coterie_world.recording.mcap_writer import RecordingWriter
+from coterie_recordings.mcap_writer import RecordingWriter
 from research.bench.openeqa.bench import Unit, main, run_unit, run_units
 from research.bench.openeqa.categories import CATEGORIES, category_named
 from research.bench.openeqa.data import DataError, find_episode, load_open_eqa

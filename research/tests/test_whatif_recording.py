@@ -16,10 +16,10 @@ pytest.importorskip("coterie_msgs")
 
 from coterie_cli.record_live import CASSETTE, DECISIONS_TOPIC, DECISIONS_TYPE, PARAMETERS
 from coterie_llm import ModelProfile
+from coterie_recordings.bag_files import McapFile
+from coterie_recordings.mcap_log import McapLog
 from coterie_safety.why import JournalSettings, belong, close_journal, open_journal
 from coterie_safety.why.tail import JournalTail
-from coterie_world.recording.bag_files import McapFile
-from coterie_world.recording.mcap_log import McapLog
 from research.whatif.recording import (
     Made,
     _of_cassette,

@@ -15,10 +15,10 @@ from rich.markup import escape
 from coterie_bringup.errors import CommandError
 from coterie_cli.record_live import CASSETTE, DECISIONS_TOPIC, PARAMETERS
 from coterie_llm import tracing
+from coterie_recordings.bag_files import McapFile
+from coterie_recordings.types import RecordingError
 from coterie_requests.read_request import ReadRequest
 from coterie_safety.why.words import line, reply_words
-from coterie_world.recording.bag_files import McapFile
-from coterie_world.recording.types import RecordingError
 from research.whatif.rerun.kept import CannotReplay, KeptNodes, from_json, kept_nodes
 from research.whatif.rerun.tasks import TaskAgain, TaskEnd
 

@@ -140,7 +140,7 @@ def test_whatever_its_role_an_idle_robot_makes_way_unless_it_is_stopped(ros, rol
     rig.wait_ready()
     ready = {
         ExplorerNode: lambda: len(agent.memory.graph.places) > 2,
-        RobotNode: lambda: agent.agent is not None and agent.agent._position is not None,
+        RobotNode: lambda: agent.agent is not None and agent.agent.position is not None,
         RevecaNode: lambda: agent._knows_house(),
     }
     ros.spin_until(ready[make], timeout=60.0, what="what it needs to know")

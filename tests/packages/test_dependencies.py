@@ -206,7 +206,7 @@ def test_nothing_unknown_or_unused_is_declared(name):
 
 FOUNDATION = (
     "coterie_core", "coterie_llm", "coterie_world", "coterie_safety", "coterie_requests",
-    "coterie_execution",
+    "coterie_execution", "coterie_recordings",
 )  # fmt: skip
 LAYERS = (
     *({name} for name in FOUNDATION),

@@ -28,7 +28,7 @@ from coterie_fixtures.fuzzing.inputs import broken_text, mutated, paths_of
 from coterie_llm import LanguageError, Message, ModelRequest
 from coterie_llm.cassette import Recording, ReplayModel
 from coterie_llm.types import LanguageModel, Reply
-from coterie_world.recording import RecordingError, open_recording
+from coterie_recordings import RecordingError, open_recording
 from coterie_world.scene import (
     Connection,
     Floor,

@@ -10,9 +10,9 @@ from coterie_core.geometry import Box
 from coterie_core.household import load_household
 from coterie_core.resume import Resume
 from coterie_core.tasks import SubTask, Thing
-from coterie_execution.coverage import Coverage, Look
 from coterie_execution.geometry.things import surfaces_of
 from coterie_execution.geometry.toolbox import Toolbox
+from coterie_execution.search_coverage import Coverage, Look
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.sightings import kind_of
 from coterie_world.surfaces import free_points

@@ -21,7 +21,7 @@ from coterie_core.tasks import SubTask
 from coterie_core.workspace import Workspace
 from emos_planner.allocation.solver import Share
 from emos_planner.leader.leader import Leader
-from emos_planner.leader.task import TaskInWork
+from emos_planner.leader.progress import Progress
 
 # What anybody would guess of a robot of that kind: step [m], speed [m/s], radius [m], height [m].
 _TYPICAL: dict[MobilityKind, tuple[float, float, float, float]] = {
@@ -148,11 +148,11 @@ class DealingLeader(Leader):
     channel = property(lambda self: None, lambda self, channel: None)
 
     async def _split(
-        self, work: TaskInWork, robots: Sequence[str], starts: Mapping[str, Vec3 | None]
+        self, work: Progress, robots: Sequence[str], starts: Mapping[str, Vec3 | None]
     ) -> tuple[tuple[SubTask, ...], Share, str]:
-        basis = work.meant.sub_tasks
+        basis = work.sub_tasks
         return basis, self._solve(work, starts)(basis, robots, {}, ()), "nobody"
 
-    def _solve(self, work: TaskInWork, starts: Mapping[str, Vec3 | None]) -> Callable[..., Share]:
-        only, seed = work.meant.graph.only, self.options.seed
+    def _solve(self, work: Progress, starts: Mapping[str, Vec3 | None]) -> Callable[..., Share]:
+        only, seed = work.graph.only, self.options.seed
         return lambda tasks, robots, *_: Share(deal(tasks, tuple(robots), only, seed))

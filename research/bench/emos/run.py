@@ -12,15 +12,18 @@ from typing import Literal, get_args
 from coterie_core.resume import Resume
 from coterie_core.resume_text import ResumeFormat
 from coterie_core.skills import Skill, SkillRefused, SkillResult
-from coterie_core.tasks import SubTask
+from coterie_core.tasks import Predicate, SubTask
 from coterie_fixtures.emos_team import LocalChannel, run_team
 from coterie_llm import Decider, ModelProfile, UsageMeter, build_model
 from coterie_requests.understanding import NotUnderstood
+from coterie_requests.understanding.phrases import Phrase
 from coterie_world.scene import SceneGraph
 from coterie_world.team_map import TeamMap
+from emos_planner.leader.expand import expand
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.understand import from_goals
+from emos_planner.leader.searches import Searches
+from emos_planner.leader.task_graph import TaskGraph, Want, WantKind
 from emos_planner.robot.agent import AgentLimits, RobotAgent
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import NoiseLevel
@@ -327,10 +330,24 @@ def fixed(
             "nearest": _nearest(episode, goal),
             "single": episode.robots[0].name,
         }[method]
-        made = from_goals([goal.predicate], scene, list(resumes)).sub_tasks
+        made = sub_tasks_for(goal.predicate, scene, list(resumes))
         given = [one.model_copy(update={"robot": robot}) for one in made]
         tasks += prefixed(given, f"g{k}")
     return tasks
+
+
+def sub_tasks_for(goal: Predicate, scene: SceneGraph, robots: Sequence[str]) -> tuple[SubTask, ...]:
+    """Return the sub-tasks that reach a goal whose things are on the map."""
+    kinds: dict[str, WantKind] = {"object_at_receptacle": "bring", "robot_detect_object": "detect"}
+    named = [
+        Phrase(thing.id, noun=thing.id, label=thing.id)
+        for thing in (goal.object, goal.receptacle)
+        if thing is not None
+    ]
+    graph, kind = TaskGraph(tuple(robots), Searches(scene)), kinds.get(goal.name, "go")
+    want = Want(kind, named[0], named[1] if kind == "bring" else None, robot=goal.robot)
+    expand([want], graph)
+    return tuple(graph.sub_tasks.values())
 
 
 def _nearest(episode: Episode, goal: Goal) -> str:

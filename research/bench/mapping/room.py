@@ -23,7 +23,7 @@ from scipy import ndimage
 from shapely import Point, Polygon, contains_xy
 
 from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_world.recording import RecordingError
+from coterie_recordings import RecordingError
 from coterie_world.scene import SceneGraph, SceneObject
 from research.bench.common.tables import print_whole
 from semantic_mapper.mapper import SemanticMapper

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie_core.detections import load_detector
-from coterie_world.recording import Recording, RecordingError, open_recording
+from coterie_recordings import Recording, RecordingError, open_recording
 from coterie_world.scene import SceneGraph
 from openeqa_agent.understood import Category
 from research.bench.openeqa.categories import category_named

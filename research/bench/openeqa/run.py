@@ -19,7 +19,7 @@ from coterie_llm import (
     UsageMeter,
     build_decider,
 )
-from coterie_world.recording import Recording
+from coterie_recordings import Recording
 from coterie_world.scene import SceneGraph
 from habitat_bridge.embedded.navigation import NoWay
 from habitat_bridge.factory import NoiseLevel

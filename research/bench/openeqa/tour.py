@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from coterie_core.geometry import Pose, Vec3
-from coterie_world.recording import RecordedFrame
+from coterie_recordings import RecordedFrame
 from coterie_world.scene import SceneGraph
 from habitat_bridge.embedded.navigation import NoWay
 from research.bench.openeqa.world import (

@@ -21,12 +21,13 @@ from coterie_core.cooperation import (
     Thing,
     Wait,
 )
+from research.bench.reveca.transport_skills import transport_skills
 from reveca_agent.memory import Memory
 from reveca_agent.observation import Observer
 from reveca_agent.plans import Plan, Task
 from reveca_agent.searching import INSIDE, closed_containers, search_places
 from reveca_agent.settings import Settings
-from reveca_agent.skill_book import carried, room_left, transport_skills
+from reveca_agent.skill_book import carried, room_left
 
 RETRIES = 3
 """Failures at one target after which it counts as missing."""

@@ -20,7 +20,7 @@ from research.bench.reveca.floors import Guesser
 from research.bench.reveca.household import HouseholdWorld
 from research.bench.reveca.oracle import oracle_team
 from research.bench.reveca.transport import AS_ORIGINAL, TransportOptions, TransportWorld
-from reveca_agent.agent import RevecaAgent
+from research.bench.reveca.transport_skills import BenchAgent
 from reveca_agent.settings import Prior, Settings
 
 Team = Mapping[str, Agent]
@@ -49,7 +49,7 @@ def reveca(**changes: Any) -> Maker:
 
     def make(world: World, decider: Decider | None) -> Team:
         settings = _limited(replace(Settings(), **changes), world)
-        return {name: RevecaAgent(name, decider, settings) for name in world.team}
+        return {name: BenchAgent(name, decider, settings) for name in world.team}
 
     return make
 
@@ -150,7 +150,7 @@ METHODS: dict[str, Method] = {
         Method(
             "random",
             "floor: REVECA with every question answered at random",
-            guessing(RevecaAgent, Settings()),
+            guessing(BenchAgent, Settings()),
             asks=False,
         ),
         Method(

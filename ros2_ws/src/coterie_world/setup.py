@@ -17,7 +17,7 @@ setup(
     url="https://example.org/coterie",
     maintainer="Coterie contributors",
     maintainer_email="coterie@example.org",
-    description="What robots believe of a house: scene graph, association, memory, search belief, free space, recordings.",
+    description="What robots believe of a house: scene graph, association, memory, search belief and free space.",
     license="Apache-2.0",
     extras_require={"test": ["pytest"]},
 )

@@ -23,13 +23,13 @@ from coterie_bringup import rundir
 from coterie_bringup.errors import CommandError
 from coterie_cli.record_live import FACTS, LOG_TOPIC, check_patterns
 from coterie_cli.replay_options import ReplayOptions
+from coterie_recordings import RecordingError
+from coterie_recordings.bag_files import Found, McapFile
 from coterie_ros.definitions import UnknownType, definition_of, message_class
 from coterie_ros.domains import domain_in_use
 from coterie_ros.offered_qos import KEY, from_text
 from coterie_ros.qos_events import PlainNode
 from coterie_safety.ledger import KINDS, Ledger
-from coterie_world.recording import RecordingError
-from coterie_world.recording.bag_files import Found, McapFile
 
 _NAME = re.compile(r"[A-Za-z]\w*")
 

@@ -19,8 +19,8 @@ from coterie_cli.options import Floors, Rooms, TeamDomain
 from coterie_core.detections import RgbdFrame
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.skills import NavigateTo, Skill, SkillRefused
-from coterie_world.recording import RecordedFrame, RecordingError
-from coterie_world.recording.mcap_writer import RecordingWriter
+from coterie_recordings import RecordedFrame, RecordingError
+from coterie_recordings.mcap_writer import RecordingWriter
 from coterie_world.scene import SceneGraph
 from coterie_world.scene.regions import Regions
 from habitat_bridge.factory import make_world

@@ -28,16 +28,16 @@ from sensor_msgs.msg import CompressedImage, Image
 from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import run_of
 from coterie_bringup.rundir import RunState
+from coterie_recordings import RecordingError
+from coterie_recordings.bag_images import color_of
+from coterie_recordings.mcap_log import McapLog
+from coterie_recordings.ros_types import COMPRESSED, IMAGE, TF
 from coterie_ros.definitions import UnknownType, definition_of, message_class
 from coterie_ros.offered_qos import KEY, qos_of, to_text
 from coterie_ros.qos_events import PlainNode
 from coterie_safety.ledger import Entry
 from coterie_safety.ledger_tail import LedgerTail
 from coterie_safety.why.tail import JournalTail
-from coterie_world.recording import RecordingError
-from coterie_world.recording.bag_images import color_of
-from coterie_world.recording.mcap_log import McapLog
-from coterie_world.recording.ros_types import COMPRESSED, IMAGE, TF
 
 LOOK_EVERY = 1.0
 """Time between looks for new topics, and for new entries of the log [s]."""

@@ -21,7 +21,7 @@ from coterie_perception.detector import DetectorError
 from coterie_perception.pictures import pictures
 from coterie_perception.tag_truth import places_of, tags_in
 from coterie_perception.tags import TagTable, align, find_tags, read_tags, tag_pixels
-from coterie_world.recording import RecordingError, open_recording
+from coterie_recordings import RecordingError, open_recording
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 

@@ -468,7 +468,7 @@ def test_a_recorded_run_is_played_into_the_page_and_nothing_can_be_commanded(
 
     from coterie_bringup.rundir import own_state
     from coterie_cli.record_live import FACTS, LOG_TOPIC, LiveOptions, RunRecorder, facts_of
-    from coterie_world.recording.mcap_log import McapLog
+    from coterie_recordings.mcap_log import McapLog
 
     monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
     stage = make_stage()

@@ -11,8 +11,8 @@ from coterie_bringup.errors import CommandError
 from coterie_cli.detect import DetectOptions, detect, drawn
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_perception.pictures import Picture, pictures
-from coterie_world.recording import RecordedFrame, RecordingError
-from coterie_world.recording.mcap_writer import RecordingWriter
+from coterie_recordings import RecordedFrame, RecordingError
+from coterie_recordings.mcap_writer import RecordingWriter
 
 PIXELS = np.zeros((40, 60, 3), np.uint8)
 

@@ -13,8 +13,8 @@ pytest.importorskip("coterie_msgs")
 from coterie_cli.record_live import LiveOptions, RunRecorder
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_fixtures.tiny_house import tiny_house
-from coterie_world.recording import open_recording
-from coterie_world.recording.mcap_log import McapLog
+from coterie_recordings import open_recording
+from coterie_recordings.mcap_log import McapLog
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.node import BridgeNode
 

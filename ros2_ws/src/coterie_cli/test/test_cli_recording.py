@@ -8,7 +8,7 @@ import pytest
 from coterie_bringup.errors import CommandError
 from coterie_cli.map import MapOptions, map_recording
 from coterie_cli.record import RecordOptions, record
-from coterie_world.recording import open_recording
+from coterie_recordings import open_recording
 from coterie_world.scene import save
 from semantic_mapper.files import load_map
 

@@ -40,6 +40,9 @@ from coterie_cli.replay_options import ReplayOptions
 from coterie_core.tasks import RobotReport
 from coterie_fixtures.two_room_map import two_rooms
 from coterie_msgs.msg import RobotStatus, SemanticMap
+from coterie_recordings.bag_files import McapFile
+from coterie_recordings.mcap_log import McapLog
+from coterie_recordings.ros_types import TYPES, definition
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.conversions.tasks import report_to_msg
@@ -47,9 +50,6 @@ from coterie_ros.definitions import UnknownType, definition_of, message_class
 from coterie_ros.offered_qos import KEY, from_text
 from coterie_safety.ledger import Entry, Ledger, entries
 from coterie_safety.why.record import Record, moment
-from coterie_world.recording.bag_files import McapFile
-from coterie_world.recording.mcap_log import McapLog
-from coterie_world.recording.ros_types import TYPES, definition
 
 pytestmark = pytest.mark.ros
 
@@ -220,8 +220,8 @@ FULL = """
 import os, resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 from pathlib import Path
-from coterie_world.recording.mcap_log import McapLog
-from coterie_world.recording import RecordingError
+from coterie_recordings.mcap_log import McapLog
+from coterie_recordings import RecordingError
 log = McapLog(Path(sys.argv[1]))
 try:
     for k in range(3000):
@@ -254,7 +254,7 @@ def test_definitions_are_those_of_recordings():
 
 def test_what_is_broken_is_left_out_and_told(ros):
     from coterie_cli.player import Recorded
-    from coterie_world.recording.bag_files import Found
+    from coterie_recordings.bag_files import Found
 
     odd = {
         "/fine": Found("/fine", "std_msgs/msg/String", (0, 0, 0), b""),

@@ -19,7 +19,7 @@ from coterie_cli.tags import DPI, PAGE_MM, app, sheets
 from coterie_core.geometry import Box
 from coterie_fixtures.rendered_tags import TagRecording, facing
 from coterie_perception.tags import TagTable, find_tags, read_tags
-from coterie_world.recording.mcap_writer import RecordingWriter
+from coterie_recordings.mcap_writer import RecordingWriter
 from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
 from coterie_world.scene.serial import save
 

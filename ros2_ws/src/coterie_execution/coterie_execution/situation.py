@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from coterie_core.geometry import Vec3
 from coterie_core.skills import Place, Skill
 from coterie_core.tasks import SubTask
-from coterie_execution.coverage import Coverage
 from coterie_execution.geometry.results import Estimate
 from coterie_execution.geometry.toolbox import Toolbox
 from coterie_execution.options import Attempt
+from coterie_execution.search_coverage import Coverage
 from coterie_world.scene import SceneGraph, SceneObject
 
 

@@ -11,8 +11,8 @@ from coterie_execution.geometry.grasp import FEW, Grip, grips
 from coterie_execution.geometry.things import ResolvedObject
 from coterie_execution.geometry.toolbox import Toolbox
 from coterie_execution.geometry.viewpoints import FAR_AWAY
-from coterie_execution.right_of_way import cells_of
 from coterie_execution.situation import Situation
+from coterie_execution.yield_behavior import cells_of
 from coterie_world.free_space.free_cells import beside
 from coterie_world.scene import SceneObject
 

@@ -28,7 +28,7 @@ from coterie_execution.behavior_tree import Act, Tree, fallback, when
 from coterie_execution.geometry.things import ResolvedObject
 from coterie_execution.geometry.viewpoints import CLEAR_SHARE
 from coterie_execution.options import Attempt, Option, Purpose, Step
-from coterie_execution.searching import search
+from coterie_execution.search_steps import search
 from coterie_execution.situation import Situation
 from coterie_execution.standpoints import (
     APART,

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from coterie_perception.detector import Pixels
-from coterie_world.recording import RecordingError, open_recording
+from coterie_recordings import RecordingError, open_recording
 
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".ppm"})
 VIDEOS = frozenset({".avi", ".mp4", ".mov", ".mkv", ".webm"})

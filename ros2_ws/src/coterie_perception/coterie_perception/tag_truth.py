@@ -13,8 +13,8 @@ import numpy as np
 from coterie_core.geometry import Vec3
 from coterie_core.household import normalized
 from coterie_perception.tags import Matrix, TagTable, find_tags
+from coterie_recordings import Recording
 from coterie_world.association import assign
-from coterie_world.recording import Recording
 from coterie_world.scene import SceneGraph
 from coterie_world.scene.regions import Regions
 

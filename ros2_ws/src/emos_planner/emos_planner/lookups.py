@@ -213,3 +213,9 @@ class Lookups:
 
     def _rooms(self) -> str:
         return f"the rooms are {', '.join(list(self.toolbox.scene.rooms)[:60])}"
+
+
+def opened_by(sub_tasks: Iterable[SubTask]) -> frozenset[str]:
+    """Return the ids of containers that sub-tasks open."""
+    things = (one.object for one in sub_tasks if one.kind == "open" and one.object is not None)
+    return frozenset(thing.id for thing in things if thing.id)

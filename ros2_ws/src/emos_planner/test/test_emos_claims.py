@@ -10,8 +10,8 @@ import pytest
 
 from coterie_core.geometry import Box
 from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
-from coterie_execution.coverage import Coverage, Look
 from coterie_execution.geometry.toolbox import Toolbox
+from coterie_execution.search_coverage import Coverage, Look
 from coterie_fixtures.two_floor_home import STARTS, small_house, small_team
 from coterie_world.scene import LabelBelief, SceneObject
 from coterie_world.search_belief import container_key, regions_of
@@ -419,7 +419,7 @@ async def test_a_surface_is_full_where_one_who_reaches_it_says_so(
     }
     nobody = place.model_copy(update={"robot": ""})
     leader.progress.take([nobody], {place.id: told}, {})
-    assert (place.id in leader.progress.dropped) is moved
+    assert (place.id not in {one.id for one in leader.assignment}) is moved
 
 
 async def test_nothing_is_put_on_seats_unasked(make) -> None:

@@ -43,7 +43,6 @@ from emos_planner.leader.progress import Progress
 from emos_planner.leader.reassign import Reassign, ReassignState, able_robots
 from emos_planner.leader.split_task import SplitTask
 from emos_planner.leader.splitting import split_state
-from emos_planner.leader.task import TaskInWork
 from emos_planner.leader.transcript import Transcript
 from emos_planner.leader.understand import Understanding, understand
 from emos_planner.lookups import Lookups
@@ -75,10 +74,9 @@ def meant_by(words) -> Understanding:
 
 
 def state_of_split(tools, words=ONE_MUG):
-    house = small_house()
     meant = meant_by(words)
     options = LeaderOptions()
-    work = TaskInWork("t", words, meant, Progress("t", meant, house, options), Transcript("t", ""))
+    work = Progress("t", words, meant, options, Transcript("t", ""))
     share = assign(meant.sub_tasks, STARTS, tools)
     return split_state(work, share, STARTS, small_team(), options, Lookups(tools, STARTS))
 
@@ -92,8 +90,8 @@ def with_robots(plan, robot):
 
 def test_the_solvers_plan_changes_nothing_that_a_model_is_sent(tools) -> None:
     state = state_of_split(tools)
-    other = replace(state, second=with_robots(state.second, "walker"))
-    assert {one.robot for one in state.second} != {"walker"}
+    other = replace(state, known=with_robots(state.known, "walker"))
+    assert {one.robot for one in state.known} != {"walker"}
     assert seen(SplitTask(), state) == seen(SplitTask(), other)
     assert SplitTask().advice(state) != SplitTask().advice(other)
     advised = "\n".join(m.text for m in messages_for(SplitTask(), state, "advised"))
@@ -115,7 +113,7 @@ def test_things_are_found_by_words_as_people_write_them(words, named) -> None:
 
 def test_who_could_take_it_over_is_not_told(tools) -> None:
     split = state_of_split(tools)
-    plan = with_robots(split.basis, "walker")
+    plan = with_robots(split.known, "walker")
     refused = {(one.id, "rover") for one in plan}
     able = able_robots(plan, tuple(STARTS), refused, split.lookups)
     state = ReassignState(
@@ -296,8 +294,8 @@ async def test_a_task_in_another_language_is_split_by_what_the_map_shows(tools, 
         ("place", "keys-1", "walker"),
     ]
     assert agreed.decided_by == "model" and agreed.notes[0] == f"I read: {step.told()}"
-    (goal,) = leader.goals
-    assert goal.receptacle is not None and goal.receptacle.id == f"{onto}-1"
+    (want,) = leader.progress.meant.wants
+    assert want.targets == (f"{onto}-1",)
 
 
 async def test_a_model_chooses_where_any_thing_will_do(tools) -> None:
@@ -312,7 +310,7 @@ async def test_a_model_chooses_where_any_thing_will_do(tools) -> None:
     assert agreed.decided_by == "model"
     assert {one.object.id for one in agreed.sub_tasks} == {"mug-1"}
     (want,) = leader.progress.meant.wants
-    assert list(want.assigned) == ["mug-1"] and want.goals["mug-1"].receptacle.id == "counter-1"
+    assert list(want.assigned) == ["mug-1"] and want.targets == ("counter-1",)
 
 
 async def test_what_a_models_plan_leaves_out_is_done_all_the_same(tools) -> None:

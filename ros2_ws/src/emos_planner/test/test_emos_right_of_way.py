@@ -13,7 +13,7 @@ from coterie_core.geometry import Pose, Vec3
 from coterie_core.observation import Observation
 from coterie_core.skills import NavigateTo, Outcome, SkillResult, Wait
 from coterie_core.tasks import SubTask, Thing
-from coterie_execution.right_of_way import aside_of
+from coterie_execution.yield_behavior import aside_of
 from coterie_fixtures.two_floor_home import UP, body, small_house, small_team
 from coterie_llm import Decider, RulesModel
 from coterie_world.free_space.yield_pose import MAX_YIELD_DISTANCE_M

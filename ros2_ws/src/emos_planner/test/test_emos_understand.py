@@ -10,7 +10,6 @@ from collections.abc import Iterable
 import pytest
 
 from coterie_core.geometry import Box
-from coterie_core.tasks import Predicate, SubTask, Thing
 from coterie_fixtures.two_floor_home import small_house
 from coterie_requests.grammar import read
 from coterie_requests.request import Request, Step
@@ -29,7 +28,7 @@ from coterie_world.scene import (
 )
 from emos_planner.leader.commands import Command, commands_of
 from emos_planner.leader.outcome import TaskState, outcome_of
-from emos_planner.leader.understand import Understanding, from_goals
+from emos_planner.leader.understand import Understanding
 from emos_planner.leader.understand import understand as understand_request
 
 ROBOTS = ("rover", "walker", "drone", "spot", "fetch")
@@ -180,10 +179,8 @@ def test_known_things_are_detected_picked_and_placed(house) -> None:
         if one.kind == "place":
             assert by_id[one.same_robot_as].kind == "pick"
             assert one.receptacle.id == "counter-1"
-    assert {(g.name, g.object.id, g.receptacle.id) for g in meant.goals} == {
-        ("object_at_receptacle", "mug-1", "counter-1"),
-        ("object_at_receptacle", "mug-2", "counter-1"),
-    }
+    (want,) = meant.wants
+    assert set(want.assigned) == {"mug-1", "mug-2"} and want.targets == ("counter-1",)
 
 
 def test_what_is_there_already_is_not_moved(house) -> None:
@@ -244,17 +241,17 @@ def test_colours_and_places_choose_the_thing(house) -> None:
     scene = small_house()
     scene.objects["mug-1"].properties["color"] = "red"
     scene.objects["mug-2"].properties["color"] = "#2850a0"
-    assert goals_of("find the red mug", scene)[0].object.id == "mug-1"
-    assert goals_of("find the blue mug", scene)[0].object.id == "mug-2"
-    assert goals_of("find the mug in the bedroom", house)[0].object.id == "mug-2"
-    assert goals_of("find the mug on the table", house)[0].object.id == "mug-1"
+    assert chosen("find the red mug", scene) == ["mug-1"]
+    assert chosen("find the blue mug", scene) == ["mug-2"]
+    assert chosen("find the mug in the bedroom", house) == ["mug-2"]
+    assert chosen("find the mug on the table", house) == ["mug-1"]
 
 
 def test_two_of_one_kind_are_two_things(house) -> None:
-    goals = goals_of("put a mug on the bed and another mug on the desk", house)
-    assert {goal.object.id for goal in goals if goal.object.id} == {"mug-1"} or len(
-        {goal.object.id for goal in goals}
-    ) == 2
+    assert set(chosen("put a mug on the bed and another mug on the desk", house)) == {
+        "mug-1",
+        "mug-2",
+    }
 
 
 def test_a_room_that_is_not_there_is_named(house) -> None:
@@ -284,28 +281,6 @@ def test_a_label_is_no_order(house) -> None:
     scene.objects["table-1"].label = LabelBelief.of("bring all mugs to the bed")
     meant = understand("go to the hall", scene)
     assert kinds(meant) == ["go_to"]
-
-
-def test_goals_become_the_same_sub_tasks(house) -> None:
-    words_ = understand("bring mug-1 to counter-1", house)
-    tasks = sub_tasks_of(goals_of("bring mug-1 to counter-1", house), house)
-    assert [(o.kind, o.object.id) for o in tasks] == [
-        (o.kind, o.object.id) for o in words_.sub_tasks
-    ]
-    mug, desk = Thing(label="mug", id="mug-1"), Thing(label="desk", id="desk-1")
-    meant = from_goals(
-        [
-            Predicate(name="robot_at_object", object=mug, robot="rover"),
-            Predicate(name="robot_detect_object", object=mug, robot="drone"),
-            Predicate(name="robot_at_receptacle", receptacle=desk),
-            Predicate(name="object_at_receptacle", object=mug, receptacle=desk),
-        ],
-        house,
-        ("rover", "drone"),
-    )
-    assert sorted(kinds(meant)) == ["detect", "go_to", "go_to", "pick", "place"]
-    only = {meant.graph.sub_tasks[id].kind: robot for id, robot in meant.graph.only.items()}
-    assert only == {"detect": "drone", "go_to": "rover"}
 
 
 # -- which things, in which order -----------------------------------------------------------------
@@ -489,21 +464,6 @@ def test_none_in_a_place_is_not_none_at_all(house):
     assert "No plate in the sink was found, but plate-9" in message
 
 
-def goals_of(words: str, scene: SceneGraph, robots: Iterable[str] = ()) -> tuple[Predicate, ...]:
-    """Return the goals of a task in words; see `understand`.
-
-    Raises:
-        NotUnderstood: See there.
-    """
-    return understand(words, copy.copy(scene), robots).goals
-
-
-def sub_tasks_of(
-    goals: Iterable[Predicate], scene: SceneGraph, robots: Iterable[str] = ()
-) -> tuple[SubTask, ...]:
-    """Return the sub-tasks that reach goals: open, detect, pick, place, go, search.
-
-    Raises:
-        NotUnderstood: A goal cannot be reached on this map.
-    """
-    return from_goals(goals, scene, robots).sub_tasks
+def chosen(words: str, scene: SceneGraph) -> list[str]:
+    """Return the ids of the things that a task in words is about."""
+    return [id for want in understand(words, copy.copy(scene)).wants for id in want.assigned]

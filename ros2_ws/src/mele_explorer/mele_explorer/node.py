@@ -21,7 +21,6 @@ from coterie_core.waiting import in_time
 from coterie_llm import Decider, RulesModel, due_in, inline_data
 from coterie_llm.due import time_to_think
 from coterie_msgs.action import Explore
-from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import Answer as AnswerMsg
 from coterie_msgs.msg import DiscussionTurn, TeamMessage
 from coterie_msgs.msg import Observation as ObservationMsg
@@ -35,13 +34,13 @@ from coterie_requests.understanding.problems import NotUnderstood
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.model import EMBEDDER_PARAMETER, MODEL_PARAMETER, node_decider, node_meanings
 from coterie_ros.names import team_name
 from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters, ParameterSpec
 from coterie_ros.serving import GoalContext
+from coterie_ros.skill_client import SkillClient
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from coterie_ros.yield_requests import hear_yield_requests
@@ -228,7 +227,7 @@ class ExplorerNode(AgentNode):
         self._discussion = self.publisher(
             DiscussionTurn, team_name(self.get_namespace(), "discussion"), "messages"
         )
-        self._navigate = ActionClient(self, NavigateToAction, "navigate_to")
+        self._skills = SkillClient(self, arm=False)
         self.serve(Ask, "ask", self._on_ask, timeout=120.0)
         self.serve(GetSemanticMap, "memory", self._on_memory)
         self.serve_action(Explore, "explore", self._explore, when_busy="reject", check=_bounded)
@@ -356,17 +355,8 @@ class ExplorerNode(AgentNode):
             self._takes_part.publish(Bool(data=False))  # the others' time goes on
             await asyncio.sleep(skill.duration)
             return SkillResult(Outcome.SUCCEEDED)
-        if not isinstance(skill, NavigateTo):
-            return SkillResult(Outcome.UNSUPPORTED, f"an explorer does not {type(skill).__name__}")
-        self._takes_part.publish(Bool(data=True))
-        try:
-            end = await self._navigate.run(
-                conversions.with_why(conversions.navigate_to_msg(skill), why),
-                timeout=self.parameters["hop_timeout"],
-            )
-        except (NoAnswer, GoalRejected) as error:
-            return SkillResult(Outcome.FAULT, str(error))
-        return conversions.skill_result_from_msg(end.result.result)
+        self._takes_part.publish(Bool(data=isinstance(skill, NavigateTo)))
+        return await self._skills.run(skill, why, timeout=self.parameters["hop_timeout"])
 
     # -- making way -----------------------------------------------------------------------------
 

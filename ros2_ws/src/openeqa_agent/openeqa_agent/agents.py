@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from coterie_llm import Decided, Decider, Image, estimate_tokens
 from coterie_llm.pictures import encode
+from coterie_recordings import RecordedFrame, Recording, RecordingError, sample_evenly
 from coterie_requests.detector_vocabulary import DetectorVocabulary
 from coterie_requests.read_request import read_request
 from coterie_requests.request import request_from_json
@@ -20,7 +21,6 @@ from coterie_requests.understanding import NotUnderstood, Problem
 from coterie_requests.understanding.map_geometry import STATES
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.meaning import Meanings, likeness_by_label
-from coterie_world.recording import RecordedFrame, Recording, RecordingError, sample_evenly
 from coterie_world.scene import SceneGraph
 from openeqa_agent.calibration import calibrated
 from openeqa_agent.captions import (

@@ -13,9 +13,9 @@ from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.household import load_household, plural
 from coterie_core.wording import article
 from coterie_llm import Decision, Image, Message, as_data
+from coterie_recordings import RecordedFrame
 from coterie_requests.understanding.map_geometry import plain
 from coterie_world.perception.appearance import color_evidence
-from coterie_world.recording import RecordedFrame
 from coterie_world.scene import SceneGraph
 
 _SEEN = 0.3

@@ -13,12 +13,12 @@ from coterie_core.conformal import DENIAL_LEVEL, load_conformal
 from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation
 from coterie_core.questions import OpenAnswer
-from coterie_core.skills import NavigateTo, Outcome, SkillResult
+from coterie_core.skills import NavigateTo, SkillResult
 from coterie_core.waiting import in_time
 from coterie_msgs.action import AskTeam
-from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import SemanticMap, TeamMessage
+from coterie_recordings import Recording, RecordingError, open_recording
 from coterie_requests.ask_back import (
     Judgement,
     Person,
@@ -35,7 +35,6 @@ from coterie_requests.request import Thing
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.asking import ROOMS_PARAMETER, node_person
-from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.conversions.judgement import judgement_to_msg
 from coterie_ros.main import ProcessOptions, run_nodes
 from coterie_ros.model import (
@@ -48,12 +47,12 @@ from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters, ParameterSpec, specs_of
 from coterie_ros.pictures import PictureClient, PictureServer, Wanted, WantedThing
 from coterie_ros.serving import GoalContext
+from coterie_ros.skill_client import SkillClient
 from coterie_ros.stopping import STOPPED, RobotStopped, StopWatch
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from coterie_safety.why import belong, note
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.object_events import ObjectEvent
-from coterie_world.recording import Recording, RecordingError, open_recording
 from coterie_world.right_of_way import RightOfWay
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.team_memory import TeamMemory
@@ -193,11 +192,7 @@ class OpenNode(AgentNode):
         name = self.robot.rpartition("/")[2]
         self._observed = Observations(name, f"{self.robot}/observation", self.problem)
         self._walking = asyncio.Lock()
-        self._navigate = (
-            ActionClient(self, NavigateToAction, f"{self.robot}/navigate_to")
-            if self.robot
-            else None
-        )
+        self._navigate = SkillClient(self, f"{self.robot}/", arm=False) if self.robot else None
         if self.robot:
             self._aside = RightOfWay(name)
             self._messages = self.publisher(TeamMessage, f"{self.robot}/message", "messages")
@@ -290,17 +285,14 @@ class OpenNode(AgentNode):
 
     async def _go(self, skill: NavigateTo) -> SkillResult:
         assert self._navigate is not None
-        try:
-            end = await self._navigate.run(
-                conversions.with_why(conversions.navigate_to_msg(skill), "to answer a question"),
-                accept_timeout=self.parameters["robot_wait"],
-                attempts=2,
-                timeout=self.parameters["hop_timeout"],
-                stopping=STOPPING,
-            )
-        except (NoAnswer, GoalRejected) as error:
-            return SkillResult(Outcome.FAULT, str(error))
-        return conversions.skill_result_from_msg(end.result.result)
+        return await self._navigate.run(
+            skill,
+            "to answer a question",
+            accept_timeout=self.parameters["robot_wait"],
+            attempts=2,
+            timeout=self.parameters["hop_timeout"],
+            stopping=STOPPING,
+        )
 
     def ask_way(self, way: Sequence[Vec3]) -> None:
         """Ask other robots for a way that one of them blocks, points in the map frame [m]."""

@@ -17,7 +17,7 @@ from coterie_fixtures.faults import BROKEN_JSON, CUT_OFF, rate_limit, server_err
 from coterie_fixtures.open_questions import asked
 from coterie_llm import Decider, ModelProfile, RulesModel, build_decider
 from coterie_llm.tokens import image_size
-from coterie_world.recording import RecordedFrame, RecordingError
+from coterie_recordings import RecordedFrame, RecordingError
 from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
 from openeqa_agent.agents import METHODS, AgentOptions, OpenAgent, encode_all
 from openeqa_agent.captions import detections_text

@@ -27,12 +27,12 @@ from coterie_fixtures.tiny_house import tiny_house
 from coterie_llm import ModelProfile
 from coterie_msgs.action import AskTeam
 from coterie_msgs.msg import Observation, RequestJudgement, SemanticMap
+from coterie_recordings import RecordedFrame
+from coterie_recordings.mcap_writer import RecordingWriter
 from coterie_ros import conversions
 from coterie_ros.conversions.hardware import packed_color_to_msg
 from coterie_ros.pictures import SHOW, SHOWN, Wanted, shown_as
 from coterie_ros.qos import profile
-from coterie_world.recording import RecordedFrame
-from coterie_world.recording.mcap_writer import RecordingWriter
 from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld

@@ -33,7 +33,7 @@ from reveca_agent.planning import ChoosePlan, PlanState, candidates, with_others
 from reveca_agent.plans import Plan
 from reveca_agent.relevance import RATED, RateRelevance, RatingState
 from reveca_agent.settings import Settings
-from reveca_agent.skill_book import carried, transport_skills
+from reveca_agent.skill_book import carried
 from reveca_agent.validation import (
     NOBODY,
     JudgeScenario,
@@ -95,8 +95,6 @@ class RevecaAgent:
         why.belong(task=f"goal-{new_id()}")
         why.note("task", self.name, {"words": briefing.goal.text(), "robots": briefing.team})
         self.memory = memory or Memory(self.settings, self.name, briefing.goal)
-        if briefing.turn:
-            self.memory.skills = transport_skills(briefing)
         self.observer = Observer(self.memory, briefing)
         self.communicator = Communicator(self.memory, briefing)
         self.plan = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from coterie_core.cooperation import (
     Action,
@@ -29,13 +29,13 @@ from coterie_core.cooperation import (
 )
 from coterie_core.geometry import Box, Pose, Vec3
 from coterie_core.observation import Observation
+from coterie_core.skills import NavigateTo, Outcome, Place, Skill, SkillResult
 from coterie_core.skills import Open as OpenSkill
-from coterie_core.skills import Outcome, Place, SkillResult
 from coterie_core.tasks import SubTask
 from coterie_execution.executive import Executive
 from coterie_execution.options import Option, Purpose
 from coterie_world.object_events import EventKind, ObjectEvent, event_of
-from coterie_world.right_of_way import RightOfWay
+from coterie_world.right_of_way import YieldRequest
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_world.sightings import ASSOCIATION_RADIUS_M, kind_of, room_at
 from reveca_agent.house_map import HouseMap, Shape
@@ -71,11 +71,11 @@ class HouseBody:
     def __init__(self, name: str, scene: SceneGraph, shape: Shape) -> None:
         self.name, self.shape = name, shape
         self.map = HouseMap(scene, name, shape)
-        self.search = RoomSearch(self.map.scene, self.map.lookouts)
-        self.motions = Motions(self.map, self.search)
         self.names = Naming(name)
-        self.aside = RightOfWay(name)
-        self.executive = Executive(name, self.map.own)
+        self.executive = Executive(name, self.map.own, opens=False)
+        self.aside = self.executive.aside
+        self.search = RoomSearch(self.executive)
+        self.motions = Motions(self.map, self.search)
         self.time = 0.0
         self.spot = Spot("", (0.0, 0.0, 0.0))
         self.begun = 0.0
@@ -101,7 +101,7 @@ class HouseBody:
     @property
     def pose(self) -> Pose:
         """Where it stood when it last looked."""
-        return self.executive.pose
+        return self.executive.pose or Pose((0.0, 0.0, 0.0))
 
     # --- episodes --------------------------------------------------------------------------------
 
@@ -111,6 +111,7 @@ class HouseBody:
         """Return what the agent is told, and begin to count steps now."""
         self.begun, self._told_all, self._result = self.time, False, None
         self.map.targets, self.map.items = goal.targets, goal.items
+        self.search.begin(goal.items)
         self._revision += 1
         step = self.shape.step
         return Briefing(
@@ -137,7 +138,6 @@ class HouseBody:
         new = [id_ for id_ in sorted(seen) if id_ not in before]
         self.map.furnish(new)
         seen = (seen - set(new)) | set(self._back(new))
-        self.search.saw(self.spot.room, observation.seen)
         self._miss(seen, observation.pose)
         self._revision += 1
 
@@ -322,6 +322,26 @@ class HouseBody:
         if not facts.place or facts.place not in (thing.support, thing.container):
             self._forget(thing.id)
 
+    async def make_way(
+        self,
+        carry_out: Callable[[Skill], Awaitable[SkillResult]],
+        ask_way: Callable[[YieldRequest], object],
+        idle: bool,
+    ) -> bool:
+        """Go aside for a robot that has asked for it; tell whether this one moved.
+
+        Args:
+            carry_out: Has its driver carry out a skill.
+            ask_way: Asks the others for the way.
+            idle: Whether it has nothing else to do.
+        """
+
+        def ask(drive: NavigateTo) -> None:
+            for request in self.aside.ask(drive, self.spot.position, self.time):
+                ask_way(request)
+
+        return await self.aside.make_way(lambda: self.spot.position, carry_out, ask, idle)
+
     # --- what the agent does ---------------------------------------------------------------------
 
     def motion(self, action: Action, meant: str = "") -> SubTask | Motion | Result:
@@ -330,15 +350,6 @@ class HouseBody:
         `meant` is the id of what it goes somewhere for.
         """
         return self.motions.of(action, self.spot, self.holding, meant)
-
-    def put_down(self) -> Option | None:
-        """Return how to get rid of what nobody wants any more; None: there is no way, or it is."""
-        if not self.holding:
-            return None
-        here = self.executive
-        return here.clearing.option(
-            self.holding, self.pose.position, self.pose.yaw, lambda: here.tools
-        )
 
     def holds_useless(self, goal: Goal) -> bool:
         """Tell whether the hand holds what a goal does not want."""

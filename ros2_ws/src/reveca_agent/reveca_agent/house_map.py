@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -28,14 +27,6 @@ from coterie_world.sightings import (
 )
 from coterie_world.sizes import known_size
 from coterie_world.team_map import TeamMap
-from reveca_agent.lookouts import (
-    SPACING,
-    Lookout,
-    close_views,
-    lookouts,
-    overlooking,
-)
-from reveca_agent.searching import liked
 
 TOP = 0.1
 """What lies lower than this below the top of a container is in it [m]."""
@@ -113,8 +104,6 @@ class HouseMap(TeamMap):
             )
         self._told = frozenset(one.id for one in scene.objects.values() if one.told_surfaces)
         self._stands: dict[str, tuple[Box, Vec3]] = {}
-        self._lookouts: dict[str, tuple[str, Vec3, list[Lookout]]] = {}
-        self._near: dict[str, list[Lookout]] = {}
         self._bearing: set[str] = set()
         self.furnish(list(self.scene.objects))
         self.targets: frozenset[str] = frozenset()
@@ -148,16 +137,10 @@ class HouseMap(TeamMap):
             if category is not None and (category.opens or category.label in _carrying()):
                 self._bearing.add(thing.id)
         if found:
-            self._refurnished()
+            self._stands.clear()
             for id_ in new:
                 if objects[id_].kind == "item":
                     self.rest(objects[id_])  # it may stand on what is known since now only
-
-    def _refurnished(self) -> None:
-        """Furniture has changed: where one stands and looks from is found anew."""
-        self._stands.clear()
-        self._lookouts.clear()
-        self._near.clear()
 
     def reshape(self, thing: SceneObject, box: Box) -> None:
         """Take over what the team's map made of all looks; its top goes with it, and what it bears.
@@ -167,7 +150,7 @@ class HouseMap(TeamMap):
         if _change(thing.box, box) < SETTLED:
             return
         super().reshape(thing, box)
-        self._refurnished()
+        self._stands.clear()
         for one in self.scene.objects.values():
             near = one.kind == "item" and one.room == thing.room and not one.container
             if near and one.support in ("", thing.id) and not self.put_on(one.id):
@@ -206,55 +189,9 @@ class HouseMap(TeamMap):
             return False
         return not category.boards and category.depth == 0.0
 
-    def lookouts(self, room: str, before: int = 1) -> list[Lookout]:
-        """Return from where one looks for what is not seen from a room's places.
-
-        At the first look that is into what has a rim or boards, where what the goal wants usually
-        lies; at the second one into all of it; and later from near by at all of the room.
-
-        Args:
-            room: Its id.
-            before: How often the room was looked through before.
-        """
-        usual = {name for item in self.items for name in liked(item)}
-        out: list[Lookout] = []
-        for thing in self.scene.objects.values():
-            if thing.room != room or thing.kind == "item":
-                continue
-            if not before and kind_of(thing.label.top) not in usual:
-                continue
-            label, at = thing.label.top, thing.box.center
-            kept = self._lookouts.get(thing.id)
-            if kept is None or kept[0] != label or math.dist(kept[1], at) > SPACING:
-                found = lookouts(thing, self.free(room), self.shape.cameras)
-                kept = self._lookouts[thing.id] = (label, at, found)
-            out += kept[2]
-        if before > 1:
-            if room not in self._near:
-                self._near[room] = close_views(self.scene.rooms[room], self.free(room))
-            out += self._near[room]
-        return out
-
-    def overlooking(self, spot: Spot, here: Vec3) -> list[Vec3]:
-        """Return from where one sees what can be handled from a spot [m], best first."""
-        return overlooking(spot.position, here, self.free(spot.room), self.shape.cameras)
-
-    def free(self, room: str) -> list[Vec3]:
-        """Return where the robot can stand in a room [m], a grid of `SPACING`."""
-        tools = self.tools
-        space, plan = tools.kind(self.robot).space, tools.plan
-        spots = space.in_room(room).of_components(space.main)
-        z = plan.elevation(plan.room_floor(room))
-        cells = {
-            (round(x / SPACING), round(y / SPACING)): (float(x), float(y), z)
-            for x, y in zip(spots.x, spots.y, strict=True)
-        }
-        return list(cells.values())
-
     def remove(self, id_: str) -> SceneObject | None:
         """Take a thing off the map; return it, if it was there."""
         self._stands.pop(id_, None)
-        self._lookouts.pop(id_, None)
         self._inside.discard(id_)
         thing = self.scene.objects.pop(id_, None)
         self._bearing.discard(id_)

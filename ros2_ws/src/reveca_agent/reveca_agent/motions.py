@@ -11,11 +11,14 @@ from coterie_core.cooperation import Action, Close, GoTo, Grab, Open, Put, Reaso
 from coterie_core.geometry import Vec3
 from coterie_core.skills import LookAround, Outcome, Skill, Wait
 from coterie_core.tasks import Obstacle, SubTask, SubTaskKind
+from coterie_execution.geometry.viewpoints import BEST_AWAY
 from coterie_world.scene import SceneObject
 from coterie_world.sightings import as_thing
 from reveca_agent.house_map import HouseMap
 from reveca_agent.room_search import RoomSearch
 
+MOST_SIDES = 3
+"""From how many sides one looks at where a thing is said to be."""
 HIDDEN = 100
 """Most things that were looked for, and are remembered."""
 OUTCOME_REASONS: Mapping[Outcome, Reason] = {
@@ -73,7 +76,7 @@ class Motions:
 
     Args:
         house: What the robot knows of the house.
-        search: How far it looked through the rooms.
+        search: Has rooms looked through.
     """
 
     def __init__(self, house: HouseMap, search: RoomSearch) -> None:
@@ -132,8 +135,7 @@ class Motions:
         return bool(name) and not own and self.house.thing(name) is None
 
     def _way(self, action: GoTo, here: Spot, holding: str) -> SubTask | Motion | Result:
-        rooms, scene = self.house.ways.rooms, self.house.scene
-        room = rooms.get(action.target)
+        rooms = self.house.ways.rooms
         thing = self.house.thing(action.target)
         if thing is not None and thing.id != holding and thing.room in rooms:
             if thing.kind == "item" and not holding and self.house.as_told(thing) is not None:
@@ -145,16 +147,12 @@ class Motions:
             return _sub_task("go_to", thing)
         if action.spot is not None and action.spot.room in rooms:
             return self._look_for(action.target, action.spot, here)
-        if room is None:
+        if action.target not in rooms:
             return _failed("unknown_target", f"{action.target} is no room or thing of the map")
-        if room.id == here.room:
-            place = self.search.next_place(here)
-            if place is None:
-                return Result(True, True)
-            return Motion((place.position,), None, place.faces)
-        known_places = [p.position for p in scene.places.values() if p.room == room.id]
-        known_places.sort(key=lambda p: math.dist(p, here.position))
-        return Motion((room.center, *known_places[:3]))
+        search = self.search.sub_task(action.target)
+        if search is not None or action.target == here.room:
+            return search or Result(True, True)
+        return SubTask(id=f"go_to {action.target}"[:60], kind="go_to", rooms=(action.target,))
 
     def _look_for(self, target: str, spot: Spot, here: Spot) -> Motion:
         """Return how to look for what only others have told of: from where one sees it, then there.
@@ -162,9 +160,24 @@ class Motions:
         What lies at a robot's feet is in no image of a camera on its mast.
         """
         looked = (target, spot) in self._looked
-        views = [] if looked else self.house.overlooking(spot, here.position)
         self._looked.append((target, spot))
+        views = [] if looked else self._sides(spot.position, here.position)
         return Motion((*views, spot.position), LookAround(), spot.position)
+
+    def _sides(self, spot: Vec3, here: Vec3) -> list[Vec3]:
+        """Return from where one sees what can be handled from a spot [m], on different sides.
+
+        The nearest side comes first: the back of a chair may hide what lies on it from another.
+        """
+        tools, robot, found = self.house.tools, self.house.robot, []
+        parts = tools.components_of(robot, here)
+        ahead = math.atan2(here[1] - spot[1], here[0] - spot[0])
+        for turn in (0.0, -math.pi / 2.0, math.pi / 2.0, math.pi):
+            x = spot[0] + BEST_AWAY * math.cos(ahead + turn)
+            y = spot[1] + BEST_AWAY * math.sin(ahead + turn)
+            stand = tools.kind(robot).space.stand((x, y, spot[2]), BEST_AWAY / 2.0, parts)
+            found += [stand] if stand is not None else []
+        return found[:MOST_SIDES]
 
 
 def _sub_task(

@@ -49,7 +49,6 @@ from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody
 from reveca_agent.household_goal import household_goal, unfamiliar
 from reveca_agent.parameters import AGENT_PARAMETERS, shape_of
-from reveca_agent.right_of_way import make_way
 from reveca_agent.saved_work import WorkFile
 from reveca_agent.settings import Settings
 from reveca_agent.working import Work
@@ -246,7 +245,7 @@ class RevecaNode(AgentNode):
             body.aside.hear(request, self._time)
             self._takes_part.publish(Bool(data=True))
             try:
-                await self._stop_watch.pursue(make_way(body, self.skill, self.ask_way, idle=True))
+                await self._stop_watch.pursue(body.make_way(self.skill, self.ask_way, idle=True))
             except RobotStopped:
                 pass  # it stays where it was stopped
             finally:

@@ -1,91 +1,99 @@
-"""How far a robot has looked through the rooms of a house."""
+"""How far a robot has looked through the rooms of a house for what its goal lacks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from coterie_core.cooperation import Spot
-from coterie_world.scene import SceneGraph
-from reveca_agent.lookouts import Lookout
+from coterie_core.tasks import SubTask, Thing
+from coterie_execution.executive import Executive
+from coterie_execution.search_coverage import apparent_size
 
-WELL_SEEN = (0.5, 0.75, 0.9)
-"""How well a place must be seen to count as looked at, at the first look, the second, and later.
-
-What was not found from afar may be seen from near by: from the second look on the robot also looks
-into all that has a rim or boards, and from the third one on at all of the room from near by.
-"""
+LEFT = (0.5, 0.25, 0.1)
+"""Share of a thing that a room may hold in view which looks may leave unseen (0..1), the first time
+that the room is looked through, the second time, and later."""
 LOOK_AGAIN = 60.0
 """A room that was left so long ago is looked through anew [s]."""
 
 
 @dataclass(slots=True)
 class _Look:
-    """How well a room's places were seen since it was entered, and which were gone to.
+    """One time that a room is looked through.
 
-    `before` is how often the room was looked through before.
+    `before` is how often it was before, `left` when the robot left it [s], `whole` what was
+    expected in it at first; it is `over` where no further look would show more.
     """
 
     before: int = 0
     left: float = math.inf
-    quality: dict[str, float] = field(default_factory=dict)
-    tried: set[str] = field(default_factory=set)
+    whole: float = 0.0
+    over: bool = False
+
+    @property
+    def enough(self) -> float:
+        """How many things may be left unseen."""
+        return LEFT[min(self.before, len(LEFT) - 1)] * self.whole
 
 
 class RoomSearch:
-    """Which places of each room were looked at since the robot entered it.
+    """Has rooms looked through, each time better than before.
 
     Args:
-        scene: The house; its places are what is looked at.
-        into: Returns from where one sees what is not seen from a room's places, by how often that
-            was looked through before.
+        executive: Of the robot.
     """
 
-    def __init__(self, scene: SceneGraph, into: Callable[[str, int], list[Lookout]]) -> None:
-        self._scene, self._into = scene, into
+    def __init__(self, executive: Executive) -> None:
+        self._executive = executive
         self._looks: dict[str, _Look] = {}
+        self._label = "thing"
+
+    def begin(self, items: frozenset[str]) -> None:
+        """Look for things of a new goal (labels): for what is hardest to see of them."""
+        self._label = min(items, key=lambda one: (apparent_size(one), one), default="thing")
+        self._looks.clear()
+        self._executive.looks.begin()
 
     def enter(self, room: str, left: str, time: float) -> None:
         """Take in that the robot went from one room into another at a time [s]."""
         if left in self._looks:
             self._looks[left].left = time
         look = self._looks.get(room)
-        if look is None:
-            self._looks[room] = _Look()
-        elif time - look.left > LOOK_AGAIN:
+        if look is not None and time - look.left > LOOK_AGAIN:
             self._looks[room] = _Look(look.before + self.covered(room))
+            self._executive.looks.forget(room)
 
-    def saw(self, room: str, seen: Mapping[str, float]) -> None:
-        """Take in how well places were seen (0..1) from within a room."""
-        quality = self._looks[room].quality
-        for id_, how_well in seen.items():
-            place = self._scene.places.get(id_)
-            if place is not None and place.room == room:
-                quality[id_] = max(how_well, quality.get(id_, 0.0))
+    def sub_task(self, room: str) -> SubTask | None:
+        """Return the search of a room; None: enough of it was seen."""
+        look = self._looks.setdefault(room, _Look())
+        look.whole = look.whole or self._left(room)
+        return None if self.covered(room) else self._search(room, look.enough, look.before)
 
     def covered(self, room: str) -> bool:
-        """Tell whether all places of a room were looked at."""
+        """Tell whether enough of a room was seen, or no look would show more."""
         look = self._looks.get(room)
-        return look is not None and bool(look.quality) and not self._unseen(room, look)
+        if look is None or not look.whole:
+            return False
+        look.over = look.over or self._left(room) <= look.enough
+        return look.over
 
-    def next_place(self, here: Spot) -> Lookout | None:
-        """Return the nearest of what is to be looked at in this room, once; None: nothing left."""
-        look = self._looks[here.room]
-        left = self._unseen(here.room, look)
-        if not left:
-            look.quality.setdefault(here.room, 1.0)  # a map without places: one look counts
-            return None
-        chosen = min(left, key=lambda p: (math.dist(p.position, here.position), p.id))
-        look.tried.add(chosen.id)
-        return chosen
+    def ended(self, room: str) -> None:
+        """Take in that no further look would show more of a room."""
+        self._looks.setdefault(room, _Look()).over = True
 
-    def _unseen(self, room: str, look: _Look) -> list[Lookout]:
-        well = WELL_SEEN[min(look.before, len(WELL_SEEN) - 1)]
-        left = [
-            Lookout(place.id, place.position)
-            for place in self._scene.places.values()
-            if place.room == room and look.quality.get(place.id, 0.0) < well
-        ]
-        left += self._into(room, look.before)
-        return [one for one in left if one.id not in look.tried]
+    def _left(self, room: str) -> float:
+        """Return how many such things nobody has seen in a room, as far as is expected."""
+        one, looks = self._search(room), self._executive.looks
+        looks.search(one)
+        looks.count()
+        cover = looks.coverage(one)
+        assert cover is not None
+        return cover.left(self._executive.tools, room)
+
+    def _search(self, room: str, enough: float = 0.0, before: int = 0) -> SubTask:
+        return SubTask(
+            id=f"search {before + 1} {room}"[:60],
+            kind="search",
+            object=Thing(label=self._label),
+            rooms=(room,),
+            enough=enough,
+        )

@@ -16,7 +16,6 @@ from coterie_core.cooperation import (
     Put,
     Spot,
     Thing,
-    Turn,
     Wait,
 )
 from reveca_agent.entries import Entry
@@ -161,63 +160,3 @@ def room_left(memory: Knowledge, briefing: Briefing) -> int:
     free = briefing.hands - len(memory.hands)
     space = sum(left for _, left in carriers(memory, briefing.carry))
     return free + space if free > 0 else 0
-
-
-def _space(memory: Knowledge, briefing: Briefing) -> list[tuple[str, int]]:
-    return [(container.id, left) for container, left in carriers(memory, briefing.carry)]
-
-
-def transport_skills(briefing: Briefing) -> dict[str, Skill]:
-    """Return the skill book for a briefing with turning (`Briefing.turn` > 0)."""
-
-    def fetch(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
-        entry = memory.scene.get(plan.target)
-        if entry is None or entry.missing:
-            return None
-        thing = entry.thing
-        if plan.target in memory.hands:
-            if thing.kind == "item":
-                for container, left in carriers(memory, briefing.carry):
-                    if left > 0:
-                        return Put(thing.id, container.id, "in")
-            else:
-                loose = [one.id for one in carried(memory) if one.id in memory.hands]
-                if loose and dict(_space(memory, briefing)).get(thing.id, 0) > 0:
-                    return Put(loose[0], thing.id, "in")  # frees a hand
-            return None
-        if thing.parent in memory.hands:
-            return None  # it is in the container already
-        if not near(thing.spot):
-            return GoTo(thing.parent or thing.id, thing.spot)
-        return Grab(thing.id)
-
-    def deliver(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
-        entry = memory.scene.get(plan.target)
-        if entry is None:
-            return None
-        items = [thing for thing in carried(memory) if thing.label in memory.goal.items]
-        if not items:
-            return None
-        if not near(entry.thing.spot):
-            return GoTo(entry.thing.id, entry.thing.spot)
-        first = items[0]
-        return Put(first.id if first.id in memory.hands else first.parent, entry.thing.id, "on")
-
-    def explore(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
-        if memory.rooms.get(plan.target, -1) >= plan.step:
-            return None
-        room = briefing.ways.rooms[plan.target]
-        if memory.spot.room == room.id and near(room.spot):
-            return Turn(briefing.turn)
-        return GoTo(plan.target)
-
-    return {
-        one.name: one
-        for one in (
-            Skill("fetch", "go to a thing, take it, put it into a container in hand", fetch),
-            Skill("deliver", "go to the goal, put down all that belongs there", deliver),
-            Skill("look", "go to a closed container and open it", look_inside),
-            Skill("explore", "go to the middle of a room and turn round once", explore),
-            Skill("wait", "stand by", wait),
-        )
-    }

@@ -23,7 +23,6 @@ from coterie_world.right_of_way import YieldRequest
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody
 from reveca_agent.motions import Motion
-from reveca_agent.right_of_way import make_way, yield_request
 
 LINGER = 3
 """Decisions that may still be messages once all is done: who waits for an answer gets it."""
@@ -123,7 +122,7 @@ class Work:
     async def empty_hand(self) -> None:
         """Put down what the hand holds and nobody wants any more."""
         self.body.executive.clearing.begin()
-        while (step := self.body.put_down()) is not None and step.skill is not None:
+        while (step := self.body.executive.clear_hand()) is not None and step.skill is not None:
             if isinstance(step.skill, Place):
                 self.body.about_to_put()
             self.body.put_away(step, await self._skill(step.skill))
@@ -191,7 +190,7 @@ class Work:
         going = isinstance(action, GoTo)
         while (step := self.body.executive.next_step(one)).effect == "act":
             assert step.skill is not None
-            if going and not isinstance(step.skill, (NavigateTo, Idle)):
+            if going and not isinstance(step.skill, (NavigateTo, Idle, LookAround)):
                 break  # what the hand does there is another action
             if isinstance(step.skill, Place):
                 self.body.about_to_put()
@@ -206,9 +205,14 @@ class Work:
             if self.body.stepped(action, step, result):
                 await self._breathe(result)
                 return None
+            if one.kind == "search" and isinstance(step.skill, LookAround):
+                await self._take_in(action, result)
+                return None  # what it shows may be what is wanted
             failed = failed if result.ok else result
             if drives and result.outcome in _ELSEWHERE:
                 await self._make_way(idle=False)
+        if one.kind == "search":
+            self.body.search.ended(one.rooms[0])
         if step.effect == "give up":
             self.body.gave_up(action, step, failed)
             await self._breathe(failed)
@@ -309,9 +313,10 @@ class Work:
 
     async def _skill(self, skill: Skill) -> SkillResult:
         result = await self._carried(skill)
-        request = yield_request(self.body, skill, result)
-        if request is not None:
-            self.driver.ask_way(request)
+        aside = self.body.aside
+        if (drive := aside.blocked_drive(skill, result)) is not None:
+            for request in aside.ask(drive, self.body.spot.position, self.body.time):
+                self.driver.ask_way(request)
         return result
 
     async def _carried(self, skill: Skill) -> SkillResult:
@@ -327,7 +332,7 @@ class Work:
             return False
         before = self.doing
         self._do("make way")
-        moved = await make_way(self.body, self._carried, self.driver.ask_way, idle)
+        moved = await self.body.make_way(self._carried, self.driver.ask_way, idle)
         self._do(before)
         return moved
 

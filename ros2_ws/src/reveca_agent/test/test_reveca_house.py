@@ -21,7 +21,7 @@ from coterie_core.cooperation import (
 )
 from coterie_core.geometry import Box, Pose
 from coterie_core.skills import Close as CloseSkill
-from coterie_core.skills import NavigateTo, Outcome, Pick, Place, SkillResult
+from coterie_core.skills import LookAround, NavigateTo, Outcome, Pick, Place, SkillResult
 from coterie_core.skills import Open as OpenSkill
 from coterie_core.skills import Wait as Idle
 from coterie_core.tasks import SubTask
@@ -48,6 +48,7 @@ from reveca_agent.household_goal import household_goal, unfamiliar
 from reveca_agent.memory import Memory
 from reveca_agent.motions import Motion
 from reveca_agent.plans import Plan
+from reveca_agent.room_search import LOOK_AGAIN
 from reveca_agent.settings import Settings
 from reveca_agent.skill_book import deliver
 
@@ -95,7 +96,7 @@ def put_away(body):
     """Let the body get rid of what it holds; return its steps."""
     steps = []
     body.executive.clearing.begin()
-    while (step := body.put_down()) is not None:
+    while (step := body.executive.clear_hand()) is not None:
         steps.append(step.skill)
         if isinstance(step.skill, NavigateTo):
             yaw = step.skill.yaw or body.pose.yaw
@@ -110,23 +111,15 @@ def put_away(body):
 def test_a_map_without_outlines_still_has_rooms_and_ways(eyes):
     body = HouseBody("rover", two_rooms(outlines=False), SHAPE)
     assert body.map.ways.rooms["kitchen"].center in {(1.0, 2.0, 0.0), (3.0, 2.0, 0.0)}
-    assert isinstance(body.motion(GoTo("living")), Motion)
     Eyes(body).see(MUG)
     assert body.percept().spot.room in body.map.ways.rooms
+    assert body.motion(GoTo("living")).rooms == ("living",)
 
 
 def test_a_map_without_any_room_is_refused():
     for scene in (SceneGraph(), two_rooms(outlines=False, places=False)):
         with pytest.raises(ValueError, match="prior_map: rooms or furniture"):
             HouseBody("rover", scene, SHAPE)
-
-
-def test_in_a_room_without_places_one_look_counts():
-    body = HouseBody("rover", two_rooms(places=False), SHAPE)
-    Eyes(body).see(MUG)
-    assert body.percept().covered == ()
-    assert body.motion(GoTo("kitchen")) == Result(True, True)
-    assert body.percept().covered == ("kitchen",)
 
 
 # --- percepts ------------------------------------------------------------------------------------
@@ -180,36 +173,55 @@ def test_large_things_and_unknown_ones_are_not_carried(body, eyes):
     assert all(t.kind != "item" for t in body.percept().things)
 
 
-def test_a_room_is_covered_when_all_its_places_were_seen(body, eyes):
-    eyes.see(MUG, places={"p1": 0.9, "p2": 0.2, "p4": 1.0})
+def look_through(body, room="kitchen"):
+    """Let a robot look through a room; return the spots that it looked around from [m]."""
+    looks = []
+    while isinstance(one := body.motion(GoTo(room)), SubTask):
+        step = body.executive.next_step(one)
+        if step.effect != "act":
+            body.search.ended(room)
+            continue
+        assert isinstance(step.skill, NavigateTo | LookAround), "it opens nothing"
+        if isinstance(step.skill, NavigateTo):
+            body.moved(step.skill.position, body.time + 1.0)
+        else:
+            looks.append(body.pose.position)
+        body.stepped(GoTo(room), step, DONE)
+    assert one == Result(True, True)
+    return looks
+
+
+def test_a_room_is_covered_when_enough_of_it_was_seen(body, eyes):
+    eyes.see(MUG)
     assert body.percept().covered == ()
-    motion = body.motion(GoTo("kitchen"))
-    assert isinstance(motion, Motion) and motion.stands == ((3.0, 2.0, 0.0),)
-    eyes.see(MUG, places={"p2": 0.8})
+    assert 0 < len(look_through(body)) < 8
     assert body.percept().covered == ("kitchen",)
-    eyes.see(at=LIVING, places={"p4": 1.0})
+    eyes.see(at=LIVING)
     assert body.percept().covered == ()
 
 
 def test_a_room_in_which_nothing_was_found_is_looked_through_from_nearer(body, eyes):
-    """By its places at first, each seen better than before, then from all over the room."""
-    for well, enough in ((0.55, True), (0.55, False), (0.8, True), (0.8, False)):
-        eyes.see(MUG, places={"p1": well, "p2": well})
-        assert (body.percept().covered == ("kitchen",)) is enough, well
-        if not enough:
-            near = {one.position for one in body.map.lookouts("kitchen", 2)}
-            (stand,) = body.motion(GoTo("kitchen")).stands
-            assert stand in {(1.0, 2.0, 0.0), (3.0, 2.0, 0.0)} | (near if well > 0.6 else set())
-            continue
-        eyes.see(at=LIVING, places={"p4": 1.0})
-        body.moved(LIVING, body.time + 61.0)
+    """By its next visit more of it has to be seen than by the one before."""
+    eyes.see(MUG)
+    visits = []
+    for _ in range(3):
+        assert body.percept().covered == ()
+        visits.append(look_through(body))
+        assert body.percept().covered == ("kitchen",)
+        eyes.see(at=LIVING)
+        body.moved(LIVING, body.time + LOOK_AGAIN + 1.0)
+        eyes.see(at=KITCHEN)
+    assert len(visits[0]) < len(visits[-1])
 
 
-def test_a_place_that_cannot_be_got_to_is_tried_once(body, eyes):
-    eyes.see(MUG, places={"p1": 1.0})
-    assert isinstance(body.motion(GoTo("kitchen")), Motion)
+def test_a_room_that_no_further_look_shows_more_of_is_left(body, eyes):
+    eyes.see(MUG)
+    body.motion(GoTo("kitchen"))
+    body.search.ended("kitchen")
     assert body.motion(GoTo("kitchen")) == Result(True, True)
     assert body.percept().covered == ("kitchen",)
+    eyes.see(at=LIVING)
+    assert body.motion(GoTo("kitchen")).kind == "go_to", "it may be looked through anew there"
 
 
 def test_a_teammate_is_in_view_while_in_the_same_room_and_lately_heard_of(body, eyes):
@@ -581,7 +593,7 @@ def test_a_thing_that_something_closed_keeps_goes_into_it(body, eyes):
 
 
 def test_what_nobody_wants_any_more_is_put_on_the_nearest_surface(body, eyes):
-    assert body.put_down() is None
+    assert body.executive.clear_hand() is None
     eyes.see(MUG)
     carry(body)
     assert put_away(body)[-1].receptacle.instance == "counter-1"

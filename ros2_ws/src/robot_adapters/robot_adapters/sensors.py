@@ -333,8 +333,9 @@ class Sensors:
     # -- what agents are told ------------------------------------------------------------------
 
     def on_map(self, callback: Callable[[], object]) -> None:
-        """Call something, in the loop, whenever places or rooms have changed."""
+        """Call something, in the loop, now and whenever places or rooms have changed."""
         self._on_map.append(callback)
+        self._node.loop.call(callback)  # a saved map may have been read before somebody asked
 
     async def observation(self, robot: str, step: int) -> Observation:
         """Return what it perceives now: while detectors are silent, no place counts as seen.

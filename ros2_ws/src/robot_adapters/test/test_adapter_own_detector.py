@@ -96,7 +96,10 @@ def test_a_robot_without_map_topic_depth_or_tf_of_its_own(ros, tmp_path):
     )
     adapter = ros.add(AdapterNode(namespace="/sym", context=ros.context, parameters=parameters))
     ros.wait_active(adapter)
-    ros.spin_until(lambda: seen and maps, timeout=120.0, what="what the robot perceives")
+    ros.spin_until(lambda: seen and maps, what="what the robot perceives")
+    late = []  # the guard, which comes after a map that was read at once, knows of that, too
+    adapter.sensors.on_map(lambda: late.append(len(maps)))
+    ros.spin_until(lambda: late, what="the map that was there before")
     drive = ActionClient(node, NavigateToAction, "/sym/navigate_to")
     act = ActionClient(node, Manipulate, "/sym/manipulate")
     ros.spin_until(lambda: drive.server_is_ready() and act.server_is_ready())

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from coterie_core.detections import Detector, ImageDetection, RgbdFrame
+from coterie_recordings import RecordedFrame, Recording, RecordingError, readable
 from coterie_world.meaning import Meanings
-from coterie_world.recording import RecordedFrame, Recording, RecordingError, readable
 from coterie_world.scene import SceneGraph
 from semantic_mapper.builder import BuilderOptions, MapBuilder
 from semantic_mapper.options import MapperOptions

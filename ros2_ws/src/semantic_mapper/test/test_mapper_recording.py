@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from coterie_core.detections import ImageDetection, RgbdFrame
-from coterie_world.recording import RecordedFrame, RecordingError, open_recording
-from coterie_world.recording.mcap_writer import RecordingWriter
+from coterie_recordings import RecordedFrame, RecordingError, open_recording
+from coterie_recordings.mcap_writer import RecordingWriter
 from coterie_world.scene import Floor, Room, SceneGraph, SceneObject
 from semantic_mapper.from_recording import MappingOptions, build_map, map_recording
 

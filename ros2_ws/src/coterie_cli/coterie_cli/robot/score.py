@@ -54,7 +54,7 @@ def score(options: ScoreOptions) -> int:
     from coterie_cli.tags import given_tags
     from coterie_perception.detector import DetectorError
     from coterie_perception.tag_truth import TagReferee, TagScore, moves_of, tags_in
-    from coterie_world.recording import RecordingError, open_recording
+    from coterie_recordings import RecordingError, open_recording
     from coterie_world.scene import SceneError
     from semantic_mapper.files import load_map
 

@@ -13,9 +13,9 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2, Poi
 from std_msgs.msg import Header, String
 
 from coterie_core.embodiment import Camera
+from coterie_recordings.bag_images import color_of, depth_of
+from coterie_recordings.types import RecordingError
 from coterie_ros.conversions.checks import Checks
-from coterie_world.recording.bag_images import color_of, depth_of
-from coterie_world.recording.types import RecordingError
 
 T = TypeVar("T", bound=np.generic)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from coterie_core.geometry import Vec3
@@ -32,10 +32,7 @@ class _Way:
 
 
 def insert_hand_overs(
-    sub_tasks: Sequence[SubTask],
-    estimates: Estimates,
-    bound: Mapping[str, str],
-    forbidden: Collection[tuple[str, str]],
+    sub_tasks: Sequence[SubTask], estimates: Estimates
 ) -> tuple[list[SubTask], tuple[str, ...]]:
     """Return the sub-tasks with a hand-over wherever no single robot can both pick and place.
 
@@ -59,13 +56,13 @@ def insert_hand_overs(
             and pick.kind == "pick"
             and pick.state in OPEN
             and pick.object is not None
-            and not _single(estimates, (pick, task), forbidden)
+            and not set(estimates.able(pick)).intersection(estimates.able(task))
         )
         if not wanted:
             out.append(task)
             continue
         assert pick is not None
-        way = _best(estimates, pick, task, set(by_id) | set(added), forbidden)
+        way = _best(estimates, pick, task, set(by_id) | set(added))
         if way is None:
             out.append(task)
             continue
@@ -83,32 +80,10 @@ def insert_hand_overs(
     return out, tuple(added)
 
 
-def _single(
-    estimates: Estimates, unit: Sequence[SubTask], forbidden: Collection[tuple[str, str]]
-) -> bool:
-    """Tell whether one robot can do all of a unit."""
-    robots = estimates.robots
-    return any(
-        all(
-            estimates.of(robots.class_of[r], task).feasible and (task.id, name) not in forbidden
-            for task in unit
-        )
-        for r, name in enumerate(robots.names)
-    )
-
-
-def _able(
-    estimates: Estimates, task: SubTask, forbidden: Collection[tuple[str, str]]
-) -> list[tuple[int, Estimate]]:
+def _able(estimates: Estimates, task: SubTask) -> list[tuple[int, Estimate]]:
     """Return the classes of robots that can do a sub-task, with their estimates."""
-    robots = estimates.robots
-    groups = {
-        robots.class_of[r]
-        for r, name in enumerate(robots.names)
-        if (task.id, name) not in forbidden
-    }
-    found = [(group, estimates.of(group, task)) for group in sorted(groups)]
-    return [(group, answer) for group, answer in found if answer.feasible]
+    groups = {estimates.robots.class_of[r] for r in estimates.able(task)}
+    return [(group, estimates.of(group, task)) for group in sorted(groups)]
 
 
 def _best(
@@ -116,10 +91,9 @@ def _best(
     pick: SubTask,
     place: SubTask,
     taken: Collection[str],
-    forbidden: Collection[tuple[str, str]],
 ) -> _Way | None:
-    givers = _able(estimates, pick, forbidden)
-    takers = _able(estimates, place, forbidden)
+    givers = _able(estimates, pick)
+    takers = _able(estimates, place)
     if not givers or not takers or pick.object is None:
         return None
     best: _Way | None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import Obstacle, SubTask, SubTaskState, Verdict
@@ -15,6 +16,8 @@ NOBODY_KNOWS_WAY = 12.0
 _NO_WAY = 1e6  # [s] where the network of places knows no way: never chosen if there is a choice
 
 OPEN = (SubTaskState.PENDING, SubTaskState.FAILED)
+Pair = tuple[str, str]
+"""A sub-task and a robot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +64,19 @@ class Problem:
 
 
 class Estimates:
-    """What the tools say of every open sub-task for every class of robots, asked once."""
+    """What the tools say of every open sub-task for every class of robots, asked once.
+
+    `forbidden` pairs are not to be, with the reason.
+    """
 
     def __init__(
         self,
         toolbox: Toolbox,
         starts: Mapping[str, Vec3 | None],
         sub_tasks: Sequence[SubTask],
+        forbidden: Mapping[Pair, str] = MappingProxyType({}),
     ) -> None:
-        self.toolbox = toolbox
+        self.toolbox, self.forbidden = toolbox, forbidden
         names = tuple(starts)
         places = tuple(toolbox.start_of(name, starts[name]) for name in names)
         classes: dict[tuple[str, frozenset[int], str], int] = {}
@@ -96,6 +103,17 @@ class Estimates:
     def classes(self) -> range:
         """Indices of the classes."""
         return range(len(self.robots.first))
+
+    def able(self, task: SubTask) -> list[int]:
+        """Return the robots (indices) that can do a sub-task."""
+        robots, feasible = self.robots, {}
+        for group in self.classes:
+            feasible[group] = self.of(group, task).feasible
+        return [
+            r
+            for r, name in enumerate(robots.names)
+            if feasible[robots.class_of[r]] and (task.id, name) not in self.forbidden
+        ]
 
     def of(self, group: int, sub_task: SubTask) -> Estimate:
         """Return the estimate for a class, without the way from where a robot starts."""
@@ -155,7 +173,6 @@ def build(
     bound: Mapping[str, str],
     estimates: Estimates,
     load: Mapping[str, float],
-    forbidden: Collection[tuple[str, str]],
 ) -> Problem:
     """Return the problem of the open sub-tasks.
 
@@ -164,31 +181,16 @@ def build(
         bound: Id of a sub-task that is done or running -> its robot, for `same_robot_as`.
         estimates: What robots can do.
         load: Robot -> time [s] that it is taken already.
-        forbidden: (sub-task id, robot) that are not to be.
     """
     number = {job.id: k for k, job in enumerate(jobs)}
     waits = [[number[d] for d in job.depends_on if d in number] for job in jobs]
     robots = estimates.robots
     units = units_of(jobs, waits)
-    refused: dict[str, set[str]] = {}
-    for id, name in forbidden:
-        refused.setdefault(id, set()).add(name)
     options = []
     for unit in units:
-        able = {
-            group
-            for group in estimates.classes
-            if all(estimates.of(group, jobs[j]).feasible for j in unit)
-        }
         must = {bound[jobs[j].same_robot_as] for j in unit if jobs[j].same_robot_as in bound}
-        never = set[str]().union(*(refused.get(jobs[j].id, ()) for j in unit))
-        options.append(
-            [
-                r
-                for r, name in enumerate(robots.names)
-                if robots.class_of[r] in able and must <= {name} and name not in never
-            ]
-        )
+        able = set.intersection(*(set(estimates.able(jobs[j])) for j in unit))
+        options.append([r for r in sorted(able) if must <= {robots.names[r]}])
     problem = Problem(jobs, robots, units, options, waits)
     problem.ready = [max(0.0, float(load.get(name, 0.0))) for name in robots.names]
     needed = {robots.class_of[r] for option in options for r in option}
@@ -230,16 +232,11 @@ def _costs(
     return work, travel
 
 
-RULED_OUT = "it is not to do this"
-"""Of pairs that the caller rules out; only the caller knows why."""
-
-
 def why_nobody(
     unit: Sequence[int],
     jobs: Sequence[SubTask],
     estimates: Estimates,
     bound: Mapping[str, str],
-    forbidden: Collection[tuple[str, str]],
 ) -> dict[str, Verdict]:
     """Return robot -> why it cannot do a unit."""
     out = {}
@@ -251,8 +248,8 @@ def why_nobody(
             answer = estimates.of(group, job)
             if not answer.feasible:
                 verdict = answer.verdict(job.id)
-            elif (job.id, name) in forbidden:
-                verdict = _no(job.id, RULED_OUT)
+            elif (job.id, name) in estimates.forbidden:
+                verdict = _no(job.id, estimates.forbidden[job.id, name][:500])
             elif bound.get(job.same_robot_as, name) != name:
                 verdict = _no(
                     job.id, f"{bound[job.same_robot_as]} has begun with {job.same_robot_as}"

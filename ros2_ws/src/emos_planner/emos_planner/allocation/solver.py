@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -13,6 +13,7 @@ from emos_planner.allocation.handover import insert_hand_overs
 from emos_planner.allocation.problem import (
     OPEN,
     Estimates,
+    Pair,
     Problem,
     build,
     depths,
@@ -52,7 +53,7 @@ def assign(
     toolbox: Toolbox,
     *,
     load: Mapping[str, float] = _NONE,
-    forbidden: Collection[tuple[str, str]] = (),
+    forbidden: Mapping[Pair, str] = MappingProxyType({}),
     seed: int = 0,
     search: bool = True,
 ) -> Share:
@@ -67,7 +68,7 @@ def assign(
         starts: The robots that take part -> where they are [m] (None: where the scene has them).
         toolbox: Resumes of all of them, and the scene.
         load: Robot -> time [s] that it is taken already.
-        forbidden: (sub-task id, robot) pairs that are not to be: refused, or failed.
+        forbidden: (sub-task id, robot) pairs that are not to be -> why: refused, or failed.
         seed: Of the search.
         search: Whether to search; without, the greedy plan.
 
@@ -76,13 +77,12 @@ def assign(
         ValueError: Two sub-tasks have the same id, or they wait for each other in a circle.
     """
     _check(sub_tasks)
-    estimates = Estimates(toolbox, starts, sub_tasks)
-    refused = frozenset(forbidden)
+    estimates = Estimates(toolbox, starts, sub_tasks, forbidden)
     bound = {s.id: s.robot for s in sub_tasks if s.state not in OPEN and s.robot}
-    tasks, hand_overs = insert_hand_overs(sub_tasks, estimates, bound, refused)
+    tasks, hand_overs = insert_hand_overs(sub_tasks, estimates)
     jobs = [s for s in tasks if s.state in OPEN]
-    problem = build(jobs, bound, estimates, load, refused)
-    doable, unassigned = _doable(problem, estimates, bound, refused)
+    problem = build(jobs, bound, estimates, load)
+    doable, unassigned = _doable(problem, estimates, bound)
     plan = greedy(problem, doable)
     if search:
         plan = improve(problem, plan, seed)
@@ -109,14 +109,13 @@ def _doable(
     problem: Problem,
     estimates: Estimates,
     bound: Mapping[str, str],
-    forbidden: Collection[tuple[str, str]],
 ) -> tuple[list[int], dict[str, dict[str, Verdict]]]:
     """Return the units that can be done, and why the others cannot."""
     unassigned: dict[str, dict[str, Verdict]] = {}
     names = problem.robots.names
     out = {u for u in range(len(problem.units)) if not problem.options[u]}
     for u in sorted(out):
-        why = why_nobody(problem.units[u], problem.jobs, estimates, bound, forbidden)
+        why = why_nobody(problem.units[u], problem.jobs, estimates, bound)
         for j in problem.units[u]:
             name = problem.jobs[j].id
             unassigned[name] = {r: v.model_copy(update={"sub_task": name}) for r, v in why.items()}

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from coterie_core.tasks import SubTask, SubTaskKind
 from coterie_requests.understanding.grounding import Resolver
 from coterie_world.scene import SceneGraph
-from coterie_world.sightings import as_thing
-from emos_planner.leader.expand import candidates, goal_of
 from emos_planner.leader.task_graph import Want, WantKind
 
 _ENDS: Mapping[WantKind, SubTaskKind] = {
@@ -44,7 +42,7 @@ def bounds_of(wants: Sequence[Want], scene: SceneGraph) -> Bounds:
     places: dict[str, frozenset[str]] = {}
     opened: set[str] = set()
     for want in wants:
-        for thing in candidates(want, resolver):
+        for thing in resolver.things(want.phrase):
             opened.add(thing.container)
             if want.kind in ("open", "close"):
                 opened.add(thing.id)
@@ -77,7 +75,7 @@ def with_all_asked(
         chosen = _chosen(want, plan, seen_to, scene) if want.need else []
         for id in missing:
             if chosen:
-                _count_instead(want, id, chosen.pop(0), plan, scene)
+                _count_instead(want, id, chosen.pop(0), plan)
                 continue
             chain = [by_id[i] for i in want.assigned[id] if i in by_id and i not in whole]
             whole |= {one.id: one for one in chain}
@@ -102,18 +100,12 @@ def _about(one: SubTask) -> str:
 
 def _chosen(want: Want, plan: Sequence[SubTask], seen_to: set[str], scene: SceneGraph) -> list[str]:
     """Return things (ids) that fit a want, that a plan sees to, and nobody else asked for."""
-    fits = {thing.id for thing in candidates(want, Resolver(scene))} - seen_to
+    fits = {thing.id for thing in Resolver(scene).things(want.phrase)} - seen_to
     ends = (_about(one) for one in plan if one.kind == _ENDS[want.kind])
     return [id for id in dict.fromkeys(ends) if id in fits]
 
 
-def _count_instead(
-    want: Want, id: str, chosen: str, plan: Sequence[SubTask], scene: SceneGraph
-) -> None:
+def _count_instead(want: Want, id: str, chosen: str, plan: Sequence[SubTask]) -> None:
     """Let a want count the thing that a model has chosen in place of the one of the rule."""
     del want.assigned[id]
-    want.goals.pop(id, None)
     want.assigned[chosen] = tuple(one.id for one in plan if _about(one) == chosen)
-    put = [one.receptacle.id for one in plan if one.receptacle and _about(one) == chosen]
-    targets = [scene.objects[i] for i in (put[-1:] or want.targets[:1]) if i in scene.objects]
-    want.goals[chosen] = goal_of(want, as_thing(scene.objects[chosen]), targets)

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
-from coterie_core.tasks import SubTask, SubTaskState, Verdict
+from coterie_core.tasks import SubTask, SubTaskState
 from coterie_execution.geometry.results import Estimate
 from coterie_execution.geometry.toolbox import Toolbox
 from coterie_safety.why import note
-from emos_planner.allocation.problem import RULED_OUT
 from emos_planner.leader.discussion import Talk
-from emos_planner.leader.task import TaskInWork
+from emos_planner.leader.progress import Progress
 
 _MOST = 40
 _MOST_ROBOTS = 8
@@ -21,7 +20,7 @@ _DONE = SubTaskState.DONE
 
 
 def keep_assignment(
-    work: TaskInWork,
+    work: Progress,
     talk: Talk,
     agreed: Sequence[SubTask],
     starts: Mapping[str, Vec3 | None],
@@ -41,12 +40,15 @@ def keep_assignment(
         decided_by: Whose plan the first proposal was.
     """
     small = len(agreed) <= _MOST and len(starts) <= _MOST_ROBOTS
+    never = work.graph.forbidden([*starts, *resumes])
     why_not: dict[str, dict[str, str]] = {}
     for one in agreed[:200]:
         against = {}
         for robot in [*starts, *(r for r in resumes if r not in starts)]:
             if robot != one.robot:
-                reason = _reason(one, robot, work, talk, starts)
+                reason = _reason(one, robot, work, talk) or never.get((one.id, robot), "")
+                if not reason and robot not in starts:
+                    reason = "it was not there, or a person had stopped it"
                 if not reason and small:
                     reason = _estimated(one, robot, starts, toolbox)
                 if reason:
@@ -57,7 +59,7 @@ def keep_assignment(
     note("assignment", "leader", _body(work, agreed, decided_by, why_not, notes))
 
 
-def keep_hand_over(work: TaskInWork, before: Mapping[str, str], why: str) -> None:
+def keep_hand_over(work: Progress, before: Mapping[str, str], why: str) -> None:
     """Keep that a person gave sub-tasks to another robot.
 
     Args:
@@ -65,19 +67,19 @@ def keep_hand_over(work: TaskInWork, before: Mapping[str, str], why: str) -> Non
         before: Sub-task -> whose it was ("": nobody's).
         why: Who wanted it, and why.
     """
-    given = {one.id: one.robot for one in work.progress.sub_tasks}
+    given = {one.id: one.robot for one in work.sub_tasks}
     why_not = {id: {was: why} for id, was in before.items() if was not in ("", given[id])}
     note("assignment", "leader", _body(work, (), "person", why_not, work.notes))
 
 
 def _body(
-    work: TaskInWork,
+    work: Progress,
     agreed: Sequence[SubTask],
     decided_by: str,
     why_not: Mapping[str, Mapping[str, str]],
     notes: Sequence[str],
 ) -> dict[str, object]:
-    given = {one.id: one for one in (*work.progress.sub_tasks, *agreed)}
+    given = {one.id: one for one in (*work.sub_tasks, *agreed)}
     return {
         "round": work.round,
         "plan_by": decided_by,
@@ -96,27 +98,15 @@ def _body(
     }
 
 
-def _reason(
-    one: SubTask, robot: str, work: TaskInWork, talk: Talk, starts: Mapping[str, Vec3 | None]
-) -> str:
-    """Return what is known of why a robot does not do a sub-task; "": nothing."""
+def _reason(one: SubTask, robot: str, work: Progress, talk: Talk) -> str:
+    """Return what was said of why a robot does not do a sub-task; "": nothing."""
     verdict = talk.verdicts.get(one.id, {}).get(robot)
     if verdict is not None and not verdict.feasible:
-        return work.true_reason(one.id, robot, verdict).reason or "it refused"
+        return verdict.reason or "it refused"
     if robot in talk.left_out:
         return talk.left_out[robot]
-    named = work.meant.graph.only.get(one.id, "")
-    if named and named != robot:
-        return f"{named} was asked for by name"
-    if (one.id, robot) in work.forbidden | talk.forbidden:
-        ruled_out = Verdict(sub_task=one.id, feasible=False, reason=RULED_OUT)
-        return work.true_reason(one.id, robot, ruled_out).reason
-    failed = work.progress.failures.get(one.id, {}).get(robot)
-    if failed:
-        return f"it failed: {failed}"
-    if robot not in starts:
-        return "it was not there, or a person had stopped it"
-    return work.refused.get((one.id, robot), "")
+    failed = work.graph.failures.get(one.id, {}).get(robot)
+    return f"it failed: {failed}" if failed else ""
 
 
 def _estimated(

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from coterie_core.tasks import Obstacle, Proposal, Reflection, SubTask, Verdict
 from coterie_llm import Decider, inline_data
+from emos_planner.allocation.problem import Pair
 from emos_planner.allocation.solver import Share
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.reassign import Reassign, ReassignState, able_robots
 from emos_planner.leader.transcript import Transcript, answer_line
 from emos_planner.lookups import Lookups
-
-Pair = tuple[str, str]
-"""A sub-task and a robot."""
 
 
 class Channel(Protocol):
@@ -30,17 +29,21 @@ class Channel(Protocol):
         ...
 
 
+MOST_PROBLEMS = 200
+"""Problems that are kept of one discussion, and of one task."""
+_BUSY_S = 20.0
+"""Roughly how long a robot is busy with one sub-task [s]."""
 Solver = Callable[
-    [Sequence[SubTask], Collection[str], Mapping[str, float], Collection[Pair]], Share
+    [Sequence[SubTask], Collection[str], Mapping[str, float], Mapping[Pair, str]], Share
 ]
-"""Gives sub-tasks to robots (names): with load [s] and forbidden pairs."""
+"""Gives sub-tasks to robots (names): with load [s], and pairs that must not be with the reason."""
 
 
 @dataclass(slots=True)
 class Talk:
     """What a discussion has come to so far."""
 
-    forbidden: set[Pair] = field(default_factory=set)
+    forbidden: dict[Pair, str] = field(default_factory=dict)
     agreed: dict[str, SubTask] = field(default_factory=dict)
     verdicts: dict[str, dict[str, Verdict]] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
@@ -51,7 +54,7 @@ class Talk:
 
     def refuse(self, robot: str, verdict: Verdict) -> None:
         """Take down that a robot cannot do a sub-task."""
-        self.forbidden.add((verdict.sub_task, robot))
+        self.forbidden[verdict.sub_task, robot] = verdict.reason
         self.verdicts.setdefault(verdict.sub_task, {})[robot] = verdict
 
 
@@ -76,8 +79,6 @@ class Setting:
     options: LeaderOptions
     transcript: Transcript
     first_round: int = 0
-    load: Mapping[str, float] = field(default_factory=dict)
-    kept: tuple[SubTask, ...] = ()
     clock: Callable[[], float] = time.monotonic
 
 
@@ -117,7 +118,9 @@ async def discuss(
             break
         again = [one for id, one in open_tasks.items() if id in rest]
         robots = [r for r in setting.robots if r not in talk.left_out]
-        share = setting.solve(again, robots, _load(setting, talk), talk.forbidden)
+        busy = Counter(one.robot for one in talk.agreed.values())
+        load = {robot: _BUSY_S * count for robot, count in busy.items()}
+        share = setting.solve(again, robots, load, talk.forbidden)
         _note_unassigned(share, talk)
         if not any(one.robot for one in share.sub_tasks):
             break
@@ -294,7 +297,7 @@ async def _again(
     """Give what was refused to others; what was agreed on and is not touched by that stays."""
     if not robots:
         return ()
-    share = setting.solve(basis, robots, setting.load, talk.forbidden)
+    share = setting.solve(basis, robots, {}, talk.forbidden)
     _note_unassigned(share, talk)
     plan = tuple(one for one in share.sub_tasks if one.robot)
     open_ = tuple(one for one in plan if agreed.get(one.id) != one)
@@ -310,7 +313,14 @@ async def _again(
         second=open_,
         refused=refused,
         said=tuple(talk.said),
-        busy=_agreed_work(robots, [o for o in plan if o not in open_]),
+        busy={
+            robot: [
+                inline_data(o.description or o.id)
+                for o in plan
+                if o.robot == robot and o not in open_
+            ]
+            for robot in robots
+        },
         able={} if setting.decider.rule_only else able_robots(open_, robots, refused, lookups),
     )
     decided = await setting.decider.decide(Reassign(), state)
@@ -329,48 +339,24 @@ async def _again(
     return plan
 
 
-def _agreed_work(robots: Iterable[str], agreed: Sequence[SubTask]) -> dict[str, list[str]]:
-    """Return what each robot has agreed to do, in words."""
-    return {
-        robot: [inline_data(o.description or o.id) for o in agreed if o.robot == robot]
-        for robot in robots
-    }
-
-
 def _whole(agreed: dict[str, SubTask], open_tasks: Mapping[str, SubTask]) -> dict[str, SubTask]:
     """Return the agreed sub-tasks without those whose partner nobody does."""
     agreed = dict(agreed)
-    while True:
+    needed = {one.same_robot_as for one in open_tasks.values()}
+    lost = [""]
+    while lost:
+        # A robot must not pick up what it will not be able to put down.
+        served = {one.same_robot_as for one in agreed.values()}
+        handed = {one.object for one in agreed.values() if one.kind == "place"}
         lost = [
             one.id
             for one in agreed.values()
-            if one.same_robot_as
-            and one.same_robot_as in open_tasks
-            and one.same_robot_as not in agreed
+            if one.same_robot_as in open_tasks.keys() - agreed.keys()
+            or (one.kind == "pick" and one.id in needed - served and one.object not in handed)
         ]
-        # A robot must not pick up what it will not be able to put down.
-        needed = {o.same_robot_as for o in open_tasks.values() if o.same_robot_as}
-        served = {o.same_robot_as for o in agreed.values() if o.same_robot_as}
-        handed = {o.object.id for o in agreed.values() if o.kind == "place" and o.object}
-        lost += [
-            one.id
-            for one in agreed.values()
-            if one.id in needed - served
-            and one.kind == "pick"
-            and not (one.object and one.object.id in handed)
-        ]
-        if not lost:
-            return agreed
         for id in lost:
-            agreed.pop(id, None)
-
-
-def _load(setting: Setting, talk: Talk) -> dict[str, float]:
-    """Return roughly how long each robot is busy with what it agreed to [s]."""
-    load = dict(setting.load)
-    for one in talk.agreed.values():
-        load[one.robot] = load.get(one.robot, 0.0) + 20.0
-    return load
+            del agreed[id]
+    return agreed
 
 
 def _note_unassigned(share: Share, talk: Talk) -> None:
@@ -400,7 +386,7 @@ def _report(
 
 
 def _problem(setting: Setting, talk: Talk, text: str, round_: int) -> None:
-    if len(talk.problems) < 200:
+    if len(talk.problems) < MOST_PROBLEMS:
         talk.problems.append(text)
     setting.transcript.say("problem", "leader", text, round=round_, time=setting.clock())
 
@@ -429,50 +415,33 @@ def groups_of(
     busy = [robot for robot in robots if any(one.robot == robot for one in plan)]
     if len(robots) <= options.group_size or not busy:
         return [tuple(robots)] if busy else []
-    parts = _partners(plan, busy)
-    parts.sort(key=lambda part: (floors.get(part[0], ""), busy.index(part[0])))
+    parts = sorted(_partners(plan, busy), key=lambda part: floors.get(part[0], ""))
     groups: list[list[str]] = []
     for part in parts:
-        fits = bool(groups) and len(groups[-1]) + len(part) <= options.group_size
-        if fits and floors.get(groups[-1][0], "") == floors.get(part[0], ""):
-            groups[-1] += part
-        else:
-            groups.append(list(part))
-    # Few groups are better than tidy ones: fill up small ones across floors.
-    merged: list[list[str]] = []
-    for group in groups:
-        home = next((g for g in merged if len(g) + len(group) <= options.group_size), None)
-        if home is not None and len(group) <= options.group_size // 4:
-            home += group
-        else:
-            merged.append(group)
+        home = next((g for g in groups if len(g) + len(part) <= options.group_size), None)
+        if home is None:
+            groups.append(home := [])
+        home += part
     for robot in robots:
         if robot not in busy:
             home = min(
-                merged, key=lambda g: (floors.get(g[0], "") != floors.get(robot, ""), len(g))
+                groups, key=lambda g: (floors.get(g[0], "") != floors.get(robot, ""), len(g))
             )
             if len(home) < options.group_size:
                 home.append(robot)
-    return [tuple(group) for group in merged]
+    return [tuple(group) for group in groups]
 
 
 def _partners(plan: Sequence[SubTask], robots: Sequence[str]) -> list[list[str]]:
     """Return the robots in sets that move one thing together."""
-    leader = {robot: robot for robot in robots}
-
-    def find(robot: str) -> str:
-        while leader[robot] != robot:
-            robot = leader[robot]
-        return robot
-
-    mover: dict[str, str] = {}
+    movers: dict[str, set[str]] = {}
     for one in plan:
-        if one.kind in ("pick", "place") and one.object is not None and one.robot in leader:
-            key = one.object.id or one.object.label
-            if key in mover:
-                leader[find(one.robot)] = find(mover[key])
-            mover.setdefault(key, one.robot)
-    parts: dict[str, list[str]] = {}
-    for robot in robots:
-        parts.setdefault(find(robot), []).append(robot)
-    return list(parts.values())
+        if one.kind in ("pick", "place") and one.object is not None:
+            movers.setdefault(one.object.id or one.object.label, set()).add(one.robot)
+    parts = [[robot] for robot in robots]
+    for together in movers.values():
+        joined = [part for part in parts if together.intersection(part)]
+        if joined:
+            whole = [robot for part in joined for robot in part]
+            parts = [part for part in parts if part not in joined] + [whole]
+    return parts

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from coterie_core.geometry import distance
 from coterie_core.household import load_household
-from coterie_core.tasks import Predicate, SubTask, SubTaskKind, SubTaskState, Thing
+from coterie_core.tasks import SubTask, SubTaskState, Thing
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.grounding import Resolver
 from coterie_requests.understanding.phrases import Phrase
-from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.scene import SceneObject
 from coterie_world.sightings import as_thing, inside_only, kind_of, seen_in_passing
 from coterie_world.surfaces import is_seat
 from emos_planner.leader.task_graph import TaskGraph, Want, named
@@ -21,9 +22,10 @@ MOST_THINGS = 60
 """Things that one want may move: a map full of phantoms must not fill the team's day."""
 MOST_LABELS = 3
 """Labels that are searched for where several will do: the likeliest."""
+_DONE = SubTaskState.DONE
 
 
-def expand(wants: Iterable[Want], scene: SceneGraph, graph: TaskGraph) -> list[str]:
+def expand(wants: Iterable[Want], graph: TaskGraph) -> list[str]:
     """Add the sub-tasks that wants need with what the map shows now; return the new ids.
 
     Called again whenever the map has grown: things that were looked for are picked, placed, looked
@@ -33,7 +35,7 @@ def expand(wants: Iterable[Want], scene: SceneGraph, graph: TaskGraph) -> list[s
         NotUnderstood: What is wanted cannot be on this map (no such room, nothing to put it on).
     """
     before = set(graph.sub_tasks)
-    resolver = Resolver(scene)
+    resolver = Resolver(graph.scene)
     taken = {id for want in wants for id in want.assigned if want.kind in ("bring", "take")}
     for want in wants:
         if want.kind == "go":
@@ -47,59 +49,43 @@ def _go(want: Want, resolver: Resolver, graph: TaskGraph) -> None:
     phrase = want.phrase
     if want.assigned:
         return
-    if phrase is not None and resolver.is_place(phrase):
+    if resolver.is_place(phrase):
         rooms = resolver.rooms(phrase)
         for room in rooms if want.need == 0 and not phrase.floor else rooms[:1]:
-            who = graph.robots if want.everybody else (want.robot,)
-            want.assigned[room.id] = tuple(
-                graph.add("go_to", f"go to {room.name}", rooms=(room.id,), robot=robot)
-                for robot in who
-            )
-            goal = Thing(label=room.name, room=room.id)
-            want.goals[room.id] = Predicate(name="robot_at_object", object=goal, robot=want.robot)
+            _visit(want, room.id, room.name, graph, rooms=(room.id,))
         return
-    if want.thing is not None and not want.thing.id and want.thing.room in resolver.scene.rooms:
-        room = resolver.scene.rooms[want.thing.room]
-        task = graph.add("go_to", f"go to {room.name}", rooms=(room.id,), robot=want.robot)
-        want.assigned[room.id] = (task,)
-        return
-    found = candidates(want, resolver)
+    found = resolver.things(phrase)
     if not found:
-        _search(want, want.searches, want.label, want.phrase, resolver, graph)
+        _search(want, want.searches, want.label, phrase, resolver, graph)
     for thing in found[: want.need or MOST_THINGS]:
-        who = graph.robots if want.everybody else (want.robot,)
-        want.assigned[thing.id] = tuple(
-            graph.add(
-                "go_to",
-                f"go to {named(thing, resolver.scene)}",
-                object=as_thing(thing),
-                robot=robot,
-            )
-            for robot in who
-        )
-        want.goals[thing.id] = goal_of(want, as_thing(thing))
+        _visit(want, thing.id, named(thing, graph.scene), graph, object=as_thing(thing))
+
+
+def _visit(want: Want, id: str, name: str, graph: TaskGraph, **where: Any) -> None:
+    """Have whoever is to go there go to a thing or a room (id)."""
+    who = graph.robots if want.everybody else (want.robot,)
+    want.assigned[id] = tuple(
+        graph.add("go_to", f"go to {name}", robot=robot, **where) for robot in who
+    )
 
 
 def _serve(want: Want, resolver: Resolver, graph: TaskGraph, taken: set[str]) -> None:
     """See to every thing that fits, as many as are needed; search where there are too few."""
-    scene = resolver.scene
     targets: list[SceneObject] = []
-    if want.kind == "bring":
-        targets = _targets(want, resolver)
+    if want.target is not None:
+        targets = resolver.targets(want.target, want.relation, want.label)
         if not targets:
-            label = want.receptacle.label if want.receptacle else ""
-            if want.target is not None:
-                label = want.target.label or want.target.noun
-                if resolver.is_place(want.target):
-                    raise NotUnderstood(
-                        f"the map shows nothing in {want.target.said!r} to put things on; name a "
-                        "piece of furniture"
-                    )
+            if resolver.is_place(want.target):
+                raise NotUnderstood(
+                    f"the map shows nothing in {want.target.said!r} to put things on; name a "
+                    "piece of furniture"
+                )
+            label = want.target.label or want.target.noun
             _search(want, want.target_searches, label, want.target, resolver, graph)
         want.targets = tuple(dict.fromkeys((*want.targets, *(t.id for t in targets))))
     found = [
         t
-        for t in candidates(want, resolver)
+        for t in resolver.things(want.phrase)
         if t.id not in want.assigned and t.id not in want.satisfied
     ]
     if want.kind == "bring":
@@ -112,7 +98,7 @@ def _serve(want: Want, resolver: Resolver, graph: TaskGraph, taken: set[str]) ->
             most = max(want.need - enough - want.count, 0) if want.need else len(fits)
             for thing in sorted(fits, key=lambda t: t.id)[:most]:
                 # What the map has there already has to be seen there before it counts.
-                looks = graph.detected(thing, scene, "")
+                looks = graph.detected(thing)
                 if looks:
                     want.assigned[thing.id] = looks
                 else:
@@ -122,12 +108,11 @@ def _serve(want: Want, resolver: Resolver, graph: TaskGraph, taken: set[str]) ->
             break
         if want.kind == "bring" and not targets:
             break
-        needed = _chain(want, thing, targets, scene, graph)
+        needed = _chain(want, thing, targets, graph)
         if needed:
             want.assigned[thing.id] = needed
         else:
             want.satisfied.add(thing.id)  # only to be seen, and seen already
-        want.goals[thing.id] = goal_of(want, as_thing(thing), targets)
         if want.kind in ("bring", "take"):
             taken.add(thing.id)
     if _unclear(want, graph) and not want.enough:
@@ -138,13 +123,13 @@ def _unclear(want: Want, graph: TaskGraph) -> bool:
     """Whether the map may not show all that is wanted."""
     if want.need:
         return want.count < want.need
-    if want.phrase is not None and want.phrase.anything:
+    if want.phrase.anything:
         if want.searches:
             return not graph.book.is_enough(want.label, want.rooms)
         return (
             not want.assigned and not want.satisfied
         )  # a map that shows something there shows all
-    if want.phrase is not None and want.phrase.label in graph.book.scene.objects:
+    if want.phrase.label in graph.scene.objects:
         return False  # one that was named
     category = load_household().category(want.label)
     if category is not None and category.kind != "item":
@@ -159,70 +144,44 @@ def _far(thing: SceneObject, targets: Sequence[SceneObject]) -> float:
     return distance(thing.box.center, targets[0].box.center)
 
 
-def candidates(want: Want, resolver: Resolver) -> list[SceneObject]:
-    """Return the things on the map that a want is about, whichever are chosen."""
-    if want.phrase is not None:
-        return resolver.things(want.phrase)
-    thing = want.thing
-    if thing is None:
-        return []
-    if thing.id in resolver.scene.objects:
-        return [resolver.scene.objects[thing.id]]
-    if thing.id:
-        return []
-    return resolver.things(Phrase(thing.label, noun=thing.label, label=thing.label))
-
-
-def _targets(want: Want, resolver: Resolver) -> list[SceneObject]:
-    if want.target is not None:
-        return resolver.targets(want.target, want.relation, want.label)
-    place = want.receptacle
-    if place is not None and place.id in resolver.scene.objects:
-        return [resolver.scene.objects[place.id]]
-    label = place.label if place else ""
-    return resolver.targets(Phrase(label, noun=label, label=label), "", want.label)
-
-
 def _search(
     want: Want,
     known: list[str],
     label: str,
-    phrase: Phrase | None,
+    phrase: Phrase,
     resolver: Resolver,
     graph: TaskGraph,
 ) -> None:
     """Add searches over the rooms where a thing may be, likeliest first, once."""
-    if known or not label or not resolver.scene.rooms:
-        if not resolver.scene.rooms:
-            graph.note("the map shows no rooms yet: robots look where they are")
-            if not known and label:
-                known += graph.searches(label, (), (), want.robot)
+    rooms, robot = graph.scene.rooms, want.robot
+    if not rooms:
+        graph.note("the map shows no rooms yet: robots look where they are")
+    if known or not label:
         return
-    if phrase is not None and phrase.anything:
+    if not rooms:
+        known.append(graph.search(label, (), robot))
+        return
+    if phrase.anything:
         owners = _bearing(phrase, resolver)
         want.rooms = tuple(dict.fromkeys(owner.room for owner in owners))
         for owner in owners:
-            names = [resolver.scene.rooms[owner.room].name]
-            thing = as_thing(owner)
-            known += graph.searches(
-                label, (owner.room,), names, want.robot, len(want.rooms), owner=thing
-            )
+            thing, of = as_thing(owner), len(want.rooms)
+            known.append(graph.search(label, (owner.room,), robot, of, owner=thing))
         return
-    where = resolver.where(phrase or Phrase(label, noun=label, label=label))
+    where = resolver.where(phrase)
     if known is want.searches:
         want.rooms = tuple(room.id for room in where)
     by_floor: dict[str, list[str]] = {}
     for room in where:
         by_floor.setdefault(room.floor, []).append(room.id)
     # "an apple or a mug", "something to drink": any of several labels will do.
-    labels = (phrase.labels[:MOST_LABELS] if phrase is not None else ()) or (label,)
-    for rooms in by_floor.values():
-        for k in range(0, len(rooms), ROOMS_PER_SEARCH):
-            part = rooms[k : k + ROOMS_PER_SEARCH]
-            names = [resolver.scene.rooms[room].name for room in part]
+    labels = phrase.labels[:MOST_LABELS] or (label,)
+    for ids in by_floor.values():
+        for k in range(0, len(ids), ROOMS_PER_SEARCH):
             for one in labels if label in labels else (label,):
-                known += graph.searches(one, part, names, want.robot, len(where))
-    if phrase is not None and not phrase.known:
+                part = ids[k : k + ROOMS_PER_SEARCH]
+                known.append(graph.search(one, part, robot, len(where)))
+    if not phrase.known:
         near = resolver.nearest_name(phrase)
         hint = f" (the map has {near!r})" if near else ""
         graph.note(f"nobody knows what {phrase.noun!r} is{hint}; robots look for that name")
@@ -241,32 +200,27 @@ def _bearing(phrase: Phrase, resolver: Resolver) -> list[SceneObject]:
 
 
 def _chain(
-    want: Want,
-    thing: SceneObject,
-    targets: Sequence[SceneObject],
-    scene: SceneGraph,
-    graph: TaskGraph,
+    want: Want, thing: SceneObject, targets: Sequence[SceneObject], graph: TaskGraph
 ) -> tuple[str, ...]:
     """Add open, detect, pick, open, place, as far as they are needed."""
-    item, robot = as_thing(thing), want.robot
-    if want.kind in ("open", "close"):
-        kind: SubTaskKind = "open" if want.kind == "open" else "close"
-        if kind == "open":
-            return (graph.opens(thing, scene, robot),)
-        return (graph.add(kind, f"{kind} {named(thing, scene)}", object=item, robot=robot),)
-    seen = graph.detected(thing, scene, robot if want.kind in ("detect", "check") else "")
+    item, robot, name = as_thing(thing), want.robot, named(thing, graph.scene)
+    if want.kind == "open":
+        return (graph.opens(thing, robot),)
+    if want.kind == "close":
+        return (graph.add("close", f"close {name}", object=item, robot=robot),)
+    seen = graph.detected(thing, robot if want.kind in ("detect", "check") else "")
     if want.kind in ("detect", "check"):
         return seen
-    pick = graph.add("pick", f"pick up {named(thing, scene)}", object=item, after=seen, robot=robot)
+    pick = graph.add("pick", f"pick up {name}", object=item, after=seen, robot=robot)
     if want.kind == "take":
         return (*seen, pick)
     target = targets[0]
     inside = want.relation == "in" or inside_only(target)
-    opening = graph.opened(target, scene, "") if inside else ""
+    opening = graph.opened(target) if inside else ""
     where = "into" if inside and target.receptacles else "on"
     place = graph.add(
         "place",
-        f"put {thing.id} {where} {named(target, scene)}",
+        f"put {thing.id} {where} {named(target, graph.scene)}",
         object=item,
         receptacle=as_thing(target),
         after=(pick, opening),
@@ -276,16 +230,16 @@ def _chain(
     return tuple(i for i in (*seen, pick, opening, place) if i)
 
 
-def other_place(
-    want: Want, place: SubTask, tried: Collection[str], scene: SceneGraph, graph: TaskGraph
-) -> str:
-    """Add a sub-task that puts a thing elsewhere: its place is full, or out of everybody's reach.
+def other_place(want: Want, place: SubTask, tried: Collection[str], graph: TaskGraph) -> str:
+    """Have a thing put elsewhere: its place is full, or out of everybody's reach.
 
     First what the words mean too, then furniture of the same kind in that room, then any other in
-    it that stands open. Returns its id, "" where there is nothing else.
+    it that stands open. Returns the id of the sub-task that stands instead, "" where there is
+    nothing else.
     """
     if place.object is None or place.receptacle is None:
         return ""
+    scene = graph.scene
     first = scene.objects.get(place.receptacle.id)
     room = first.room if first is not None else place.receptacle.room
     kind = kind_of(place.receptacle.label)
@@ -294,9 +248,8 @@ def other_place(
     ]
     near.sort(key=lambda t: (kind_of(t.label.top) != kind, _far(t, [first] if first else []), t.id))
     meant = [scene.objects[id] for id in want.targets if id in scene.objects]
-    asked = {t.id for t in meant if t.room == room or len(want.targets) < 6}
-    options = [t for t in meant if t.id in asked] + near
-    target = next((t for t in options if t.id not in tried), None)
+    asked = [t for t in meant if t.room == room or len(want.targets) < 6]
+    target = next((t for t in asked + near if t.id not in tried), None)
     if target is None:
         return ""
     instead = target.id not in want.targets and kind_of(target.label.top) != kind
@@ -309,6 +262,7 @@ def other_place(
         same_robot_as=place.same_robot_as,
         robot=graph.only.get(place.id, ""),
     )
+    graph.remove(place.id, instead=id)
     thing = place.object.id
     want.assigned[thing] = (*(i for i in want.assigned.get(thing, ()) if i != place.id), id)
     if instead:
@@ -316,18 +270,13 @@ def other_place(
     return id
 
 
-def look_again(
-    place: SubTask, wants: Iterable[Want], scene: SceneGraph, graph: TaskGraph
-) -> list[str]:
-    """Add a look at what was put down: who did it has not seen it there.
-
-    Returns the new sub-task's id in a list, which is empty where no want is about the thing.
-    """
+def look_again(place: SubTask, wants: Iterable[Want], graph: TaskGraph) -> None:
+    """Add a look at what was put down, if it was asked for: who did it has not seen it there."""
     item, owner = place.object, place.receptacle
     want = next((w for w in wants if item and item.id in w.assigned), None)
-    known = scene.objects.get(item.id) if item is not None else None
+    known = graph.scene.objects.get(item.id) if item is not None else None
     if want is None or known is None or item is None or owner is None:
-        return []
+        return
     id = graph.add(
         "detect",
         f"see that {item.id} is on {owner.id or owner.label}",
@@ -336,45 +285,31 @@ def look_again(
     )
     graph.checks.add(id)
     want.assigned[item.id] = (*want.assigned[item.id], id)
-    return [id]
 
 
-def search_on(
-    wants: Iterable[Want],
-    tasks: Mapping[str, SubTask],
-    given_up: Collection[str],
-    scene: SceneGraph,
-    graph: TaskGraph,
-) -> list[str]:
+def search_on(wants: Iterable[Want], graph: TaskGraph) -> bool:
     """Where all searches for something are over and too much is unseen, have others go on.
 
     Who asks for a thing, or for two, says that there are so many: before robots give it up, they go
     on with what is left of all rooms, although that is little enough to say that there is no more.
 
-    Args:
-        wants: All of the task.
-        tasks: Its sub-tasks as they are now.
-        given_up: Ids of those that nobody does.
-        scene: The leader's map.
-        graph: Makes the new ones.
-
     Returns:
-        The ids of the new searches.
+        Whether there are new searches.
     """
-    added: list[str] = []
+    before = len(graph.sub_tasks)
     for want in wants:
-        mine = [tasks[id] for id in want.searches if id in tasks]
-        over = all(one.state is SubTaskState.DONE or one.id in given_up for one in mine)
+        mine = [graph.sub_tasks[id] for id in want.searches if id in graph.sub_tasks]
+        lost = [one for one in mine if one.id in graph.given_up and one.state is not _DONE]
+        over = all(one.state is _DONE or one in lost for one in mine)
         if not mine or not over or want.enough:
             continue
-        for one in mine:
-            lost = one.id in given_up and one.state is not SubTaskState.DONE
-            if lost and len(one.rooms) == 1:
+        for one in lost:
+            if len(one.rooms) == 1:
                 for robot in graph.robots:
                     graph.book.ended(want.label, robot, one.rooms)
         if want.need or not graph.book.is_enough(want.label, want.rooms):
-            added += graph.search_again(want, scene)
-    return added
+            graph.search_again(want)
+    return len(graph.sub_tasks) > before
 
 
 def _is_top(thing: SceneObject) -> bool:
@@ -382,37 +317,6 @@ def _is_top(thing: SceneObject) -> bool:
     label = thing.label.top
     seat = is_seat(label) or load_household().canonical(label) == "stool"
     return not seat and any(not r.inside for r in thing.receptacles)
-
-
-def goal_of(want: Want, item: Thing, targets: Sequence[SceneObject] = ()) -> Predicate:
-    """Return what holds when a want is met for a thing."""
-    if want.kind == "bring":
-        return Predicate(name="object_at_receptacle", object=item, receptacle=as_thing(targets[0]))
-    if want.kind in ("detect", "check"):
-        return Predicate(name="robot_detect_object", object=item, robot=want.robot)
-    return Predicate(name="robot_at_object", object=item, robot=want.robot)
-
-
-def goals_of_wants(wants: Iterable[Want], scene: SceneGraph) -> tuple[Predicate, ...]:
-    """Return the goals; what nobody has found yet has a label and no id."""
-    resolver = Resolver(scene)
-    goals: dict[Predicate, None] = {}
-    for want in wants:
-        goals.update(dict.fromkeys(want.goals.values()))
-        if want.goals or want.kind in ("open", "close") or not want.label:
-            continue
-        item = Thing(label=want.label)
-        if want.kind == "bring":
-            targets = _targets(want, resolver)
-            said = want.target.label or want.target.noun if want.target else ""
-            place = as_thing(targets[0]) if targets else Thing(label=said)
-            goal = Predicate(name="object_at_receptacle", object=item, receptacle=place)
-        elif want.kind in ("detect", "check"):
-            goal = Predicate(name="robot_detect_object", object=item, robot=want.robot)
-        else:
-            goal = Predicate(name="robot_at_object", object=item, robot=want.robot)
-        goals[goal] = None
-    return tuple(goals)
 
 
 def unused(graph: TaskGraph, wants: Iterable[Want]) -> Collection[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
-from coterie_core.tasks import Predicate, RobotReport, SubTask, SubTaskState
+from coterie_core.tasks import RobotReport, SubTask, Verdict
 from coterie_execution.geometry.toolbox import Toolbox
 from coterie_llm import Decider, RulesModel
 from coterie_requests.asking import Asking
@@ -23,120 +23,62 @@ from coterie_safety.why.context import current
 from coterie_safety.why.journal import keeping
 from coterie_world.meaning import Meanings
 from coterie_world.scene import SceneGraph
+from emos_planner.allocation.problem import Pair
 from emos_planner.allocation.solver import Share, assign
 from emos_planner.leader.assigned import keep_assignment
-from emos_planner.leader.briefing import body_text, where_text
-from emos_planner.leader.discussion import Channel, Pair, Setting, Talk, ask, discuss
+from emos_planner.leader.briefing import body_text, floor_at, where_text
+from emos_planner.leader.discussion import Channel, Setting, Solver, Talk, ask, discuss
 from emos_planner.leader.hand_over import HandedOver, Wish, hand_over
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.progress import Change, Progress
-from emos_planner.leader.splitting import Splitting
+from emos_planner.leader.splitting import Split, split, split_state
 from emos_planner.leader.state_file import Kept, state_of, task_of
-from emos_planner.leader.task import Agreement, TaskInWork
 from emos_planner.leader.transcript import Transcript, Turn
-from emos_planner.leader.understand import Understanding, from_goals, understand
+from emos_planner.leader.understand import understand
 from emos_planner.lookups import Lookups
 
 ToolboxFactory = Callable[[SceneGraph, Mapping[str, Resume]], Toolbox]
 
 
-def take_stop(progress: Progress, robot: str, stopped: bool, now: float) -> list[Change]:
-    """Take down that a robot is stopped, or released; return what changed.
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What a discussion came to.
 
-    Args:
-        progress: Of the task in work.
-        robot: The robot.
-        stopped: Whether it is stopped now.
-        now: Wall time [s].
-    """
-    beats = progress.heartbeats
-    if stopped:
-        if not beats.hold(robot, now):
-            return []
-        text = f"{robot} is stopped: others do its work, or it waits for ./coterie release {robot}"
-        return [Change("silent", text, robot)]
-    if not beats.let_go(robot, now):
-        return []
-    # What nobody could do without it may be possible now.
-    for one in progress.sub_tasks:
-        if one.state is SubTaskState.PENDING:
-            progress.given_up.pop(one.id, None)
-    return [Change("back", f"{robot} is released and goes on", robot)]
-
-
-def solver_of(
-    progress: Progress,
-    starts: Mapping[str, Vec3 | None],
-    toolbox: Callable[[], Toolbox],
-    seed: int,
-) -> Callable[..., Share]:
-    """Return the solver for what is still open; what is done or running stays as it is.
-
-    Args:
-        progress: Of the task.
-        starts: Robots -> where they are [m], None: unknown.
-        toolbox: Returns the tools as they are when it solves.
-        seed: Of the solver.
+    `sub_tasks` are all of the task with their robots ("" where nobody does it, `unassigned` says
+    why not, robot by robot); `left_out` robots that did not answer; `notes` what a person should
+    know; `problems` what robots did that they must not.
     """
 
-    def solve(
-        sub_tasks: Sequence[SubTask],
-        robots: Iterable[str],
-        load: Mapping[str, float],
-        forbidden: Iterable[Pair],
-    ) -> Share:
-        ids = {one.id for one in sub_tasks}
-        fixed = [one for one in progress.begun() if one.id not in ids]
-        share = assign(
-            [*fixed, *sub_tasks],
-            {robot: starts.get(robot) for robot in robots},
-            toolbox(),
-            load=load,
-            forbidden=frozenset(forbidden),
-            seed=seed,
-        )
-        kept = {one.id for one in fixed}
-        mine = tuple(one for one in share.sub_tasks if one.id not in kept)
-        return replace(share, sub_tasks=mine)
-
-    return solve
+    task: str
+    words: str
+    sub_tasks: tuple[SubTask, ...]
+    rounds: int
+    unassigned: Mapping[str, Mapping[str, Verdict]]
+    left_out: Mapping[str, str]
+    notes: tuple[str, ...]
+    problems: tuple[str, ...]
+    transcript: Transcript
+    decided_by: str = "rule"
 
 
 def with_offers(
-    share: Share,
-    offers: Mapping[str, Iterable[str]],
-    robots: Collection[str],
-    forbidden: Collection[Pair],
+    share: Share, work: Progress, robots: Collection[str], forbidden: Collection[Pair]
 ) -> Share:
     """Give what the solver gives to nobody to a robot that offered to do it.
 
     Who offers knows the place better than the leader's map; it is asked again in the discussion,
     and checks it with its own tools. A thing that is picked and placed goes to one robot.
     """
+    open_ = [one.id for one in share.sub_tasks if not one.robot]
     given: dict[str, str] = {}
-    for one in share.sub_tasks:
-        if one.robot or one.id in given:
-            continue
-        pair = [
-            other.id
-            for other in share.sub_tasks
-            if not other.robot
-            and (one.id in (other.id, other.same_robot_as) or one.same_robot_as == other.id)
-        ]
-        for robot in dict.fromkeys(robot for id in pair for robot in offers.get(id, ())):
-            if robot in robots and not any((id, robot) in forbidden for id in pair):
-                given |= dict.fromkeys(pair, robot)
-                break
-    if not given:
-        return share
-    return replace(
-        share,
-        sub_tasks=tuple(
-            one.model_copy(update={"robot": given[one.id]}) if one.id in given else one
-            for one in share.sub_tasks
-        ),
-        unassigned={id: by for id, by in share.unassigned.items() if id not in given},
-    )
+    for id in open_:
+        unit = [one.id for one in work.graph.unit(id) if one.id in open_]
+        offered = (robot for id in unit for robot in work.offers.get(id, ()) if robot in robots)
+        fit = (robot for robot in offered if not any((id, robot) in forbidden for id in unit))
+        given |= dict.fromkeys(unit, next(fit, ""))
+    plan = (o.model_copy(update={"robot": given.get(o.id, o.robot)}) for o in share.sub_tasks)
+    left = {id: by for id, by in share.unassigned.items() if not given.get(id)}
+    return replace(share, sub_tasks=tuple(plan), unassigned=left)
 
 
 class Leader:
@@ -184,7 +126,7 @@ class Leader:
         self._asking = asking
         self._make_toolbox = toolbox_factory
         self._toolbox: Toolbox | None = None
-        self._current: TaskInWork | None = None
+        self._current: Progress | None = None
 
     # -- what there is to see -------------------------------------------------------------------
 
@@ -196,7 +138,7 @@ class Leader:
     @property
     def assignment(self) -> tuple[SubTask, ...]:
         """All sub-tasks with their robots and states, as they are now."""
-        return self._current.progress.sub_tasks if self._current else ()
+        return self._current.sub_tasks if self._current else ()
 
     @property
     def round(self) -> int:
@@ -205,12 +147,14 @@ class Leader:
 
     @property
     def progress(self) -> Progress:
-        """How far the task is.
+        """The task in work.
 
         Raises:
             RuntimeError: No task was discussed.
         """
-        return self._work().progress
+        if self._current is None:
+            raise RuntimeError("no task was discussed yet: call discuss first")
+        return self._current
 
     @property
     def transcript(self) -> Transcript:
@@ -219,12 +163,7 @@ class Leader:
         Raises:
             RuntimeError: No task was discussed.
         """
-        return self._work().transcript
-
-    @property
-    def goals(self) -> tuple[Predicate, ...]:
-        """What is to be reached, as predicates."""
-        return self._current.meant.goals if self._current else ()
+        return self.progress.transcript
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -242,11 +181,6 @@ class Leader:
     def _lookups(self, starts: Mapping[str, Vec3 | None]) -> Lookups:
         return Lookups(self.toolbox(), starts, asking=self._asking)
 
-    def _work(self) -> TaskInWork:
-        if self._current is None:
-            raise RuntimeError("no task was discussed yet: call discuss first")
-        return self._current
-
     # -- stage 1 --------------------------------------------------------------------------------
 
     async def discuss(
@@ -256,7 +190,6 @@ class Leader:
         starts: Mapping[str, Vec3 | None],
         *,
         request: Request | None = None,
-        goals: Iterable[Predicate] | None = None,
         resumed: bool = False,
     ) -> Agreement:
         """Split a task and let the team agree on who does what (EMOS, algorithm 1, stage 1).
@@ -266,7 +199,6 @@ class Leader:
             words: What the person said; treated as data.
             starts: The robots that are there -> where they are [m], None: unknown.
             request: What was read of the words; None: they are read now.
-            goals: What is to be reached, instead of what the words say.
             resumed: It was begun before: what is in place already counts first.
 
         Raises:
@@ -274,7 +206,6 @@ class Leader:
             ValueError: No robot is there, or one has no resume.
         """
         robots = tuple(starts)
-        goals = None if goals is None else tuple(goals)
         unknown = [robot for robot in robots if robot not in self.resumes]
         if not robots or unknown:
             raise ValueError(
@@ -288,66 +219,71 @@ class Leader:
             belong(task=task)
             note("task", "leader", {"words": words, "robots": robots})
         transcript = Transcript(task, words, self._on_turn)
-        if goals is None and request is None:
+        if request is None:
             names = Vocabulary.of(self.scene, robots)
             request = await read_request(words, names, self.decider, "do")
-        meant = self._meaning(words, robots, request, goals, resumed)
-        if request is not None and goals is None:
-            read = f"I read: {request.told()}"
-            note("read", "leader", {"words": read})
-            transcript.say("statement", "leader", read, time=self.clock())
+        unseen = self.options.max_expected_unseen
+        meant = understand(request, self.scene, robots, unseen=unseen, resumed=resumed)
+        read = f"I read: {request.told()}"
+        note("read", "leader", {"words": read})
+        transcript.say("statement", "leader", read, time=self.clock())
         if not meant.sub_tasks:
             raise NotUnderstood(meant.nothing_to_do, "nothing")
-        progress = Progress(task, meant, self.scene, self.options)
-        work = TaskInWork(task, words, meant, progress, transcript, goals=goals, request=request)
+        work = Progress(task, words, meant, self.options, transcript, request)
         sub_tasks, first, decided_by = await self._split(work, robots, starts)
         self._current = work
         return await self._agree(work, sub_tasks, first, starts, decided_by)
 
-    def _meaning(
-        self,
-        words: str,
-        robots: Sequence[str],
-        request: Request | None,
-        goals: Sequence[Predicate] | None,
-        resumed: bool,
-    ) -> Understanding:
-        """Return what a request, or goals that are given instead, mean on the leader's map."""
-        unseen = self.options.max_expected_unseen
-        if goals is not None or request is None:
-            return from_goals(goals or (), self.scene, robots, words, unseen=unseen)
-        return understand(request, self.scene, robots, unseen=unseen, resumed=resumed)
-
     async def _split(
-        self, work: TaskInWork, robots: Sequence[str], starts: Mapping[str, Vec3 | None]
-    ) -> tuple[tuple[SubTask, ...], Share, str]:
-        """Return the sub-tasks, the first proposal, and whose it is."""
-        splitting = Splitting(
-            self.decider,
-            self.scene,
-            self.resumes,
-            self.options,
-            self._lookups,
-            self._solve,
-            {robot: self._floor(starts[robot]) for robot in robots},
-            self._meanings,
-            self.clock,
-        )
-        return await splitting.split(work, starts)
+        self, work: Progress, robots: Sequence[str], starts: Mapping[str, Vec3 | None]
+    ) -> Split:
+        """Return the sub-tasks, the first proposal, and whose it is.
 
-    def _solve(self, work: TaskInWork, starts: Mapping[str, Vec3 | None]) -> Callable[..., Share]:
-        return solver_of(work.progress, starts, self.toolbox, self.options.seed)
+        A model sees at most `group_size` robots: of a larger team the solver's plan counts.
+        """
+        by_solver = self._solve(work, starts)
+        second = by_solver(work.sub_tasks, robots, {}, work.graph.forbidden(robots))
+        if self.decider.rule_only or len(robots) > self.options.group_size:
+            return work.sub_tasks, second, "rule"
+        lookups = self._lookups(starts)
+        state = split_state(work, second, starts, self.resumes, self.options, lookups)
+        return await split(work, second, state, self.decider, self._meanings, self.clock)
+
+    def _solve(self, work: Progress, starts: Mapping[str, Vec3 | None]) -> Solver:
+        """Return the solver for what is still open; what is done or running stays as it is."""
+
+        def solve(
+            sub_tasks: Sequence[SubTask],
+            robots: Collection[str],
+            load: Mapping[str, float],
+            forbidden: Mapping[Pair, str],
+        ) -> Share:
+            ids = {one.id for one in sub_tasks}
+            fixed = [one for one in work.begun() if one.id not in ids]
+            where = {robot: starts.get(robot) for robot in robots}
+            share = assign(
+                [*fixed, *sub_tasks],
+                where,
+                self.toolbox(),
+                load=load,
+                forbidden=forbidden,
+                seed=self.options.seed,
+            )
+            mine = tuple(one for one in share.sub_tasks if one not in fixed)
+            return replace(share, sub_tasks=mine)
+
+        return solve
 
     async def _agree(
         self,
-        work: TaskInWork,
+        work: Progress,
         sub_tasks: Sequence[SubTask],
         first: Share,
         starts: Mapping[str, Vec3 | None],
         decided_by: str,
     ) -> Agreement:
-        robots = tuple(starts)
-        talk = Talk(forbidden=work.forbidden | work.named_others(robots))
+        before = work.graph.forbidden(starts)
+        talk = Talk(forbidden=dict(before))
         for id, by in first.unassigned.items():
             talk.verdicts.setdefault(id, {}).update(by)
         if self.channel is None:
@@ -357,28 +293,20 @@ class Leader:
         else:
             setting = self._setting(work, starts, self.channel)
             agreed = await discuss(setting, sub_tasks, first, talk)
-        only = work.named_others(robots)
         work.round += talk.rounds
         work.notes += talk.notes
-        unassigned = {
-            one.id: {
-                robot: work.true_reason(one.id, robot, verdict)
-                for robot, verdict in talk.verdicts.get(one.id, {}).items()
-            }
-            for one in agreed
-            if not one.robot
-        }
-        # Who was left out may answer next time; a refusal is about the body and stays.
-        work.forbidden |= {pair for pair in talk.forbidden - only if pair[1] not in talk.left_out}
+        unassigned = {one.id: talk.verdicts.get(one.id, {}) for one in agreed if not one.robot}
+        for (id, robot), why in talk.forbidden.items():
+            if (id, robot) not in before and robot not in talk.left_out:
+                work.graph.rule_out(id, robot, why)  # who was left out may answer next time
         if keeping():
             keep_assignment(work, talk, agreed, starts, self.resumes, self.toolbox(), decided_by)
-        work.progress.take(agreed, unassigned, talk.left_out)
-        work.progress.problems += talk.problems
-        self._remark(work)
+        work.take(agreed, unassigned, talk.left_out)
+        work.problems += talk.problems
         return Agreement(
             work.id,
             work.words,
-            work.progress.sub_tasks,
+            work.sub_tasks,
             talk.rounds,
             unassigned,
             dict(talk.left_out),
@@ -389,7 +317,7 @@ class Leader:
         )
 
     def _setting(
-        self, work: TaskInWork, starts: Mapping[str, Vec3 | None], channel: Channel
+        self, work: Progress, starts: Mapping[str, Vec3 | None], channel: Channel
     ) -> Setting:
         return Setting(
             task=work.id,
@@ -397,7 +325,7 @@ class Leader:
             robots=tuple(starts),
             bodies={robot: body_text(self.resumes[robot], self.options) for robot in starts},
             now={robot: where_text(self.scene, robot, at) for robot, at in starts.items()},
-            floors={robot: self._floor(starts.get(robot)) for robot in starts},
+            floors={robot: floor_at(self.scene, at) for robot, at in starts.items()},
             solve=self._solve(work, starts),
             lookups=lambda: self._lookups(starts),
             decider=self.decider,
@@ -408,43 +336,24 @@ class Leader:
             clock=self.clock,
         )
 
-    def _floor(self, start: Vec3 | None) -> str:
-        if start is None or not self.scene.floors:
-            return ""
-        return min(self.scene.floors.values(), key=lambda floor: abs(floor.elevation - start[2])).id
-
     # -- stage 2 --------------------------------------------------------------------------------
 
     def update(self, report: RobotReport) -> list[Change]:
         """Take in a robot's report; return what changed (nothing: no need to publish)."""
-        if self._current is None:
-            return []
-        changes = self._current.progress.on_report(report, self.clock())
-        self._remark(self._current)
-        return changes
-
-    def _remark(self, work: TaskInWork) -> None:
-        """Keep in the transcript what was decided about things, such as that one is a mistake."""
-        remarks, work.progress.remarks = work.progress.remarks, []
-        for text in remarks:
-            work.transcript.say("statement", "leader", text, time=self.clock())
+        return self._current.on_report(report, self.clock()) if self._current else []
 
     def check_heartbeats(self) -> list[Change]:
         """Notice robots that have been silent for too long; call now and then."""
-        if self._current is None:
-            return []
-        return self._current.progress.notice_silence(self.clock())
+        return self._current.on_silence(self.clock()) if self._current else []
 
     def take_stop(self, robot: str, stopped: bool) -> list[Change]:
         """Take down that a person has stopped a robot, or released it; return what changed."""
-        if self._current is None:
-            return []
-        return take_stop(self._current.progress, robot, stopped, self.clock())
+        return self._current.on_stop(robot, stopped, self.clock()) if self._current else []
 
     @property
     def must_replan(self) -> bool:
         """Whether another discussion is due: things found, sub-tasks failed, robots dead."""
-        return self._current is not None and self._current.progress.must_replan
+        return self._current is not None and self._current.must_replan
 
     async def replan(self, starts: Mapping[str, Vec3 | None]) -> Agreement:
         """Give open sub-tasks to robots anew through a short discussion.
@@ -457,19 +366,18 @@ class Leader:
         Raises:
             RuntimeError: No task was discussed.
         """
-        work = self._work()
+        work = self.progress
         belong(task=work.id)
-        open_ = work.progress.reopen(work.forbidden)
-        alive = {r: at for r, at in starts.items() if r not in work.progress.heartbeats.dead}
+        open_ = work.reopen()
+        alive = {r: at for r, at in starts.items() if r not in work.heartbeats.dead}
         if not open_ or not alive:
-            work.progress.give_up(open_, "no robot is left to do it")
-            plan, talk = work.progress.sub_tasks, work.transcript
+            work.given_up.update({one.id: "no robot is left to do it" for one in open_})
+            plan, talk = work.sub_tasks, work.transcript
             return Agreement(work.id, work.words, plan, 0, {}, {}, self.notes, (), talk)
         self._look_anew()
-        solve = self._solve(work, alive)
-        never = work.forbidden | work.named_others(tuple(alive))
-        first = solve(open_, tuple(alive), {}, never)
-        first = with_offers(first, work.progress.offers, set(alive), never)
+        never = work.graph.forbidden(alive)
+        first = self._solve(work, alive)(open_, tuple(alive), {}, never)
+        first = with_offers(first, work, alive, never)
         return await self._agree(work, open_, first, alive, "rule")
 
     def _look_anew(self) -> None:
@@ -487,7 +395,7 @@ class Leader:
         Raises:
             RuntimeError: No task was discussed.
         """
-        work, channel = self._work(), self.channel
+        work, channel = self.progress, self.channel
         belong(task=work.id)
         self._look_anew()
 
@@ -501,7 +409,7 @@ class Leader:
 
         asked = ask_robot if channel is not None else None
         lookups = self._lookups(starts)
-        return await hand_over(work, wish, starts, self.resumes, lookups, asked, self.clock())
+        return await hand_over(work, wish, starts, self.resumes, lookups, asked)
 
     # -- after a restart ------------------------------------------------------------------------
 
@@ -511,7 +419,7 @@ class Leader:
         Raises:
             RuntimeError: No task was discussed.
         """
-        return state_of(self._work())
+        return state_of(self.progress)
 
     def restore(self, kept: Kept) -> None:
         """Go on with a task from a state and the map that was saved with it."""

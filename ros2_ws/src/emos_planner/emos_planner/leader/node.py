@@ -40,13 +40,12 @@ from emos_planner.leader.asking_back import task_state
 from emos_planner.leader.channel import TICK, DiscussionTopic
 from emos_planner.leader.gathering import Gathering
 from emos_planner.leader.hand_over_service import HandOverService
-from emos_planner.leader.leader import Leader
+from emos_planner.leader.leader import Agreement, Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import Outcome, TaskState, keep_outcome
 from emos_planner.leader.presence import TeamPresence
 from emos_planner.leader.progress import Change
 from emos_planner.leader.state_file import StateError, TaskFiles, load_state
-from emos_planner.leader.task import Agreement
 
 LEADER_PARAMETERS = (
     ParameterSpec("robots", [], "Names of the robots that the leader leads; empty is refused."),
@@ -184,7 +183,7 @@ class LeaderNode(AgentNode):
         self._told_map = -1
         if parameters["map_topic"] != "semantic_map":
             self._map_out = self.publisher(SemanticMap, "semantic_map", "latched")
-        self._hand_overs = HandOverService(self, self._news.set)
+        self._hand_overs = HandOverService(self, self._starts, self._handed_over)
         self.serve_action(ExecuteTask, "execute_task", self._execute)
         self.diagnostics.add_source("task", self._figures)
 
@@ -379,15 +378,13 @@ class LeaderNode(AgentNode):
         leader = self.leader
         assert leader is not None
         begin = self.team.world_time()
-        self._hand_overs.begin(leader.task)
+        self._hand_overs.leader = leader
         while True:
             self._feedback(goal, "execution")
-            if await self._hand_overs.attend(leader, self._starts):
-                self._publish()
-                self._files.save_transcript(leader.transcript)
             if leader.must_replan:
                 await asyncio.sleep(SETTLE)
-                self._after(await leader.replan(self._starts()))
+                async with self._hand_overs.turn:
+                    self._after(await leader.replan(self._starts()))
                 continue
             if leader.progress.finished:
                 return leader.progress.outcome()
@@ -434,6 +431,13 @@ class LeaderNode(AgentNode):
         self._publish()
         self._files.save_transcript(agreement.transcript)
 
+    def _handed_over(self) -> None:
+        """Publish that a person gave work to another robot."""
+        self._publish()
+        if self.leader is not None:
+            self._files.save_transcript(self.leader.transcript)
+        self._news.set()
+
     def _publish(self) -> None:
         leader = self.leader
         # A report that comes after the end must not give out again what was cancelled.
@@ -455,7 +459,7 @@ class LeaderNode(AgentNode):
 
     def _finish(self) -> None:
         self._busy, self._goal, self._ended, self._resumed = "", None, None, None
-        self._hand_overs.end()
+        self._hand_overs.leader = None
         self._files.forget()
 
     def _feedback(self, goal: GoalContext | None, stage: str) -> None:

@@ -147,72 +147,62 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
     count = len(served) + len(want.satisfied)
     name = want.label or want.text
     known = len(want.assigned) + len(want.satisfied)
-    unseen, partly = (
-        book.told(want.label, want.rooms) if book is not None and want.rooms else ([], [])
-    )
     enough = book is not None and book.is_enough(want.label, want.rooms)
     unlooked = [id for id in want.assigned if id not in served] if want.kind == "check" else []
     # A check is answered by looks alone: where nobody searched, nobody can say that there is none.
     complete = (enough and not unlooked) if want.kind == "check" else enough or not want.searches
-    if complete:
-        unseen, partly = [], []
-    where = _where(unseen, partly)
+    unseen: list[str] = []
+    partly: list[str] = []
+    if book is not None and want.rooms and not complete:
+        unseen, partly = book.told(want.label, want.rooms)
+    open_, where = [*unseen, *partly], _where(unseen, partly)
     names = ", ".join([*served, *sorted(want.satisfied)][:10])
     if want.kind == "check":
         if count >= max(want.need, 1):
-            return _Told(
-                True, f"yes, there is {article(name)} ({names})", count, count, present=True
-            )
+            text = f"yes, there is {article(name)} ({names})"
+            return _Told(True, text, count, count, present=True)
         seen = f"only {count} of {want.need} {name} was seen" if count else f"no {name} was seen"
         if complete:
-            return _Told(True, f"{seen}, and {_covered(want, book)}", 0, 0, present=False)
-        known_of = (
-            f"nobody has seen whether {enumerated(unlooked, _LISTED)} is still there"
-            if unlooked
-            else ""
-        )
-        maybe = f"there may be one: {where}" if where else ""
-        why = "; ".join(filter(None, (known_of, maybe))) or "nobody searched for it"
-        text = f"{seen} so far; {why}"
-        return _Told(False, text, 0, 0, [*unseen, *partly], partly=_any_done(want, sub_tasks))
-    if not known and want.target is not None and want.target_searches and not want.targets:
-        # What was to be brought may well have been seen.
-        place = want.target.label or want.target.noun
-        text = f"no {place} was found to bring {name} to"
-        return _Told(False, text, 0, want.need, [*unseen, *partly])
+            return _Told(True, f"{seen}, and {_covered(want, book)}", present=False)
+        still = f"nobody has seen whether {enumerated(unlooked, _LISTED)} is still there"
+        why = [still] * bool(unlooked) + [f"there may be one: {where}"] * bool(where)
+        text = f"{seen} so far; {'; '.join(why) or 'nobody searched for it'}"
+        return _Told(False, text, open=open_, partly=_any_done(want, sub_tasks))
+    more = f"; there may be more: {where}" if where else ""
     if not known:
-        more = f"; there may be more: {where}" if where else f"; {_covered(want, book)}"
-        text = f"no {name}{_stands(want)} was found{_elsewhere(want, book)}{more}"
-        return _Told(False, text, 0, want.need, [*unseen, *partly])
+        text = f"no {name}{_stands(want)} was found{_elsewhere(want, book)}"
+        text += more or f"; {_covered(want, book)}"
+        if want.target is not None and want.target_searches and not want.targets:
+            # What was to be brought may well have been seen.
+            text = f"no {want.target.label or want.target.noun} was found to bring {name} to"
+        return _Told(False, text, 0, want.need, open_)
     words = {
         "bring": "brought", "take": "picked up", "detect": "found", "go": "reached",
         "open": "opened", "close": "closed",
     }[want.kind]  # fmt: skip
     wanted = want.need or known
     other = [f"{id} on {want.elsewhere[id]}" for id in served if id in want.elsewhere]
+    unseen_put = sorted(want.unseen.intersection(want.assigned).difference(served))
     if other:
         text = f"{words}: {names}, but {', '.join(other[:6])}"
-        return _Told(False, text, count - len(other), wanted, [*unseen, *partly], partly=True)
+        return _Told(False, text, count - len(other), wanted, open_, partly=True)
     if count >= wanted and (want.need or complete):
         return _Told(True, f"{words}: {names}", count, wanted)
     if count >= wanted:
-        text = f"{count} {name} {words} ({names}); there may be more: {where}"
-        return _Told(False, text, count, wanted, [*unseen, *partly])
-    text = f"{count} of {wanted} {name or 'places'} {words}" + (f" ({names})" if names else "")
-    if unseen_put := sorted(want.unseen.intersection(want.assigned).difference(served)):
-        text += f"; put there, and not seen since: {', '.join(unseen_put[:10])}"
-        return _Told(False, text, count, wanted, [*unseen, *partly], partly=True)
-    if where:
-        text += f"; there may be more: {where}"
-    elif known < wanted:
-        text += f"; no more were seen, and {_covered(want, book)}"
-    return _Told(False, text, count, wanted, [*unseen, *partly])
+        text = f"{count} {name} {words} ({names}){more}"
+    else:
+        text = f"{count} of {wanted} {name or 'places'} {words}" + f" ({names})" * bool(names)
+        if unseen_put:
+            more = f"; put there, and not seen since: {', '.join(unseen_put[:10])}"
+        elif known < wanted and not more:
+            more = f"; no more were seen, and {_covered(want, book)}"
+        text += more
+    return _Told(False, text, count, wanted, open_, partly=count < wanted and bool(unseen_put))
 
 
 def _stands(want: Want) -> str:
     """Return where the things of a want were said to be: " in the kitchen sink"."""
-    places = want.phrase.places if want.phrase is not None else ()
-    return "".join(f" {place.relation} {place.phrase.said}" for place in places)
+    return "".join(f" {place.relation} {place.phrase.said}" for place in want.phrase.places)
 
 
 def _elsewhere(want: Want, book: Searches | None) -> str:
@@ -234,14 +224,11 @@ def _any_done(want: Want, sub_tasks: Sequence[SubTask]) -> bool:
 
 def _where(unseen: Sequence[str], partly: Sequence[str]) -> str:
     """Return where nobody has looked, or not enough, as the end of a sentence."""
-    told = []
-    if unseen:
-        was = "was" if len(unseen) == 1 else "were"
-        told.append(f"{enumerated(unseen, _LISTED)} {was} not searched")
-    if partly:
-        was = "was" if len(partly) == 1 else "were"
-        told.append(f"{enumerated(partly, _LISTED)} {was} searched in part only")
-    return " and ".join(told)
+    return " and ".join(
+        f"{enumerated(names, _LISTED)} {'was' if len(names) == 1 else 'were'} {how}"
+        for names, how in ((unseen, "not searched"), (partly, "searched in part only"))
+        if names
+    )
 
 
 def _covered(want: Want, book: Searches | None) -> str:

@@ -1,25 +1,36 @@
-"""Stage 2 from the leader's side: who has done what, who is silent, what has to be given anew."""
+"""A task in work: who does what, who has done what, who is silent, what has to be given anew."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Thing, Verdict
+from coterie_core.tasks import (
+    Obstacle,
+    RobotReport,
+    SubTask,
+    SubTaskState,
+    Thing,
+    Verdict,
+)
 from coterie_llm import inline_data
+from coterie_requests.request import Request
 from coterie_safety.permits import PermitGoal, RobotPermits, Surroundings
 from coterie_safety.permits.gate import NO_PERMIT
 from coterie_safety.permits.policy import STRICTNESS
 from coterie_world.scene import SceneGraph
 from coterie_world.sightings import kind_of
+from emos_planner.leader.discussion import MOST_PROBLEMS
 from emos_planner.leader.expand import look_again, other_place, search_on, unused
 from emos_planner.leader.options import LeaderOptions
-from emos_planner.leader.order import block, take_lost, wait_for_new
+from emos_planner.leader.order import block, take_lost
 from emos_planner.leader.outcome import Outcome, is_full, outcome_of, told_of_hands, why_nobody
 from emos_planner.leader.reported import SURE, ReportedThings
+from emos_planner.leader.task_graph import TaskGraph
+from emos_planner.leader.transcript import Transcript
 from emos_planner.leader.understand import Understanding
 
 _SKILLS = {
@@ -124,8 +135,8 @@ def no_better(
     one: SubTask,
     scene: SceneGraph,
     now: datetime | None = None,
-) -> set[tuple[str, str]]:
-    """Return (sub-task, robot) of robots whose policy is no better, where one got no permit for it.
+) -> set[str]:
+    """Return the robots whose policy is no better, where one got no permit for a sub-task.
 
     Another robot gets it only where its policy differs: a person who has said no is not asked once
     more by way of another robot.
@@ -157,7 +168,7 @@ def no_better(
     if not any(refused):
         return set()  # it is not the policy that the leader knows: others may try
     return {
-        (one.id, robot)
+        robot
         for robot in permits
         if robot != one.robot
         and all(other >= own for other, own in zip(strictness(robot), refused, strict=True) if own)
@@ -220,85 +231,114 @@ class Change:
 
 @dataclass(slots=True)
 class Progress:
-    """The state of one task.
+    """A task in work, from what was asked for to what is left of it.
 
     The leader decides who does what, a robot only how far its own sub-tasks are: what it says of
     others', or of the past, changes nothing.
 
-    Sub-tasks go by their ids: `tries` counts how often one failed, `failures` says how, robot by
-    robot; `given_up` why nobody does one, `offers` who would; those `dropped` count no longer.
-    `places` are where a thing was to go, in turn; `remarks` and `problems` are to be told.
+    Attributes:
+        id: Of the task.
+        words: The person's.
+        meant: What they mean: wants, and the graph of sub-tasks, which are what they are now.
+        options: Limits.
+        transcript: What was said.
+        request: What was read of the words.
+        round: Rounds discussed so far.
+        notes: What a person should know.
+        problems: What robots did that they must not.
+        reports: The robots' last ones.
+        offers: Sub-task -> robots that would do it.
+        places: Thing -> where it was to go, in turn.
+        grown: Whether something was found that makes new sub-tasks, or ends others.
+        found: How many things were found.
     """
 
-    task: str
+    id: str
+    words: str
     meant: Understanding
-    scene: SceneGraph
     options: LeaderOptions
+    transcript: Transcript
+    request: Request | None = None
+    round: int = 0
+    notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     reports: dict[str, RobotReport] = field(default_factory=dict)
-    tries: dict[str, int] = field(default_factory=dict)
-    given_up: dict[str, str] = field(default_factory=dict)
-    failures: dict[str, dict[str, str]] = field(default_factory=dict)
-    dropped: set[str] = field(default_factory=set)
     offers: dict[str, dict[str, None]] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
     places: dict[str, list[str]] = field(default_factory=dict)
-    _over: float = -1.0
-    tasks: dict[str, SubTask] = field(default_factory=dict)
     grown: bool = False
     found: int = 0
     heartbeats: Heartbeats = field(init=False)
     hands: Hands = field(init=False)
     things: ReportedThings = field(init=False)
+    _over: float = -1.0
 
     def __post_init__(self) -> None:
         """Begin to listen to the robots."""
         self.heartbeats = Heartbeats(self.options.heartbeat_timeout)
-        self.hands = Hands(self.task, self.reports, self.heartbeats)
-        self.things = ReportedThings(self.scene)
+        self.hands = Hands(self.id, self.reports, self.heartbeats)
+        self.things = ReportedThings(self.meant.scene)
+
+    @property
+    def graph(self) -> TaskGraph:
+        """The sub-tasks."""
+        return self.meant.graph
 
     @property
     def sub_tasks(self) -> tuple[SubTask, ...]:
         """All sub-tasks as they are now."""
-        return tuple(self.tasks.values())
+        return self.meant.sub_tasks
+
+    @property
+    def given_up(self) -> dict[str, str]:
+        """Sub-tasks that nobody does -> why."""
+        return self.graph.given_up
 
     def begun(self) -> list[SubTask]:
         """Return the sub-tasks that are done or running."""
-        return [one for one in self.tasks.values() if one.state in (_RUNNING, _DONE)]
+        return [one for one in self.sub_tasks if one.state in (_RUNNING, _DONE)]
+
+    def say(self, text: str) -> None:
+        """Keep in the transcript what the leader has decided."""
+        self.transcript.say("statement", "leader", text, round=self.round, time=self.heartbeats.now)
 
     # -- who does what --------------------------------------------------------------------------
 
     def take(
         self,
-        agreed: Iterable[SubTask],
+        agreed: Sequence[SubTask],
         unassigned: Mapping[str, Mapping[str, Verdict]],
         left_out: Mapping[str, str],
     ) -> None:
         """Take over what a discussion came to."""
+        graph, before = self.graph, self.graph.sub_tasks
+        if {one.id for one in agreed} >= before.keys():
+            graph.sub_tasks = {}  # each robot's come in the order to do them in
         for one in agreed:
-            old = self.tasks.get(one.id)
-            if old is not None and old.state is _DONE:
+            if graph.removed & {one.id, one.same_robot_as}:
                 continue
-            reason = ""
+            if one.id in before and before[one.id].state is _DONE:
+                graph.sub_tasks[one.id] = before[one.id]
+                continue
+            graph.sub_tasks[one.id] = one
+            graph.open_again(one.id, one.robot)
             if not one.robot:
-                failed = self.failures.get(one.id, {})
-                reason = why_nobody(one, unassigned.get(one.id, {}), failed)
-                self.given_up[one.id] = reason
+                verdicts, failed = unassigned.get(one.id, {}), graph.failures.get(one.id, {})
+                graph.given_up[one.id] = why = why_nobody(one, verdicts, failed)
+                graph.change(one.id, reason=why)
                 self.grown = self.grown or one.kind == "search"
-            else:
-                self.given_up.pop(one.id, None)
-            self.tasks[one.id] = one.model_copy(update={"state": _PENDING, "reason": reason})
-            if not one.robot and self.things.is_glimpsed(self._looked_for(one)):
+        for one in agreed:
+            if one.robot or one.id not in graph.given_up:
+                continue
+            if self.things.is_glimpsed(self._looked_for(one)):
                 self._drop(one, "nobody: seen in one look, and from nowhere again", [])
-            if not one.robot and one.kind == "place" and one.same_robot_as:
-                if is_full(unassigned.get(one.id, {}).values()):
-                    self._elsewhere(self.tasks[one.id])
+            elif one.same_robot_as and is_full(unassigned.get(one.id, {}).values()):
+                self._elsewhere(graph.sub_tasks[one.id])
         for robot in left_out:
             self.heartbeats.lost(robot)
 
     def _looked_for(self, one: SubTask) -> str:
         """Return the thing that a sub-task looks at, as it was reported ("": it does not)."""
-        if one.kind != "detect" or one.object is None or one.id in self.meant.graph.checks:
+        if one.kind != "detect" or one.object is None or one.id in self.graph.checks:
             return ""
         return one.object.id
 
@@ -312,18 +352,10 @@ class Progress:
             return ""  # only handed over there
         tried = self.places.setdefault(thing, [])
         tried.append(place.receptacle.id)
-        if len(tried) > MOST_PLACES:
-            return ""
-        graph = self.meant.graph
-        id = other_place(want, place, tried, self.scene, graph)
-        if id:
-            self._take_new([id])
-            self.dropped.add(place.id)
-            self.given_up.pop(place.id, None)
-            pick = self.tasks.get(place.same_robot_as)
-            if pick is not None and pick.state in _OPEN:
-                self.given_up.pop(pick.id, None)
-                self.tasks[pick.id] = pick.model_copy(update={"robot": "", "reason": ""})
+        id = "" if len(tried) > MOST_PLACES else other_place(want, place, tried, self.graph)
+        pick = self.graph.sub_tasks.get(place.same_robot_as)
+        if id and pick is not None and pick.state in _OPEN:
+            self.graph.open_again(pick.id)
         return id
 
     def on_report(self, report: RobotReport, now: float) -> list[Change]:
@@ -333,24 +365,14 @@ class Progress:
         before = self.reports.get(robot)
         self.reports[robot] = report
         if self.heartbeats.reported(robot, now):
-            # What nobody could do without it may be possible now.
-            for id in [i for i in self.given_up if self.tasks[i].state is _PENDING]:
-                del self.given_up[id]
-            changes.append(Change("back", f"{robot} is there again", robot))
+            changes.append(self._back(robot, "is there again"))
         if report.help and (before is None or before.help != report.help):
             changes.append(Change("help", f"{robot}: {inline_data(report.help, limit=200)}", robot))
-        if report.task and report.task != self.task:
+        if report.task and report.task != self.id:
             return changes
         for id in report.offers:
-            # Nobody could do it as far as the leader knew; here is one that says it can.
-            if id in self.given_up and robot not in self.failures.get(id, {}):
-                if self.tasks[id].state is _PENDING and robot not in self.offers.get(id, {}):
-                    for other in [o for o in self.tasks.values() if id in (o.id, o.same_robot_as)]:
-                        self.given_up.pop(other.id, None)
-                    changes.append(Change("help", f"{robot} offers to do {id}", robot, id))
-            if id in self.tasks:
-                self.offers.setdefault(id, {})[robot] = None
-        self.meant.graph.book.hear(robot, report.looked)
+            self._offered(id, robot, changes)
+        self.graph.book.hear(robot, report.looked)
         same = before is not None and before.task == report.task
         if not (same and before and before.found == report.found):
             for thing in report.found:
@@ -359,45 +381,64 @@ class Progress:
             self._state(told, report, changes)
         return changes
 
+    def _back(self, robot: str, words: str) -> Change:
+        """Take down that a robot may work again: what nobody could do may be possible now."""
+        for id in [*self.given_up]:
+            if self.graph.sub_tasks[id].state is _PENDING:
+                del self.given_up[id]
+        return Change("back", f"{robot} {words}", robot)
+
+    def _offered(self, id: str, robot: str, changes: list[Change]) -> None:
+        """Take down that a robot would do what nobody could, as far as the leader knew."""
+        one = self.graph.sub_tasks.get(id)
+        if one is None or robot in self.offers.setdefault(id, {}):
+            return
+        self.offers[id][robot] = None
+        if id in self.given_up and one.state is _PENDING:
+            if robot not in self.graph.failures.get(id, {}):
+                for other in self.graph.unit(id):
+                    self.given_up.pop(other.id, None)
+                changes.append(Change("help", f"{robot} offers to do {id}", robot, id))
+
     def _state(self, told: SubTask, report: RobotReport, changes: list[Change]) -> None:
-        mine = self.tasks.get(told.id)
+        mine = self.graph.sub_tasks.get(told.id)
         if mine is None or mine.robot != report.robot:
             if told.robot != report.robot:
-                self._problem(
-                    f"{report.robot} reports {inline_data(told.id)}, which is not its own: ignored",
-                    report.robot,
-                    changes,
-                )
+                what = inline_data(told.id)
+                text = f"{report.robot} reports {what}, which is not its own: ignored"
+                if text not in self.problems and len(self.problems) < MOST_PROBLEMS:
+                    self.problems.append(text)
+                    changes.append(Change("problem", text, report.robot))
             return  # otherwise it has not heard yet that another does it
         if mine.state in (_DONE, _FAILED) or told.state == mine.state:
             return
         if told.state is _PENDING:
             return  # it begins again after a restart: what it does next will tell
         reason = inline_data(told.reason, limit=300) if told.state is _FAILED else ""
-        update = {"state": told.state, "reason": reason, "seen": told.seen}
-        self.tasks[mine.id] = mine.model_copy(update=update)
+        now = self.graph.change(mine.id, state=told.state, reason=reason, seen=told.seen)
         what = mine.description or mine.id
+        kind: ChangeKind = "state"
+        text = f"{report.robot} begins: {what}"
         if told.state is _DONE:
-            self._done(self.tasks[mine.id])
-            changes.append(Change("state", f"{report.robot} did: {what}", report.robot, mine.id))
+            self._done(now)
+            text = f"{report.robot} did: {what}"
         elif self._looked_for(mine) and reason.startswith(Obstacle.NOT_THERE.value):
             self._drop(mine, reason, changes)
+            return
         elif told.state is _FAILED:
             if mine.kind == "search":
-                self._searched(mine)
-            text = f"{report.robot} could not {what}: {reason or 'no reason given'}"
-            changes.append(Change("failed", text, report.robot, mine.id))
-        else:
-            changes.append(Change("state", f"{report.robot} begins: {what}", report.robot, mine.id))
+                self._searched(now)
+            kind, text = "failed", f"{report.robot} could not {what}: {reason or 'no reason given'}"
+        changes.append(Change(kind, text, report.robot, mine.id))
 
     def _done(self, one: SubTask) -> None:
         """Take down what a sub-task has changed; what nobody takes on is to be seen there."""
         self.things.changed(one)
         if one.kind == "detect" and one.object is not None and one.object.id:
-            self.meant.graph.seen.add(one.object.id)
-        elif one.kind == "place" and one.receptacle is not None and not one.seen:
-            if not any(o.kind == "pick" and one.id in o.depends_on for o in self.tasks.values()):
-                self._take_new(look_again(one, self.meant.wants, self.scene, self.meant.graph))
+            self.graph.seen.add(one.object.id)
+        elif one.kind == "place" and not one.seen:
+            if not any(o.kind == "pick" and one.id in o.depends_on for o in self.sub_tasks):
+                look_again(one, self.meant.wants, self.graph)
         elif one.kind == "search":
             self._searched(one)
 
@@ -405,7 +446,7 @@ class Progress:
         """Take down that a robot has searched rooms as well as it can."""
         if one.object is not None:
             enough = one.enough if one.state is _DONE else -1.0
-            self.meant.graph.book.ended(one.object.label, one.robot, one.rooms, enough)
+            self.graph.book.ended(one.object.label, one.robot, one.rooms, enough)
         self.grown = True
 
     def _drop(self, one: SubTask, reason: str, changes: list[Change]) -> None:
@@ -413,116 +454,112 @@ class Progress:
         thing = one.object.id if one.object else ""
         for want in self.meant.wants:
             want.assigned.pop(thing, None)
-            want.goals.pop(thing, None)
-        for other in list(self.tasks.values()):
+        for other in self.sub_tasks:
             if other.object is not None and other.object.id == thing and other.kind != "search":
-                self.dropped.add(other.id)
-                self.given_up.pop(other.id, None)
-        self.meant.graph.forget(thing)
+                self.graph.remove(other.id)
+        self.graph.seen.discard(thing)
         self.things.forget(thing)
         self.grown = True
         text = f"{thing} is taken for a mistake: {one.robot} {reason.partition(': ')[2]}"
         changes.append(Change("doubted", text, one.robot, one.id))
-        self.remarks.append(text)
+        self.say(text)
 
     def _see(self, thing: Thing, report: RobotReport, changes: list[Change]) -> None:
         if self.found >= MOST_FOUND or not self._wanted(thing):
             return
-        noted = self.things.integrate_report(thing, report, self.tasks.values())
+        noted = self.things.integrate_report(thing, report, self.sub_tasks)
         if noted is None:
             return
         found, news = noted
-        first = found.id not in self.meant.graph.seen
+        first = found.id not in self.graph.seen
         if found.observations >= SURE:
-            self.meant.graph.seen.add(found.id)
+            self.graph.seen.add(found.id)
             self._looked_at(found.id)
         elif not news:
             return  # one look may err: somebody looks again before anything is done with it
         if news or first:
             self.found += 1
             self.grown = True
-            room = self.scene.rooms.get(found.room)
+            room = self.meant.scene.rooms.get(found.room)
             where = f" in {room.name}" if room else ""
             changes.append(Change("found", f"{report.robot} sees {found.id}{where}", report.robot))
 
     def _looked_at(self, thing: str) -> None:
         """End the looks that were to show a thing: looks on the way have shown it."""
-        for one in list(self.tasks.values()):
-            if self._looked_for(one) != thing or one.state is _DONE or one.id in self.dropped:
+        for one in self.sub_tasks:
+            if self._looked_for(one) != thing or one.state is _DONE:
                 continue
             if one.robot and one.state is not _FAILED and one.id not in self.given_up:
                 continue  # somebody is about to look
-            self.given_up.pop(one.id, None)
-            update = {"state": _DONE, "reason": "seen on the way"}
-            self.tasks[one.id] = one.model_copy(update=update)
+            self._end(one.id, "seen on the way")
             self.grown = True
+
+    def _end(self, id: str, why: str) -> None:
+        """End a sub-task that nobody needs to do any longer."""
+        self.graph.change(id, state=_DONE, reason=why)
+        self.given_up.pop(id, None)
 
     def _wanted(self, thing: Thing) -> bool:
         kind = kind_of(thing.label)
         if any(want.is_about(kind) for want in self.meant.wants):
             return True
-        return any(o.object and kind_of(o.object.label) == kind for o in self.tasks.values())
+        return any(o.object and kind_of(o.object.label) == kind for o in self.sub_tasks)
 
-    def _problem(self, text: str, robot: str, changes: list[Change]) -> None:
-        if text not in self.problems and len(self.problems) < 200:
-            self.problems.append(text)
-            changes.append(Change("problem", text, robot))
+    # -- who is silent, or stopped --------------------------------------------------------------
 
-    # -- who is silent --------------------------------------------------------------------------
-
-    def notice_silence(self, now: float) -> list[Change]:
+    def on_silence(self, now: float) -> list[Change]:
         """Return the robots that have not been heard for too long; they are dead until they are."""
-        changes = []
-        for robot, silent in self.heartbeats.fallen_silent(now).items():
-            text = f"{robot} has been silent for {silent:.0f} s: taken for dead"
-            changes.append(Change("silent", text, robot))
-        return changes
+        return [
+            Change("silent", f"{robot} has been silent for {silent:.0f} s: taken for dead", robot)
+            for robot, silent in self.heartbeats.fallen_silent(now).items()
+        ]
+
+    def on_stop(self, robot: str, stopped: bool, now: float) -> list[Change]:
+        """Take down that a person has stopped a robot, or released it; return what changed."""
+        if not (self.heartbeats.hold if stopped else self.heartbeats.let_go)(robot, now):
+            return []
+        if not stopped:
+            return [self._back(robot, "is released and goes on")]
+        text = f"{robot} is stopped: others do its work, or it waits for ./coterie release {robot}"
+        return [Change("silent", text, robot)]
 
     def _held_by(self, one: SubTask) -> str:
         """Return who holds what a place puts down ("" if nobody has picked it up)."""
-        pick = self.tasks.get(one.same_robot_as) if one.kind == "place" else None
+        pick = self.graph.sub_tasks.get(one.same_robot_as) if one.kind == "place" else None
         return pick.robot if pick is not None and pick.state is _DONE else ""
 
     def _may_return(self) -> bool:
         """Whether what nobody can do now could be done by a robot that has just fallen silent."""
-        if not any(one.state is _PENDING and one.id in self.given_up for one in self.sub_tasks):
+        if not any(self.graph.sub_tasks[id].state is _PENDING for id in self.given_up):
             return False
-        return any(
-            self.heartbeats.may_return(r, self.options.rejoin_grace) for r in self.heartbeats.dead
-        )
+        grace = self.options.rejoin_grace
+        return any(self.heartbeats.may_return(robot, grace) for robot in self.heartbeats.dead)
 
     # -- what has to be given anew --------------------------------------------------------------
 
     @property
     def must_replan(self) -> bool:
         """Whether anything waits for another discussion."""
-        if self.grown:
-            return True
-        return any(self._reopens(one) for one in self.tasks.values())
+        return self.grown or any(self._reopens(one) for one in self.sub_tasks)
 
     def _reopens(self, one: SubTask) -> bool:
-        if one.id in self.given_up or one.id in self.dropped:
+        if one.id in self.given_up or one.state is _DONE:
             return False
         if one.state is _FAILED:
             return not self.hands.are_at_it(one)
-        if one.state not in _OPEN:
-            return False
         if one.robot in self.heartbeats.dead:
             # One that holds the thing gets time to return.
             return not self.heartbeats.may_return(self._held_by(one), self.options.rejoin_grace)
         return not one.robot
 
-    def reopen(self, forbidden: set[tuple[str, str]]) -> list[SubTask]:
-        """Return the sub-tasks that need a robot, new ones among them.
-
-        Args:
-            forbidden: Pairs that must not come again; who failed at something is added.
-        """
+    def reopen(self) -> list[SubTask]:
+        """Return the sub-tasks that need a robot, new ones among them."""
+        graph = self.graph
         if self.grown:
             self._grow()
         again: dict[str, None] = {}
-        for one in list(self.tasks.values()):
-            if not self._reopens(one):
+        for one in self.sub_tasks:
+            if one.id not in graph.sub_tasks or not self._reopens(one):
                 continue
             holder = self._held_by(one)
             holds = one.state is _FAILED and holder == one.robot not in self.heartbeats.dead
@@ -534,88 +571,60 @@ class Progress:
                 self.hands.put_down(one)
                 if self.hands.are_at_it(one):
                     continue
-            if one.state is _FAILED:
-                forbidden.add((one.id, one.robot))
-                forbidden |= no_better(self.options.permits, one, self.scene)
-                self.failures.setdefault(one.id, {})[one.robot] = one.reason
-                self.tries[one.id] = self.tries.get(one.id, 0) + 1
-                if self.tries[one.id] > self.options.reassign_limit:
-                    self.given_up[one.id] = f"{one.robot}: {one.reason}"
-                    continue
+            if one.state is _FAILED and self._has_failed(one):
+                continue
             if holds:
                 # It puts down beside it what it cannot bring there: others fetch it from there.
-                pick, report = self.tasks[one.same_robot_as], self.reports.get(one.robot)
-                self.tasks |= {o.id: o for o in self.things.drop_here(pick, one, report)}
+                pick, report = graph.sub_tasks[one.same_robot_as], self.reports.get(one.robot)
+                graph.sub_tasks |= {o.id: o for o in self.things.drop_here(pick, one, report)}
                 again[one.same_robot_as] = None
             elif holder in self.heartbeats.dead:
                 thing = one.object.label if one.object else "the thing"
                 reason = f"{thing} is in the hand of {holder}, which is silent"
-                self.tasks[one.id] = one.model_copy(update={"state": _FAILED, "reason": reason})
+                graph.change(one.id, state=_FAILED, reason=reason)
                 self.given_up[one.id] = reason
                 continue
             again[one.id] = None
             # Who picks, places: the pair goes to another robot together.
-            again |= dict.fromkeys(
-                o.id
-                for o in self.tasks.values()
-                if o.same_robot_as == one.id and o.state in _OPEN and o.id not in self.dropped
-            )
+            others = (o for o in self.sub_tasks if o.same_robot_as == one.id)
+            again |= dict.fromkeys(o.id for o in others if o.state in _OPEN)
         for id in again:
-            one = self.tasks[id]
-            self.tasks[id] = one.model_copy(update={"state": _PENDING, "robot": "", "reason": ""})
-        block(self.meant.graph, self.tasks, self.given_up, self.dropped)
-        forbidden.update(self.meant.graph.never)
-        return [self.tasks[id] for id in again if id not in self.given_up]
+            graph.open_again(id)
+        block(graph)
+        return [graph.sub_tasks[id] for id in again if id not in self.given_up]
+
+    def _has_failed(self, one: SubTask) -> bool:
+        """Take down how a robot has failed; return whether no other one is to try."""
+        failed = self.graph.failures.setdefault(one.id, {})
+        failed[one.robot] = one.reason
+        for robot in no_better(self.options.permits, one, self.meant.scene):
+            self.graph.rule_out(one.id, robot, f"{one.robot} got no permit, nor would it")
+        if len(failed) > self.options.reassign_limit:
+            self.given_up[one.id] = f"{one.robot}: {one.reason}"
+        return one.id in self.given_up
 
     def _grow(self) -> None:
         """Make sub-tasks of what was found; end searches that nobody needs any longer."""
         self.grown = False
-        self._take_new(self.meant.grow())
-        self._search_on()
-        wait_for_new(self.meant.graph, self.tasks)
-        for id in unused(self.meant.graph, self.meant.wants):
-            one = self.tasks.get(id)
-            if one is not None and one.state in _OPEN:
-                self.tasks[id] = one.model_copy(
-                    update={"state": _DONE, "reason": "no longer needed: found"}
-                )
-                self.given_up.pop(id, None)
-
-    def _search_on(self) -> bool:
-        wants, graph = self.meant.wants, self.meant.graph
-        self._take_new(added := search_on(wants, self.tasks, self.given_up, self.scene, graph))
-        return bool(added)
-
-    def _take_new(self, ids: Iterable[str]) -> None:
-        """Take over sub-tasks that the graph has made."""
-        self.tasks |= {id: self.meant.graph.sub_tasks[id] for id in ids}
-
-    def give(self, ids: Iterable[str], robot: str) -> None:
-        """Give sub-tasks to a robot, which begins them anew."""
-        for id in ids:
-            update = {"state": _PENDING, "robot": robot, "reason": ""}
-            self.tasks[id] = self.tasks[id].model_copy(update=update)
-            self.given_up.pop(id, None)
-
-    def give_up(self, sub_tasks: Iterable[SubTask], why: str) -> None:
-        """Take down that nobody does these."""
-        self.given_up |= {one.id: why for one in sub_tasks}
+        self.meant.grow()
+        search_on(self.meant.wants, self.graph)
+        for id in unused(self.graph, self.meant.wants):
+            if id in self.graph.sub_tasks and self.graph.sub_tasks[id].state in _OPEN:
+                self._end(id, "no longer needed: found")
 
     # -- how it ends ----------------------------------------------------------------------------
 
     @property
     def finished(self) -> bool:
         """Whether all robots wait: everything is done, or cannot be done."""
-        tasks, given_up = self.tasks, self.given_up
-        block(self.meant.graph, tasks, given_up, self.dropped)
-        self.grown |= take_lost(self.meant.wants, self.meant.graph, tasks, given_up, self.failures)
+        block(self.graph)
+        self.grown |= take_lost(self.meant.wants, self.graph)
         if self.must_replan or self._may_return():
             return False
-        ended = given_up.keys() | self.dropped
-        if not all(one.state is _DONE or id in ended for id, one in tasks.items()):
+        if not all(one.state is _DONE or one.id in self.given_up for one in self.sub_tasks):
             self._over = -1.0
             return False
-        if self._search_on():
+        if search_on(self.meant.wants, self.graph):
             return False  # what was found since may hide more than was known
         if self._over < 0.0:
             self._over = self.heartbeats.now
@@ -624,6 +633,5 @@ class Progress:
 
     def outcome(self) -> Outcome:
         """Return whether what was asked for is reached, and what is left and why."""
-        open_ = [t for t in self.tasks.values() if t.id not in self.dropped]
-        hands = self.hands.told()
-        return outcome_of(self.meant.wants, open_, self.given_up, self.meant.graph.book, hands)
+        hands, book = self.hands.told(), self.graph.book
+        return outcome_of(self.meant.wants, self.sub_tasks, self.given_up, book, hands)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from coterie_core.tasks import SubTask
 from coterie_llm import CheckFailed, Decision, Message, Tool, as_data, inline_data
 from emos_planner.leader.split_task import MOST_PROBLEMS, Reply, meant_by
-from emos_planner.lookups import Lookups
+from emos_planner.lookups import Lookups, opened_by
 from emos_planner.map_view import thing_line, whole_lines
 
 _MOST_SAID = 60
@@ -175,11 +175,6 @@ def to_give(sub_tasks: Sequence[SubTask]) -> str:
             parts.append(f"by the robot of {one.same_robot_as}")
         lines.append(" ".join(parts))
     return "\n".join(lines)
-
-
-def opened_by(sub_tasks: Sequence[SubTask]) -> set[str]:
-    """Return the ids of containers that sub-tasks open."""
-    return {one.object.id for one in sub_tasks if one.kind == "open" and one.object is not None}
 
 
 def able_robots(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -20,9 +21,9 @@ from coterie_llm import (
     prompt_share,
 )
 from coterie_world.sightings import kind_of
-from emos_planner.allocation.checks import Trouble, check_plan
 from emos_planner.leader.asked import Bounds
-from emos_planner.lookups import Lookups
+from emos_planner.leader.task_graph import all_before
+from emos_planner.lookups import Lookups, opened_by
 from emos_planner.map_view import MAP_CHARS, MapView, map_view, rooms_by_floor, whole_lines
 
 _LEAST_MAP, _BRIEF_ROOMS = 900, 600  # characters
@@ -64,50 +65,40 @@ same_robot_as the pick of a place. Open what is closed first. Search for what is
 Do all that is asked, nothing else."""
 
 
-def with_known_ids(
-    plan: Sequence[SubTask],
-    known: Sequence[SubTask],
-    key: Callable[[SubTask], Hashable],
-) -> tuple[SubTask, ...]:
-    """Return a plan in which sub-tasks that mean the same as known ones have their ids.
+def with_known_ids(plan: Sequence[SubTask], known: Sequence[SubTask]) -> tuple[SubTask, ...]:
+    """Return a plan in which what means the same as a known sub-task has its id and its words.
 
     Args:
         plan: As a model has written it, with ids of its own.
         known: The same task as a rule has split it.
-        key: What a sub-task means.
     """
-    free: dict[Hashable, list[str]] = {}
+    free: dict[Hashable, dict[str, SubTask]] = {}
     for one in known:
-        free.setdefault(key(one), []).append(one.id)
-    own = {one.id for one in known}
-    named: dict[str, str] = {}
+        free.setdefault(_meaning(one), {})[one.id] = one
+    twins: dict[str, SubTask] = {}
+    for one in sorted(plan, key=lambda one: one.id not in free.get(_meaning(one), ())):
+        if same := free.get(_meaning(one)):
+            twins[one.id] = same.pop(one.id if one.id in same else next(iter(same)))
+    taken = {one.id for one in known}
+    names: dict[str, str] = {}
     for one in plan:
-        same = free.get(key(one), [])
-        if one.id in same:
-            same.remove(one.id)
-            named[one.id] = one.id
+        name, n = twins[one.id].id if one.id in twins else one.id, 2
+        while one.id not in twins and name in taken:
+            name, n = f"{one.id[:50]}-m{n}", n + 1
+        names[one.id] = name
+        taken.add(name)
+    out = []
     for one in plan:
-        if one.id not in named:
-            same = free.get(key(one), [])
-            taken = own | set(named.values())
-            named[one.id] = same.pop(0) if same else _unlike(one.id, taken)
-    return tuple(
-        one.model_copy(
-            update={
-                "id": named[one.id],
-                "depends_on": tuple(named.get(i, i) for i in one.depends_on),
-                "same_robot_as": named.get(one.same_robot_as, one.same_robot_as),
-            }
-        )
-        for one in plan
-    )
-
-
-def _unlike(id: str, taken: set[str]) -> str:
-    name, n = id, 2
-    while name in taken:
-        name, n = f"{id[:50]}-m{n}", n + 1
-    return name
+        update: dict[str, object] = {
+            "id": names[one.id],
+            "depends_on": tuple(names.get(i, i) for i in one.depends_on),
+            "same_robot_as": names.get(one.same_robot_as, one.same_robot_as),
+        }
+        if (twin := twins.get(one.id)) is not None:
+            update |= {name: getattr(twin, name) for name in ("description", "enough", "looked")}
+            update["receptacle"] = twin.receptacle or one.receptacle
+        out.append(one.model_copy(update=update))
+    return tuple(out)
 
 
 class Reply(BaseModel):
@@ -160,9 +151,8 @@ class SplitState:
         brief: The same in a line each, for short prompts.
         now: Robot -> where it stands and what it holds.
         lookups: Bodies in the scene: for tools, and for the check.
-        basis: The sub-tasks that a rule has made of what was read.
-        second: The same with a solver's robots.
-        only: Sub-task of `basis` -> the robot that the person named for it.
+        known: The sub-tasks as a rule has made them of what was read, with a solver's robots.
+        only: Sub-task of `known` -> the robot that the person named for it.
         map_chars: Most characters that a prompt of usual length spends on the map.
         likeness: Top label of the map -> cosine of its meaning with the task's.
     """
@@ -175,8 +165,7 @@ class SplitState:
     brief: Mapping[str, str]
     now: Mapping[str, str]
     lookups: Lookups
-    basis: tuple[SubTask, ...] = ()
-    second: tuple[SubTask, ...] = ()
+    known: tuple[SubTask, ...] = ()
     only: Mapping[str, str] = field(default_factory=dict)
     map_chars: int = MAP_CHARS
     likeness: Mapping[str, float] = field(default_factory=dict)
@@ -239,7 +228,7 @@ def sub_tasks_of_reply(state: SplitState, reply: SplitReply) -> tuple[SubTask, .
             )
         )
     made = _with_searches(_handed_over(made, state.lookups), state)
-    return with_known_words(with_known_ids(made, known_of(state), _meaning), known_of(state))
+    return with_known_ids(made, state.known)
 
 
 def _with_searches(plan: Sequence[SubTask], state: SplitState) -> list[SubTask]:
@@ -248,7 +237,7 @@ def _with_searches(plan: Sequence[SubTask], state: SplitState) -> list[SubTask]:
     Which rooms must be looked over before anything can be claimed is not a model's to say; who goes
     is. A search that it has left out goes to the robot of the rule.
     """
-    known = [one for one in known_of(state) if one.kind == "search"]
+    known = [one for one in state.known if one.kind == "search"]
     labels = {kind_of(meant_by(one)) for one in known}
     mine = [o for o in plan if o.kind == "search" and kind_of(meant_by(o)) in labels]
     out = [one for one in plan if one not in mine]
@@ -292,29 +281,6 @@ def _handed_over(plan: Sequence[SubTask], lookups: Lookups) -> list[SubTask]:
         there = Thing(label=one.object.label, position=lies, room=put.receptacle.room)
         out.append(one.model_copy(update={"object": there}))
     return out
-
-
-def known_of(state: SplitState) -> tuple[SubTask, ...]:
-    """Return the sub-tasks that a rule has made, with hand-overs where there are any."""
-    return state.second or state.basis
-
-
-def with_known_words(plan: Sequence[SubTask], known: Sequence[SubTask]) -> tuple[SubTask, ...]:
-    """Return a plan in which known sub-tasks keep their words, and how much a search must see."""
-    by_id = {one.id: one for one in known}
-    return tuple(
-        one.model_copy(
-            update={
-                "description": was.description,
-                "enough": was.enough,
-                "looked": was.looked,
-                "receptacle": was.receptacle or one.receptacle,
-            }
-        )
-        if (was := by_id.get(one.id)) is not None and _meaning(was) == _meaning(one)
-        else one
-        for one in plan
-    )
 
 
 def _meaning(one: SubTask) -> tuple[object, ...]:
@@ -365,7 +331,7 @@ class SplitTask(Decision[SplitState, SplitReply]):
 
     def most_tokens(self, state: SplitState) -> int:
         """Room for twice as many sub-tasks as the solver has; a list that goes on ends there."""
-        return min(self.max_tokens, 300 + 150 * max(3, len(known_of(state))))
+        return min(self.max_tokens, 300 + 150 * max(3, len(state.known)))
 
     def options(self, state: SplitState) -> Mapping[str, Sequence[str]]:
         """Return robots, rooms, and the things' ids unless they would fill the prompt."""
@@ -412,7 +378,7 @@ class SplitTask(Decision[SplitState, SplitReply]):
                     depends_on=list(one.depends_on),
                     same_robot_as=one.same_robot_as,
                 )
-                for one in state.second
+                for one in state.known
             ]
         )
 
@@ -424,7 +390,7 @@ def _thing(one: SubTask, state: SplitState) -> str:
     if one.object.id:
         return one.object.id
     # Taken from where another robot puts it: the same thing as that one has.
-    puts = [o.object for o in state.second if o.id in one.depends_on and o.kind == "place"]
+    puts = [o.object for o in state.known if o.id in one.depends_on and o.kind == "place"]
     return next((thing.id for thing in puts if thing is not None), "")
 
 
@@ -446,20 +412,18 @@ def mistakes(state: SplitState, reply: SplitReply) -> list[str]:
 
 def _beyond_bodies(state: SplitState, plan: Sequence[SubTask]) -> list[str]:
     """Return what robots cannot do, with the reasons of the tools, and who could be named."""
-    lookups = state.lookups
-    problems = [
-        f"{inline_data(one.sub_task)}: {inline_data(one.reason, limit=300)}"
-        for one in check_plan(plan, lookups.toolbox, starts=lookups.starts)
-        if one.trouble is not Trouble.FORGOTTEN
-    ]
-    opened = {one.object.id for one in plan if one.kind == "open" and one.object is not None}
-    left = {end_of(one) for one in state.second if not one.robot}
+    problems, opened = [], opened_by(plan)
+    left = {end_of(one) for one in state.known if not one.robot}
     for one in plan:
-        if one.robot or end_of(one) in left:
+        if not one.robot and end_of(one) in left:
             continue
-        found = lookups.estimates(one, state.robots, opened)
+        robots = (one.robot,) if one.robot else tuple(state.robots)
+        found = state.lookups.estimates(one, robots, opened)
         able = [robot for robot, estimate in found.items() if estimate.feasible]
-        if able:
+        if one.robot and not able:
+            why = inline_data(found[one.robot].reason, limit=300)
+            problems.append(f"{inline_data(one.id)}: {one.robot} cannot do it: {why}")
+        elif able and not one.robot:
             problems.append(f"{inline_data(one.id)}: no robot is named; {' or '.join(able)} can")
     return problems
 
@@ -509,6 +473,7 @@ def _wrong_names(state: SplitState, reply: SplitReply) -> list[str]:
 def _wrong_order(reply: SplitReply) -> list[str]:
     problems = []
     items = {item.id: item for item in reply.sub_tasks}
+    before = _before(reply)
     for item in reply.sub_tasks:
         where = f"sub-task {inline_data(item.id)}"
         unknown = [i for i in (*item.depends_on, item.same_robot_as) if i and i not in items]
@@ -517,44 +482,44 @@ def _wrong_order(reply: SplitReply) -> list[str]:
         partner = items.get(item.same_robot_as)
         if partner is not None and partner.robot != item.robot:
             problems.append(f"{where}: must be done by {partner.robot}, who does {partner.id}")
-        if item.kind == "place":
-            picks = [
-                other
-                for other in _before(item.id, items)
-                if items[other].kind == "pick"
-                and items[other].object == item.object
-                and items[other].robot == item.robot
-            ]
-            if not picks:
-                problems.append(f"{where}: {item.robot} places what it has not picked before")
-    for item in reply.sub_tasks:
-        if item.id in _before(item.id, items):
-            problems.append(f"sub-task {inline_data(item.id)} waits for itself")
-            break
-    return problems
+        picks = [other for other in _same(item, items, before, "pick") if other.robot == item.robot]
+        if item.kind == "place" and not picks:
+            problems.append(f"{where}: {item.robot} places what it has not picked before")
+    ring = next((id for id in items if id in before[id]), None)
+    return problems + [f"sub-task {inline_data(ring)} waits for itself"] * (ring is not None)
 
 
-def _before(start: str, items: Mapping[str, SplitItem]) -> set[str]:
-    """Return all that must be done before a sub-task."""
-    found: set[str] = set()
-    todo = [i for i in items[start].depends_on if i in items]
-    while todo:
-        one = todo.pop()
-        if one not in found:
-            found.add(one)
-            todo += [i for i in items[one].depends_on if i in items]
-    return found
+def _before(reply: SplitReply) -> dict[str, set[str]]:
+    """Return sub-task -> all that must be done before it."""
+    waits = {item.id: item.depends_on for item in reply.sub_tasks}
+    return {id: all_before(id, waits) for id in waits}
+
+
+def _same(
+    item: SplitItem, items: Mapping[str, SplitItem], before: Mapping[str, set[str]], kind: str
+) -> list[SplitItem]:
+    """Return what is done to an item's object before it, of a kind."""
+    earlier = (items[id] for id in before[item.id])
+    return [other for other in earlier if other.kind == kind and other.object == item.object]
 
 
 def _twice(reply: SplitReply) -> list[str]:
-    """Return what is picked up again before it is put down, or put down without being held."""
-    picks = Counter(item.object for item in reply.sub_tasks if item.kind == "pick")
+    """Return what is picked up again before it is put down, or by two robots at the same time."""
+    before = _before(reply)
+    takes = [item for item in reply.sub_tasks if item.kind == "pick"]
+    picks = Counter(item.object for item in takes)
     puts = Counter(item.object for item in reply.sub_tasks if item.kind == "place")
     return [
         f"{inline_data(thing)} is picked up {picks[thing]} and put down {puts[thing]} times; give "
         "it to one robot, once"
         for thing in sorted(picks | puts)
         if not puts[thing] <= picks[thing] <= max(puts[thing], 1)
+    ] + [
+        f"{one.robot} ({inline_data(one.id)}) and {other.robot} both take "
+        f"{inline_data(one.object)}; leave it to one"
+        for one, other in combinations(takes, 2)
+        if one.object == other.object and one.robot != other.robot
+        if one.id not in before[other.id] and other.id not in before[one.id]
     ]
 
 
@@ -565,12 +530,12 @@ def _not_asked(state: SplitState, reply: SplitReply) -> list[str]:
     """
     items = {item.id: item for item in reply.sub_tasks}
     places, problems = state.bounds.places, []
+    before = _before(reply)
     on_the_way = {
-        before
+        put.id
         for item in reply.sub_tasks
         if item.kind == "pick"
-        for before in _before(item.id, items)
-        if items[before].kind == "place" and items[before].object == item.object
+        for put in _same(item, items, before, "place")
     }
     for item in reply.sub_tasks:
         thing = inline_data(item.object)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -17,12 +17,11 @@ from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.progress import Progress
 from emos_planner.leader.reported import ReportedThings
 from emos_planner.leader.searches import Searches
-from emos_planner.leader.task import TaskInWork
 from emos_planner.leader.task_graph import TaskGraph
 from emos_planner.leader.transcript import Transcript
 from emos_planner.leader.understand import Understanding
 
-FORMAT = "coterie.leader/3"
+FORMAT = "coterie.leader/4"
 _LARGEST = 200_000_000
 _STATE = "leader.json"
 
@@ -34,46 +33,28 @@ class StateError(ValueError):
 def _kept_of(kind: type, *names: str) -> type[BaseModel]:
     """Return the model of what is kept of a class: fields of these names, with its own types."""
     hints = get_type_hints(kind)
-    fields: dict[str, Any] = {name: (_listed(hints[name]), ...) for name in names}
+    fields: dict[str, Any] = {name: (hints[name], ...) for name in names}
     return create_model(kind.__name__, __config__=ConfigDict(extra="forbid"), **fields)
 
 
-def _listed(hint: Any) -> Any:
-    """Return the type of a field as JSON has it: pairs instead of a dict whose keys are tuples."""
-    args = get_args(hint)
-    pairs = get_origin(hint) is dict and get_origin(args[0]) is tuple
-    return tuple[tuple[args[0], args[1]], ...] if pairs else hint  # type: ignore[valid-type]
-
-
-_PARTS: dict[str, tuple[type[BaseModel], Callable[[TaskInWork], Any]]] = {
+_PARTS: dict[str, tuple[type[BaseModel], Callable[[Progress], Any]]] = {
     "task": (
         _kept_of(
-            TaskInWork,
-            *("id", "words", "round", "forbidden", "notes", "goals", "refused", "request"),
+            Progress,
+            *("id", "words", "round", "notes", "request", "problems", "offers", "places"),
+            *("grown", "found"),
         ),
         lambda work: work,
     ),
     "meant": (_kept_of(Understanding, "wants"), lambda work: work.meant),
     "graph": (
-        _kept_of(
-            TaskGraph,
-            *("robots", "sub_tasks", "only", "notes", "seen", "never", "checks", "detect_of"),
-            *("open_of", "waits", "search_of", "resumed", "count"),
-        ),
-        lambda work: work.meant.graph,
+        _kept_of(TaskGraph, *(name for name in get_type_hints(TaskGraph) if name != "book")),
+        lambda work: work.graph,
     ),
-    "searches": (_kept_of(Searches, "tried", "owners"), lambda work: work.meant.graph.book),
-    "progress": (
-        _kept_of(
-            Progress,
-            *("tasks", "problems", "tries", "given_up", "failures", "dropped", "offers", "places"),
-            *("grown", "found"),
-        ),
-        lambda work: work.progress,
-    ),
+    "searches": (_kept_of(Searches, "tried", "owners"), lambda work: work.graph.book),
     "things": (
         _kept_of(ReportedThings, "doubted", "alias", "sightings", "taken", "of_map"),
-        lambda work: work.progress.things,
+        lambda work: work.things,
     ),
 }
 """Part of a task in work -> what is kept of it, and where it is."""
@@ -88,45 +69,31 @@ LeaderState: Any = create_model(  # type: ignore[call-overload]
 """Everything that a leader needs to go on: fields of the task in work, part by part."""
 
 
-def state_of(work: TaskInWork) -> Any:
+def state_of(work: Progress) -> Any:
     """Return what another leader needs to go on with a task: a `LeaderState`."""
-    parts = {}
-    for name, (model, part_of) in _PARTS.items():
-        part = part_of(work)
-        values = {field: getattr(part, field) for field in model.model_fields}
-        listed = {
-            field: tuple(value.items()) if _is_listed(part, field) else value
-            for field, value in values.items()
-        }
-        parts[name] = model.model_validate(listed)
-    return LeaderState(looked=work.meant.graph.book.all_looked(), **parts)
+    parts = {
+        name: {field: getattr(part_of(work), field) for field in model.model_fields}
+        for name, (model, part_of) in _PARTS.items()
+    }
+    return LeaderState(looked=work.graph.book.all_looked(), **parts)
 
 
 def task_of(
     state: Any, scene: SceneGraph, options: LeaderOptions, transcript: Transcript
-) -> TaskInWork:
+) -> Progress:
     """Return the task of a `LeaderState`, on the map that was saved with it.
 
     What is said goes on in `transcript`.
     """
     book = Searches(scene, options.max_expected_unseen)
     meant = Understanding(state.task.words, [], TaskGraph((), book), scene)
-    progress = Progress(state.task.id, meant, scene, options)
-    work = TaskInWork(state.task.id, state.task.words, meant, progress, transcript)
+    work = Progress(state.task.id, state.task.words, meant, options, transcript)
     for name, (model, part_of) in _PARTS.items():
-        part, kept = part_of(work), getattr(state, name)
         for field in model.model_fields:
-            value = getattr(kept, field)
-            setattr(part, field, dict(value) if _is_listed(part, field) else value)
+            setattr(part_of(work), field, getattr(getattr(state, name), field))
     for robot, looked in state.looked.items():
         book.hear(robot, looked)
     return work
-
-
-def _is_listed(part: object, field: str) -> bool:
-    """Whether a field is kept as pairs."""
-    hint = get_type_hints(type(part))[field]
-    return bool(_listed(hint) is not hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from coterie_core.tasks import Predicate, SubTask, SubTaskKind, Thing
+from coterie_core.tasks import SubTask, SubTaskKind, SubTaskState, Thing
 from coterie_requests.understanding.phrases import Phrase
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.sightings import as_thing, kind_of
@@ -23,24 +23,21 @@ FURTHER = 0.25
 
 @dataclass(slots=True)
 class Want:
-    """One thing asked for.
+    """One thing asked for: what (`phrase`), and where it goes to (`target`).
 
-    Either `phrase` (and `target`) say what is meant, in words, or `thing` (and `receptacle`) do.
     `need` is how many things (0: all). `assigned` maps the id of a thing (or room) to the sub-tasks
     that serve it; `satisfied` are things that fit already; `searches` the sub-tasks that look for
     more, in `rooms` (ids); `targets` are the furniture that the words mean as the place (ids),
-    `target_searches` look for it; `goals` maps the id of a thing to what holds when it is done,
-    `elsewhere` to the place that it went to instead. `lost` are things given that nobody can see
-    to: where any others would do, they do not count. `unseen` are those that were put where nobody
-    can look. `then`: it is begun when the wants before it are over.
+    `target_searches` look for it; `elsewhere` maps the id of a thing to the place that it went to
+    instead. `lost` are things given that nobody can see to: where any others would do, they do not
+    count. `unseen` are those that were put where nobody can look. `then`: it is begun when the
+    wants before it are over.
     """
 
     kind: WantKind
-    phrase: Phrase | None = None
+    phrase: Phrase
     target: Phrase | None = None
     relation: str = ""
-    thing: Thing | None = None
-    receptacle: Thing | None = None
     need: int = 1
     robot: str = ""
     everybody: bool = False
@@ -52,7 +49,6 @@ class Want:
     rooms: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     target_searches: list[str] = field(default_factory=list)
-    goals: dict[str, Predicate] = field(default_factory=dict)
     elsewhere: dict[str, str] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
     unseen: set[str] = field(default_factory=set)
@@ -60,9 +56,7 @@ class Want:
     @property
     def label(self) -> str:
         """What detectors call the thing."""
-        if self.thing is not None:
-            return self.thing.label
-        return self.phrase.label or self.phrase.noun if self.phrase is not None else ""
+        return self.phrase.label or self.phrase.noun
 
     @property
     def unheard(self) -> tuple[str, ...]:
@@ -85,15 +79,14 @@ class Want:
     @property
     def any_will_do(self) -> bool:
         """Whether so many of a kind were asked for ("a mug", "two mugs"), and none by name."""
-        return self.need > 0 and self.phrase is not None and not self.phrase.definite
+        return self.need > 0 and not self.phrase.definite
 
     def is_about(self, kind: str) -> bool:
         """Whether things of a kind (a label as the household has it) matter for this."""
-        if self.phrase is not None and self.phrase.anything:
-            return True
         target = self.target.label if self.target else ""
-        place = self.receptacle.label if self.receptacle else ""
-        return kind in {kind_of(name) for name in (self.label, target, place) if name}
+        return self.phrase.anything or kind in {
+            kind_of(name) for name in (self.label, target) if name
+        }
 
 
 _KINDS: dict[str, WantKind] = {"find": "detect", "look": "detect"}
@@ -121,43 +114,103 @@ def wants_of(commands: Iterable[Command]) -> list[Want]:
     return wants
 
 
-def wants_of_goals(goals: Iterable[Predicate]) -> list[Want]:
-    """Return the wants of goals in predicates; things to bring that must be detected, are once."""
-    wants = []
-    for goal in goals:
-        thing = goal.object
-        kind: WantKind = "go"
-        if goal.name == "object_at_receptacle":
-            kind = "bring"
-        elif goal.name == "robot_detect_object":
-            kind = "detect"
-        elif goal.name == "robot_at_receptacle":
-            thing = goal.receptacle
-        wants.append(Want(kind, thing=thing, receptacle=goal.receptacle, robot=goal.robot))
-    # What is to be detected anyway comes first: picking then waits for it.
-    return sorted(wants, key=lambda want: want.kind != "detect")
-
-
 @dataclass(slots=True)
 class TaskGraph:
-    """Makes sub-tasks: ids, dependencies, who must do them."""
+    """The sub-tasks of a task as they are now, and who may do them.
+
+    Attributes:
+        robots: Those that take part.
+        book: What searches have left unseen; knows the map.
+        sub_tasks: By their ids, as the other fields have them.
+        only: Sub-task -> the robot that the person named for it.
+        failures: Sub-task -> robot -> how it failed.
+        against: Sub-task -> robot -> why it is not to do it: it refused, or has searched there.
+        given_up: Sub-task -> why nobody does it.
+        waits: Sub-task -> those that were said to come before it; when they are over, it may begin.
+        checks: Sub-tasks that look at what was put down.
+        seen: Things that were seen in this task (ids).
+        removed: Sub-tasks that count no longer.
+        notes: What a person should know of how the task was taken.
+        resumed: Whether the task was begun before: what is in place already counts first.
+        count: How many sub-tasks were made.
+    """
 
     robots: tuple[str, ...]
     book: Searches
     sub_tasks: dict[str, SubTask] = field(default_factory=dict)
     only: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    seen: set[str] = field(default_factory=set)
-    never: dict[tuple[str, str], str] = field(default_factory=dict)
-    checks: set[str] = field(default_factory=set)
-    detect_of: dict[str, str] = field(default_factory=dict)
-    open_of: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, dict[str, str]] = field(default_factory=dict)
+    against: dict[str, dict[str, str]] = field(default_factory=dict)
+    given_up: dict[str, str] = field(default_factory=dict)
     waits: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Sub-task -> those that were said to come before it; when they are over, it may begin."""
-    search_of: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+    checks: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
+    removed: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
     resumed: bool = False
-    """Whether the task was begun before: what is in place already counts first."""
     count: int = 0
+
+    @property
+    def scene(self) -> SceneGraph:
+        """The leader's map."""
+        return self.book.scene
+
+    # -- sub-tasks as they are ------------------------------------------------------------------
+
+    def change(self, id: str, **fields: Any) -> SubTask:
+        """Change fields of a sub-task; return it."""
+        one = self.sub_tasks[id] = self.sub_tasks[id].model_copy(update=fields)
+        return one
+
+    def open_again(self, id: str, robot: str = "") -> SubTask:
+        """Have a sub-task begun anew, by a robot ("": nobody yet)."""
+        self.given_up.pop(id, None)
+        return self.change(id, state=SubTaskState.PENDING, robot=robot, reason="")
+
+    def remove(self, id: str, instead: str = "") -> None:
+        """Drop a sub-task; what waits for it waits for another one instead ("": for none)."""
+        self.removed.add(id)
+        self.sub_tasks.pop(id, None)
+        self.given_up.pop(id, None)
+        for one in list(self.sub_tasks.values()):
+            if id in one.depends_on:
+                left = (instead if i == id else i for i in one.depends_on)
+                self.change(one.id, depends_on=tuple(i for i in left if i and i != one.id))
+
+    def unit(self, id: str) -> list[SubTask]:
+        """Return a sub-task and all that the same robot must do, in the task's order."""
+        pairs = [{o.id, o.same_robot_as} for o in self.sub_tasks.values() if o.same_robot_as]
+        ids, grown = {id}, True
+        while grown:
+            more = set[str]().union(*(pair for pair in pairs if ids & pair)) - ids
+            ids |= more
+            grown = bool(more)
+        return [one for one in self.sub_tasks.values() if one.id in ids]
+
+    def before(self, id: str) -> set[str]:
+        """Return all that a sub-task waits for, by way of others, too."""
+        return all_before(id, {one.id: one.depends_on for one in self.sub_tasks.values()})
+
+    # -- who may do them ------------------------------------------------------------------------
+
+    def forbidden(self, robots: Iterable[str]) -> dict[tuple[str, str], str]:
+        """Return the pairs of a sub-task and a robot that must not be, with the reason."""
+        named = {
+            (id, one): f"{robot} was asked for by name"
+            for id, robot in self.only.items()
+            for one in robots
+            if one != robot
+        }
+        for known in (self.failures, self.against):
+            for id, reasons in known.items():
+                named |= {(id, robot): why for robot, why in reasons.items()}
+        return named
+
+    def rule_out(self, id: str, robot: str, why: str) -> None:
+        """Take down why a robot is not to do a sub-task; the first reason stays."""
+        self.against.setdefault(id, {}).setdefault(robot, why)
+
+    # -- new ones -------------------------------------------------------------------------------
 
     def add(
         self,
@@ -168,11 +221,10 @@ class TaskGraph:
         receptacle: Thing | None = None,
         rooms: Sequence[str] = (),
         after: Iterable[str] = (),
-        same_robot_as: str = "",
         robot: str = "",
-        enough: float = 0.0,
+        **more: Any,
     ) -> str:
-        """Add a sub-task and return its id."""
+        """Add a sub-task, `robot` alone may do it ("": any); return its id."""
         self.count += 1
         while f"{kind}-{self.count}" in self.sub_tasks:
             self.count += 1
@@ -183,158 +235,122 @@ class TaskGraph:
             receptacle=receptacle,
             rooms=tuple(rooms),
             depends_on=tuple(dict.fromkeys(i for i in after if i)),
-            same_robot_as=same_robot_as,
             description=description,
-            enough=enough,
+            **more,
         )
         self.sub_tasks[sub_task.id] = sub_task
         if robot:
             self.only[sub_task.id] = robot
         return sub_task.id
 
-    def adopt(self, plan: Iterable[SubTask]) -> None:
-        """Take over other sub-tasks for the same wants; a model has split the task differently."""
-        self.sub_tasks = {one.id: one for one in plan}
-        self.only = {id: robot for id, robot in self.only.items() if id in self.sub_tasks}
-        searches = [one for one in self.sub_tasks.values() if one.kind == "search" and one.object]
-        self.search_of = {(o.object.label, o.rooms): o.id for o in searches if o.object}
-        self.detect_of = _first(self.sub_tasks.values(), "detect")
-        self.open_of = _first(self.sub_tasks.values(), "open")
-
-    def with_enough(self, plan: Iterable[SubTask]) -> Iterator[SubTask]:
-        """Yield a model's plan, each search with how much it may leave unseen."""
-        plan = tuple(plan)
-        looked: dict[str, set[str]] = {}
-        for one in plan:
-            if one.kind == "search" and one.object is not None:
-                rooms = one.rooms or tuple(self.book.scene.rooms)
-                looked.setdefault(one.object.label, set()).update(rooms)
-        for one in plan:
-            if one.kind == "search" and one.object is not None and not one.enough:
-                rooms = one.rooms or tuple(self.book.scene.rooms)
-                enough = self.book.share(rooms, len(looked[one.object.label]))
-                one = one.model_copy(update={"enough": enough})
-            yield one
-
     def note(self, text: str) -> None:
         """Remember something to tell the person, once."""
         if text not in self.notes:
             self.notes.append(text)
 
-    def opened(self, owner: SceneObject, scene: SceneGraph, robot: str) -> str:
+    def _first(self, kind: SubTaskKind, thing: str) -> str:
+        """Return the sub-task of a kind that is about a thing ("": there is none)."""
+        return next(
+            (
+                one.id
+                for one in self.sub_tasks.values()
+                if one.kind == kind and one.object is not None and one.object.id == thing
+                if one.id not in self.checks
+            ),
+            "",
+        )
+
+    def opened(self, owner: SceneObject) -> str:
         """Return the sub-task that opens a closed container ("" where it stands open)."""
-        if owner.is_open is not False:
-            return ""
-        return self.opens(owner, scene, robot)
+        return self.opens(owner) if owner.is_open is False else ""
 
-    def opens(self, owner: SceneObject, scene: SceneGraph, robot: str) -> str:
+    def opens(self, owner: SceneObject, robot: str = "") -> str:
         """Return the sub-task that opens something, one for all that need it."""
-        if owner.id not in self.open_of:
-            thing = as_thing(owner)
-            self.open_of[owner.id] = self.add(
-                "open", f"open {named(owner, scene)}", object=thing, robot=robot
-            )
-        return self.open_of[owner.id]
+        return self._first("open", owner.id) or self.add(
+            "open", f"open {named(owner, self.scene)}", object=as_thing(owner), robot=robot
+        )
 
-    def detected(self, thing: SceneObject, scene: SceneGraph, robot: str) -> tuple[str, ...]:
+    def detected(self, thing: SceneObject, robot: str = "") -> tuple[str, ...]:
         """Return the sub-tasks after which a thing has been seen (none if it has been)."""
-        inside = scene.objects.get(thing.container)
-        opening = self.opened(inside, scene, "") if inside is not None else ""
+        inside = self.scene.objects.get(thing.container)
+        opening = self.opened(inside) if inside is not None else ""
         if thing.id in self.seen:
             return (opening,) if opening else ()
-        if thing.id not in self.detect_of:
-            self.detect_of[thing.id] = self.add(
-                "detect",
-                f"look at {named(thing, scene)}",
-                object=as_thing(thing),
-                after=(opening,),
-                robot=robot,
-            )
-        return (self.detect_of[thing.id],)
+        words, item = f"look at {named(thing, self.scene)}", as_thing(thing)
+        known = self._first("detect", thing.id)
+        return (known or self.add("detect", words, object=item, after=(opening,), robot=robot),)
 
-    def forget(self, thing: str) -> None:
-        """Forget a thing that was a mistake; seen again, it is looked at anew."""
-        self.seen.discard(thing)
-        self.detect_of.pop(thing, None)
-
-    def searches(
+    def search(
         self,
         label: str,
         rooms: Sequence[str],
-        names: Sequence[str],
         robot: str,
         of: int = 1,
         owner: Thing | None = None,
-    ) -> list[str]:
-        """Return the sub-tasks that look for a label in rooms; one that exists is used again.
+    ) -> str:
+        """Return the sub-task that looks for a label in rooms; one that exists is used again.
 
-        With `owner` what is on or in that piece of furniture is looked for.
+        With `owner` what is on or in that piece of furniture is looked for; `of` is the number of
+        rooms of all searches together.
         """
-        key = (label, (*rooms, owner.id) if owner is not None else tuple(rooms))
-        if key not in self.search_of:
-            where = ", ".join(names) if names else "everywhere"
-            if owner is not None:
-                where = f"on {owner.id} ({where})"
-                self.book.owners.setdefault(kind_of(label), set()).add(owner.id)
-            self.search_of[key] = self.add(
-                "search",
-                f"look for {label} in {where}",
-                object=Thing(label=label),
-                receptacle=owner,
-                rooms=rooms,
-                robot=robot,
-                enough=self.book.share(rooms, of),
-            )
-        return [self.search_of[key]]
+        for one in self.sub_tasks.values():
+            if one.kind == "search" and one.object is not None and one.object.label == label:
+                if one.rooms == tuple(rooms) and one.receptacle == owner:
+                    return one.id
+        where = ", ".join(self.scene.rooms[room].name for room in rooms) or "everywhere"
+        if owner is not None:
+            where = f"on {owner.id} ({where})"
+            self.book.owners.setdefault(kind_of(label), set()).add(owner.id)
+        enough = self.book.share(rooms, of)
+        return self.add(
+            "search", f"look for {label} in {where}", object=Thing(label=label), receptacle=owner,
+            rooms=rooms, robot=robot, enough=enough,
+        )  # fmt: skip
 
-    def search_again(self, want: Want, scene: SceneGraph) -> list[str]:
+    def search_again(self, want: Want) -> None:
         """Add searches of rooms in which too much is unseen, by robots that may see more there.
 
         Whoever comes next goes on from what the others' looks have left open. Where nobody sees
         more in those rooms, closer looks at others may make up for it.
         """
-        label, added = want.label, []
-        tried = self.book.tried.get(kind_of(label), {})
+        label, book = want.label, self.book
+        tried = book.tried.get(kind_of(label), {})
         fit = (want.robot,) if want.robot else self.robots
-        share = self.book.share(want.rooms[:1], len(want.rooms))
+        share = book.share(want.rooms[:1], len(want.rooms))
         most = {
             room: share
-            for room in self.book.open_rooms(label, want.rooms)
+            for room in book.open_rooms(label, want.rooms)
             if not set(fit) <= tried.get(room, set())
         } or {
-            room: FURTHER * self.book.left(label, (room,))
-            for room in self.book.rest(label, want.rooms, fit)
+            room: FURTHER * book.left(label, (room,)) for room in book.rest(label, want.rooms, fit)
         }
+        owners = [self.scene.objects.get(id) for id in sorted(book.owners.get(kind_of(label), ()))]
         for room, enough in most.items():
+            name = self.scene.rooms[room].name
             id = self.add(
                 "search",
-                f"look for {label} in {scene.rooms[room].name}, where more may be",
+                f"look for {label} in {name}, where more may be",
                 object=Thing(label=label),
-                receptacle=self._owner(label, room, scene),
+                receptacle=next((as_thing(o) for o in owners if o and o.room == room), None),
                 rooms=(room,),
                 robot=want.robot,
                 enough=enough,
+                looked=book.looked(label),
             )
-            looked = self.book.looked(label)
-            self.sub_tasks[id] = self.sub_tasks[id].model_copy(update={"looked": looked})
             for robot in tried.get(room, ()):
-                self.never[id, robot] = f"it has searched {scene.rooms[room].name} already"
-            added.append(id)
-        want.searches += added
-        return added
-
-    def _owner(self, label: str, room: str, scene: SceneGraph) -> Thing | None:
-        """Return the furniture of a room that a search is about (None: the whole room)."""
-        here = (scene.objects.get(id) for id in sorted(self.book.owners.get(kind_of(label), ())))
-        return next((as_thing(owner) for owner in here if owner and owner.room == room), None)
+                self.rule_out(id, robot, f"it has searched {name} already")
+            want.searches.append(id)
 
 
-def _first(sub_tasks: Iterable[SubTask], kind: str) -> dict[str, str]:
-    """Return thing -> the sub-task of a kind that is about it."""
-    found: dict[str, str] = {}
-    for one in sub_tasks:
-        if one.kind == kind and one.object is not None:
-            found.setdefault(one.object.id, one.id)
+def all_before(id: str, waits: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return all that must be done before a step, given what each waits for itself."""
+    found: set[str] = set()
+    todo = [*waits.get(id, ())]
+    while todo:
+        one = todo.pop()
+        if one in waits and one not in found:
+            found.add(one)
+            todo += waits[one]
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from coterie_core.household import load_household
-from coterie_core.tasks import Predicate, SubTask
+from coterie_core.tasks import SubTask
 from coterie_requests.request import Request
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.grounding import Resolver
@@ -14,10 +14,10 @@ from coterie_requests.understanding.phrases import Phrase
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.scene import SceneGraph
 from emos_planner.leader.commands import commands_of
-from emos_planner.leader.expand import expand, goals_of_wants
+from emos_planner.leader.expand import expand
 from emos_planner.leader.order import put_in_order
 from emos_planner.leader.searches import ENOUGH, Searches
-from emos_planner.leader.task_graph import TaskGraph, Want, wants_of, wants_of_goals
+from emos_planner.leader.task_graph import TaskGraph, Want, wants_of
 
 
 @dataclass(slots=True)
@@ -28,11 +28,6 @@ class Understanding:
     wants: list[Want]
     graph: TaskGraph
     scene: SceneGraph
-
-    @property
-    def goals(self) -> tuple[Predicate, ...]:
-        """The goals as predicates."""
-        return goals_of_wants(self.wants, self.scene)
 
     @property
     def sub_tasks(self) -> tuple[SubTask, ...]:
@@ -52,7 +47,7 @@ class Understanding:
 
     def grow(self) -> list[str]:
         """Add what the map, which may have grown, now makes possible; return the new ids."""
-        new = expand(self.wants, self.scene, self.graph)
+        new = expand(self.wants, self.graph)
         put_in_order(self.wants, self.graph)
         return new
 
@@ -92,21 +87,6 @@ def understand(
     return understanding
 
 
-def from_goals(
-    goals: Iterable[Predicate],
-    scene: SceneGraph,
-    robots: Iterable[str] = (),
-    words: str = "",
-    *,
-    unseen: float = ENOUGH,
-) -> Understanding:
-    """Return the same for goals that are given as predicates."""
-    graph = TaskGraph(tuple(robots), Searches(scene, unseen))
-    understanding = Understanding(words, wants_of_goals(goals), graph, scene)
-    understanding.grow()
-    return understanding
-
-
 def _check_target(want: Want, resolver: Resolver) -> None:
     """Refuse to put things on what bears nothing; a search for it would be in vain."""
     target = want.target
@@ -141,9 +121,8 @@ def _note_ignored(want: Want, graph: TaskGraph, resolver: Resolver) -> None:
 
 def _note_choice(want: Want, graph: TaskGraph, resolver: Resolver) -> None:
     """Tell which of several things, and which of several places, was taken for the one meant."""
-    goals = [goal.receptacle.id for goal in want.goals.values() if goal.receptacle is not None]
-    for phrase, taken in ((want.phrase, [*want.assigned]), (want.target, goals[:1])):
-        if phrase is None or not taken or resolver.is_place(phrase):
+    for phrase, taken in ((want.phrase, want.assigned), (want.target, want.targets[:1])):
+        if not want.assigned or phrase is None or not taken or resolver.is_place(phrase):
             continue
         fitting = resolver.things(phrase) if phrase.definite and phrase.number == "one" else []
         if len(fitting) > 1:

@@ -19,8 +19,6 @@ from coterie_core.resume_text import ResumeFormat, resume_text
 from coterie_core.skills import (
     Ask,
     Close,
-    Detect,
-    LookAround,
     NavigateTo,
     Open,
     Outcome,
@@ -31,14 +29,12 @@ from coterie_core.skills import (
     Wait,
 )
 from coterie_core.tasks import Obstacle, Proposal, Reflection, RobotReport, SubTask, SubTaskState
-from coterie_execution.clearing import HandClearing
-from coterie_execution.coverage import Looks
+from coterie_execution.clearing import PATIENCE
+from coterie_execution.executive import Executive
 from coterie_execution.geometry.things import FLOOR
-from coterie_execution.options import LOOKED, Option, Purpose, Step, keep_option
+from coterie_execution.options import Option, Purpose, Step, keep_option
 from coterie_execution.own_tools import OwnTools
-from coterie_execution.right_of_way import YieldBehavior
 from coterie_execution.situation import Situation
-from coterie_execution.trees import trees
 from coterie_llm import CheckFailed, Decider, inline_data
 from coterie_requests.asking import Asking
 from coterie_safety.stop import is_stop
@@ -98,7 +94,7 @@ class RobotAgent:
 
     Attributes:
         asking: Lets its model ask the person and other robots; None: there is no way to.
-        trees: What it does next by rule, by kind of sub-task.
+        executive: What it does next by rule, and what was tried.
     """
 
     def __init__(
@@ -116,24 +112,34 @@ class RobotAgent:
         self.map = team_map
         self.limits = limits or AgentLimits()
         self.seed = seed
-        self.task = self.words = self.holding = ""
+        self.task = self.words = ""
         self.history: deque[Tried] = deque(maxlen=self.limits.history)
         self.share = Share(robot)
         self.talk = HelpTalk(robot)
         self.witness = Witness(robot, team_map)
         self.tools = OwnTools(robot, resume, team_map)
+        self.executive = Executive(robot, self.tools, patience=PATIENCE, tries=self.limits.tries)
+        self.aside = self.executive.aside
         self.asking: Asking | None = None
-        self.trees = trees()
-        self._looks = Looks(robot, self.tools.toolbox)
-        self._clearing = HandClearing(robot, team_map)
-        self.aside = YieldBehavior(robot, self.tools.toolbox)
         self._chosen: Option | None = None
         self._doing = ""
         self._time = self._began = 0.0
-        self._position: Vec3 | None = None
         self._room = ""
         self._others = OthersWork(team_map, self.witness)
-        self._heading = 0.0
+
+    @property
+    def holding(self) -> str:
+        """Id of what the hand holds; "": nothing."""
+        return self.executive.holding
+
+    @holding.setter
+    def holding(self, item: str) -> None:
+        self.executive.holding = item
+
+    @property
+    def position(self) -> Vec3 | None:
+        """Where it stands [m]; None: not known."""
+        return self.executive.position
 
     # -- stage 1: reflection --------------------------------------------------------------------
 
@@ -141,7 +147,7 @@ class RobotAgent:
         """Judge the own share of a proposal: yes, or no with typed reasons."""
         mine = tuple(s for s in proposal.sub_tasks if s.robot == self.robot)
         by_id = {s.id: s for s in proposal.sub_tasks}
-        estimates = {o.id: self.tools.estimate_later(o, self._position, by_id) for o in mine}
+        estimates = {o.id: self.tools.estimate_later(o, self.position, by_id) for o in mine}
         belong(task=proposal.task)
         return await reflection_on(
             proposal,
@@ -150,7 +156,7 @@ class RobotAgent:
             estimates,
             self.decider,
             self.tools.toolbox(),
-            self._position,
+            self.position,
             self.talk.lines,
             self.limits.numbers,
             self.asking,
@@ -168,8 +174,8 @@ class RobotAgent:
             self.task, self.words = task, words
             self._begin_task(task)
             self.share.clear()
-            self._clearing.begin()
-            self._looks.begin()
+            self.executive.clearing.begin()
+            self.executive.looks.begin()
             self._others.begin()
         self.words = words or self.words
         for one in sub_tasks:
@@ -191,15 +197,13 @@ class RobotAgent:
         for thing in (one.object, one.receptacle):
             if thing is not None and thing.label != FLOOR:
                 self._others.learn(thing)
-        for name in self._looks.search(one):
-            self.map.set_open(name, True)
+        self.executive.learn(one)
 
     def observe(self, observation: Observation) -> None:
         """Take in what is perceived."""
         if observation.robot != self.robot:
             return
-        self._time, self._position = observation.time, observation.pose.position
-        self._heading = observation.pose.yaw
+        self._time, self.executive.pose = observation.time, observation.pose
         self._room = observation.room.id if observation.room else ""
         self.witness.observe(observation, self.holding, self._searched())
         if self.map.thing(self.holding) is not None:
@@ -218,7 +222,7 @@ class RobotAgent:
         if request is None or not self.idle:
             return
         wanted = next((s for s in self.share.all if s.id == request.sub_task), None)
-        if wanted is not None and self.tools.estimate_later(wanted, self._position, {}).feasible:
+        if wanted is not None and self.tools.estimate_later(wanted, self.position, {}).feasible:
             self.talk.offer(request)
 
     # -- stage 2: one skill at a time -----------------------------------------------------------
@@ -240,13 +244,13 @@ class RobotAgent:
 
     async def next_skill(self) -> Skill | None:
         """Choose what to do next; None: nothing to do now."""
-        if self.share.in_work() and (aside := self.aside.between(self._position, self._time)):
+        if self.share.in_work() and (aside := self.aside.between(self.position, self._time)):
             return self._begin(aside)
         for _ in range(len(self.share.sub_tasks) + 2):
             work = self.share.next_work(self.holding, self.map, self.witness.step)
             if work is None:
                 self._chosen, self._doing = None, ""
-                aside = self.aside.option(self._position, self._time, idle=not self.holding)
+                aside = self.aside.option(self.position, self._time, idle=not self.holding)
                 return self._begin(aside) if aside is not None else self._put_down_leftover()
             option, said = await self._choose(work)
             keep_option(self.robot, option, said.words)
@@ -281,7 +285,7 @@ class RobotAgent:
         belong(task=self.task, sub_task=work.sub_task.id)
         now = self._situation(work)
         step = partial(step_of, now)
-        by_rule, meant = self.trees[work.sub_task.kind].step(now), work.meant
+        by_rule, meant = self.executive.trees[work.sub_task.kind].step(now), work.meant
         work.meant = None
         if meant is not None and now.last is not None and now.last.ok and not by_rule.settled:
             with suppress(CheckFailed):  # it drove there to do this
@@ -317,39 +321,27 @@ class RobotAgent:
         return kind_of(work.sub_task.object.label)
 
     def _situation(self, work: Work) -> Situation:
-        one = work.sub_task
-        self._looks.count()
-        now = self.tools.situation(
-            one,
-            self._position,
-            self.holding,
-            attempts=tuple(work.attempts),
-            tries_left=self.limits.tries
-            - work.tried_times(len(self.map.scene.rooms), self.limits.tries),
+        now = self.executive.situation(
+            work,
             seen_now=self.witness.seen_now(),
-            glimpsed=self.witness.glimpsed(self._position),
-            stood=tuple(work.stood),
-            coverage=self._looks.coverage(one),
+            glimpsed=self.witness.glimpsed(self.position),
             mates=self.share.mates,
             spoken_to=self.talk.spoken_to,
-            heading=self._heading,
         )
         seen = self.witness.seen_on(now.thing, now.receptacle, work.placed)
-        return replace(now, seen_placed=bool(one.receptacle) and seen)
+        return replace(now, seen_placed=bool(work.sub_task.receptacle) and seen)
 
     def _put_down_leftover(self) -> Skill | None:
         """What the hand holds and nobody wants any more goes down before the robot goes on."""
         share, held, known = self.share, self.holding, self.map
         planned = any(share.places(held, one, known) for one in open_places(share.sub_tasks))
-        if not self.holding or planned or self._position is None:
-            self._clearing.wanted()
+        if not self.holding or planned:
+            self.executive.clearing.wanted()
             return None
         told = (one for one in share.all if one.robot == self.robot)
         if any(share.places(held, one, known) for one in open_places(told)):
             return None
-        option = self._clearing.option(
-            self.holding, self._position, self._heading, self.tools.toolbox
-        )
+        option = self.executive.clear_hand()
         if option is None:
             return None
         keep_option(self.robot, option)
@@ -358,20 +350,17 @@ class RobotAgent:
     def skill_ended(self, skill: Skill, result: SkillResult) -> None:
         """Take in how a skill went: the true outcome, and the reason."""
         option, self._chosen, self._doing = self._chosen, None, ""
-        if self.aside.took_in(option, skill, result, self._position, self._time):
+        if self.aside.took_in(option, skill, result, self.position, self._time):
             return
         words = option.words if option is not None else type(skill).__name__
         tried = Tried(words, result.outcome, result.reason)
         self.history.append(tried)
-        if self._position is not None and isinstance(skill, (LookAround, Detect)):
-            around = isinstance(skill, LookAround)
-            if result.ok or (not around and result.outcome in LOOKED):
-                self._looks.add(self._position, None if around else self._heading)
+        self.executive.looked(skill, result)
         if option is not None and option.step.purpose is Purpose.LOOK_AGAIN:
-            self.witness.looked_again(self._position)
+            self.witness.looked_again(self.position)
         work = self.share.get(self.share.current)
         if option is not None and option.step.purpose is Purpose.PUT_DOWN:
-            self._clearing.ended(skill, result, self.holding, self._room)
+            self.executive.clearing.ended(skill, result, self.holding, self._room)
         if result.ok:
             self.witness.passed(self._began + result.duration)
             self._changed(skill, work, result.put_at)
@@ -382,10 +371,8 @@ class RobotAgent:
         if work is None or work.sub_task.state is not _RUNNING or is_stop(result):
             return
         step = option.step if option is not None else Step(Purpose.DO)
-        work.note(step, skill, tried, self.witness.step, result.bears_at)
-        looked = isinstance(skill, Detect) and result.outcome in LOOKED
-        if (looked or not result.ok) and self._position is not None:
-            work.stood.append(self._position)
+        work.tried.append(tried)
+        self.executive.tried(work, step, skill, result, self.witness.step)
 
     def _changed(self, skill: Skill, work: Work | None, put_at: Vec3 | None) -> None:
         """What a skill that succeeded changes in hand and map."""
@@ -425,7 +412,7 @@ class RobotAgent:
         obstacle = option.obstacle.value if option.obstacle else "other"
         reason = option.reason or option.words
         doubted = option.obstacle is Obstacle.NOT_THERE
-        self.witness.not_there(work.sub_task, work.attempts, self._position, doubted)
+        self.witness.not_there(work.sub_task, work.attempts, self.position, doubted)
         self.talk.ask(work.sub_task, reason, words)
         told = f"; {inline_data(words, limit=150)}" if words else ""
         self._end(work, _FAILED, f"{obstacle}: {reason}{told}")
@@ -438,16 +425,16 @@ class RobotAgent:
 
     def report(self) -> RobotReport:
         """Tell how far this robot is; also its sign of life."""
-        self._looks.count()
+        self.executive.looks.count()
         held = self.map.thing(self.holding)
-        here = self._position if self._searched() else None
+        here = self.position if self._searched() else None
         found = self.witness.found(self.share.all, self.words, self.holding, here)
         return RobotReport(
             robot=self.robot,
             time=self._time,
             task=self.task,
             waiting=self.waiting,
-            position=self._position,
+            position=self.position,
             room=self._room,
             holding=held.label.top if held is not None else "something" if self.holding else "",
             skill=self._doing,
@@ -455,8 +442,8 @@ class RobotAgent:
             offers=self.talk.offers,
             sub_tasks=self.share.sub_tasks,
             found=tuple(found[: self.limits.found]),
-            put_down=self._clearing.told,
-            looked=self._looks.report(),
+            put_down=self.executive.clearing.told,
+            looked=self.executive.looks.report(),
         )
 
     # -- keeping --------------------------------------------------------------------------------

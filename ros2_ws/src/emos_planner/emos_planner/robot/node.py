@@ -16,12 +16,10 @@ from coterie_core.files import write_atomically
 from coterie_core.observation import Observation
 from coterie_core.plain_data import schema_problems
 from coterie_core.resume import Resume
-from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
+from coterie_core.skills import Outcome, Skill, SkillResult
 from coterie_core.tasks import Proposal, RobotReport
 from coterie_core.waiting import in_time
 from coterie_llm import due_in, inline_data
-from coterie_msgs.action import Manipulate
-from coterie_msgs.action import NavigateTo as NavigateToAction
 from coterie_msgs.msg import (
     Assignment,
     DiscussionTurn,
@@ -33,7 +31,6 @@ from coterie_requests.asking import ANSWER_CHARS, WordsAnswer, WordsQuestion
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.asking import ROBOT, node_asking, serve_words
-from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.conversions.basics import header
 from coterie_ros.conversions.checks import ConversionError
 from coterie_ros.conversions.talk import yield_request_from_msg, yield_request_to_msg
@@ -49,6 +46,7 @@ from coterie_ros.model import MODEL_PARAMETER, node_decider
 from coterie_ros.names import team_name
 from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.skill_client import SkillClient
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from coterie_ros.yield_requests import hear_yield_requests
@@ -239,8 +237,7 @@ class RobotNode(AgentNode):
         self._discussion = self.publisher(DiscussionTurn, discussion, "messages")
         self.keeper.announce(team_name(namespace, ""))
         serve_words(self, ROBOT, self._answer_in_words)
-        self._navigate = ActionClient(self, NavigateToAction, "navigate_to")
-        self._manipulate = ActionClient(self, Manipulate, "manipulate")
+        self._skills = SkillClient(self)
 
     def on_start(self) -> None:
         """Listen to the bridge, the leader and the other robots; begin to work."""
@@ -495,24 +492,9 @@ class RobotNode(AgentNode):
 
     async def _do(self, skill: Skill) -> SkillResult:
         """Have the bridge (or the robot's driver) carry out a skill; return how it ended."""
-        timeout = self.parameters["skill_timeout"]
-        why = self.agent.why if self.agent is not None else ""
-        try:
-            if isinstance(skill, NavigateTo):
-                drive = conversions.with_why(conversions.navigate_to_msg(skill), why)
-                end = await self._navigate.run(drive, timeout=timeout, on_feedback=self._on_way)
-            else:
-                act = conversions.with_why(conversions.manipulate_to_msg(skill), why)
-                end = await self._manipulate.run(act, timeout=timeout)
-        except (NoAnswer, GoalRejected) as error:
-            return SkillResult(Outcome.FAULT, str(error))
-        except ConversionError as error:
-            return SkillResult(Outcome.UNSUPPORTED, str(error))
-        return conversions.skill_result_from_msg(end.result.result)
-
-    def _on_way(self, feedback: Any) -> None:
-        if self.agent is not None:
-            self.agent.map.drove(conversions.position_on_way(feedback))
+        assert self.agent is not None
+        timeout, agent = self.parameters["skill_timeout"], self.agent
+        return await self._skills.run(skill, agent.why, on_way=agent.map.drove, timeout=timeout)
 
     async def _observation_after(self, seen: Observation | None) -> None:
         if await self._seen.after(seen) is None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from coterie_core.geometry import Vec3
-from coterie_core.skills import Place, Skill
+from coterie_core.skills import Place
 from coterie_core.tasks import SubTask, SubTaskState
-from coterie_execution.options import Attempt, Step
+from coterie_execution.executive import Job
 from coterie_world.team_map import TeamMap
 from emos_planner.robot.choose import SkillChoice, Tried
 
@@ -17,46 +16,24 @@ _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
 
 
 @dataclass(slots=True)
-class Work:
+class Work(Job):
     """A sub-task of the own share, and what was tried for it.
 
-    `released`: the leader has said that it failed, so that it may come back as pending. `stood`
-    are places [m] that it was tried from. `began` is the step of the last observation before it was
-    begun. `meant` is what a model has chosen that the robot drives for.
+    `released`: the leader has said that it failed, so that it may come back as pending. `began` is
+    the step of the last observation before it was begun. `meant` is what a model has chosen that
+    the robot drives for.
     """
 
-    sub_task: SubTask
     tried: list[Tried] = field(default_factory=list)
-    attempts: list[Attempt] = field(default_factory=list)
     released: bool = False
-    stood: list[Vec3] = field(default_factory=list)
     began: int = -1
     meant: SkillChoice | None = None
-
-    def note(
-        self, step: Step, skill: Skill, tried: Tried, seen: int, bears_at: Vec3 | None = None
-    ) -> None:
-        """Take down how a skill went, and at which step of the observations (`seen`)."""
-        self.tried.append(tried)
-        self.attempts.append(Attempt(step, skill, tried.outcome, tried.reason, seen, bears_at))
 
     @property
     def placed(self) -> int:
         """Step of the last observation before the thing was put down, or the work was begun."""
         puts = [a.seen for a in self.attempts if isinstance(a.skill, Place) and a.ok]
         return max((self.began, *puts))
-
-    def tried_times(self, rooms: int, tries: int) -> int:
-        """Return how much of a robot's patience this has cost; a search takes many looks.
-
-        Args:
-            rooms: Rooms of the house.
-            tries: How often anything may be tried.
-        """
-        if self.sub_task.kind != "search":
-            return len(self.attempts)
-        rooms = len(self.sub_task.rooms) or rooms
-        return sum(not a.ok for a in self.attempts) - rooms * tries // 2
 
 
 class Share:

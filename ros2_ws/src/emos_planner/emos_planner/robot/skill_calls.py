@@ -28,7 +28,7 @@ from coterie_core.skills import (
 from coterie_core.tasks import SubTask
 from coterie_execution.geometry.things import FLOOR
 from coterie_execution.options import Option, Purpose, Step
-from coterie_execution.searching import containers, views
+from coterie_execution.search_steps import containers, views
 from coterie_execution.situation import Situation
 from coterie_execution.standpoints import APART, facing, other_sides
 from coterie_execution.trees import (

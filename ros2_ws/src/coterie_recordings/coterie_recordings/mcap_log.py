@@ -12,8 +12,8 @@ from typing import Any
 from mcap.well_known import MessageEncoding, SchemaEncoding
 from mcap.writer import Writer
 
-from coterie_world.recording.ros_types import definition
-from coterie_world.recording.types import RecordingError
+from coterie_recordings.ros_types import definition
+from coterie_recordings.types import RecordingError
 
 FLUSH_EVERY = 2.0
 """Longest time for which what was heard is not in the file [s]: what a kill can cost."""

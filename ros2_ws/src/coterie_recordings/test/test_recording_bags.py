@@ -16,12 +16,12 @@ from rosbags.highlevel import AnyReader
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.embedding import Embedding
 from coterie_fixtures.packed_images import encode_color, encode_depth
-from coterie_world.recording import RecordedFrame, RecordingError, open_recording
-from coterie_world.recording.bag import BagRecording, BagTopics
-from coterie_world.recording.bag_images import detections_of
-from coterie_world.recording.mcap_log import McapLog
-from coterie_world.recording.mcap_writer import RecordingWriter
-from coterie_world.recording.ros_types import (
+from coterie_recordings import RecordedFrame, RecordingError, open_recording
+from coterie_recordings.bag import BagRecording, BagTopics
+from coterie_recordings.bag_images import detections_of
+from coterie_recordings.mcap_log import McapLog
+from coterie_recordings.mcap_writer import RecordingWriter
+from coterie_recordings.ros_types import (
     BOXES_2D,
     BOXES_3D,
     CAMERA_INFO,

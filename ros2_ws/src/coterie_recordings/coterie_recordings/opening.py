@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from coterie_world.recording.scans import ScanRecording, is_scan
-from coterie_world.recording.types import RecordedFrame, Recording, RecordingError
+from coterie_recordings.scans import ScanRecording, is_scan
+from coterie_recordings.types import RecordedFrame, Recording, RecordingError
 
 _KNOWN = (
     "known are MCAP files, rosbag2 folders, and folders of OpenEQA or ScanNet (000000-rgb.png); "
@@ -31,7 +31,7 @@ def open_recording(path: str | Path) -> Recording:
     if not bag:
         what = "no recording in this folder" if path.is_dir() else "no recording"
         raise RecordingError(path, what, _KNOWN)
-    from coterie_world.recording.bag import BagRecording
+    from coterie_recordings.bag import BagRecording
 
     return BagRecording(path)
 

@@ -18,7 +18,7 @@ from mcap.stream_reader import StreamReader, breakup_chunk
 from rosbags.rosbag2.storage_sqlite3 import Sqlite3Reader
 
 from coterie_core.plain_data import shorten
-from coterie_world.recording.types import RecordingError
+from coterie_recordings.types import RecordingError
 
 MAGIC = b"\x89MCAP0\r\n"
 LARGEST = 1 << 30

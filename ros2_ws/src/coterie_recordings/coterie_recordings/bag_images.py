@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, mask_of
 from coterie_core.embedding import MAX_MODEL_CHARS, UNNAMED, Embedding
-from coterie_world.recording.images import (
+from coterie_recordings.images import (
     MILLIMETRES,
     check_camera,
     check_size,
     decode_color,
     raw_depth,
 )
-from coterie_world.recording.types import RecordingError
+from coterie_recordings.types import RecordingError
 
 COLORS = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1, "8UC3": 3}
 """Encodings of colour images and their channels."""

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from coterie_core.detections import ImageDetection, RgbdFrame, clipped, runs_of
-from coterie_world.recording.mcap_log import McapLog
-from coterie_world.recording.ros_types import CAMERA_INFO, DETECTIONS, IMAGE, TF, encode
-from coterie_world.recording.types import RecordedFrame, RecordingError
+from coterie_recordings.mcap_log import McapLog
+from coterie_recordings.ros_types import CAMERA_INFO, DETECTIONS, IMAGE, TF, encode
+from coterie_recordings.types import RecordedFrame, RecordingError
 from coterie_world.scene import SceneGraph, to_json
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from coterie_core.detections import RgbdFrame
 from coterie_core.frames import ZUP_TO_YUP
-from coterie_world.recording.images import (
+from coterie_recordings.images import (
     MILLIMETRES,
     check_camera,
     read_color,
@@ -23,7 +23,7 @@ from coterie_world.recording.images import (
     resampled,
     whole,
 )
-from coterie_world.recording.types import RecordedFrame, RecordingError
+from coterie_recordings.types import RecordedFrame, RecordingError
 from coterie_world.scene import SceneGraph
 
 Source = Literal["scannet", "hm3d"]

@@ -21,9 +21,8 @@ from coterie_core.detections import BoxDetection, ImageDetection, RgbdFrame
 from coterie_core.files import LFS_REMEDY, is_lfs_pointer
 from coterie_core.transforms import TransformBuffer, TransformError
 from coterie_core.yaml_marks import read_yaml
-from coterie_world.perception.boxes import masked
-from coterie_world.recording.bag_files import Db3File, Found, McapFile, Where
-from coterie_world.recording.bag_images import (
+from coterie_recordings.bag_files import Db3File, Found, McapFile, Where
+from coterie_recordings.bag_images import (
     COLORS,
     DEPTHS,
     camera_of,
@@ -31,8 +30,8 @@ from coterie_world.recording.bag_images import (
     depth_of,
     detections_of,
 )
-from coterie_world.recording.images import resampled
-from coterie_world.recording.ros_types import (
+from coterie_recordings.images import resampled
+from coterie_recordings.ros_types import (
     BOXES_2D,
     BOXES_3D,
     CAMERA_INFO,
@@ -43,7 +42,8 @@ from coterie_world.recording.ros_types import (
     TYPES,
     decode,
 )
-from coterie_world.recording.types import RecordedFrame, RecordingError
+from coterie_recordings.types import RecordedFrame, RecordingError
+from coterie_world.perception.boxes import masked
 from coterie_world.scene import SceneError, SceneGraph, from_json
 
 TOGETHER = 0.05

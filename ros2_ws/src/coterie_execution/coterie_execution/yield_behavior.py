@@ -1,9 +1,9 @@
-"""Right of way of an EMOS robot: the way that it asks for, and its yield poses, by its tools."""
+"""Yielding: the way that a robot asks for, and its yield poses, by its tools."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from coterie_core.geometry import Vec3
@@ -14,7 +14,7 @@ from coterie_execution.options import Option, Purpose, Step, keep_option
 from coterie_llm import inline_data
 from coterie_world.free_space.free_cells import FreeCells
 from coterie_world.free_space.yield_pose import yield_pose
-from coterie_world.right_of_way import YIELD_WAIT_S, RightOfWay, YieldRequest
+from coterie_world.right_of_way import YIELD_WAIT_S, RightOfWay, YieldRequest, make_way
 
 _STEP = Step(Purpose.YIELD)
 
@@ -80,7 +80,7 @@ def aside_of(
 
 
 class YieldBehavior(RightOfWay):
-    """Making way of one EMOS robot: options that its agent takes, and what it asks others for.
+    """Making way of one robot: options that its agent takes, and what it asks others for.
 
     Args:
         robot: Its name.
@@ -122,16 +122,12 @@ class YieldBehavior(RightOfWay):
         if self.asked is None or here is None:
             return None
 
-        def find(
-            request: YieldRequest, closed: Sequence[Vec3], through: bool = False
-        ) -> Vec3 | None:
-            return aside_of(self._tools(), self.robot, here, request, closed, through)
-
+        find = partial(self._find, lambda: here)
         skill = self.go_aside(find, idle, find_out=partial(find, through=True))
         if skill is None:
             return None
         if self.shut_in:
-            self._ask(skill, here, now)
+            self._asking += self.ask(skill, here, now)
         option = Option(self.words, skill=skill, step=_STEP)
         keep_option(self.robot, option)
         return option
@@ -162,15 +158,45 @@ class YieldBehavior(RightOfWay):
         else:
             drive = self.blocked_drive(skill, result)
         if drive is not None and here is not None:
-            self._ask(drive, here, now)
+            self._asking += self.ask(drive, here, now)
         return own
 
-    def _ask(self, drive: NavigateTo, here: Vec3, now: float) -> None:
+    def _find(
+        self,
+        here: Callable[[], Vec3],
+        request: YieldRequest,
+        closed: Sequence[Vec3],
+        through: bool = False,
+    ) -> Vec3 | None:
+        return aside_of(self._tools(), self.robot, here(), request, closed, through)
+
+    def ask(self, drive: NavigateTo, here: Vec3, now: float) -> list[YieldRequest]:
+        """Return the request for the way of a drive from where it stands [m], at a time [s].
+
+        Empty: where the drive led is not known.
+        """
         tools = self._tools()
         way = wanted_way(tools, self.robot, drive, here)
-        if way is not None:
-            radius = tools.kind(self.robot).body.frame.radius
-            self._asking.append(self.request(way, radius, now))
+        radius = tools.kind(self.robot).body.frame.radius
+        return [self.request(way, radius, now)] if way is not None else []
+
+    async def make_way(
+        self,
+        here: Callable[[], Vec3],
+        carry_out: Callable[[Skill], Awaitable[SkillResult]],
+        ask: Callable[[NavigateTo], object],
+        idle: bool,
+    ) -> bool:
+        """Go aside for a robot that has asked for it; tell whether this one moved.
+
+        Args:
+            here: Returns where it stands [m].
+            carry_out: Has its driver carry out a skill.
+            ask: Asks the others for the way of a drive.
+            idle: Whether it has nothing else to do.
+        """
+        find = partial(self._find, here)
+        return await make_way(self, find, carry_out, ask, idle, partial(find, through=True))
 
     def outbox(self) -> list[YieldRequest]:
         """Return what is to be asked of other robots, and forget it."""

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from coterie_fixtures.packed_images import encode_depth
-from coterie_world.recording import RecordingError, open_recording, readable, sample_evenly
+from coterie_recordings import RecordingError, open_recording, readable, sample_evenly
 
 ROWS, COLS = 12, 16
 AHEAD = np.array([[0, 0, 1, 1.0], [-1, 0, 0, 2.0], [0, -1, 0, 1.2], [0, 0, 0, 1.0]])

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from coterie_core.geometry import Vec3, containment
 from coterie_core.tasks import SubTask
 from coterie_execution.geometry.toolbox import Toolbox
+from coterie_world.scene import SceneGraph
 from coterie_world.search_belief import (
     Missed,
     Region,
@@ -72,12 +73,14 @@ class Coverage:
         label: Of the things.
         miss: Chance that the detector misses a near thing in full view (0..1).
         owners: Ids of furniture that alone counts, with whatever is on it (none: all).
+        opens: Whether the search opens what is shut; else what is in that does not count.
     """
 
     robot: str
     label: str
     miss: float = MISS
     owners: set[str] = field(default_factory=set)
+    opens: bool = True
     missed: dict[str, float] = field(default_factory=dict)
     others: dict[str, dict[str, float]] = field(default_factory=dict)
     _seen_from: dict[str, list[tuple[Vec3, float]]] = field(default_factory=dict)
@@ -117,6 +120,14 @@ class Coverage:
                 self._seen_from.setdefault(region.key, []).append((look.position, float(hit)))
                 more = (1.0 - float(hit)) / (1.0 - before)
                 self.missed[region.key] = self.missed.get(region.key, 1.0) * more
+
+    def forget(self, room: str) -> None:
+        """Forget the own looks at a room: it is looked over anew."""
+        known = self._rooms.pop(room, None)
+        for region in known.regions if known is not None else ():
+            self.missed.pop(region.key, None)
+            self._seen_from.pop(region.key, None)
+        self._told = None
 
     def _doubt(self, tools: Toolbox, room: str, look: Look) -> None:
         """Take down which furniture that one look alone has shown this look does not show again."""
@@ -266,6 +277,7 @@ class Coverage:
             regions = tuple(
                 self._named(region)
                 for region in regions_of(scene, scene.rooms[room], self.label, owners=self.owners)
+                if self.opens or not _is_shut(scene, region)
             )
             weights = np.array([r.weight for r in regions])
             known = self._rooms[room] = _Room(regions, weights, state)
@@ -311,7 +323,7 @@ class Coverage:
         """Return (spots, regions) the chance that a thing in a region is reported from a spot."""
         out = np.zeros((len(spots), len(regions)))
         kind = tools.kind(self.robot)
-        size = _size(self.label)
+        size = apparent_size(self.label)
         floor = tools.plan.floor_index(spots[0][2])
         feet = np.array(spots, dtype=float)
         points = np.array([p for r in regions for p in r.points], dtype=float).reshape(-1, 3)
@@ -335,8 +347,7 @@ class Coverage:
                 if not region.points:
                     out[:, k] = np.maximum(out[:, k], 0.5 * (1.0 - self.miss))
                     continue
-                owner = tools.scene.objects.get(region.owner)
-                if region.inside and (owner is None or owner.is_open is not True):
+                if _is_shut(tools.scene, region):
                     continue
                 mine = slice(int(end) - len(region.points), int(end))
                 looks = np.flatnonzero(seen[:, mine].any(axis=1))
@@ -351,6 +362,12 @@ class Coverage:
                 hit = np.where(clear & seen[looks, mine], recall[looks, mine], 0.0).mean(axis=1)
                 out[looks, k] = np.maximum(out[looks, k], hit)
         return out
+
+
+def _is_shut(scene: SceneGraph, region: Region) -> bool:
+    """Whether a closed door hides a region."""
+    owner = scene.objects.get(region.owner)
+    return region.inside and (owner is None or owner.is_open is not True)
 
 
 def _standing_at(tools: Toolbox, regions: Sequence[Region], points: Floats) -> list[list[str]]:
@@ -380,7 +397,7 @@ def _near(tools: Toolbox, position: Vec3) -> list[str]:
     return found
 
 
-def _size(label: str) -> float:
+def apparent_size(label: str) -> float:
     """Return the mean of the larger two of a thing's usual edges [m]: how large it looks."""
     size = known_size(label)
     if size is None:
@@ -395,10 +412,11 @@ class Looks:
     Args:
         robot: Its name.
         toolbox: Returns the tools for what it knows now.
+        opens: Whether its searches open what is shut.
     """
 
-    def __init__(self, robot: str, toolbox: Callable[[], Toolbox]) -> None:
-        self.robot = robot
+    def __init__(self, robot: str, toolbox: Callable[[], Toolbox], opens: bool = True) -> None:
+        self.robot, self.opens = robot, opens
         self._toolbox = toolbox
         self._looks: list[Look] = []
         self._covers: dict[str, Coverage] = {}
@@ -412,13 +430,18 @@ class Looks:
         if one.kind != "search" or one.object is None:
             return []
         kind = kind_of(one.object.label)
-        cover = self._covers.setdefault(kind, Coverage(self.robot, kind))
+        cover = self._covers.setdefault(kind, Coverage(self.robot, kind, opens=self.opens))
         if one.receptacle is not None:
             cover.owners.add(one.receptacle.id)
         if not one.looked:
             return []
         cover.hear(one.looked)
         return list(cover.opened(self._toolbox()))
+
+    def forget(self, room: str) -> None:
+        """Forget the looks at a room (id): it is looked over anew."""
+        for cover in self._covers.values():
+            cover.forget(room)
 
     def add(self, position: Vec3, heading: float | None) -> None:
         """Take down a look from a place [m], in a direction [rad] or (None) all around."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 
-from coterie_world.recording.types import RecordingError
+from coterie_recordings.types import RecordingError
 
 LONGEST_SIDE = 8192
 """Of an image [px]."""
