@@ -12,6 +12,7 @@ from coterie_core.household import load_household
 from coterie_core.skills import Outcome, Target
 from coterie_world.association import TARGET
 from coterie_world.sightings import is_solid
+from coterie_world.sizes import known_size
 from coterie_world.surfaces import (
     as_high_as_its_kind,
     bears_at_top_only,
@@ -126,17 +127,22 @@ class SupportFinder:
         bottom = hollow_bottom(label, surface)
         if bottom is not None:
             return self._inside(label, (x, y, z), surface, bottom, radius)
-        # What was seen counts more than the box, which may be too large or mostly air.
+        # What was seen counts more than the box, which may be too large or mostly air: what bears
+        # at its top alone may have the wall above it in its box.
         middle = between_arms(label, surface)
-        spot = self._where.height_map.level_spot(
-            (x, y, z),
-            middle,
-            radius,
-            row,
-            not_on=[around for _, around in apart],
-            reach=self._reach,
-            at_its_height=exact,
-        )
+        size = known_size(label)
+        for level in (z, floor + size[2][0]) if exact and size is not None else (z,):
+            spot = self._where.height_map.level_spot(
+                (x, y, level),
+                middle,
+                radius,
+                row,
+                not_on=[around for _, around in apart],
+                reach=self._reach,
+                at_its_height=exact,
+            )
+            if spot is not None:
+                break
         lowest = floor + least_top(label)
         if spot is not None and spot.point[2] >= lowest:
             if spot.reached:
