@@ -18,7 +18,7 @@ from pathlib import Path
 
 from coterie_core.cooperation import Goal
 from coterie_core.resume import Resume
-from coterie_fixtures.emos_team import run_team
+from coterie_fixtures.emos_team import Agent, run_team
 from coterie_fixtures.house_team import HouseTeam
 from coterie_llm import ModelProfile, UsageMeter
 from coterie_world.team_map import TeamMap
@@ -120,7 +120,7 @@ async def _do(seed: int, errand: Errand) -> list[Row]:
         for name, body in TEAM.items():
             world.add_robot(name, body)
         scene = prior_map(world.truth(), "rooms")
-        agents = {
+        agents: dict[str, Agent] = {
             name: RobotAgent(name, resume, rules_decider(name), TeamMap(scene, name))
             for name, resume in resumes.items()
         }
