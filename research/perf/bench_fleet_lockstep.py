@@ -6,9 +6,9 @@
 Robots answer from memories that each hold one room of a generated house, in turn (no exploration);
 their answers are aggregated by vote and, up to `--debate` robots, by a debate with the rules. Work
 is assigned to robots that stand anywhere in the house: a fixed number of sub-tasks, and one per
-robot. Prompts are those that a model would be sent to split a task with a sub-task per robot: of
-one leader for all, and of groups of eight. Times are of the processor, so that other programs do
-not spoil them. Writes lockstep.json, and adds the plot fleet_lockstep.png.
+robot. Prompts are those that a model would be sent to split a task with a sub-task per robot, for
+all of them. Times are of the processor, so that other programs do not spoil them. Writes
+lockstep.json, and adds the plot fleet_lockstep.png.
 """
 
 from __future__ import annotations

@@ -8,11 +8,11 @@ import pytest
 from coterie_core.geometry import Box
 from coterie_core.yaml_marks import FileProblem
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
-from coterie_world.scene.voxeland import save_voxeland
 from research.annotate.queries import Query, QueryError, parse_queries
 from research.annotate.session import AnnotationSession
 from research.annotate.store import AnnotationError
 from research.bench.objects.data import load_data
+from semantic_mapper.voxeland import save_voxeland
 
 QUERIES = """\
 # Made by hand.

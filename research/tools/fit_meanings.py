@@ -32,8 +32,9 @@ from sklearn.linear_model import LogisticRegression
 
 from coterie_core.embedding import cosine
 from coterie_core.household import load_household
+from coterie_llm.embedders import EmbedderOptions, load_embedder
 from coterie_world.likeness import MIN_LIKENESS
-from coterie_world.meaning import EmbedderOptions, Meanings, load_embedder
+from coterie_world.meaning import Meanings
 
 ROOT = Path(__file__).resolve().parents[2] / "ros2_ws" / "src"
 WORDS = ROOT.parents[1] / "research/bench/data/unlisted_words.tsv"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -44,7 +46,22 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def house(state: Path) -> Iterator[Team]:
+def skills(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The package of two skills, installed for the programs of teams."""
+    folder = tmp_path_factory.mktemp("packages")
+    source, site = folder / "my_skills", folder / "site"
+    shutil.copytree(EXAMPLES / "my_skills", source)
+    options = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", site)
+    pip = [sys.executable, "-m", "pip", "install", *options, source]
+    subprocess.run(pip, check=True, timeout=patience(120.0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(site), prepend=os.pathsep)
+        patch.syspath_prepend(str(site))
+        yield
+
+
+@pytest.fixture(scope="module")
+def house(state: Path, skills: None) -> Iterator[Team]:
     """The team of the examples, running."""
     from coterie import Team
 
@@ -77,6 +94,18 @@ def test_it_runs_as_it_is(script, says, request, state, tmp_path, monkeypatch):
     if script == "my_rule":
         why = coterie("why", "--team", "seen_twice").communicate(timeout=patience(60.0))[0]
         assert "by my_rule:seen_twice" in why and "any_yes" in why
+
+
+@pytest.mark.ros
+@pytest.mark.slow
+def test_a_running_team_does_the_skills_of_a_package(house: Team):
+    told = coterie("robot", "try", "rover", "wipe", "nothing")
+    assert "it sees no 'nothing'" in told.communicate(timeout=patience(120.0))[0]
+    ended = house.do("Wipe the kitchen counter and press a light switch")
+    assert ended.success, ended.message
+    assert "wipe done" in ended.message and "press done" in ended.message
+    why = coterie("why", "rover", "--team", "house").communicate(timeout=patience(60.0))[0]
+    assert "wipe the kitchen counter" in why or "press the light switch" in why, why
 
 
 def test_every_script_is_short_and_run():

@@ -26,7 +26,7 @@ NOT_TRIED = {
     "coterie_core.own_classes.load_made": "test_own_classes.py has bad names",
     "coterie_llm.decision.read_reply": "tests of decisions give it damaged replies",
     "coterie_llm.openai_model.read_key": "a variable of the environment",
-    "coterie_world.meaning.embedders.load_embedder": "options of the team file, which is tried",
+    "coterie_llm.embedders.load_embedder": "options of the team file, which is tried",
     "coterie_safety.why.reading.read_story": "a folder of lines that are tried one by one",
     "coterie_ros.conversions.cooperation.goal_from_msg": "test_conversions_cooperation.py does",
     "coterie_ros.conversions.detections.labels_from_msg": "needs vision_msgs",

@@ -86,6 +86,19 @@ def test_it_opens_a_fridge_sees_what_is_in_it_shuts_it_and_takes_it_out(ros):
     assert rig.world.state("slim").holding == "o_milk"
 
 
+def test_an_arm_does_the_skills_of_another_package(ros, own_skills):
+    rig = LabRig(ros)
+    rig.wait_ready()
+    arm = rig.lab.plant.manipulators["slim"]
+    postures = set()
+    rig.node.create_timer(0.05, lambda: postures.add(tuple(arm.joints.values())))
+    wiped = rig.end(own_skills.Wipe(Target("counter", (0.5, 1.3, 0.95))))
+    assert wiped.ok, wiped.reason
+    assert len(postures) > 3  # it stroked
+    high = rig.end(own_skills.Press(Target("light switch", (0.5, 1.3, 4.0))))
+    assert high.outcome is Outcome.OUT_OF_REACH, high
+
+
 COLORED = TEAM.replace(
     "info: head/depth/camera_info",
     "info: head/depth/camera_info\n            color: head/color/image_raw",

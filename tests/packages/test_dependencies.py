@@ -64,7 +64,7 @@ WORKER = SOURCES / "habitat_bridge" / "habitat_bridge" / "habitat"
 ASKED_FOR = {
     **dict.fromkeys(
         ("safetensors", "tokenizers", "wordllama"),
-        ("embeddings.txt", SOURCES / "coterie_world" / "coterie_world" / "meaning"),
+        ("embeddings.txt", SOURCES / "coterie_llm" / "coterie_llm"),
     ),
     **dict.fromkeys(
         ("mcp", "starlette", "uvicorn"),

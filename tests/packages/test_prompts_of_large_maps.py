@@ -16,10 +16,11 @@ from coterie_fixtures.emos_team import LocalChannel
 from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.two_floor_home import small_house, small_team
 from coterie_llm import Decider, ModelProfile, build_decider
+from coterie_llm.embedders import EmbedderOptions, load_embedder
 from coterie_requests.common_sense import HouseholdSense
 from coterie_requests.request import Request, Step
 from coterie_requests.request import Thing as Noun
-from coterie_world.meaning import EmbedderOptions, Meanings, label_relevance, load_embedder
+from coterie_world.meaning import Meanings, label_relevance
 from coterie_world.scene import LabelBelief, Room, SceneGraph, SceneObject, rooms_text
 from emos_planner.leader.leader import Leader
 from mele_explorer.answering import Answerer

@@ -44,7 +44,6 @@ from coterie_world.scene import (
     rooms_text,
     to_json,
 )
-from coterie_world.scene.voxeland import from_voxeland, to_voxeland
 from habitat_bridge.embedded.occupancy import Occupancy
 from habitat_bridge.house.export import house_from_json, house_to_json
 from habitat_bridge.house.generator import generate_house
@@ -54,6 +53,7 @@ from semantic_mapper.grid import FloorGrids
 from semantic_mapper.instances import Instance
 from semantic_mapper.mapper import SemanticMapper
 from semantic_mapper.state import StateError, load_state, restore, state_bytes
+from semantic_mapper.voxeland import from_voxeland, to_voxeland
 
 LONGEST = 2000
 FUZZ = settings(

@@ -151,7 +151,7 @@ class DealingLeader(Leader):
         self, work: Progress, robots: Sequence[str], starts: Mapping[str, Vec3 | None]
     ) -> tuple[tuple[SubTask, ...], Share, str]:
         basis = work.sub_tasks
-        return basis, self._solve(work, starts)(basis, robots, {}, ()), "nobody"
+        return basis, self._solve(work, starts)(basis, robots, {}), "nobody"
 
     def _solve(self, work: Progress, starts: Mapping[str, Vec3 | None]) -> Callable[..., Share]:
         only, seed = work.graph.only, self.options.seed

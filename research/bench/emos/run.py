@@ -393,8 +393,11 @@ async def carry_out(
                 _ended(world, agents, robot, running.pop(robot), result)
         for agent in agents.values():
             states.update({one.id: one for one in agent.report().sub_tasks})
+        events = [event for agent in agents.values() for event in agent.events()]
         for robot, agent in agents.items():
             agent.assign("fixed", "", _told(states, robot, together))
+            for event in events if together else ():
+                agent.hear(event)
         if running:
             last = step
         if watch.look(step) or step - last > _QUIET:

@@ -23,9 +23,10 @@ from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.household import load_household
 from coterie_core.skills import NavigateTo
 from coterie_fixtures.map_score import compare
+from coterie_llm.embedders import EmbedderError
 from coterie_perception.detector import DetectorError, make_detector
 from coterie_recordings import RecordingError
-from coterie_world.meaning import EmbedderError, Meanings, local_meanings
+from coterie_world.meaning import Meanings, local_meanings
 from coterie_world.scene import SceneGraph
 from coterie_world.scene.regions import Regions
 from habitat_bridge.embedded.detector import DetectorNoise

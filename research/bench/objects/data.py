@@ -15,7 +15,7 @@ from coterie_requests.request import Thing
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.scene import SceneError, SceneGraph
-from coterie_world.scene.voxeland import load_voxeland
+from semantic_mapper.voxeland import load_voxeland
 
 QueryType = Literal["descriptive", "affordance", "negation"]
 QUERY_TYPES: tuple[QueryType, ...] = ("descriptive", "affordance", "negation")

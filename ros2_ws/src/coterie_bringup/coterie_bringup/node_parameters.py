@@ -22,10 +22,10 @@ from coterie_bringup.team_sections import (
 from coterie_core.conformal import LEARNED_FROM, load_conformal
 from coterie_core.detector_options import DetectorOptions
 from coterie_core.settings import Settings
+from coterie_llm.embedders import EmbedderOptions
 from coterie_perception.profiles import labels_of, profile_of
 from coterie_requests.detector_vocabulary import STRUCTURE, household_vocabulary
 from coterie_safety.permits import Permits, public_half
-from coterie_world.meaning import EmbedderOptions
 from emos_planner.leader.options import LeaderSettings
 from object_planner.settings import PlannerSettings
 from openeqa_agent.settings import OpenQuestionsSettings

@@ -46,10 +46,10 @@ from coterie_core.settings import Settings
 from coterie_core.yaml_checks import check
 from coterie_core.yaml_marks import FileProblem, Problem, load_marked, read_text
 from coterie_llm import ModelProfile
+from coterie_llm.embedders import EmbedderOptions
 from coterie_llm.profile import BUILT_IN, DecisionName
 from coterie_safety.guard import Limits, RobotLimits
 from coterie_safety.permits import Permits, RobotPermits
-from coterie_world.meaning import EmbedderOptions
 from habitat_bridge.factory import WorldSpec
 
 

@@ -20,7 +20,7 @@ from coterie_bringup.team_robots import RobotName
 from coterie_core.cooperation import SubGoal
 from coterie_core.own_classes import own_name
 from coterie_core.settings import Settings
-from coterie_world.meaning import EmbedderOptions
+from coterie_llm.embedders import EmbedderOptions
 from emos_planner.leader.options import LeaderSettings
 from object_planner.settings import PlannerSettings
 from openeqa_agent.settings import OpenQuestionsSettings

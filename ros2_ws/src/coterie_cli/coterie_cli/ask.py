@@ -212,7 +212,7 @@ def progress_text(progress: AskTeam.Feedback) -> str:
     if progress.stage != progress.EXPLORING:
         return ""
     text = (
-        f"{plain(progress.robot)} drives to {plain(progress.place)}: {plain(progress.reason)}; "
+        f"{plain(progress.robot)} drives to {plain(progress.place)}, {plain(progress.reason)}; "
         f"{progress.distance:.1f} m of at most {progress.max_distance:g} m driven"
     )
     if progress.seen:

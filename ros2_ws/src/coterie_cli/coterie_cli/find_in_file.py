@@ -16,8 +16,9 @@ from coterie_cli.found_objects import checked_request, exit_code, object_data, s
 from coterie_cli.person import PersonAtTerminal
 from coterie_core.own_classes import load_made
 from coterie_llm import Decider, LanguageError, build_decider
+from coterie_llm.embedders import EmbedderError
 from coterie_requests.ask_back import RequestState
-from coterie_world.meaning import EmbedderError, local_meanings
+from coterie_world.meaning import local_meanings
 from coterie_world.scene import SceneError, SceneGraph
 from object_planner.asking_back import FoundFor, find_settled
 from object_planner.settings import Mode

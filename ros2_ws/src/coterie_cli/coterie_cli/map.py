@@ -18,9 +18,10 @@ from coterie_bringup.errors import CommandError
 from coterie_cli.commands import command
 from coterie_core.detections import load_detector
 from coterie_core.geometry import Vec3
+from coterie_llm.embedders import EmbedderError
 from coterie_recordings import Recording, RecordingError, ScanRecording, open_recording
 from coterie_recordings.bag import BagRecording, BagTopics
-from coterie_world.meaning import EmbedderError, local_meanings
+from coterie_world.meaning import local_meanings
 from coterie_world.scene import SceneError, SceneGraph
 from semantic_mapper.builder import map_format
 from semantic_mapper.files import load_map, save_map

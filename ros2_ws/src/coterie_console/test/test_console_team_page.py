@@ -263,6 +263,24 @@ def test_a_task_that_was_given_elsewhere_is_shown_and_an_old_one_is_not():
     assert state.current_task() is None and "told to stop" in task.message
 
 
+def test_what_a_robot_asks_for_is_shown_while_its_task_goes_on():
+    state = state_of("rover")
+    task = state.begin_task("Bring the mug", "anna")
+    part = SubTask(id="a", kind="pick", object=Thing(label="mug"), robot="rover")
+    state.sub_tasks([part], "task-1")
+    asking = RobotReport(robot="rover", task="task-1", help="rover cannot pick the mug")
+
+    def asked() -> str:
+        return str(json.loads(state.text("robots"))[0]["help"])
+
+    state.report("rover", asking)
+    assert asked() == "rover cannot pick the mug"
+    state.end_task(task, "partly_done", "the mug was not brought")
+    assert asked() == ""
+    state.report("rover", asking)  # it comes late
+    assert asked() == ""
+
+
 def test_what_comes_late_of_a_task_that_is_over_begins_none():
     state = state_of()
     task = state.begin_task("Go to the hall", "anna")

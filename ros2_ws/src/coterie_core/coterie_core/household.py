@@ -163,6 +163,11 @@ class Household(_Model):
         """Return the labels that a group's name stands for, or the label itself."""
         return self.groups.get(name, (name,))
 
+    def usual_owners(self, label: str) -> tuple[str, ...]:
+        """Return the labels of furniture on and in which such a thing is kept; none: anywhere."""
+        category = self.category(label)
+        return tuple(m for name in (category.on if category else ()) for m in self.members(name))
+
     def category(self, label: str) -> Category | None:
         """Return the category of a free label, or None if none fits."""
         name = self._find_label(label)

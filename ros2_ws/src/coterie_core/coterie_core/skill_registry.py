@@ -1,11 +1,13 @@
 """Table of skills, one row each: what it moves, what it touches, and how a person reads it.
 
-Guard, permits, team files and logs go by it. What is not in it is refused.
+Guard, permits, team files and logs go by it. What is not in it is refused. Installed packages add
+rows: their entry points of the group `coterie.skills` name a `SkillSpec` each.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from importlib.metadata import EntryPoint, entry_points
 
 from coterie_core.skills import (
     Ask,
@@ -19,43 +21,9 @@ from coterie_core.skills import (
     Pick,
     Place,
     SkillRefused,
-    Target,
+    SkillSpec,
     Wait,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SkillSpec:
-    """A skill as guard, permits and people see it. One with a `position` acts there.
-
-    Attributes:
-        name: Name in team files and logs.
-        kind: Its class; None: it has none, and adapters do it by its name.
-        words: Verb phrase for a person, after "may the robot ...?"; `{at}` stands for the place,
-            `{thing}` for the target and `{held}` for what the hand holds. Every skill that moves
-            has one.
-        thing: Attribute that holds the `Target` it acts on; "": none.
-        onto: Attribute that holds the `Target` it puts something down at; "": none.
-        holds: Whether it moves what the hand holds.
-        arm: Whether it takes an arm.
-        moves: Whether it moves the robot or touches things, and so needs a permit.
-    """
-
-    name: str
-    kind: type | None
-    words: str = ""
-    thing: str = ""
-    onto: str = ""
-    holds: bool = False
-    arm: bool = False
-    moves: bool = True
-
-    def target(self, skill: object) -> Target | None:
-        """Return what a skill of this row acts on, or puts something down at; None: nothing."""
-        name = self.thing or self.onto
-        found: Target | None = getattr(skill, name) if name else None
-        return found
-
 
 DOCK = "dock"
 """Name of the drive to the dock, a physical action of real robots that is no skill."""
@@ -82,6 +50,45 @@ ON_TARGET: dict[str, type] = {
     name: spec.kind for name, spec in SKILLS.items() if spec.kind and (spec.thing or spec.onto)
 }
 """Skills that are made of the one `Target` that they act on, by their names."""
+OWN_SKILLS = "coterie.skills"
+"""Group of the entry points by which packages add rows."""
+
+
+class SkillError(ValueError):
+    """A package adds a skill that cannot be one."""
+
+
+def add_rows(found: Iterable[EntryPoint]) -> None:
+    """Add the rows that packages bring.
+
+    Raises:
+        SkillError: One is no row of a skill on one target, or has a name that is taken.
+    """
+    for entry in found:
+        where = f"skill {entry.name!r} of {entry.dist.name if entry.dist else entry.value}"
+        try:
+            spec = entry.load()
+        except (ImportError, AttributeError) as error:
+            raise SkillError(f"{where}: {entry.value} cannot be loaded: {error}") from None
+        if not isinstance(spec, SkillSpec) or spec.kind is None or not (spec.thing or spec.onto):
+            raise SkillError(
+                f"{where}: expected a SkillSpec with `kind`, its class, and `thing`, the attribute "
+                f"with the Target that it acts on; got {spec!r}"
+            )
+        if spec.name != entry.name or not spec.name.isidentifier():
+            raise SkillError(f"{where}: its row is called {spec.name!r}; call both the same")
+        if spec.name in SKILLS:
+            raise SkillError(f"{where}: there is a skill of that name; take another one")
+        SKILLS[spec.name] = spec
+        ON_TARGET[spec.name] = spec.kind
+
+
+add_rows(entry_points(group=OWN_SKILLS))
+
+
+def own_verbs() -> dict[str, str]:
+    """Return the verbs by which people ask for the skills of packages, each with the skill."""
+    return {verb: spec.name for spec in SKILLS.values() for verb in spec.verbs}
 
 
 def spec_of(skill: object) -> SkillSpec:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from coterie_core.geometry import Pose, Vec3, wrap_angle
 
@@ -44,6 +46,12 @@ class NavigateTo:
     def near(cls, position: Vec3, yaw: float | None = None) -> NavigateTo:
         """Go near to a position, within APPROACH_TOLERANCE: as near as there is room."""
         return cls(position=position, yaw=yaw, tolerance=APPROACH_TOLERANCE)
+
+    @classmethod
+    def facing(cls, position: Vec3, toward: Vec3) -> NavigateTo:
+        """Go near to a position and face a point from there, unless it is that point."""
+        dx, dy = toward[0] - position[0], toward[1] - position[1]
+        return cls.near(position, math.atan2(dy, dx) if math.hypot(dx, dy) > 0.05 else None)
 
     def left(self, pose: Pose, place: Vec3 | None = None) -> tuple[float, float]:
         """Return what is left from a pose to the goal: distance [m, horizontal], angle [rad].
@@ -170,3 +178,59 @@ class SkillRefused(Exception):
     def __init__(self, outcome: Outcome, reason: str) -> None:
         super().__init__(reason)
         self.result = SkillResult(outcome, reason)
+
+
+class OwnHand(Protocol):
+    """The hand of an arm, for skills of other packages; points are in the team's map [m]."""
+
+    async def touch(self, point: Vec3) -> None:
+        """Bring the fingertips to a point; raises where they do not get there."""
+        ...
+
+    async def back(self) -> None:
+        """Take the posture in which the arm is carried; nothing moves where none is set."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SkillSpec:
+    """A skill as guard, permits and people see it. One with a `position` acts there.
+
+    Attributes:
+        name: Name in team files and logs.
+        kind: Its class; None: it has none, and adapters do it by its name.
+        words: Verb phrase for a person, after "may the robot ...?"; `{at}` stands for the place,
+            `{thing}` for the target and `{held}` for what the hand holds. Every skill that moves
+            has one.
+        thing: Attribute that holds the `Target` it acts on; "": none.
+        onto: Attribute that holds the `Target` it puts something down at; "": none.
+        holds: Whether it moves what the hand holds.
+        arm: Whether it takes an arm.
+        moves: Whether it moves the robot or touches things, and so needs a permit.
+        verbs: Words by which people ask for it, such as ("wipe", "clean").
+        seconds: How long the hand takes for it in the simulated house, and by estimates [s].
+        by_arm: Of a skill of another package: does it with an `OwnHand` of an arm's adapter; it
+            raises `SkillRefused` where that fails. None: such an arm cannot do it.
+        in_house: Of one, too: returns what a thing of the simulated house is afterwards, by its
+            label: properties such as {"state": "clean"}; raises `SkillRefused` where nothing can
+            be done to it. None: the simulated house cannot do it.
+    """
+
+    name: str
+    kind: type | None
+    words: str = ""
+    thing: str = ""
+    onto: str = ""
+    holds: bool = False
+    arm: bool = False
+    moves: bool = True
+    verbs: tuple[str, ...] = ()
+    seconds: float = 2.0
+    by_arm: Callable[[OwnHand, Any], Awaitable[None]] | None = None
+    in_house: Callable[[str], Mapping[str, str]] | None = None
+
+    def target(self, skill: object) -> Target | None:
+        """Return what a skill of this row acts on, or puts something down at; None: nothing."""
+        name = self.thing or self.onto
+        found: Target | None = getattr(skill, name) if name else None
+        return found

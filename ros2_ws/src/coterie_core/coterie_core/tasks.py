@@ -12,8 +12,8 @@ from coterie_core.geometry import Vec3
 PredicateName = Literal[
     "robot_at_object", "robot_at_receptacle", "object_at_receptacle", "robot_detect_object"
 ]
-SubTaskKind = Literal["go_to", "search", "detect", "pick", "place", "open", "close"]
-BY_HAND: frozenset[SubTaskKind] = frozenset(("pick", "place", "open", "close"))
+SubTaskKind = Literal["go_to", "search", "detect", "pick", "place", "open", "close", "use"]
+BY_HAND: frozenset[SubTaskKind] = frozenset(("pick", "place", "open", "close", "use"))
 """What a robot goes near to a thing for, and needs a hand for."""
 
 
@@ -66,9 +66,10 @@ class SubTask(_Part):
     """One robot's share of a task.
 
     `search` looks for `object.label` in `rooms` (ids; empty: everywhere); `detect` looks at a known
-    thing; `pick` and `place` move `object` (onto or into `receptacle`); `go_to` goes to `object`,
-    `receptacle` or the first of `rooms`. `depends_on` are ids of sub-tasks that must be done
-    before; `same_robot_as` is the id of the one whose robot must do this too (who picked, places).
+    thing; `pick` and `place` move `object` (onto or into `receptacle`); `use` does the `skill` of
+    another package to it; `go_to` goes to `object`, `receptacle` or the first of `rooms`.
+    `depends_on` are ids of sub-tasks that must be done before; `same_robot_as` is the id of the one
+    whose robot must do this too (who picked, places).
     A hand-over between robots is a place where both reach and a pick by the other.
     A search ends when the expected number of unseen things in its rooms is below `enough`; `looked`
     tells what other robots' looks have left open (robot -> region -> chance of a miss). `seen`: the
@@ -77,6 +78,7 @@ class SubTask(_Part):
 
     id: str = Field(min_length=1, max_length=60)
     kind: SubTaskKind
+    skill: str = Field("", description="of a use: its row in the table of skills")
     object: Thing | None = None
     receptacle: Thing | None = None
     rooms: tuple[str, ...] = ()
@@ -95,6 +97,8 @@ class SubTask(_Part):
     def _arguments(self) -> SubTask:
         if self.kind in BY_HAND | {"detect", "search"} and not self.object:
             raise ValueError(f"sub-task {self.id}: {self.kind} needs an object")
+        if bool(self.skill) is not (self.kind == "use"):
+            raise ValueError(f"sub-task {self.id}: a use has a skill, and nothing else has one")
         if self.kind == "place" and not self.receptacle:
             raise ValueError(f"sub-task {self.id}: place needs a receptacle")
         if self.kind == "go_to" and not (self.object or self.receptacle or self.rooms):

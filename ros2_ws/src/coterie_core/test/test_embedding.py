@@ -11,8 +11,9 @@ import pytest
 from coterie_core.embedding import MAX_EMBEDDINGS, UNNAMED, Embedding, averaged, cosine
 from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection, Observation
+from coterie_llm.embedders import EmbedderOptions, load_embedder
 from coterie_world.likeness import Background, likeness
-from coterie_world.meaning import EmbedderOptions, Meanings, load_embedder
+from coterie_world.meaning import Meanings
 from coterie_world.scene import (
     LabelBelief,
     SceneError,
@@ -22,8 +23,8 @@ from coterie_world.scene import (
     merge,
     to_json,
 )
-from coterie_world.scene.voxeland import from_voxeland, to_voxeland
 from coterie_world.team_memory import TeamMemory
+from semantic_mapper.voxeland import from_voxeland, to_voxeland
 
 
 def thing(id_: str, label: str, x: float = 0.0, *embeddings: Embedding) -> SceneObject:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 
 import pytest
 
 from coterie_core import skills
 from coterie_core.embodiment import Arm, Embodiment
-from coterie_core.skill_registry import SKILLS, SkillSpec
-from coterie_core.skills import SkillRefused, Target
+from coterie_core.skill_registry import ON_TARGET, OWN_SKILLS, SKILLS, SkillError, add_rows
+from coterie_core.skills import SkillRefused, SkillSpec, Target
 from coterie_safety.guard import Guard
 from coterie_safety.guard.area import AllowedArea
 from coterie_safety.permits import Surroundings
@@ -68,3 +69,25 @@ def test_a_row_is_all_that_guard_and_permits_need(monkeypatch):
     far = Guard(AllowedArea((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0)), {})
     with pytest.raises(SkillRefused, match="target 'table'"):
         far.check(WIPE, BODY)
+
+
+def test_a_package_adds_rows_that_permits_read(own_skills):
+    assert ON_TARGET["wipe"] is own_skills.Wipe
+    skill = own_skills.Wipe(Target("table", (1.5, 1.0, 0.7)))
+    goal = Surroundings().goal("rover", skill, HERE, 0.5)
+    assert needs_permit(skill) and (goal.skill, goal.what) == ("wipe", "wipe the table")
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("my_skills:NOTHING", "my_skills:NOTHING cannot be loaded: .*NOTHING"),
+        ("no_such_module:WIPE", "cannot be loaded: No module named 'no_such_module'"),
+        ("coterie_core.skills:Pick", "expected a SkillSpec with `kind`, .*Pick"),
+        ("my_skills:PRESS", "its row is called 'press'; call both the same"),
+        ("my_skills:WIPE", "there is a skill of that name"),
+    ],
+)
+def test_a_row_that_cannot_be_one_names_its_package(own_skills, value, why):
+    with pytest.raises(SkillError, match=rf"skill 'wipe' of {value}: .*{why}|{why}"):
+        add_rows([EntryPoint("wipe", value, OWN_SKILLS)])

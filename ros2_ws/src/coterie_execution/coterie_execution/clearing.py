@@ -63,8 +63,7 @@ def leftover(
             continue
         spot, target = estimate.spot, estimate.target or top.box.center
         if math.dist(spot[:2], position[:2]) > 0.3:
-            yaw = math.atan2(target[1] - spot[1], target[0] - spot[0])
-            return Option(WORDS, skill=NavigateTo.near(spot, yaw=yaw), step=_STEP)
+            return Option(WORDS, skill=NavigateTo.facing(spot, target), step=_STEP)
         down = Place(Target(top.label.top, target, top.id))
         return Option(WORDS, skill=down, step=_STEP)
     return None

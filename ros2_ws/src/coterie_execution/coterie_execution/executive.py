@@ -11,7 +11,7 @@ from coterie_core.skills import Detect, LookAround, Skill, SkillResult
 from coterie_core.tasks import SubTask
 from coterie_execution.clearing import HandClearing
 from coterie_execution.geometry.toolbox import Toolbox
-from coterie_execution.options import LOOKED, Attempt, Option, Step
+from coterie_execution.options import LOOKED, Attempt, Option
 from coterie_execution.own_tools import OwnTools
 from coterie_execution.search_coverage import Looks
 from coterie_execution.situation import Situation
@@ -120,7 +120,9 @@ class Executive:
         """Take in how the skill of a step went."""
         if self._job is not None and option.skill is not None:
             self.looked(option.skill, result)
-            self.tried(self._job, option.step, option.skill, result)
+            outcome, reason, at = result.outcome, result.reason, result.bears_at
+            attempt = Attempt(option.step, option.skill, outcome, reason, bears_at=at)
+            self.tried(self._job, attempt)
 
     def learn(self, one: SubTask) -> None:
         """Take over what others have searched for a sub-task, and opened for it."""
@@ -134,14 +136,10 @@ class Executive:
             if result.ok or (not around and result.outcome in LOOKED):
                 self.looks.add(self.pose.position, None if around else self.pose.yaw)
 
-    def tried(
-        self, job: Job, step: Step, skill: Skill, result: SkillResult, seen: int = -1
-    ) -> None:
-        """Take down how a skill for a job went, at a step of the observations (`seen`)."""
-        outcome, reason = result.outcome, result.reason
-        job.attempts.append(Attempt(step, skill, outcome, reason, seen, result.bears_at))
-        looked = isinstance(skill, Detect) and outcome in LOOKED
-        if (looked or not result.ok) and self.pose is not None:
+    def tried(self, job: Job, attempt: Attempt) -> None:
+        """Take down how a skill for a job went."""
+        job.attempts.append(attempt)
+        if (attempt.looked or not attempt.ok) and self.pose is not None:
             job.stood.append(self.pose.position)
 
     def situation(self, job: Job, **more: Any) -> Situation:

@@ -74,7 +74,7 @@ class Attempt:
     """A skill that was tried for a sub-task: what for, how it ended, and when.
 
     `seen` is the step of the last observation then; `bears_at` where a Place that did not get to it
-    saw that things would stand [m].
+    saw that things would stand [m]; `words` tell what was done.
     """
 
     step: Step
@@ -83,6 +83,7 @@ class Attempt:
     reason: str = ""
     seen: int = -1
     bears_at: Vec3 | None = None
+    words: str = ""
 
     @property
     def ok(self) -> bool:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from coterie_core.geometry import Vec3, containment
 from coterie_core.tasks import SubTask
 from coterie_execution.geometry.toolbox import Toolbox
+from coterie_execution.geometry.viewpoints import FARTHEST, LEAST_PIXELS
 from coterie_world.scene import SceneGraph
 from coterie_world.search_belief import (
     Missed,
@@ -33,12 +34,8 @@ MISS = 0.15
 """Chance that a detector misses a thing that is near and in full view (0..1)."""
 ANOTHER_VIEW = 0.5
 """A look from nearer than this to an earlier one tells nothing new [m]."""
-FARTHEST = 6.0
-"""Nothing farther is counted as looked at [m]."""
 FADE = 0.5
 """Share of the recall that is lost at the end of the range; grows with the square of distance."""
-LEAST_PIXELS = 3.0
-"""Smaller things are not seen [px]."""
 MISTAKE = 0.1
 """Odds that furniture which one look alone has shown is a mistake of the detector."""
 _SPOTS = 28  # viewpoints that are compared in a room

@@ -120,13 +120,12 @@ def containers(now: Situation, room: str) -> list[Ranked]:
         estimate = now.tools.estimate(now.robot, swing, now.position, holding="")
         if not estimate.feasible or estimate.spot is None:
             continue
-        x, y, _ = thing.box.center
         spot = estimate.spot
         inside = _told(now, spot, gain, cover.whole(now.tools, room))
         words = f"open the {thing.label.top} to look inside{inside}"
         there = now.last is not None and now.last.ok and now.last.step == to_go
         if not there and len(went) < 2 * TRIES and not _at(now.position, spot):
-            skill = NavigateTo.near(spot, yaw=math.atan2(y - spot[1], x - spot[0]))
+            skill = NavigateTo.facing(spot, thing.box.center)
             words = f"go to the {thing.label.top}, to open it and look inside{inside}"
             option = Option(words, skill=skill, step=to_go)
         else:

@@ -8,9 +8,10 @@ from coterie_core.geometry import Box, Vec3
 from coterie_core.skills import NavigateTo, Target
 from coterie_execution.geometry.estimates import put_at, views_on
 from coterie_execution.geometry.grasp import FEW, Grip, grips
+from coterie_execution.geometry.results import Sight
 from coterie_execution.geometry.things import ResolvedObject
 from coterie_execution.geometry.toolbox import Toolbox
-from coterie_execution.geometry.viewpoints import FAR_AWAY
+from coterie_execution.geometry.viewpoints import BEST_AWAY, FAR_AWAY
 from coterie_execution.situation import Situation
 from coterie_execution.yield_behavior import cells_of
 from coterie_world.free_space.free_cells import beside
@@ -40,23 +41,27 @@ def other_views(now: Situation, thing: SceneObject) -> list[tuple[Vec3, Vec3]]:
     return views
 
 
-def from_afar(now: Situation, thing: SceneObject) -> NavigateTo | None:
-    """Go where one sees below what hides a thing from near by: the next board of a shelf."""
+def view_of(now: Situation, thing: SceneObject, away: float = BEST_AWAY) -> Sight:
+    """Return how a thing gets into view from where the robot gets to, from so far at best [m]."""
     parts = now.tools.components_of(now.robot, now.position)
     meant = ResolvedObject(thing.label.top, thing.box, thing)
-    spot = now.tools.view(now.robot, meant, parts, FAR_AWAY).spot
+    return now.tools.view(now.robot, meant, parts, away)
+
+
+def from_afar(now: Situation, thing: SceneObject) -> NavigateTo | None:
+    """Go where one sees below what hides a thing from near by: the next board of a shelf."""
+    spot = view_of(now, thing, FAR_AWAY).spot
     if spot is None or any(math.dist(spot, other) <= APART for other in now.stood):
         return None
-    return _facing_from(spot, thing.box)
+    return NavigateTo.facing(spot, thing.box.center)
 
 
 def in_view(now: Situation, thing: SceneObject) -> NavigateTo | None:
     """Go where a thing is well in view, if one is not there: where a hand reaches it may be not."""
-    parts = now.tools.components_of(now.robot, now.position)
-    spot = now.tools.view(now.robot, ResolvedObject(thing.label.top, thing.box, thing), parts).spot
+    spot = view_of(now, thing).spot
     if spot is None or now.position is None or math.dist(spot[:2], now.position[:2]) <= APART:
         return None
-    return _facing_from(spot, thing.box)
+    return NavigateTo.facing(spot, thing.box.center)
 
 
 def floor_before(
@@ -114,7 +119,7 @@ def other_sides(now: Situation, thing: SceneObject) -> list[NavigateTo]:
                 tried.append(spot)
                 if now.sub_task.kind == "place" and bears is None and put_here(now, spot) is None:
                     continue  # the hand gets to the furniture, and to nothing free on it
-                ways.append(_facing_from(spot, box))
+                ways.append(NavigateTo.facing(spot, box.center))
             if len(ways) == 2:
                 return ways
     return ways
@@ -126,8 +131,3 @@ def put_here(now: Situation, spot: Vec3) -> Vec3 | None:
     Where it saw what bears things, it is there.
     """
     return now.bears_at or put_at(now.tools, now.robot, now.sub_task, spot)
-
-
-def _facing_from(spot: Vec3, box: Box) -> NavigateTo:
-    x, y, _ = box.center
-    return NavigateTo.near(spot, yaw=math.atan2(y - spot[1], x - spot[0]))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from py_trees.behaviour import Behaviour
 
 from coterie_core.geometry import Vec3
+from coterie_core.skill_registry import ON_TARGET, SKILLS
 from coterie_core.skills import (
     Close,
     Detect,
@@ -23,9 +25,8 @@ from coterie_core.skills import (
     Target,
     Wait,
 )
-from coterie_core.tasks import Obstacle
+from coterie_core.tasks import BY_HAND, Obstacle
 from coterie_execution.behavior_tree import Act, Tree, fallback, when
-from coterie_execution.geometry.things import ResolvedObject
 from coterie_execution.geometry.viewpoints import CLEAR_SHARE
 from coterie_execution.options import Attempt, Option, Purpose, Step
 from coterie_execution.search_steps import search
@@ -39,6 +40,7 @@ from coterie_execution.standpoints import (
     other_sides,
     other_views,
     put_here,
+    view_of,
 )
 from coterie_safety.permits.gate import is_no_permit
 from coterie_world.scene import SceneObject
@@ -61,13 +63,6 @@ LOOKS = 4
 GIVE_UP = "give the sub-task back to the leader, for another robot or for nobody"
 _PATIENCE = 6
 """How often a robot waits for others to go out of its way."""
-_SKILLS: Mapping[str, type[Pick | Place | Open | Close]] = {
-    "pick": Pick,
-    "place": Place,
-    "open": Open,
-    "close": Close,
-}
-"""What the hand does for a sub-task."""
 _NO_REMEDY = (Outcome.REFUSED, Outcome.UNSUPPORTED, Outcome.HAND_FULL)
 """Failures that another try from here does not mend."""
 
@@ -100,6 +95,7 @@ def trees() -> dict[str, Tree]:
         "place": _place,
         "open": _open_or_close,
         "close": _open_or_close,
+        "use": _use,
     }
     return {kind: Tree(_whole(kind, make())) for kind, make in makers.items()}
 
@@ -158,6 +154,18 @@ def _open_or_close() -> Behaviour:
         "move the door",
         when("stands so", _stands_so, Act("leave it so", _leave_so)),
         when("can be moved", lambda now: now.thing and _feasible(now), _by_hand()),
+    )
+
+
+def _use() -> Behaviour:
+    return when(
+        "can be done",
+        lambda now: now.thing and _feasible(now),
+        fallback(
+            "use",
+            when("was done", lambda now: now.did(_hand_of(now)), Act("be done", _was_done)),
+            _by_hand(),
+        ),
     )
 
 
@@ -292,13 +300,18 @@ def _waits(now: Situation) -> Iterator[Option]:
             yield Option(words, skill=Wait(1.0 + blocked), step=Step(Purpose.WAIT))
 
 
+def obstacle_of(outcome: Outcome) -> Obstacle:
+    """Return what stands against a sub-task by how a skill for it has failed."""
+    return _OBSTACLES.get(outcome, Obstacle.OTHER)
+
+
 def give_up(now: Situation, why: str = "") -> Option:
     """Give the sub-task back: with what stands against it, or with what went wrong last."""
     failed = [a for a in now.attempts if not a.ok]
     if not now.estimate.feasible:
         obstacle, reason = now.estimate.obstacle or Obstacle.OTHER, now.estimate.reason
     elif failed:
-        obstacle = _OBSTACLES.get(failed[-1].outcome, Obstacle.OTHER)
+        obstacle = obstacle_of(failed[-1].outcome)
         if isinstance(failed[-1].skill, Place) and failed[-1].outcome is Outcome.BLOCKED:
             obstacle = Obstacle.NO_ROOM
         reason = f"{type(failed[-1].skill).__name__}: {failed[-1].reason}"
@@ -331,16 +344,14 @@ def go(now: Situation, spot: Vec3 | None, towards: Vec3 | None, words: str) -> I
     failures = now.failures(NavigateTo)
     if _stands_at(now, spot) or failures >= GO_TRIES:
         return
-    yaw = None
-    if towards is not None and math.dist(spot[:2], towards[:2]) > 0.05:
-        yaw = math.atan2(towards[1] - spot[1], towards[0] - spot[0])
     last = now.last if now.last is not None and isinstance(now.last.skill, NavigateTo) else None
     if last is not None and last.outcome is Outcome.UNREACHABLE and now.goal is not None:
         # No way leads to that spot, now or later: one to another spot may.
-        for side in other_sides(now, now.goal) if now.sub_task.kind in _SKILLS else []:
+        for side in other_sides(now, now.goal) if now.sub_task.kind in BY_HAND else []:
             other = f"{words}, to another spot"
             yield Option(other, skill=side, step=Step(Purpose.OTHER_SIDE))
-    yield Option(words, skill=NavigateTo.near(spot, yaw=yaw), step=Step(Purpose.GO))
+    skill = NavigateTo.facing(spot, towards if towards is not None else spot)
+    yield Option(words, skill=skill, step=Step(Purpose.GO))
 
 
 _NEAR = Step(Purpose.GO_NEAR)
@@ -386,13 +397,13 @@ def _go_to_work(now: Situation) -> Iterator[Option]:
 
 def _failures(now: Situation) -> int:
     """Return how often what the sub-task is about has failed."""
-    return now.failures(_SKILLS[now.sub_task.kind])
+    return now.failures(_hand_of(now))
 
 
 def _failed(now: Situation) -> Outcome | None:
     """Return how what the sub-task is about has failed just now; None: it has not."""
     last = now.last
-    mine = last is not None and isinstance(last.skill, _SKILLS[now.sub_task.kind])
+    mine = last is not None and isinstance(last.skill, _hand_of(now))
     return last.outcome if mine and last is not None and not last.ok else None
 
 
@@ -400,9 +411,16 @@ def _name(now: Situation) -> str:
     return now.goal.label.top if now.goal is not None else "floor"
 
 
+def _hand_of(now: Situation) -> type[Any]:
+    """Return the skill that the hand does for a sub-task."""
+    return ON_TARGET[now.sub_task.skill or now.sub_task.kind]
+
+
 def _words(now: Situation) -> str:
     """Return what the hand does, in words."""
     kind, name = now.sub_task.kind, _name(now)
+    if kind == "use":
+        return SKILLS[now.sub_task.skill].words.format(thing=f"the {name}", held="", at="")
     return {"pick": f"take the {name}", "place": f"put it on the {name}"}.get(
         kind, f"{kind} the {name}"
     )
@@ -412,7 +430,7 @@ def hand_skill(now: Situation) -> Skill | None:
     """Return the skill of the hand from here; None: there is nowhere to put a thing down."""
     goal, spot, kind = now.goal, now.estimate.spot, now.sub_task.kind
     if kind != "place":
-        return _SKILLS[kind](target_of(goal)) if goal is not None else None
+        return _hand_of(now)(target_of(goal)) if goal is not None else None
     where = now.estimate.target or (goal.box.center if goal is not None else spot)
     if goal is not None and spot is not None and now.position is not None:
         if now.bears_at is not None or math.dist(now.position[:2], spot[:2]) > THERE:
@@ -459,6 +477,10 @@ def _leave_so(now: Situation) -> Iterator[Option]:
         yield done(f"it is {state}")
     else:
         yield done(f"the {now.thing.label.top} is {state} already")
+
+
+def _was_done(now: Situation) -> Iterator[Option]:
+    yield done("its hand did it; nobody looked at what came of it")
 
 
 def door(now: Situation) -> SceneObject | None:
@@ -647,10 +669,8 @@ def _another_view(now: Situation) -> Iterator[Option]:
         return
     looks = len(_put_looks(now) if now.sub_task.kind == "place" else _looks(now))
     words, view = f"look at the {thing.label.top} from another side", Step(Purpose.VIEW)
-    for spot, (on_x, on_y, _) in other_views(now, thing):
-        yaw = math.atan2(on_y - spot[1], on_x - spot[0])
-        skill = NavigateTo.near(spot, yaw=yaw)
-        yield Option(words, skill=skill, step=view)
+    for spot, part in other_views(now, thing):
+        yield Option(words, skill=NavigateTo.facing(spot, part), step=view)
     if looks == 1:
         near = f"go nearer to the {thing.label.top}"
         yield Option(near, skill=facing(now, thing), step=_NEAR)
@@ -672,8 +692,7 @@ def _absent(now: Situation) -> Iterator[Option]:
     name = now.thing.label.top if now.thing is not None else "it"
     text = f"looked {looks} times from {max(len(spots), 1)} spots and saw no {name} there"
     if now.sub_task.receptacle is not None and now.thing is not None:
-        parts = now.tools.components_of(now.robot, now.position)
-        sight = now.tools.view(now.robot, ResolvedObject(name, now.thing.box, now.thing), parts)
+        sight = view_of(now, now.thing)
         if not sight.feasible or sight.share <= CLEAR_SHARE:
             hidden = f"{text}, but where it was put is nowhere in clear view"
             yield _given_up(Obstacle.OCCLUDED, hidden)

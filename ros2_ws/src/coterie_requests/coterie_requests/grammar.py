@@ -16,6 +16,7 @@ from lark.load_grammar import Grammar
 from coterie_core.colors import basic_color
 from coterie_core.household import load_household, singulars
 from coterie_core.kept import kept
+from coterie_core.skill_registry import own_verbs
 from coterie_requests.lexicon import load_lexicon
 from coterie_requests.request import Place, Request, Thing
 from coterie_requests.steps import StepReader
@@ -48,6 +49,7 @@ CAN_DO = (
 )
 _Phrases = tuple[tuple[str, ...], ...]
 _ARTICLES = frozenset(("the", "a", "an", "my", "your", "our", "his", "her", "their", "any", "some"))
+_BEFORE_VERBS = frozenset((",", "and", "then", "to", "must", "should", "can", "please"))
 _FIRST = ("first", "firstly", "then", "finally")
 _MAX_WORDS = 60
 _STARTS = ("start_do", "start_ask", "start_find", "np", "target")
@@ -240,7 +242,20 @@ def _before(word: Word, noun: Word, last: Word | None) -> Word:
     return word
 
 
+def _own_verb(tokens: list[str], k: int) -> tuple[Word, int] | None:
+    """Return the verb of a package's skill, where one can stand; None: there is none."""
+    if k and tokens[k - 1] not in _BEFORE_VERBS:
+        return None
+    for verb in own_verbs():
+        said = verb.split()
+        if tokens[k : k + len(said)] == said:
+            return Word(verb, "S" + (_tags(verb) if len(said) == 1 else ""), verb), len(said)
+    return None
+
+
 def _named(tokens: list[str], k: int, names: Vocabulary) -> tuple[Word, int]:
+    if verb := _own_verb(tokens, k):
+        return verb
     for length in range(min(MAX_NAME_WORDS, len(tokens) - k), 0, -1):
         said = " ".join(tokens[k : k + length])
         plain = said.replace("-", " ").replace("_", " ")

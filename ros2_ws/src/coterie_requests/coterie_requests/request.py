@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from coterie_core.household import plural
 from coterie_core.relations import RelationKind
+from coterie_core.skill_registry import ON_TARGET
 
-Command = Literal["bring", "take", "find", "look", "check", "go", "open", "close"]
+Command = Literal["bring", "take", "find", "look", "check", "go", "open", "close", "use"]
 """What robots do: bring things to a place, pick them up, find them, look at them, check whether
-there are any, go somewhere, open and close furniture."""
+there are any, go somewhere, open and close furniture, do a skill of another package to things."""
 QuestionKind = Literal[
     "is_there",
     "where",
@@ -134,6 +135,7 @@ class Step(_Part):
 
     Attributes:
         act: What is done or asked.
+        skill: Of a `use`: its row in the table of skills.
         things: What it is about. For `size`: the things that are compared, or whose distance is
             asked for. For a question with `options`: empty.
         to: Where things go (bring), or the room for more (space).
@@ -149,6 +151,7 @@ class Step(_Part):
     """
 
     act: Act
+    skill: str = ""
     things: tuple[Thing, ...] = ()
     to: Place | None = None
     attribute: str = ""
@@ -159,6 +162,12 @@ class Step(_Part):
     then: bool = False
     said: str = ""
 
+    @model_validator(mode="after")
+    def _skill_of_use(self) -> Step:
+        if (self.act == "use") is not bool(self.skill) or self.skill not in {"", *ON_TARGET}:
+            raise ValueError("a use has a skill of the table, and nothing else has one")
+        return self
+
     @property
     def is_command(self) -> bool:
         """Whether robots are to do it; else it is a question."""
@@ -166,8 +175,8 @@ class Step(_Part):
 
     def told(self) -> str:
         """Return what was read, in words: "bring, all mugs, to: on the kitchen counter"."""
-        parts = [f"{self.robot}: {self.act.replace('_', ' ')}" if self.robot else
-                 self.act.replace("_", " ")]  # fmt: skip
+        act = (self.skill or self.act).replace("_", " ")
+        parts = [f"{self.robot}: {act}" if self.robot else act]
         parts += ["not"] if self.negated else []
         parts += [self.attribute] if self.attribute else []
         parts += [" and ".join(thing.told() for thing in self.things)] if self.things else []

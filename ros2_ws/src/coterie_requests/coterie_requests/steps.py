@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import lark
 
+from coterie_core.skill_registry import own_verbs
 from coterie_requests.questions import question_steps
 from coterie_requests.request import ALL, Act, Place, Step, Thing
 from coterie_requests.things import IT, ONE, ThingReader, Tree, Word, like, trees, with_places
@@ -18,9 +19,9 @@ _ACTS: dict[str, Act] = {
     "bring": "bring", "put": "bring", "more": "bring", "needed": "bring", "belongs": "bring",
     "take": "take", "gather": "take", "find": "find", "look": "look", "look_in": "look",
     "check": "check", "go": "go", "going": "go", "open": "open", "close": "close",
-    "stays": "bring",
+    "stays": "bring", "own_skill": "use",
 }  # fmt: skip
-_IN_ORDER = frozenset(("open", "close", "go", "take"))
+_IN_ORDER = frozenset(("open", "close", "go", "take", "use"))
 """Acts that are done in the order in which they were said."""
 
 
@@ -104,7 +105,7 @@ class StepReader:
         return name.robot if name is not None else ""
 
     def _act(self, node: Tree, part: Tree) -> None:
-        act, said = _ACTS[node.data], self._reader.said(part)
+        act, skill, said = _ACTS[node.data], "", self._reader.said(part)
         things, found = self._things(part), trees(part, "target", "strong")
         to, now = self._reader.target(found[0]) if found else (None, ())
         things = with_places(things, now)
@@ -131,11 +132,14 @@ class StepReader:
             act, things, to = "find", with_places(things, [to] if to else []), None
         elif act in ("find", "check"):
             things = with_places(things, places)
+        elif act == "use":
+            verb = next(c for c in node.children if isinstance(c, lark.Token))
+            skill = own_verbs()[self._reader.word(verb).said]
         if to is not None and act == "take":
             act = "bring"
         if act == "bring" and to is None and trees(node, "person"):
             to = Place(relation="to", things=(Thing(name="me", said="me"),))
-        self._add(act, things, to, said)
+        self._add(act, things, to, said, skill)
 
     def _not_both(self, said: str, things: Sequence[Thing], to: Place | None) -> None:
         """Ask whether things that are gathered "in the sink" are there, or are to go there."""
@@ -157,7 +161,12 @@ class StepReader:
         return tuple(thing for one in listed for thing in self._reader.things(one))
 
     def _add(
-        self, act: Act, things: tuple[Thing, ...], to: Place | None = None, said: str = ""
+        self,
+        act: Act,
+        things: tuple[Thing, ...],
+        to: Place | None = None,
+        said: str = "",
+        skill: str = "",
     ) -> None:
         waits = any(t.name in (IT, ONE) for t in things)
         things, to = self._resolved(things, to, act)
@@ -173,8 +182,8 @@ class StepReader:
         then = last is not None and act != last.act and last.robot == self._robot
         if last is not None and not {act, last.act} & _IN_ORDER:
             then = then and last.act == "find" and waits
-        self.steps.append(Step(act=act, things=things, to=to, robot=self._robot, then=then,
-                               said=said))  # fmt: skip
+        self.steps.append(Step(act=act, skill=skill, things=things, to=to, robot=self._robot,
+                               then=then, said=said))  # fmt: skip
 
     def _is_begun(self, step: Step, things: Sequence[Thing]) -> bool:
         """Whether a step takes the same things, and where they go is still to be said."""

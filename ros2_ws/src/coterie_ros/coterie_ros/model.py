@@ -11,9 +11,10 @@ from pydantic import ValidationError
 from coterie_core.plain_data import schema_problems
 from coterie_llm import Decider, Decision, ModelProfile, UsageMeter, build_decider
 from coterie_llm.budget import Budget, budget_of
+from coterie_llm.embedders import EmbedderOptions, load_embedder
 from coterie_llm.own import own_decisions
 from coterie_ros.parameters import ParameterSpec
-from coterie_world.meaning import EmbedderOptions, Meanings, load_embedder
+from coterie_world.meaning import Meanings
 
 if TYPE_CHECKING:
     from coterie_ros.agent_node import AgentNode

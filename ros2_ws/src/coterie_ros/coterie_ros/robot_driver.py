@@ -47,8 +47,9 @@ _STOP_TIMEOUT = 5.0
 _NEWER = "a newer goal took its place"
 _ENDS = "the driver ends"
 _SKILLS = {
-    getattr(Manipulate.Goal, name.upper(), None): name
+    getattr(Manipulate.Goal, name.upper()): name
     for name in ("look_around", "move_arm_to", *ON_TARGET)
+    if hasattr(Manipulate.Goal, name.upper())
 }
 """Methods that do them, by the numbers of the action."""
 
@@ -333,7 +334,8 @@ class RobotDriver(Node):
                 result.distance_left = math.hypot(at.x - here[0], at.y - here[1])
 
     def _manipulate(self, request: Any, result: Any) -> None:
-        skill = _SKILLS.get(request.skill, "")
+        own = request.name if request.name in ON_TARGET else ""
+        skill = own if request.skill == request.OTHER else _SKILLS.get(request.skill, "")
         if not hasattr(self, skill):
             self._unsupported(skill or f"number {request.skill}")
         at = (request.position.x, request.position.y, request.position.z)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import TYPE_CHECKING
 
 from coterie_msgs.msg import TeamMessage
 from coterie_ros.conversions.talk import yield_request_from_msg
+from coterie_ros.reports import hear_messages
 from coterie_world.right_of_way import YieldRequest
 
 if TYPE_CHECKING:
@@ -25,20 +25,7 @@ def hear_yield_requests(
         prefix: Prefix of the team's topics, such as `/house/`.
         take: Takes each request; not one in the name of another robot.
     """
-
-    def heard(robot: str, request: YieldRequest | None) -> None:
-        if request is None:
-            return
-        if request.sender != robot:
-            node.diagnostics.count("forged_messages")
-            node.problem(f"{robot}/message: a message in the name of {request.sender!r}: dropped")
-            return
-        take(request)
-
-    for robot in robots:
-        read = partial(_request_of, topic=f"{robot}/message")
-        topic = f"{prefix}{robot}/message"
-        node.subscribe(TeamMessage, topic, "messages", partial(heard, robot), convert=read)
+    hear_messages(node, robots, prefix, take, _request_of)
 
 
 def _request_of(message: TeamMessage, topic: str) -> YieldRequest | None:

@@ -185,7 +185,7 @@ def recall(label: str) -> float:
     depth, width = sorted(sum(extent) / 2.0 for extent in size)[1:]
     a, b = _BY_SIZE
     in_view = 1.0 / (1.0 + math.exp(-a - b * 0.5 * math.log(depth * width)))
-    owners = [name for group in category.on for name in household.members(group)]
+    owners = household.usual_owners(label)
     shut = [name in household.categories and household.categories[name].opens for name in owners]
     return in_view * (1.0 - _SHUT_AWAY * sum(shut) / max(len(shut), 1))
 

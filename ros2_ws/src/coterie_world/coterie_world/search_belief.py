@@ -113,7 +113,7 @@ def _parts_of(
 ) -> list[Region]:
     """Return regions with weights against others of those that keep such things, or do not."""
     category = home.category(label)
-    usual = _usual(label, home)
+    usual = home.usual_owners(label)
     size = known_size(label)
     height = sum(size[2]) / 2.0 if size is not None else 0.0
     lift, tall = max(_LIFT, height / 2.0), _UPPER * height
@@ -201,12 +201,6 @@ def holds_things(thing: SceneObject) -> bool:
     category = home.category(thing.label.top)
     hollow = category is not None and (category.depth > 0.0 or category.boards)
     return bool(thing.told_surfaces) or hollow or opens(thing, home)
-
-
-def _usual(label: str, home: Household) -> set[str]:
-    """Return the furniture on and in which things of a label are kept (none: anywhere)."""
-    category = home.category(label)
-    return {m for name in (category.on if category else ()) for m in home.members(name)}
 
 
 def is_found(key: str) -> bool:
@@ -341,7 +335,7 @@ class SearchBelief:
         What one robot tells apart are different containers, however near one another.
         """
         home = load_household()
-        usual = _usual(self.label, home)
+        usual = home.usual_owners(self.label)
         groups: list[tuple[tuple[str, str], Vec2, set[str], float]] = []
         for robot, missed in self._missed.items():
             for key, value in sorted(missed.items()):

@@ -6,13 +6,13 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
-from coterie_core.geometry import Box, Vec2, Vec3, distance, share_inside
+from coterie_core.geometry import Box, Vec2, Vec3, distance
 from coterie_core.household import load_household
 from coterie_core.tasks import Thing
 from coterie_world.association import SIGHTING
-from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, Sighting
+from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, Sighting, free_id
 from coterie_world.sizes import known_size, oversize
-from coterie_world.surfaces import hollow_bottom, usual_surfaces
+from coterie_world.surfaces import free_points, hollow_bottom, usual_surfaces
 
 ASSOCIATION_RADIUS_M = SIGHTING.distance_m
 MOVED_DISTANCE_M = 1.0
@@ -77,26 +77,6 @@ def seen_in_passing(things: Iterable[SceneObject]) -> set[str]:
     }
 
 
-def mistaken_within(one: SceneObject, others: Iterable[SceneObject]) -> bool:
-    """Tell whether solid furniture lies in a piece that was seen far more clearly to be one.
-
-    Part of a counter that was once called a stove lies in the counter; so may a dishwasher, but
-    that is seen there again.
-
-    Args:
-        one: Furniture that may be a mistake.
-        others: Other furniture.
-    """
-    sure = CLEARNESS_RATIO * clearness(one, _SLIVER)
-    return is_solid(one.label.top) and any(
-        other.id != one.id
-        and is_solid(other.label.top)
-        and sure <= clearness(other, _SLIVER)
-        and share_inside(one.box, other.box) > INSIDE_FRACTION
-        for other in others
-    )
-
-
 def clearness(thing: SceneObject, sliver: float = 1.0) -> float:
     """Return how clearly a thing was seen to be what it is taken for: evidence, 0 for none.
 
@@ -156,7 +136,7 @@ def note_found(
     news = same is None
     if same is None:
         same = SceneObject(
-            free_id(scene, thing.id or label.replace(" ", "-")),
+            free_id(scene.objects, thing.id or label.replace(" ", "-")),
             LabelBelief.of(label),
             Box(at, usual_size(scene, label, at)),
             kind=load_household().kind(label),
@@ -167,9 +147,7 @@ def note_found(
     if news:
         same.box = Box(at, same.box.size, same.box.yaw)
         same.room = thing.room if thing.room in scene.rooms else room_at(scene, at)
-        holder, inside = resting_on(scene, same)
-        same.support = holder
-        same.container = holder if inside else ""
+        rest(scene, same)
     same.observations += 1
     same.last_seen = Sighting(time, robot)
     return same, news
@@ -187,33 +165,21 @@ def put_down(scene: SceneGraph, thing: str, owner: str) -> None:
     z = hollow_bottom(label, place.box)
     z = usual_surfaces(label, place.box)[0].center[2] if z is None else z
     top = Box((x, y, z), (*place.box.size[:2], 0.0), place.box.yaw)
-    item.box = _free_spot(scene, item, surfaces[0].surface if surfaces else top)
+    surface = surfaces[0].surface if surfaces else top
+    item.box = _free_spot(item, surface, scene.objects.values())
     item.room, item.support = place.room, place.id
     item.container = "" if open_tops or not surfaces else place.id
 
 
-def _free_spot(scene: SceneGraph, item: SceneObject, surface: Box) -> Box:
+def _free_spot(item: SceneObject, surface: Box, others: Iterable[SceneObject]) -> Box:
     """Return a box for a thing on a surface, clear of what is known to stand there.
 
     Where exactly it was put nobody has told; two things in one spot would hide one another.
     """
     x, y, z = surface.center
-    c, s = math.cos(surface.yaw), math.sin(surface.yaw)
-    others = [
-        o.box
-        for o in scene.objects.values()
-        if o.id != item.id and o.kind == "item" and abs(o.box.bottom - z) < 0.1
-    ]
-    for share in (0.0, 0.25, -0.25, 0.4, -0.4, 0.12, -0.12, 0.33, -0.33):
-        along, across = share * surface.size[0], share * surface.size[1]
-        if surface.size[0] > surface.size[1]:
-            across = 0.0
-        else:
-            along = 0.0
-        at = (x + c * along - s * across, y + s * along + c * across, z + item.box.size[2] / 2.0)
-        reach = max(item.box.size[:2])
-        if all(distance(o.center, at) > (reach + max(o.size[:2])) / 2.0 for o in others):
-            return Box(at, item.box.size, item.box.yaw)
+    boxes = [one.box for one in others if one.id != item.id and one.kind == "item"]
+    free = free_points(surface, item.box, boxes).tolist()
+    x, y = min(free, key=lambda at: (math.dist(at, (x, y)), at), default=(x, y))
     return Box((x, y, z + item.box.size[2] / 2.0), item.box.size, item.box.yaw)
 
 
@@ -222,6 +188,12 @@ def taken_up(scene: SceneGraph, thing: str) -> None:
     item = scene.objects.get(thing)
     if item is not None:
         item.support = item.container = ""
+
+
+def rest(scene: SceneGraph, thing: SceneObject) -> None:
+    """Find out what a thing stands on or in, by where it is."""
+    thing.support, inside = resting_on(scene, thing)
+    thing.container = thing.support if inside else ""
 
 
 def resting_on(scene: SceneGraph, thing: SceneObject) -> tuple[str, bool]:
@@ -282,29 +254,43 @@ def _lies_in(owner: SceneObject, low: float, point: Vec2) -> bool:
     return lowest_on(owner, at_edge=at_edge) <= low <= owner.box.top + _ON
 
 
-def fell_from(owner: SceneObject, put: float, seen: float) -> bool:
-    """Whether what was put onto something, its foot at a height [m], has fallen beside it.
+def stays_where_put(scene: SceneGraph, thing: SceneObject, owner: str, put_at: Vec3) -> bool:
+    """Have what is seen where it was put rest there, though its box lies in other ones too.
 
-    It is seen much lower, in the owner's box at most: that may be too wide, and what was put onto
-    a cabinet is not behind its doors. Of tubs, baskets and shelves it does not tell.
-    """
-    category = load_household().category(owner.label.top)
-    deep = category is not None and (category.depth > 0.0 or category.boards)
-    return not deep and seen < put - _FELL
-
-
-def rests_where_put(owner: SceneObject, put_at: Vec3, foot: Vec3, borne: bool) -> bool:
-    """Whether a thing is still on, or in, what it was put on.
-
-    Boxes of cameras may end before what bears it does: what nothing else bears, and stands as high
-    as it was put, may be seen twice as far away from there. Of tubs and baskets nobody knows how
-    deep it falls.
+    What is seen much lower in its owner's box has fallen beside it: that may be too wide, and what
+    was put onto a cabinet is not behind its doors. Of tubs, baskets and shelves it does not tell.
 
     Args:
-        owner: Furniture or thing that it was put on.
+        scene: The map.
+        thing: What was put, as it is seen.
+        owner: Id of what it was put on or into.
         put_at: Position that its foot was put at [m].
-        foot: Position that its foot is seen at [m].
-        borne: Whether it lies on or in something else by that one's box.
+
+    Returns:
+        Whether it is still there.
+    """
+    holder = scene.objects.get(owner)
+    if holder is None:
+        return False
+    on = owner in (thing.support, thing.container)
+    category = load_household().category(holder.label.top)
+    deep = category is not None and (category.depth > 0.0 or category.boards)
+    if on and not deep and thing.box.bottom < put_at[2] - _FELL:
+        thing.support = thing.container = ""
+        return True
+    foot = (*thing.box.center[:2], thing.box.bottom)
+    there = _rests_where_put(holder, put_at, foot, bool(thing.support or thing.container))
+    if there and not on:
+        thing.support, thing.container = owner, ""
+    return there
+
+
+def _rests_where_put(owner: SceneObject, put_at: Vec3, foot: Vec3, borne: bool) -> bool:
+    """Whether a thing whose foot is seen at a point [m] is still on what it was put on.
+
+    Boxes of cameras may end before what bears it does: what nothing else bears (`borne`), and
+    stands as high as it was put, may be seen twice as far away from there. Of tubs and baskets
+    nobody knows how deep it falls.
     """
     if hollow_bottom(owner.label.top, owner.box) is not None and foot[2] <= put_at[2]:
         return math.dist(foot[:2], put_at[:2]) <= PLACED_RADIUS_M
@@ -383,13 +369,3 @@ def usual_size(scene: SceneGraph, label: str, at: Vec3) -> Vec3:
         high = min(2.0 * (at[2] - max(floors)), 2.0 * high)
     edge = (wide + deep) / 2.0
     return (edge, edge, max(high, _SIZE[2]))
-
-
-def free_id(scene: SceneGraph, wanted: str) -> str:
-    """Return an id for a new object: the one wanted, numbered where another object has it."""
-    if wanted not in scene.objects:
-        return wanted
-    n = 2
-    while f"{wanted}-{n}" in scene.objects:
-        n += 1
-    return f"{wanted}-{n}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +34,6 @@ HOLLOW_SIDE = 0.04
 """Thickness that the sides of hollow things are taken to have [m]."""
 _HOLLOW_SHARE = 0.9
 """Share of its height that a hollow thing is deep at most."""
-_BESIDE_M = 0.15
-"""Furniture that ends no lower than this below a surface may be taken for a part of it [m]."""
 _GRID = 0.05  # [m] between spots tried on a surface
 _GAP = 0.01  # [m] between things on a surface
 
@@ -120,34 +117,6 @@ def least_top(label: str) -> float:
     return 0.0 if category.boards or is_seat(label) else _LOWER * size[2][0]
 
 
-def bears_at_top_only(label: str) -> bool:
-    """Whether nothing but the top of a thing's box bears things: a toilet does on its tank."""
-    category = load_household().category(label)
-    return category is not None and category.shape == "toilet"
-
-
-def as_high_as_its_kind(label: str, box: Box, floor: float) -> Box:
-    """Return a box that stands on the floor and is as high as things of its kind are [m].
-
-    Of a toilet robots see the seat alone, or the wall above its tank as well. Labels that are not
-    known, and boxes of a height that their kind has, stay as they are.
-
-    Args:
-        label: Label of the furniture.
-        box: Box, as it was seen.
-        floor: Height of the floor [m].
-    """
-    size = known_size(label)
-    if size is None:
-        return box
-    low, high = size[2]
-    if low <= box.top - floor <= high:
-        return box
-    x, y, _ = box.center
-    top = min(max(box.top - floor, low), high)
-    return Box((x, y, floor + top / 2.0), (*box.size[:2], top), box.yaw)
-
-
 def hollow_bottom(label: str, box: Box) -> float | None:
     """Return the height [m] of the bottom of a hollow thing that is known as a box only.
 
@@ -158,29 +127,6 @@ def hollow_bottom(label: str, box: Box) -> float | None:
     if category is None or not category.depth:
         return None
     return box.top - min(category.depth, _HOLLOW_SHARE * box.size[2])
-
-
-def reaching_over(surface: Box, owner: Box, others: Iterable[Box]) -> list[Box]:
-    """Return boxes of other furniture that reach into a surface from beside it, set down on it.
-
-    Boxes of furniture that cameras saw are too wide at times, and nobody knows whose the place is
-    that two of them take up; of a chair that stands under a table's edge the back is there.
-
-    Args:
-        surface: Box of the furniture's surface [m].
-        owner: Box of the furniture.
-        others: Boxes of other furniture; those about the owner's middle, or within it, do not
-            count: they are it, or a part of it.
-    """
-    z = surface.center[2]
-    out = []
-    for box in others:
-        x, y, _ = box.center
-        beside = not box.contains((*owner.center[:2], box.center[2]))
-        beside &= not owner.contains((x, y, owner.center[2]))
-        if beside and box.bottom < z - _BESIDE_M < box.top:
-            out.append(replace(box, center=(x, y, z + box.size[2] / 2.0)))
-    return out
 
 
 def free_points(surface: Box, item: Box, others: Iterable[Box]) -> npt.NDArray[np.float64]:

@@ -31,13 +31,12 @@ from coterie_world.scene import (
 )
 from coterie_world.sightings import (
     as_thing,
-    fell_from,
     is_solid,
     kind_of,
     note_found,
-    resting_on,
-    rests_where_put,
+    rest,
     room_at,
+    stays_where_put,
     support_at,
     usual_size,
 )
@@ -444,19 +443,11 @@ class TeamMap:
         return thing.id
 
     def _rest_where_put(self, thing: SceneObject, put: _Put) -> None:
-        """Have what is seen where it was put rest there, though its box lies in other ones too."""
+        """Take in that what was put somewhere was seen: where it was put, or elsewhere."""
         put.seen = True
-        holder = self.scene.objects.get(put.holder)
-        if holder is not None and put.holder in (thing.support, thing.container):
-            if fell_from(holder, put.foot, thing.box.bottom):
-                thing.support = thing.container = ""
-                return
-        at, low = (*put.position[:2], put.foot), (*thing.box.center[:2], thing.box.bottom)
-        borne = bool(thing.support or thing.container)
-        if holder is None or not rests_where_put(holder, at, low, borne):
+        at = (*put.position[:2], put.foot)
+        if not stays_where_put(self.scene, thing, put.holder, at):
             del self._put[thing.id]
-        elif put.holder not in (thing.support, thing.container):
-            thing.support, thing.container = put.holder, ""
 
     def _place_of(self, thing: SceneObject, seen: Box, away: float, put: bool) -> Box:
         """Return where an item is, by all that has shown it there, near looks before far ones.
@@ -503,8 +494,7 @@ class TeamMap:
 
     def rest(self, thing: SceneObject) -> None:
         """Find out what a thing stands on or in, by where it is."""
-        holder, inside = resting_on(self.scene, thing)
-        thing.support, thing.container = holder, holder if inside else ""
+        rest(self.scene, thing)
 
     def _name(self, label: str) -> str:
         base = "-".join(label.lower().split())[:40] or "thing"

@@ -181,7 +181,6 @@ def random_problem(seed: int) -> Problem:
                 for a in range(len(points))
             ]
         )
-    problem.ready = [rng.choice((0.0, 0.0, 10.0)) for _ in names]
     return problem
 
 
@@ -275,13 +274,11 @@ def test_what_nobody_can_do_is_left_with_every_reason(tools):
     assert all(s.robot == "" for s in share.sub_tasks)
 
 
-def test_forbidden_pairs_and_load_are_respected(tools):
+def test_forbidden_pairs_are_respected(tools):
     tasks = move("a", "cup-0", "table-0")
     assert shares(assign(tasks, STARTS, tools))["a-pick"] == "w1"
     other = assign(tasks, STARTS, tools, forbidden={("a-place", "w1"): "no"})
     assert shares(other)["a-pick"] != "w1"
-    busy = assign(tasks, STARTS, tools, load={"w1": 500.0})
-    assert shares(busy)["a-pick"] != "w1"
     nobody = assign(tasks, STARTS, tools, forbidden={("a-pick", r): "busy" for r in STARTS})
     assert nobody.unassigned["a-pick"]["w1"].reason == "busy"
 

@@ -99,7 +99,7 @@ def test_what_goes_beyond_the_image_is_not_in_view(rows, farther) -> None:
     body = Resume.of_embodiment(Embodiment(name="tall", radius=0.2, cameras=(eye,)))
     sight = Toolbox(house, {"tall": body}).view("tall", ResolvedObject("wardrobe", box, high), None)
     assert sight.feasible and sight.share > CLEAR_SHARE
-    assert (sight.distance > 2.0) is farther
+    assert (math.dist(sight.spot[:2], box.center[:2]) > 2.0) is farther
 
 
 def test_what_is_let_go_over_a_tub_comes_to_lie_in_it() -> None:

@@ -214,7 +214,7 @@ async def test_a_lying_robot_changes_nothing_but_a_noted_problem(tools, lie) -> 
     assert agreed.problems and "rover" in agreed.problems[0]
 
 
-async def test_large_teams_discuss_in_groups_and_prompts_stay_bounded(tools) -> None:
+async def test_every_robot_of_a_large_team_judges_its_own_share_once(tools) -> None:
     team = {}
     starts = {}
     for k in range(12):
@@ -240,11 +240,8 @@ async def test_large_teams_discuss_in_groups_and_prompts_stay_bounded(tools) -> 
     )
     agreed = await leader.discuss("t", "bring all mugs to the kitchen counter", starts)
     assert all(o.robot for o in agreed.sub_tasks)
-    sizes = [len(asked) for asked, _ in robots.asked]
-    assert len(sizes) >= 3 and max(sizes) <= 4
-    reports = [t for t in leader.transcript.turns if t.kind == "statement"]
-    assert reports.pop(0).text == "I read: bring, all mugs, to the kitchen counter"
-    assert len(reports) >= 3 and "agreed on" in reports[0].text
+    ((asked, _),) = robots.asked
+    assert set(asked) == {one.robot for one in agreed.sub_tasks} and len(asked) > 4
 
 
 # -- stage 2 ----------------------------------------------------------------------------------

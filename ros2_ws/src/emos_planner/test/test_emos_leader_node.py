@@ -248,7 +248,7 @@ def test_a_person_hands_a_sub_task_over(ros, start, tmp_path) -> None:
         ),
         what="the robots to hear of it",
     )
-    kept = json.loads((tmp_path / "leader.json").read_text())["state"]["progress"]["tasks"]
+    kept = json.loads((tmp_path / "leader.json").read_text())["state"]["graph"]["sub_tasks"]
     assert {one["robot"] for one in kept.values() if one["id"] in told.sub_tasks} == {"walker"}
     talk = next(tmp_path.glob("discussion_*.json")).read_text()
     assert "ann handed pick-2" in talk and "rover's arm creaks" in talk

@@ -128,7 +128,6 @@ def host_option(tools, robot="rover", *, sub_tasks=None):
     mine = sub_tasks or with_robots(meant_by(ONE_MUG).sub_tasks, robot)
     at = STARTS[robot]
     return ShareState(
-        robot,
         ONE_MUG,
         "a body",
         tuple(mine),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import pytest
 
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Pose, Vec3
-from coterie_core.skill_registry import SKILLS, SkillSpec
 from coterie_core.skills import (
     Ask,
     Close,
@@ -26,7 +24,6 @@ from coterie_core.skills import (
 )
 from coterie_fixtures.tiny_house import thing, tiny_house
 from coterie_world.scene import SceneObject
-from habitat_bridge.embedded import skills
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
@@ -58,21 +55,18 @@ def go(sim: EmbeddedWorld, position: Vec3) -> None:
     assert run_skill(sim, "r", NavigateTo(position=position)).ok
 
 
-def test_a_skill_is_added_by_three_rows(monkeypatch) -> None:
-    @dataclass(frozen=True)
-    class Wipe:
-        surface: Target
-
-    def done(hands, body, skill):
-        return hands.reach_point(body, skill.surface.position)
-
-    row = SkillSpec("wipe", Wipe, "wipe {thing}", thing="surface", arm=True)
-    monkeypatch.setitem(SKILLS, "wipe", row)
-    monkeypatch.setitem(skills._TIMES, Wipe, 3.0)
-    monkeypatch.setitem(skills._HANDWORK, Wipe, done)
-    result = run_skill(world(), "r", Wipe(COUNTER))
-    assert result.ok and result.duration >= 3.0
-    assert run_skill(world(AT_FRIDGE), "r", Wipe(COUNTER)).outcome is Outcome.OUT_OF_REACH
+def test_a_skill_of_another_package_is_done_and_changes_the_house(own_skills) -> None:
+    sim = world()
+    result = run_skill(sim, "r", own_skills.Wipe(COUNTER))
+    assert result.ok and result.duration >= own_skills.WIPE.seconds
+    assert sim.truth().objects["o_counter"].properties["state"] == "clean"
+    refused = run_skill(sim, "r", own_skills.Press(COUNTER))
+    assert (refused.outcome, refused.reason) == (
+        Outcome.UNSUPPORTED,
+        "a kitchen counter has no switch",
+    )
+    far = run_skill(world(AT_FRIDGE), "r", own_skills.Wipe(COUNTER))
+    assert far.outcome is Outcome.OUT_OF_REACH
 
 
 def test_pick_and_place_in_the_fridge_and_out_again() -> None:

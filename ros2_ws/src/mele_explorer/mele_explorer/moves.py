@@ -11,8 +11,8 @@ from coterie_core.questions import Evidence
 from coterie_world.association import EVENT
 from coterie_world.object_events import ObjectEvent
 from coterie_world.permanence import age_text
-from coterie_world.scene import LabelBelief, Room, SceneObject, Sighting
-from coterie_world.sightings import free_id, usual_size
+from coterie_world.scene import LabelBelief, Room, SceneObject, Sighting, free_id
+from coterie_world.sightings import usual_size
 from coterie_world.team_memory import TeamMemory
 from mele_explorer.memory import Memory
 
@@ -45,7 +45,7 @@ def note_event(memory: Memory, event: ObjectEvent, room: Room | None = None) -> 
             return False  # nobody has told yet which room that is
         memory.graph.add_room(room)
     made = SceneObject(
-        free_id(memory.graph, event.object or "moved"),
+        free_id(memory.graph.objects, event.object or "moved"),
         LabelBelief.of(event.label),
         Box(event.position, usual_size(memory.graph, event.label, event.position)),
         event.to_room,

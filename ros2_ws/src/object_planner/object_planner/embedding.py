@@ -12,7 +12,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from coterie_core.embedding import Embedding, cosine
-from coterie_world.meaning import EmbedderError, EmbedderOptions, OpenAIEmbedder
+from coterie_llm.embedders import EmbedderError, EmbedderOptions, OpenAIEmbedder
 from coterie_world.scene import SceneGraph
 
 MAX_PIXELS = 50_000_000

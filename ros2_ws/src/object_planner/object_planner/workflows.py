@@ -16,10 +16,11 @@ from typing import Any, Literal, get_args
 
 from coterie_core.wording import enumerated
 from coterie_llm import Decided, Decider, Usage
+from coterie_llm.embedders import EmbedderError
 from coterie_requests.request import Request
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.text import shown
-from coterie_world.meaning import EmbedderError, Meanings, Near, likeness_by_label
+from coterie_world.meaning import Meanings, Near, likeness_by_label
 from coterie_world.scene import SceneGraph
 from object_planner.map_text import MAP_TOKENS
 from object_planner.plan import MOST, Plan, PlanObjects, PlanState, by_tools, explained

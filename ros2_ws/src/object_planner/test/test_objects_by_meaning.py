@@ -12,14 +12,15 @@ import pytest
 from coterie_core.geometry import Box
 from coterie_fixtures.endpoint import Endpoint
 from coterie_llm import Decider, RulesModel
-from coterie_world.meaning import (
+from coterie_llm.embedders import (
     EmbedderError,
     EmbedderOptions,
-    Meanings,
     OpenAIEmbedder,
+    Rows,
+    TextEmbedder,
     load_embedder,
 )
-from coterie_world.meaning.embedders import Rows, TextEmbedder
+from coterie_world.meaning import Meanings
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, from_json, to_json
 from object_planner.workflows import Answer, Options, Roles, plan_objects
 

@@ -192,7 +192,7 @@ class Explorer:
             return ""
         seen, length, place = min(left)
         what = "where ways may go on" if seen else "not seen yet"
-        self.reason = f"{place} is the nearest place {what}, {length:.1f} m away"
+        self.reason = f"the nearest place {what}, {length:.1f} m away"
         return place
 
     def _likeliest(self, ways: dict[str, float]) -> str:
@@ -212,7 +212,7 @@ class Explorer:
             rate = gain / (length + self.options.look_cost)
             if rate > best:
                 best, chosen = rate, place
-                self.reason = f"{place}, {length:.1f} m away: {why}"
+                self.reason = f"{length:.1f} m away: {why}"
         return chosen
 
     def _gain(self, place: str, spot: Spot, left: dict[str, float]) -> tuple[float, str]:

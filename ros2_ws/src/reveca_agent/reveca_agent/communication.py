@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import replace
 
 from coterie_core.cooperation import (
     Briefing,
@@ -266,16 +267,7 @@ class Communicator:
             if one.position is not None and all(map(math.isfinite, one.position)):
                 spot = Spot(room.id, one.position)
             if before is not None:
-                thing = Thing(
-                    one.id,
-                    before.thing.label,
-                    before.thing.kind,
-                    spot,
-                    one.parent,
-                    one.relation,
-                    before.thing.is_open,
-                    before.thing.portable,
-                )
+                thing = replace(before.thing, spot=spot, parent=one.parent, relation=one.relation)
                 level = before.level
             else:
                 known = one.label in memory.goal.items
@@ -322,10 +314,7 @@ class Communicator:
             return
         if entry.thing.parent == mate.name and entry.thing.relation == "held":
             return
-        thing = entry.thing
-        held = Thing(
-            item, thing.label, thing.kind, thing.spot, mate.name, "held", None, thing.portable
-        )
+        held = replace(entry.thing, parent=mate.name, relation="held", is_open=None)
         memory.put(Entry(held, step, mate.name, entry.level))
         self.surprised = True
 

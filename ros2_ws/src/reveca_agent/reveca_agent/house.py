@@ -40,8 +40,8 @@ from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
 from coterie_world.sightings import ASSOCIATION_RADIUS_M, kind_of, room_at
 from reveca_agent.house_map import HouseMap, Shape
 from reveca_agent.memory import Memory
-from reveca_agent.motions import OBSTACLE_REASONS, OUTCOME_REASONS, Motion, Motions
-from reveca_agent.naming import Naming
+from reveca_agent.motions import OBSTACLE_REASONS, Motions, reason_of
+from reveca_agent.naming import Naming, rename
 from reveca_agent.room_search import RoomSearch
 
 IN_VIEW = 2.0
@@ -205,9 +205,7 @@ class HouseBody:
             if near and min(near)[0] <= ASSOCIATION_RADIUS_M:
                 name = min(near)[1]
                 del self._lost[name]
-                del objects[id_]
-                thing.id = name
-                self.map.scene.add_object(thing)
+                rename(self.map.scene, id_, name)
                 names.append(name)
             else:
                 names.append(self.names.found(self.map.scene, id_))
@@ -344,8 +342,8 @@ class HouseBody:
 
     # --- what the agent does ---------------------------------------------------------------------
 
-    def motion(self, action: Action, meant: str = "") -> SubTask | Motion | Result:
-        """Return what an action is for the body; a result where it cannot be done at all.
+    def motion(self, action: Action, meant: str = "") -> SubTask | Result:
+        """Return what an action is for the body; a result where there is nothing to do for it.
 
         `meant` is the id of what it goes somewhere for.
         """
@@ -400,7 +398,7 @@ class HouseBody:
             self._result = Result(True, True)
             self._changed(action, result.put_at)
             return
-        reason = OUTCOME_REASONS.get(result.outcome, "")
+        reason = reason_of(result.outcome)
         if result.outcome is Outcome.BLOCKED and isinstance(action, (GoTo, Put)):
             reason = "full" if isinstance(action, Put) else "in_the_way"
         if isinstance(action, Grab):

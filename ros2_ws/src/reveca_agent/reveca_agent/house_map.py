@@ -15,14 +15,13 @@ from coterie_core.household import load_household
 from coterie_core.resume import Resume
 from coterie_core.tasks import SubTask
 from coterie_execution.geometry.estimates import room_spot
+from coterie_execution.geometry.manipulation import LARGEST
 from coterie_execution.geometry.toolbox import Toolbox
 from coterie_execution.own_tools import OwnTools
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.sightings import (
     as_thing,
     kind_of,
-    lowest_on,
-    mistaken_within,
     seen_in_passing,
 )
 from coterie_world.sizes import known_size
@@ -32,8 +31,6 @@ TOP = 0.1
 """What lies lower than this below the top of a container is in it [m]."""
 THIN = 0.05
 """What is thinner than this in two directions is missed by detectors though it is in view [m]."""
-LARGEST = 0.5
-"""What is larger in every direction is not carried [m]."""
 PAYLOAD = 50.0
 """Taken for what an arm carries of which nobody says it [kg]: its own driver refuses more."""
 SETTLED = 0.05
@@ -104,7 +101,6 @@ class HouseMap(TeamMap):
             )
         self._told = frozenset(one.id for one in scene.objects.values() if one.told_surfaces)
         self._stands: dict[str, tuple[Box, Vec3]] = {}
-        self._bearing: set[str] = set()
         self.furnish(list(self.scene.objects))
         self.targets: frozenset[str] = frozenset()
         self.items: frozenset[str] = frozenset()
@@ -116,10 +112,9 @@ class HouseMap(TeamMap):
         return self.own.toolbox()
 
     def furnish(self, new: Sequence[str]) -> None:
-        """Furniture that no map told of is for what such furniture is for, in general.
+        """Take in furniture that no map told of, for what such furniture is for in general.
 
-        Where a map told of furniture, what
-        it lacks is more likely taken for something else: it is for nothing.
+        Where a map told of furniture, what it lacks is more likely taken for something else.
 
         Args:
             new: Ids of things seen for the first time.
@@ -131,12 +126,7 @@ class HouseMap(TeamMap):
         if self._told:
             for thing in found:
                 thing.is_open = None
-            return
-        for thing in found:
-            category = load_household().category(thing.label.top)
-            if category is not None and (category.opens or category.label in _carrying()):
-                self._bearing.add(thing.id)
-        if found:
+        elif found:
             self._stands.clear()
             for id_ in new:
                 if objects[id_].kind == "item":
@@ -194,7 +184,6 @@ class HouseMap(TeamMap):
         self._stands.pop(id_, None)
         self._inside.discard(id_)
         thing = self.scene.objects.pop(id_, None)
-        self._bearing.discard(id_)
         self.version += 1
         if thing is not None and thing.kind != "item":
             for one in self.scene.objects.values():
@@ -205,11 +194,10 @@ class HouseMap(TeamMap):
     def may_be_gone(self, thing: SceneObject) -> bool:
         """Tell whether a thing that should be in view and is not may be somewhere else, or nowhere.
 
-        Furniture stays, but for what was called so in passing, and is a part of another piece.
+        Furniture stays, but for what one look alone has shown.
         """
         if thing.kind != "item":
-            others = self.scene.objects.values()
-            return thing.id not in self._told and mistaken_within(thing, others)
+            return thing.id not in self._told and thing.observations == 1
         return not self.is_hidden(thing)
 
     def is_hidden(self, thing: SceneObject) -> bool:
@@ -239,8 +227,11 @@ class HouseMap(TeamMap):
         return Thing(one.id, label, kind, spot, is_open=one.is_open)  # type: ignore[arg-type]
 
     def _bears(self, one: SceneObject) -> bool:
-        """Whether things are put on it, by a map or in general."""
-        return bool(one.receptacles) or one.id in self._bearing
+        """Whether things are put on it, by a map or, where none told of furniture, in general."""
+        if one.receptacles or self._told:
+            return bool(one.receptacles)
+        category = load_household().category(one.label.top)
+        return category is not None and (category.opens or category.label in _carrying())
 
     def _lies_inside(self, one: SceneObject, holder: SceneObject) -> bool:
         """Whether an item lies in an open container, and not on it.
@@ -296,7 +287,7 @@ class HouseMap(TeamMap):
         """
         passed = {one.id}
         while True:
-            holder = self.thing(one.container or one.support or self._within(one))
+            holder = self.thing(one.container or one.support)
             if holder is None or holder.id in passed:
                 return None
             if holder.kind != "item" or self._is_target(holder):
@@ -306,21 +297,6 @@ class HouseMap(TeamMap):
 
     def _is_target(self, one: SceneObject) -> bool:
         return one.id in self.targets or kind_of(one.label.top) in self.targets
-
-    def _within(self, one: SceneObject) -> str:
-        """Return the id of furniture found on the way in whose box an item lies; "": in none's.
-
-        Of such furniture nobody knows at which heights things lie: a sofa's seat, shelves. What is
-        too low for its kind lies below or beside it.
-        """
-        x, y, z = one.box.center
-        for thing in self.scene.objects.values():
-            if thing.kind == "item" or thing.id not in self._bearing:
-                continue
-            low = max(thing.box.bottom + TOP, lowest_on(thing))
-            if one.box.bottom > low and thing.box.contains((x, y, z), 0.02):
-                return thing.id
-        return ""
 
     def stand(self, one: SceneObject) -> Vec3:
         """Return a spot beside a thing [m]; where there is none, the thing's own."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import islice
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -301,26 +300,10 @@ class Memory:
     # --- saving ----------------------------------------------------------------------------------
 
     def save(self) -> str:
-        """Return all parts as JSON (the skill book by its names: it is code)."""
-        saved = _Saved(
-            self.settings,
-            self.name,
-            self.goal,
-            list(self.heard),
-            [self.scene[id_] for level in self._levels for id_ in level],
-            list(self.deeds),
-            list(self.collaborators.values()),
-            list(self.skills),
-            self.rooms,
-            self.searched,
-            self.placed,
-            self.gone,
-            self.spot,
-            self.hands,
-            self.step,
-            self.looked,
-        )
-        return _SAVED.dump_json(saved).decode()
+        """Return all that is remembered as JSON; the skill book is code."""
+        parts = {one.name: getattr(self, one.name) for one in fields(_Saved)}
+        parts["scene"] = [self.scene[id_] for level in self._levels for id_ in level]
+        return _SAVED.dump_json(_Saved(**parts)).decode()
 
     @staticmethod
     def restore(text: str) -> Memory:
@@ -333,50 +316,10 @@ class Memory:
             saved = _SAVED.validate_json(text)
         except ValidationError as error:
             raise MemoryFault(f"saved memory: {schema_problems(error, 'text')}") from None
-        unknown = [name for name in saved.skills if name not in SKILLS]
-        if unknown:
-            raise MemoryFault(f"saved memory: skills: unknown {unknown}; known: {list(SKILLS)}")
-        scene = {}
         for entry in saved.scene:
             entry.level = min(entry.level, saved.settings.levels - 1)
-            scene[entry.thing.id] = entry
-        return Memory(
-            saved.settings,
-            saved.name,
-            saved.goal,
-            deque(saved.heard),
-            scene,
-            deque(saved.deeds),
-            {one.name: one for one in saved.collaborators},
-            {name: SKILLS[name] for name in saved.skills},
-            saved.rooms,
-            saved.searched,
-            saved.looked,
-            saved.placed,
-            saved.spot,
-            saved.hands,
-            saved.step,
-            saved.gone,
-        )
-
-    def summary(self) -> dict[str, Any]:
-        """Return the six parts for people to look at: counts, and the top of each."""
-        return {
-            "goal": {str(goal): f"{lack} to go" for goal, lack in self.needs().items()},
-            "messages": [
-                f"{one.step} {one.note.sender}: {one.note.text}" for one in list(self.heard)[-10:]
-            ],
-            "scene": {
-                "things": len(self.scene),
-                "by level": [len(level) for level in self._levels],
-                "top": [asdict(entry.thing) for entry in self.top(10)],
-            },
-            "own": [asdict(deed) for deed in list(self.deeds)[-10:]],
-            "collaborators": {
-                name: one.text(self.step) for name, one in self.collaborators.items()
-            },
-            "skills": {name: skill.text for name, skill in self.skills.items()},
-        }
+        parts = {one.name: getattr(saved, one.name) for one in fields(_Saved)}
+        return Memory(**parts | {"scene": {entry.thing.id: entry for entry in saved.scene}})
 
 
 @dataclass(slots=True)
@@ -384,19 +327,18 @@ class _Saved:
     settings: Settings
     name: str
     goal: Goal
-    heard: list[Heard]
+    heard: deque[Heard]
     scene: list[Entry]
-    deeds: list[Deed]
-    collaborators: list[Collaborator]
-    skills: list[str]
+    deeds: deque[Deed]
+    collaborators: dict[str, Collaborator]
     rooms: dict[str, int]
     searched: dict[str, str]
+    looked: dict[str, str]
     placed: dict[str, Claim]
     gone: dict[str, int]
     spot: Spot
     hands: tuple[str, ...]
     step: int
-    looked: dict[str, str] = field(default_factory=dict)
 
 
 _SAVED = TypeAdapter(_Saved)

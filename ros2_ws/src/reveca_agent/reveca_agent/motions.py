@@ -1,40 +1,26 @@
-"""What a cooperating robot's actions are for its body: sub-tasks for its executive, and ways."""
+"""What a cooperating robot's actions are for its body: sub-tasks for its executive."""
 
 from __future__ import annotations
 
-import math
-from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from coterie_core.cooperation import Action, Close, GoTo, Grab, Open, Put, Reason, Result, Spot
-from coterie_core.geometry import Vec3
-from coterie_core.skills import LookAround, Outcome, Skill, Wait
-from coterie_core.tasks import Obstacle, SubTask, SubTaskKind
-from coterie_execution.geometry.viewpoints import BEST_AWAY
+from coterie_core.geometry import Box
+from coterie_core.skills import NavigateTo, Outcome
+from coterie_core.tasks import Obstacle, SubTask, SubTaskKind, Thing
+from coterie_execution.geometry.things import ResolvedObject
+from coterie_execution.trees import obstacle_of
 from coterie_world.scene import SceneObject
 from coterie_world.sightings import as_thing
 from reveca_agent.house_map import HouseMap
 from reveca_agent.room_search import RoomSearch
 
-MOST_SIDES = 3
-"""From how many sides one looks at where a thing is said to be."""
-HIDDEN = 100
-"""Most things that were looked for, and are remembered."""
 OUTCOME_REASONS: Mapping[Outcome, Reason] = {
-    Outcome.UNKNOWN_TARGET: "gone",
-    Outcome.UNREACHABLE: "no_way",
-    Outcome.BLOCKED: "no_way",
     Outcome.TIMED_OUT: "no_way",
-    Outcome.OUT_OF_REACH: "too_far",
-    Outcome.NOT_VISIBLE: "too_far",
-    Outcome.HAND_FULL: "hands_full",
     Outcome.HAND_EMPTY: "not_holding",
-    Outcome.CLOSED: "closed",
-    Outcome.UNSUPPORTED: "unable",
     Outcome.REFUSED: "not_portable",
 }
-"""What a skill that failed means for the agent."""
+"""What a skill that failed means for the agent, where it is no obstacle of a sub-task."""
 OBSTACLE_REASONS: Mapping[Obstacle, Reason] = {
     Obstacle.NO_PATH: "no_way",
     Obstacle.TOO_HIGH: "too_far",
@@ -50,29 +36,12 @@ OBSTACLE_REASONS: Mapping[Obstacle, Reason] = {
     Obstacle.NO_ROOM: "full",
     Obstacle.NO_ARM: "unable",
 }
-"""What stands against a sub-task before it is tried means for the agent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Motion:
-    """What an action without the hand is for a body: go to the first of `stands` that does [m].
-
-    Then it does `then`; `faces` is where it looks at the end [m].
-    """
-
-    stands: tuple[Vec3, ...] = ()
-    then: Skill | None = None
-    faces: Vec3 | None = None
-
-    def yaw(self, stand: Vec3) -> float | None:
-        """Return the heading at a stand [rad]."""
-        if self.faces is None:
-            return None
-        return math.atan2(self.faces[1] - stand[1], self.faces[0] - stand[0])
+"""What stands against a sub-task means for the agent."""
+_TOLD = "where another one stood"
 
 
 class Motions:
-    """Makes sub-tasks and motions of actions.
+    """Makes sub-tasks of actions.
 
     Args:
         house: What the robot knows of the house.
@@ -81,12 +50,9 @@ class Motions:
 
     def __init__(self, house: HouseMap, search: RoomSearch) -> None:
         self.house, self.search = house, search
-        self._looked: deque[tuple[str, Spot]] = deque(maxlen=HIDDEN)
 
-    def of(
-        self, action: Action, here: Spot, holding: str, meant: str = ""
-    ) -> SubTask | Motion | Result:
-        """Return what an action is for the body; a result where it cannot be done at all.
+    def of(self, action: Action, here: Spot, holding: str, meant: str = "") -> SubTask | Result:
+        """Return what an action is for the body; a result where there is nothing to do for it.
 
         To go to a thing is to begin what the hand is to do there next.
 
@@ -114,7 +80,7 @@ class Motions:
         if isinstance(action, (Open, Close)):
             kind: SubTaskKind = "open" if isinstance(action, Open) else "close"
             return self._at_furniture(kind, action.container)
-        return Motion(then=Wait(self.house.shape.step))
+        return Result(True, True)
 
     def _at_furniture(
         self, kind: SubTaskKind, target: str, holding: str = "", inside: bool | None = None
@@ -134,7 +100,7 @@ class Motions:
         own = name.startswith(f"{self.house.robot}-")
         return bool(name) and not own and self.house.thing(name) is None
 
-    def _way(self, action: GoTo, here: Spot, holding: str) -> SubTask | Motion | Result:
+    def _way(self, action: GoTo, here: Spot, holding: str) -> SubTask | Result:
         rooms = self.house.ways.rooms
         thing = self.house.thing(action.target)
         if thing is not None and thing.id != holding and thing.room in rooms:
@@ -146,7 +112,8 @@ class Motions:
                 return _sub_task("place", thing, self.house.thing(holding))
             return _sub_task("go_to", thing)
         if action.spot is not None and action.spot.room in rooms:
-            return self._look_for(action.target, action.spot, here)
+            there = Thing(label=_TOLD, position=action.spot.position, room=action.spot.room)
+            return SubTask(id=f"go_to {action.target}"[:60], kind="go_to", object=there)
         if action.target not in rooms:
             return _failed("unknown_target", f"{action.target} is no room or thing of the map")
         search = self.search.sub_task(action.target)
@@ -154,30 +121,20 @@ class Motions:
             return search or Result(True, True)
         return SubTask(id=f"go_to {action.target}"[:60], kind="go_to", rooms=(action.target,))
 
-    def _look_for(self, target: str, spot: Spot, here: Spot) -> Motion:
-        """Return how to look for what only others have told of: from where one sees it, then there.
+    def view_of(self, spot: Spot) -> NavigateTo | None:
+        """Return the way to where a camera shows what can be handled from a spot; None: nowhere.
 
         What lies at a robot's feet is in no image of a camera on its mast.
         """
-        looked = (target, spot) in self._looked
-        self._looked.append((target, spot))
-        views = [] if looked else self._sides(spot.position, here.position)
-        return Motion((*views, spot.position), LookAround(), spot.position)
+        tools, robot = self.house.tools, self.house.robot
+        meant = ResolvedObject("", Box(spot.position, (0.0, 0.0, 0.0)))
+        stand = tools.view(robot, meant, tools.components_of(robot, spot.position)).spot
+        return NavigateTo.facing(stand, spot.position) if stand is not None else None
 
-    def _sides(self, spot: Vec3, here: Vec3) -> list[Vec3]:
-        """Return from where one sees what can be handled from a spot [m], on different sides.
 
-        The nearest side comes first: the back of a chair may hide what lies on it from another.
-        """
-        tools, robot, found = self.house.tools, self.house.robot, []
-        parts = tools.components_of(robot, here)
-        ahead = math.atan2(here[1] - spot[1], here[0] - spot[0])
-        for turn in (0.0, -math.pi / 2.0, math.pi / 2.0, math.pi):
-            x = spot[0] + BEST_AWAY * math.cos(ahead + turn)
-            y = spot[1] + BEST_AWAY * math.sin(ahead + turn)
-            stand = tools.kind(robot).space.stand((x, y, spot[2]), BEST_AWAY / 2.0, parts)
-            found += [stand] if stand is not None else []
-        return found[:MOST_SIDES]
+def reason_of(outcome: Outcome) -> Reason:
+    """Return what a skill that failed means for the agent."""
+    return OUTCOME_REASONS.get(outcome) or OBSTACLE_REASONS.get(obstacle_of(outcome), "")
 
 
 def _sub_task(

@@ -13,8 +13,9 @@ from dataclasses import replace
 
 from coterie_core.cooperation import Facts, Note, Sighting
 from coterie_core.geometry import Vec3
-from coterie_core.household import load_household
 from coterie_world.scene import SceneGraph, SceneObject
+from coterie_world.sightings import kind_of
+from reveca_agent.entries import trim
 
 MOST = 2000
 """Names remembered."""
@@ -56,7 +57,7 @@ class Naming:
     def found(self, scene: SceneGraph, id_: str) -> str:
         """Take in a thing that was seen first now; what one was told of gets that name."""
         thing = scene.objects[id_]
-        where = (_kind(thing.label.top), _place(thing))
+        where = (kind_of(thing.label.top), _place(thing))
         names = [told for told, at in self._told.items() if at == where]
         if thing.kind != "item":
             names = [told for told in names if _stands_at(thing, self._spots.get(told))]
@@ -66,20 +67,14 @@ class Naming:
         del self._told[name]
         self._spots.pop(name, None)
         self._lay.pop(id_, None)
-        del scene.objects[id_]
-        thing.id = name
-        scene.add_object(thing)
-        if thing.kind != "item":
-            for other in scene.objects.values():
-                other.support = name if other.support == id_ else other.support
-                other.container = name if other.container == id_ else other.container
+        rename(scene, id_, name)
         self._own[id_] = name
         return name
 
     def expect(self, name: str, label: str, where: str) -> None:
         """Take in that a thing has a name already, for when it is found where it is said to be."""
-        self._told[name] = (_kind(label), where)
-        _bound(self._told)
+        self._told[name] = (kind_of(label), where)
+        trim(self._told, MOST)
 
     def drop(self, name: str) -> None:
         """Take in that a name of one's own means nothing."""
@@ -94,14 +89,14 @@ class Naming:
         """Remember where things lie, for when somebody speaks of them."""
         for thing in scene.objects.values():
             if thing.kind == "item" and _place(thing):
-                self._lay[thing.id] = (_kind(thing.label.top), _place(thing))
-        _bound(self._lay)
+                self._lay[thing.id] = (kind_of(thing.label.top), _place(thing))
+        trim(self._lay, MOST)
 
     def said(self, note: Note) -> None:
         """Remember a question of one's own, to know what its answer is about."""
         if note.kind == "ask" and note.facts is not None:
             self._asked[note.id] = note.facts.item
-            _bound(self._asked)
+            trim(self._asked, MOST)
 
     def heard(self, note: Note, scene: SceneGraph) -> Note:
         """Return a note with names that mean something to oneself."""
@@ -132,9 +127,9 @@ class Naming:
             changes["me"] = replace(facts.me, hands=hands)
         if facts.heading:
             changes["heading"] = self.own(facts.heading)
-        _bound(self._own)
-        _bound(self._told)
-        _bound(self._spots)
+        trim(self._own, MOST)
+        trim(self._told, MOST)
+        trim(self._spots, MOST)
         return replace(note, facts=replace(facts, **changes)) if changes else note  # type: ignore[arg-type]
 
     def _mean(self, facts: Facts, note: Note, scene: SceneGraph) -> str:
@@ -155,9 +150,9 @@ class Naming:
         """Bring together two names of what stands on the floor, by where one stands beside it."""
         if one.position is None or one.parent or one.id in self._own or one.id in scene.objects:
             return
-        kind = _kind(one.label)
+        kind = kind_of(one.label)
         for thing in scene.objects.values():
-            if thing.kind == "item" or thing.room != one.room or _kind(thing.label.top) != kind:
+            if thing.kind == "item" or thing.room != one.room or kind_of(thing.label.top) != kind:
                 continue
             if _stands_at(thing, one.position) and thing.id not in self._own.values():
                 self._own[one.id] = thing.id
@@ -170,7 +165,7 @@ class Naming:
             return self._own[name]
         if name in scene.objects or name in self._lay:
             return name
-        kind = _kind(label)
+        kind = kind_of(label)
         taken = set(self._own.values())
         for id_, at in reversed(self._lay.items()):
             if at == (kind, where) and id_ not in taken and id_.startswith(f"{self.robot}-"):
@@ -179,6 +174,16 @@ class Naming:
         if tell and where and _may_name(name, scene):
             self._told[name] = (kind, where)
         return name
+
+
+def rename(scene: SceneGraph, id_: str, name: str) -> None:
+    """Give a thing of a map another id; what lies on or in it lies there still."""
+    thing = scene.objects.pop(id_)
+    thing.id = name
+    scene.add_object(thing)
+    for other in scene.objects.values() if thing.kind != "item" else ():
+        other.support = name if other.support == id_ else other.support
+        other.container = name if other.container == id_ else other.container
 
 
 def _may_name(name: str, scene: SceneGraph) -> bool:
@@ -193,16 +198,5 @@ def _stands_at(thing: SceneObject, spot: Vec3 | None) -> bool:
     return spot is not None and thing.box.contains((*spot[:2], thing.box.center[2]), AT_HAND)
 
 
-def _kind(label: str) -> str:
-    return load_household().canonical(label) or label
-
-
 def _place(thing: SceneObject) -> str:
     return thing.container or thing.support or thing.room
-
-
-def _bound(
-    names: dict[str, object] | dict[str, str] | dict[str, tuple[str, str]] | dict[str, Vec3],
-) -> None:
-    while len(names) > MOST:
-        del names[next(iter(names))]

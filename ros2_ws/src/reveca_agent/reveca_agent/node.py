@@ -17,18 +17,17 @@ from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Bool
 
 from coterie_core.cooperation import Note
+from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation
-from coterie_core.skills import NavigateTo, Outcome, Skill, SkillResult
+from coterie_core.skills import Outcome, Skill, SkillResult
 from coterie_core.waiting import in_time
 from coterie_llm import inline_data
-from coterie_msgs.action import Cooperate, Manipulate
-from coterie_msgs.action import NavigateTo as NavigateToAction
+from coterie_msgs.action import Cooperate
 from coterie_msgs.msg import Observation as ObservationMsg
 from coterie_msgs.msg import RobotStatus, TeamMessage
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.asking import node_asking
-from coterie_ros.clients import ActionClient, GoalRejected, NoAnswer
 from coterie_ros.conversions.basics import header, point_from_msg, point_to_msg
 from coterie_ros.conversions.checks import Checks, ConversionError
 from coterie_ros.conversions.cooperation import goal_from_msg
@@ -38,7 +37,9 @@ from coterie_ros.model import node_decider, node_meanings
 from coterie_ros.names import team_name
 from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters
+from coterie_ros.reports import hear_messages
 from coterie_ros.serving import GoalContext
+from coterie_ros.skill_client import SkillClient
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MemoryKeeper
 from coterie_ros.yield_requests import hear_yield_requests
@@ -57,6 +58,8 @@ PATIENCE = 20.0
 """How long a goal waits for the map and the first observation [s of wall time]."""
 LONGEST = 1e6
 """Most simulated time that a goal may take [s]."""
+_NOT_BEGUN = (Outcome.REFUSED, Outcome.FAULT, Outcome.UNSUPPORTED)
+"""How a skill ends that took no time: nothing new is seen after it."""
 HEARTBEAT = 1.0
 """Longest time between two reports [s of wall time]."""
 
@@ -141,8 +144,7 @@ class RevecaNode(AgentNode):
         self._takes_part = self.publisher(Bool, "takes_part", "latched")
         self.keeper = MemoryKeeper(self, self.robot)
         self.keeper.announce(team_name(namespace, ""))
-        self._navigate = ActionClient(self, NavigateToAction, "navigate_to")
-        self._manipulate = ActionClient(self, Manipulate, "manipulate")
+        self._skills = SkillClient(self)
 
     def on_start(self) -> None:
         """Offer the action; listen to the driver and the others."""
@@ -163,19 +165,14 @@ class RevecaNode(AgentNode):
             if other == self.robot:
                 continue
             self.subscribe(
-                TeamMessage,
-                team_name(namespace, f"{other}/message"),
-                "messages",
-                partial(self._on_note, other),
-                convert=partial(_said_from_msg, topic=f"{other}/message"),
-            )
-            self.subscribe(
                 RobotStatus,
                 team_name(namespace, f"{other}/status"),
                 "latched",
                 partial(self._on_status, other),
             )
         others, prefix = self.parameters["others"], team_name(namespace, "")
+        mates = [name for name in self.team if name != self.robot]
+        hear_messages(self, mates, prefix, self._on_note, _said_from_msg)
         hear_yield_requests(self, others, prefix, self._on_yield_request)
         self.serve_action(
             Cooperate, "cooperate", self._cooperate, when_busy="preempt", check=self._goal_fault
@@ -207,11 +204,7 @@ class RevecaNode(AgentNode):
         self._came.set()
         self._came.clear()
 
-    def _on_note(self, sender: str, note: Note | YieldRequest) -> None:
-        if note.sender != sender:
-            self.diagnostics.count("forged_messages")
-            self.problem(f"{sender}/message: a message in the name of {note.sender!r}: dropped")
-            return
+    def _on_note(self, note: Note | YieldRequest) -> None:
         if isinstance(note, YieldRequest):
             self._on_yield_request(note)
             return
@@ -376,27 +369,17 @@ class RevecaNode(AgentNode):
     async def _do(self, skill: Skill) -> SkillResult:
         """Have the bridge (or the robot's driver) carry out a skill; return how it ended."""
         seen = self._seen.latest
-        timeout = self.parameters["skill_timeout"]
         why = str(self._goal.name) if self._goal is not None else ""
         if self.body is not None and self.body.aside.whom:
             why = f"makes way for {inline_data(self.body.aside.whom)}"
-        try:
-            if isinstance(skill, NavigateTo):
-                drive = conversions.with_why(conversions.navigate_to_msg(skill), why)
-                end = await self._navigate.run(drive, timeout=timeout, on_feedback=self._on_way)
-            else:
-                act = conversions.with_why(conversions.manipulate_to_msg(skill), why)
-                end = await self._manipulate.run(act, timeout=timeout)
-        except (NoAnswer, GoalRejected) as error:
-            self.problem(str(error))
-            await asyncio.sleep(1.0)  # a driver that is not there is not asked without pause
-            return SkillResult(Outcome.FAULT, str(error))
-        except ConversionError as error:
-            return SkillResult(Outcome.UNSUPPORTED, str(error))
-        result = conversions.skill_result_from_msg(end.result.result)
-        if result.outcome is not Outcome.REFUSED or result.duration:
+        timeout = self.parameters["skill_timeout"]
+        result = await self._skills.run(skill, why, on_way=self._on_way, timeout=timeout)
+        if result.duration or result.outcome not in _NOT_BEGUN:
             if await self._seen.after(seen) is None:
                 self.problem(self._seen.missing)
+        elif result.outcome is Outcome.FAULT:
+            self.problem(result.reason)
+            await asyncio.sleep(1.0)  # a driver that is not there is not asked without pause
         if not result.ok:
             self.get_logger().info(f"{type(skill).__name__}: {result.reason}")
         return result
@@ -422,8 +405,7 @@ class RevecaNode(AgentNode):
         while not self._notes:
             await self._noted.wait()
 
-    def _on_way(self, feedback: Any) -> None:
-        at = conversions.position_on_way(feedback)
+    def _on_way(self, at: Vec3 | None) -> None:
         if self.body is not None and at is not None:
             self.body.moved(at, self._time)
 

@@ -108,8 +108,4 @@ def likelihood(label: str, room_type: str) -> float:
 @lru_cache(maxsize=1024)
 def liked(label: str) -> frozenset[str]:
     """Labels of furniture on or in which such a thing usually lies."""
-    household = load_household()
-    category = household.category(label)
-    if category is None:
-        return frozenset()
-    return frozenset(m for name in category.on for m in household.members(name))
+    return frozenset(load_household().usual_owners(label))

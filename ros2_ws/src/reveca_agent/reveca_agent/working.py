@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
 from coterie_core.cooperation import Action, GoTo, Note, Put, Result, Send, Wait
-from coterie_core.geometry import Vec3
 from coterie_core.skills import LookAround, NavigateTo, Outcome, Place, Skill, SkillResult
 from coterie_core.skills import Wait as Idle
 from coterie_core.tasks import SubTask
@@ -22,7 +20,6 @@ from coterie_safety import why
 from coterie_world.right_of_way import YieldRequest
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import HouseBody
-from reveca_agent.motions import Motion
 
 LINGER = 3
 """Decisions that may still be messages once all is done: who waits for an answer gets it."""
@@ -161,10 +158,10 @@ class Work:
         """Do an action; return the next one where the agent changed its mind on the way."""
         plan = self.agent.plan
         meant = plan.target if plan is not None and plan.kind == "fetch" else ""
+        self._do(plan.text() if plan is not None else "wait")
         motion = self.body.motion(action, meant)
         if isinstance(motion, Result) and self.body.motions.only_told(action):
-            await self._skill(LookAround())
-            motion = self.body.motion(action)
+            motion = await self._look_for(action)
         if isinstance(motion, Result):
             if not motion.ok:
                 body = {"outcome": motion.reason.upper(), "message": motion.text}
@@ -172,13 +169,17 @@ class Work:
             await self._skill(Idle(self.body.shape.step))  # what needs no motion takes a step too
             self.body.settled(motion)
             return None
-        self._do(self.agent.plan.text() if self.agent.plan is not None else "wait")
-        if isinstance(motion, SubTask):
-            return await self._by_steps(action, motion)
-        result, instead = await self._try(action, motion)
-        if instead is None:
-            await self._take_in(action, result)
-        return instead
+        return await self._by_steps(action, motion)
+
+    async def _look_for(self, action: Action) -> SubTask | Result:
+        """Look around for what only another robot has seen, and from where a camera shows it."""
+        view = self.body.motions.view_of(self.body.spot)
+        await self._skill(LookAround())
+        motion = self.body.motion(action)
+        if isinstance(motion, Result) and view is not None and (await self._skill(view)).ok:
+            await self._skill(LookAround())
+            motion = self.body.motion(action)
+        return motion
 
     async def _take_in(self, action: Action, result: SkillResult) -> None:
         self.body.ended(action, result)
@@ -237,50 +238,6 @@ class Work:
                 self.body.fell(action.item)
         else:
             self.body.ended(action, SkillResult(Outcome.SUCCEEDED))
-
-    async def _try(self, action: Action, motion: Motion) -> tuple[SkillResult, Action | None]:
-        """Go to one stand after the other; return the result, or what to do instead."""
-        result = SkillResult(Outcome.FAULT, "nothing to do")
-        if not motion.stands and motion.then is not None:
-            return await self._skill(motion.then), None
-        for stand in motion.stands:
-            way = NavigateTo.near(stand, yaw=motion.yaw(stand))
-            result, instead = await self._walk(action, way)
-            if instead is not None:
-                return result, instead
-            if result.outcome in _ELSEWHERE:
-                await self._make_way(idle=False)
-                continue
-            if not result.ok or not isinstance(action, GoTo):
-                break
-            if not self.body.arrived(action):
-                # Near enough for a drive, in the next room: nothing is reached from there.
-                result = SkillResult(Outcome.UNREACHABLE, "it only got to another room")
-                continue
-            if motion.then is not None:
-                await self._skill(motion.then)  # whatever comes of it, the robot is there
-                if stand is not motion.stands[-1]:
-                    instead = await self._on_the_way(action)
-                    if instead is not None and not self.body.motions.only_told(instead):
-                        return result, instead
-                    if self.body.map.thing(action.target) is None:
-                        continue  # something may hide it from this side
-                off = self._short_of(action, stand)
-                if off:
-                    reason = f"it gets no nearer than {off:.2f} m to where another one stood"
-                    result = SkillResult(Outcome.UNREACHABLE, reason)
-            break
-        return result, None
-
-    def _short_of(self, way: GoTo, stand: Vec3 | None) -> float:
-        """Return how far from the end of a way the body is [m]; 0: it is there, or not to be yet.
-
-        A wider robot does not get to where a narrow one stood; going there again changes nothing.
-        """
-        if way.spot is None or stand != way.spot.position or self.body.map.thing(way.target):
-            return 0.0
-        off = math.dist(self.body.spot.position[:2], stand[:2])
-        return off if off > self.agent.briefing.reach else 0.0
 
     async def _walk(self, action: Action, skill: Skill) -> tuple[SkillResult, Action | None]:
         """Do a skill; on the way to furniture and rooms the agent goes on thinking."""

@@ -144,13 +144,10 @@ def test_memory_is_saved_and_restored_in_all_parts(ways):
     assert other.memory.needs() == agent.memory.needs()
 
 
-@pytest.mark.parametrize(
-    ("change", "named"), [({"step": "soon"}, "step"), ({"skills": ["fly"]}, "fly")]
-)
-def test_a_broken_memory_is_refused(change, named):
+def test_a_broken_memory_is_refused():
     saved = json.loads(Memory(Settings(), "Ada", GOAL).save())
-    with pytest.raises(MemoryFault, match=named):
-        Memory.restore(json.dumps(saved | change))
+    with pytest.raises(MemoryFault, match="step"):
+        Memory.restore(json.dumps(saved | {"step": "soon"}))
 
 
 # --- relevance -----------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ from coterie_core.geometry import Box, Pose
 from coterie_core.skills import Close as CloseSkill
 from coterie_core.skills import LookAround, NavigateTo, Outcome, Pick, Place, SkillResult
 from coterie_core.skills import Open as OpenSkill
-from coterie_core.skills import Wait as Idle
 from coterie_core.tasks import SubTask
 from coterie_fixtures.two_room_map import (
     KITCHEN,
@@ -46,7 +45,6 @@ from reveca_agent.house import (
 )
 from reveca_agent.household_goal import household_goal, unfamiliar
 from reveca_agent.memory import Memory
-from reveca_agent.motions import Motion
 from reveca_agent.plans import Plan
 from reveca_agent.room_search import LOOK_AGAIN
 from reveca_agent.settings import Settings
@@ -411,7 +409,7 @@ def test_actions_become_skills_on_things_of_the_map(body, eyes):
     assert isinstance(at_work(body, Open("cabinet-1")).skill, OpenSkill)
     body.map.set_open("cabinet-1", True)
     assert isinstance(at_work(body, Close("cabinet-1")).skill, CloseSkill)
-    assert body.motion(Wait()) == Motion(then=Idle(SHAPE.step))
+    assert body.motion(Wait()) == Result(True, True)
     walk = at_work(body, GoTo("table-1"), go=False).skill
     assert isinstance(walk, NavigateTo) and walk.yaw is not None
     carry(body)

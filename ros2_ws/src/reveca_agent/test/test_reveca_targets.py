@@ -1,22 +1,20 @@
 """Where things belong: baskets, stools, shelves found on the way, and what is taken for them."""
 
 import asyncio
-import itertools
 import math
 from dataclasses import replace
 
 import pytest
 
-from coterie_core.cooperation import Facts, Goal, GoTo, Grab, Note, Put, Sighting, Spot
+from coterie_core.cooperation import Goal, GoTo, Grab, Put, Spot
 from coterie_core.embodiment import Camera
-from coterie_core.geometry import Box, Pose, wrap_angle
+from coterie_core.geometry import Box, Pose
 from coterie_core.observation import Detection
 from coterie_core.skills import LookAround, NavigateTo, Outcome, Pick, SkillResult
 from coterie_fixtures.two_room_map import SHAPE, Eyes, at_work, detected, two_rooms
 from coterie_world.scene import LabelBelief, SceneObject
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.house import MISSES, HouseBody
-from reveca_agent.motions import Motion
 from reveca_agent.parameters import shape_of
 from reveca_agent.plans import Plan
 from reveca_agent.working import Work
@@ -281,12 +279,12 @@ def test_what_was_put_down_is_looked_at_where_it_would_be_seen(item, onto, size,
     assert not body.to_be_seen(name), "it is behind the robot"
 
 
-def test_at_what_only_others_have_told_of_a_robot_looks_around():
+def test_to_what_only_others_have_told_of_a_robot_goes_where_they_stood():
     body, _, eyes = body_for("ON(sponge, table): 1")
     eyes.see()
     there = Spot("living", (6.5, 1.2, 0.0))
-    motion = body.motion(GoTo("slim-table-1", there))
-    assert isinstance(motion, Motion) and isinstance(motion.then, LookAround)
+    way = at_work(body, GoTo("slim-table-1", there), go=False).skill
+    assert isinstance(way, NavigateTo) and math.dist(way.position, there.position) < 1.0
     eyes.see(seen("table", (6.5, 2.0, 0.375), (1.0, 0.8, 0.75)), at=there.position)
     drive = at_work(body, GoTo("rover-table-1", there), go=False).skill
     (x, y, _), table = drive.position, (6.5, 2.0)
@@ -294,32 +292,14 @@ def test_at_what_only_others_have_told_of_a_robot_looks_around():
     assert drive.yaw == pytest.approx(faces), "what it knows itself it faces"
 
 
-def test_it_looks_from_where_its_camera_shows_it_and_goes_there_next():
-    """What lies at a robot's feet is in no image: a basket that another one saw was not found."""
+def test_what_may_lie_at_its_feet_it_looks_at_from_where_its_camera_shows_it():
+    """A basket that another one saw was not found."""
     body, _, eyes = body_for("ON(sponge, basket): 1", shape=replace(SHAPE, cameras=(AHEAD,)))
     eyes.see()
     there = Spot("living", (6.5, 1.2, 0.0))
-    first, second = (body.motion(GoTo("slim-basket-1", there)) for _ in range(2))
-    at = first.stands[0]
-    assert math.dist(at, there.position) > 1.0
-    low = (6.5, 1.2, 0.1)
-    assert AHEAD.shows(Pose(at, first.yaw(at)), low)
-    assert second.stands == (there.position,), "it ends where it was told, or would never be there"
-
-
-def test_it_looks_from_different_sides_and_first_from_the_nearest():
-    """The back of a chair hid the scissors on it from the one side that a robot looked from."""
-    body, _, eyes = body_for("ON(sponge, basket): 1", shape=replace(SHAPE, cameras=(AHEAD,)))
-    eyes.see()
-    spot = (6.5, 2.0, 0.0)
-    motion = body.motion(GoTo("slim-basket-1", Spot("living", spot)))
-    *views, last = motion.stands
-    assert last == spot and len(views) == 3
-    ways = [math.atan2(y - spot[1], x - spot[0]) for x, y, _ in views]
-    for a, b in itertools.combinations(ways, 2):
-        assert abs(wrap_angle(a - b)) >= math.pi / 2.0 - 1e-9
-    near = min(views, key=lambda view: math.dist(view, body.spot.position))
-    assert views[0] == near
+    view = body.motions.view_of(there)
+    assert math.dist(view.position, there.position) > 1.0
+    assert AHEAD.shows(Pose(view.position, view.yaw), (6.5, 1.2, 0.1))
 
 
 class Driver:
@@ -355,20 +335,6 @@ class Driver:
         await asyncio.Event().wait()  # nobody says anything
 
 
-class SeesAt(Driver):
-    """Gets where it drives to; sees what there is only from its `look`-th look on."""
-
-    def __init__(self, eyes, look, *there):
-        super().__init__(eyes)
-        self.look, self.hidden = look, there
-
-    async def skill(self, skill):
-        result = await super().skill(skill)
-        there = self.hidden if self.skills.count("LookAround") >= self.look else ()
-        self.eyes.see(*there, at=self.goals[-1])
-        return result
-
-
 class EndsAt(Driver):
     """Is always at one point [m], wherever it is to drive."""
 
@@ -394,7 +360,10 @@ async def test_what_only_another_one_has_seen_is_looked_for_before_it_counts_as_
         assert driver.skills == ["LookAround", "NavigateTo", "Pick"] and result.ok
         assert body.holding == "slim-sponge-1"
     else:
-        assert driver.skills == ["LookAround", "Wait"] and result.reason == "gone"
+        assert (
+            driver.skills == ["LookAround", "NavigateTo", "LookAround", "Wait"]
+            and result.reason == "gone"
+        )
 
 
 async def test_what_nobody_knows_to_be_in_the_hand_goes_down_first():
@@ -440,37 +409,6 @@ async def test_who_ends_behind_a_wall_is_not_there(ends, there):
     assert (result.ok, result.reason) == ((True, "") if there else (False, "no_way"))
     assert (body.spot == spot) is there
     assert there or len(driver.goals) > 1, "it tries other spots"
-
-
-@pytest.mark.parametrize(("ends", "there"), [((2.0, 2.5, 0.0), False), ((2.6, 2.5, 0.0), True)])
-async def test_who_does_not_get_to_where_another_one_stood_leaves_it(ends, there):
-    """A wide robot drove to where a narrow one had stood for minutes, in its way (51232)."""
-    body, agent, eyes = body_for("ON(sponge, table): 1")
-    eyes.see(SPONGE)
-
-    work, spot = Work(agent, body, EndsAt(eyes, ends)), Spot("kitchen", (3.0, 2.5, 0.0))
-    for _ in range(2):  # from where one sees it, then there
-        await work._carry_out(GoTo("slim-table-1", spot))
-    result = body.percept().result
-    assert (result.ok, result.reason) == ((True, "") if there else (False, "no_way"))
-    assert there or "no nearer than 1.00 m" in result.text
-
-
-@pytest.mark.parametrize("look", [1, 2, 9])
-async def test_what_is_not_seen_from_one_side_is_looked_for_from_another(look):
-    body, agent, eyes = body_for("ON(sponge, table): 1", shape=replace(SHAPE, cameras=(AHEAD,)))
-    agent.begin(replace(agent.briefing, team=("rover", "slim")))
-    table = seen("table", (2.6, 2.0, 0.4), (0.5, 0.6, 0.8))
-    eyes.see(table)
-    lies = Sighting("slim-sponge-1", "sponge", "living", "slim-chair-1", "on", (6.5, 1.2, 0.0))
-    agent.receive(Note("slim-1", "slim", "start", "", Facts(seen=(lies,))))
-    driver = SeesAt(eyes, look, seen("sponge", (6.2, 2.2, 0.5), (0.1, 0.1, 0.1)))
-    work = Work(agent, body, driver)
-    agent.plan = Plan("fetch", "slim-sponge-1")
-    agent.observe(body.percept())
-    instead = await work._carry_out(GoTo("slim-chair-1", Spot("living", (6.5, 1.2, 0.0))))
-    assert driver.skills == ["NavigateTo", "LookAround"] * min(look, 4)
-    assert (instead is None) is (look == 9)
 
 
 async def test_where_a_hand_closed_on_nothing_the_thing_is_looked_at_again():

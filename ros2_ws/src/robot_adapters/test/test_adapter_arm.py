@@ -377,18 +377,15 @@ def test_things_are_put_onto_a_seat_and_not_onto_its_arm(ros):
     assert 0.7 < y < 1.3 and z == pytest.approx(0.43, abs=0.02), (x, y, z)
 
 
-@pytest.mark.parametrize(
-    ("label", "heights"), [("toilet", (0.42,)), ("table", tuple(0.1 + 0.05 * k for k in range(12)))]
-)
-def test_nothing_is_let_go_where_the_robot_sees_that_nothing_bears_it(ros, label, heights):
-    """Of a toilet the seat alone is in view, and what is taken for a table is a slope."""
+def test_nothing_is_let_go_where_the_robot_sees_that_nothing_bears_it(ros):
+    """What is taken for a table is a slope."""
     drawn = {
-        f"part#{k}": ((1.5, 0.7 + 0.05 * k, 0.0), (2.1, 0.75 + 0.05 * k, high))
-        for k, high in zip(range(12), itertools.cycle(heights), strict=False)
+        f"part#{k}": ((1.5, 0.7 + 0.05 * k, 0.0), (2.1, 0.75 + 0.05 * k, 0.1 + 0.05 * k))
+        for k in range(12)
     }
-    rig = before(ros, label, Box((1.8, 1.0, 0.4), (0.7, 0.4, 0.8)), drawn)
+    rig = before(ros, "table", Box((1.8, 1.0, 0.4), (0.7, 0.4, 0.8)), drawn)
     moves = len(rig.arm.goals[MOVE])
-    outcome, reason, holding = rig.do(Place(Target(label, (1.7, 0.95, 0.8))))
+    outcome, reason, holding = rig.do(Place(Target("table", (1.7, 0.95, 0.8))))
     assert (outcome, holding, rig.put_at) == (Outcome.NOT_VISIBLE, "cup", []), reason
     assert "0.80 m were expected; look at it from another side" in reason
     assert len(rig.arm.goals[MOVE]) == moves, "the hand did not move"
@@ -458,23 +455,6 @@ def test_nothing_is_let_go_by_guess_over_a_tub_that_could_be_looked_into(ros):
     outcome, reason, holding = rig.do(Place(Target("bathtub", (1.6, 1.0, 0.12))))
     assert (outcome, holding, rig.put_at) == (Outcome.NOT_VISIBLE, "cup", []), reason
     assert "nothing is in view" in reason
-
-
-@pytest.mark.parametrize("top", [0.45, 0.8, 0.95])
-def test_things_longer_than_a_tank_is_deep_are_put_onto_it_however_high_its_box_was_seen(ros, top):
-    """Of a toilet robots see the seat alone, or the wall above the tank as well."""
-    drawn = {
-        "bowl#0": ((1.4, 0.8, 0.0), (1.85, 1.2, 0.42)),
-        "tank#0": ((1.85, 0.8, 0.0), (2.03, 1.2, 0.77)),
-        "wall#0": ((2.03, 0.0, 0.0), (2.1, 2.0, 2.0)),
-    }
-    rig = before(
-        ros, "toilet", Box((1.72, 1.0, top / 2.0), (0.64, 0.4, top)), drawn, cup=(0.2, 0.06)
-    )
-    outcome, reason, _ = rig.do(Place(Target("toilet", (1.7, 1.0, top))))
-    assert outcome is Outcome.SUCCEEDED, reason
-    (x, y, z) = rig.put_at[0]
-    assert 1.85 < x < 2.03 and 0.8 < y < 1.2 and z == pytest.approx(0.77, abs=0.03), (x, y, z)
 
 
 def test_a_shelf_over_a_thing_lets_the_hand_come_from_the_side_and_back_the_same_way(ros):

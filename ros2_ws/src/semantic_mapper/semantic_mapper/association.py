@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.embedding import Embedding
+from coterie_llm.embedders import EmbedderError
 from coterie_world.association import assign
 from coterie_world.likeness import MIN_LIKENESS, Background, likeness
-from coterie_world.meaning import EmbedderError, Meanings
+from coterie_world.meaning import Meanings
 from coterie_world.perception.backprojection import Lifted
 from coterie_world.scene import LabelBelief, label_agreement
 from coterie_world.sightings import is_solid

@@ -28,7 +28,7 @@ from coterie_world.scene import (
     load,
     save,
 )
-from coterie_world.scene.voxeland import load_voxeland, save_voxeland
+from semantic_mapper.voxeland import load_voxeland, save_voxeland
 
 if TYPE_CHECKING:
     from semantic_mapper.instances import Instance

@@ -9,7 +9,8 @@ import pytest
 
 from coterie_core.embedding import UNNAMED, Embedding
 from coterie_fixtures.drawn_scenes import SIDES, view
-from coterie_world.meaning import EmbedderError, EmbedderOptions, Meanings, load_embedder
+from coterie_llm.embedders import EmbedderError, EmbedderOptions, load_embedder
+from coterie_world.meaning import Meanings
 from coterie_world.scene import LabelBelief
 from semantic_mapper.association import Association
 from semantic_mapper.files import load_map, save_map

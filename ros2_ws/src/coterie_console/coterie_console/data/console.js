@@ -445,8 +445,10 @@ function connect() {
 $("draw").addEventListener("click", drawRoom);
 $("space").addEventListener("click", () => {
   $("space").disabled = true;
+  $("space").textContent = "3D starts …";
   command("space", {}, (told) => {
     $("space").disabled = false;
+    $("space").textContent = "3D";
     if (!told.done || !told.text.startsWith("http://localhost:")) return note(told.text, true);
     $("space").hidden = true;
     $("open-space").href = told.text;

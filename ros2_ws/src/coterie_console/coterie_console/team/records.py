@@ -28,6 +28,7 @@ class Robot:
     ended: float | None = None
     holding: str = ""
     help: str = ""
+    """What it asks for in the task that goes on."""
     stopped: bool | None = None
     heard: float | None = None
     cameras: tuple[str, ...] = ()

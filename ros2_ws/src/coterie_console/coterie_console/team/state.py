@@ -166,7 +166,9 @@ class ConsoleState:
         known = self.scene.rooms.get(report.room)
         skill = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", report.skill).lower()  # NavigateTo: navigate to
         doing = skill or ("" if report.waiting else "thinks")
-        new = (known.name if known else robot.room, doing, report.holding, report.help)
+        ended = any(one.outcome and one.team_id == report.task for one in self.tasks)
+        help_ = "" if ended else report.help
+        new = (known.name if known else robot.room, doing, report.holding, help_)
         if new != (robot.room, robot.doing, robot.holding, robot.help):
             robot.room, robot.doing, robot.holding, robot.help = new
             self.touch("robots")
@@ -354,7 +356,9 @@ class ConsoleState:
         """Note how a task ended."""
         task.outcome, task.message = outcome, plain(message, _WORDS)
         self.moment("task", "", f"{outcome.replace('_', ' ')}: {message}")
-        self.touch("tasks")
+        for robot in self.robots.values():
+            robot.help = ""  # what was asked for is needed no longer
+        self.touch("tasks", "robots")
 
     def resumable(self, task: Task) -> bool:
         """Whether a task can be given again: it ended before all was done, and is known."""

@@ -9,11 +9,13 @@ from dataclasses import replace
 import numpy as np
 
 from coterie_core.geometry import Box, Vec3
+from coterie_core.skill_registry import ON_TARGET
 from coterie_core.tasks import BY_HAND, Obstacle, SubTask, Thing
 from coterie_execution.geometry.bodies import BodiesInScene
 from coterie_execution.geometry.grasp import around, gap_to
 from coterie_execution.geometry.manipulation import (
     WORK,
+    at_front,
     done,
     open_or_close,
     pick,
@@ -136,6 +138,12 @@ def _work_out(
         return _go_to(tools, robot, meant, components)
     if sub_task.kind == "place":
         return place(tools, robot, meant, components, opened, item, sub_task.inside)
+    if sub_task.skill and sub_task.skill not in ON_TARGET:
+        return Estimate(
+            False, Obstacle.OTHER, f"no package that does {sub_task.skill!r} is installed here"
+        )
+    if sub_task.kind == "use":
+        return at_front(tools, robot, meant, components)
     if sub_task.kind in ("open", "close"):
         return open_or_close(tools, robot, meant, components)
     shut = tools.catalog.closed_around(meant.object)

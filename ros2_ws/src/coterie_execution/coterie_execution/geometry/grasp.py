@@ -32,7 +32,6 @@ class Grip:
 
     spots: Floats
     gaps: Floats
-    clearance: Floats
     hand: Hand
     height: float
     floor: int
@@ -101,7 +100,7 @@ def grips(
     """
     height = z - space.plan.elevation(floor)
     if not body.hands:
-        return [], Reach(False, Obstacle.NO_ARM, "it has no arm", height=height)
+        return [], Reach(False, Obstacle.NO_ARM, "it has no arm")
     found = []
     trouble: Reach | None = None
     for hand in body.hands:
@@ -114,7 +113,7 @@ def grips(
         gaps = gap_to(box, stands.x, stands.y)
         ok = hand.reaches(row, gaps)
         if not ok.any():
-            trouble = _too_far(space, hand, box, height, floor, farthest, components)
+            trouble = _too_far(space, box, height, floor, farthest, components)
             continue
         stands, gaps = stands.where(ok), gaps[ok]
         safe = hand.reaches(row, gaps + _SAFE) & hand.reaches(row, np.maximum(gaps - _SAFE, 0.0))
@@ -127,7 +126,6 @@ def grips(
             Grip(
                 np.stack([stands.x[best], stands.y[best]], axis=1),
                 gaps[best],
-                stands.clearance[best],
                 hand,
                 height,
                 floor,
@@ -148,17 +146,7 @@ def reach_of(grip: Grip, k: int, elevation: float, what: str) -> Reach:
     )
     x, y = grip.spots[k]
     gap = float(grip.gaps[k])
-    return Reach(
-        True,
-        None,
-        words,
-        (float(x), float(y), elevation),
-        grip.hand.name,
-        gap,
-        grip.height,
-        grip.farthest - gap,
-        float(grip.clearance[k]),
-    )
+    return Reach(True, None, words, (float(x), float(y), elevation), grip.farthest - gap)
 
 
 def _wrong_height(hand: Hand, height: float) -> Reach:
@@ -169,19 +157,11 @@ def _wrong_height(hand: Hand, height: float) -> Reach:
         words = f"at {height:.2f} m above the floor the hand gets nowhere, within {span} elsewhere"
     else:
         words = f"{height:.2f} m above the floor; the hand gets to {span}"
-    return Reach(
-        False,
-        Obstacle.TOO_HIGH if high else Obstacle.TOO_LOW,
-        words,
-        arm=hand.name,
-        height=height,
-        margin=-abs(height - nearest),
-    )
+    return Reach(False, Obstacle.TOO_HIGH if high else Obstacle.TOO_LOW, words)
 
 
 def _too_far(
     space: ConfigurationSpace,
-    hand: Hand,
     box: Box,
     height: float,
     floor: int,
@@ -194,8 +174,6 @@ def _too_far(
             False,
             Obstacle.TOO_FAR_IN,
             f"there is no spot to stand on within {farthest + 3.0:.1f} m",
-            arm=hand.name,
-            height=height,
         )
     gaps = gap_to(box, stands.x, stands.y)
     nearest = float(gaps.min())
@@ -209,12 +187,4 @@ def _too_far(
             f"the nearest spot to stand on is {nearest:.2f} m away; at {height:.2f} m above the "
             f"floor the hand reaches {farthest:.2f} m"
         )
-    return Reach(
-        False,
-        Obstacle.TOO_FAR_IN,
-        words,
-        arm=hand.name,
-        distance=nearest,
-        height=height,
-        margin=farthest - nearest,
-    )
+    return Reach(False, Obstacle.TOO_FAR_IN, words)

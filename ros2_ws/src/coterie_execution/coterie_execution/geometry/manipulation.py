@@ -19,7 +19,7 @@ from coterie_execution.geometry.things import FLOOR, ResolvedObject, Surface, su
 from coterie_execution.geometry.viewpoints import eyes_toward
 from coterie_safety.guard.mass import object_mass
 from coterie_world.sizes import oversize
-from coterie_world.surfaces import free_points, reaching_over
+from coterie_world.surfaces import free_points
 
 WORK = {"pick": 2.0, "place": 2.0, "open": 1.5, "close": 1.5, "detect": 0.5, "go_to": 0.0}
 """How long skills take at the spot [s]."""
@@ -272,9 +272,6 @@ def _room_on(
     """Return the points (n, 2) [m] of a surface with room for an item; whether none is free."""
     thing = item or _SOME
     others = [t.box for t in tools.catalog.upon(meant.id) if item is None or t.box != item]
-    if not surface.told:
-        more = (t.box for t in tools.catalog.furniture() if t.id != meant.id)
-        others += reaching_over(surface.box, meant.box, more)
     points = free_points(surface.box, thing, others)
     crowded = not len(points)
     if crowded and not surface.told:
@@ -389,15 +386,21 @@ def place_on_floor(
 def open_or_close(
     tools: BodiesInScene, robot: str, meant: ResolvedObject, components: Components
 ) -> Estimate:
-    """Return whether a robot opens or closes a container: a hand gets to its front anywhere."""
-    kind, box = tools.kind(robot), meant.box
-    name = meant.id
+    """Return whether a robot opens or closes a container."""
+    if tools.kind(robot).body.hands and (meant.object is None or meant.object.is_open is None):
+        return Estimate(
+            False, Obstacle.OTHER, f"a {meant.name} cannot be opened or closed", thing=meant.id
+        )
+    return at_front(tools, robot, meant, components)
+
+
+def at_front(
+    tools: BodiesInScene, robot: str, meant: ResolvedObject, components: Components
+) -> Estimate:
+    """Return whether a robot's hand gets to the front of a thing, anywhere."""
+    kind, box, name = tools.kind(robot), meant.box, meant.id
     if not kind.body.hands:
         return Estimate(False, Obstacle.NO_ARM, "it has no arm", thing=name)
-    if meant.object is None or meant.object.is_open is None:
-        return Estimate(
-            False, Obstacle.OTHER, f"a {meant.name} cannot be opened or closed", thing=name
-        )
     floor = tools.plan.floor_index(box.bottom)
     elevation = tools.plan.elevation(floor)
     trouble: Estimate | None = None

@@ -19,22 +19,14 @@ class Reach:
         obstacle: Why not.
         reason: In words, with the numbers.
         spot: The best spot [m], with most room for error.
-        arm: Name of the arm.
-        distance: From the spot to the point, sideways [m]; without a spot, the least there is.
-        height: Of the point above the floor the robot stands on [m].
-        margin: How much farther the hand reaches at this height [m]; negative: how much it lacks.
-        clearance: Room around the body at the spot [m].
+        margin: How much farther the hand reaches at this height [m].
     """
 
     feasible: bool
     obstacle: Obstacle | None = None
     reason: str = ""
     spot: Vec3 | None = None
-    arm: str = ""
-    distance: float = 0.0
-    height: float = 0.0
     margin: float = 0.0
-    clearance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +38,6 @@ class Sight:
         obstacle: Why not.
         reason: In words, with the numbers.
         spot: The best spot [m].
-        camera: Name of the camera.
-        eye_height: Of the camera above the floor there [m].
-        pitch: Of the camera there [rad], down positive.
-        distance: From the camera to the thing [m].
-        angle: Between the optical axis and the thing [rad], at most half the field of view.
         share: Share of the thing's points that are in view (0..1).
     """
 
@@ -58,11 +45,6 @@ class Sight:
     obstacle: Obstacle | None = None
     reason: str = ""
     spot: Vec3 | None = None
-    camera: str = ""
-    eye_height: float = 0.0
-    pitch: float = 0.0
-    distance: float = 0.0
-    angle: float = 0.0
     share: float = 0.0
 
 

@@ -111,10 +111,6 @@ class Catalog:
                     self._upon.setdefault(below, []).append(thing)
         return self._upon.get(owner, [])
 
-    def furniture(self) -> list[SceneObject]:
-        """Return what stands on the floor or hangs on walls."""
-        return [thing for thing in self._scene.objects.values() if thing.kind != "item"]
-
     def closed_around(self, thing: SceneObject | None) -> SceneObject | None:
         """Return the closed container that a thing is in, however deep, or None."""
         for _ in range(8):

@@ -6,14 +6,12 @@ import math
 from collections.abc import Collection
 from dataclasses import replace
 
-from coterie_core.geometry import Box, Vec3
+from coterie_core.geometry import Vec3
 from coterie_core.tasks import BY_HAND, Obstacle, SubTask
 from coterie_execution.geometry.bodies import BodiesInScene
 from coterie_execution.geometry.estimates import estimate_for
-from coterie_execution.geometry.grasp import grips, reach_of
 from coterie_execution.geometry.path_cost import UNCERTAIN_PATH_PENALTY_S
-from coterie_execution.geometry.results import Estimate, Path, Reach, Sight
-from coterie_execution.geometry.things import ResolvedObject
+from coterie_execution.geometry.results import Estimate, Path
 
 _UNCERTAIN = "whether it gets past furniture that was seen only, trying tells"
 _FROM_ELSEWHERE = (
@@ -24,52 +22,6 @@ _FROM_ELSEWHERE = (
 
 class Toolbox(BodiesInScene):
     """Typed answers about robots in a scene."""
-
-    def reach(
-        self, robot: str, point: Vec3, *, radius: float = 0.0, start: Vec3 | None = None
-    ) -> Reach:
-        """Tell whether the hand gets to a point [m] from a spot where the robot can stand.
-
-        Args:
-            robot: Its name.
-            point: In the map frame [m].
-            radius: Of the thing there [m]: the hand need not go farther than its rim.
-            start: Where the robot is [m]; spots that it cannot get to do not count then.
-
-        Raises:
-            UnknownRobot: No resume of that robot.
-        """
-        kind = self.kind(robot)
-        components = None if start is None else self.components_of(robot, start)
-        key = ("reach", point, radius, components)
-        if key not in kind.answers:
-            floor = self.plan.floor_index(point[2])
-            box = Box(point, (2.0 * radius, 2.0 * radius, 0.0))
-            found, trouble = grips(kind.space, kind.body, box, point[2], floor, components)
-            kind.answers[key] = (
-                reach_of(found[0], 0, self.plan.elevation(floor), "the point") if found else trouble
-            )
-        out: Reach = kind.answers[key]
-        return out
-
-    def sight(self, robot: str, box: Box | Vec3, *, start: Vec3 | None = None) -> Sight:
-        """Tell whether a camera gets a thing into view from a spot where the robot can stand.
-
-        Args:
-            robot: Its name.
-            box: The thing [m, map frame], or a point.
-            start: Where the robot is [m]; spots that it cannot get to do not count then.
-
-        Raises:
-            UnknownRobot: No resume of that robot.
-        """
-        if not isinstance(box, Box):
-            box = Box(box, (0.0, 0.0, 0.0))
-        return self.view(
-            robot,
-            ResolvedObject("", box),
-            None if start is None else self.components_of(robot, start),
-        )
 
     def path(self, robot: str, start: Vec3, goal: Vec3) -> Path:
         """Return the way of a robot between two points [m]; it stands as near to them as it fits.

@@ -158,8 +158,6 @@ def _look(
             Obstacle.OCCLUDED,
             f"furniture or walls hide it from all of {sum(map(len, tried))} spots around, seen "
             f"from {eye_height:.2f} m above the floor",
-            camera=camera.name,
-            eye_height=eye_height,
             share=share,
         )
     n = found
@@ -170,11 +168,6 @@ def _look(
         f"sees it from {slant[n]:.2f} m, {math.degrees(off[n]):.0f} deg off its axis (half its "
         f"field: {math.degrees(camera.vfov / 2.0):.0f} deg)",
         (float(chosen.x[n]), float(chosen.y[n]), elevation),
-        camera.name,
-        eye_height,
-        float(axis[n]),
-        float(slant[n]),
-        float(off[n]),
         share,
     )
 
@@ -230,7 +223,6 @@ def _out_of_view(
 ) -> Sight:
     if not in_range.any():
         words = f"camera {camera.name} gets no nearer than it sees, {farthest:.1f} m"
-        angle = 0.0
     else:
         angle = float(off[in_range].min())
         words = (
@@ -238,6 +230,4 @@ def _out_of_view(
             f"no nearer to its axis than {math.degrees(angle):.0f} deg, half its field is "
             f"{math.degrees(camera.vfov / 2.0):.0f} deg"
         )
-    return Sight(
-        False, Obstacle.OUT_OF_VIEW, words, camera=camera.name, eye_height=eye_height, angle=angle
-    )
+    return Sight(False, Obstacle.OUT_OF_VIEW, words)

@@ -42,7 +42,9 @@ _NUMBERS: dict[str, int] = {
     for name in ("look_around", "detect", "move_arm_to", "wait", *ON_TARGET)
     if hasattr(Manipulate.Goal, name.upper())
 }
+_OTHER = Manipulate.Goal.OTHER
 _NAMES = {number: name.upper() for name, number in sorted(_NUMBERS.items(), key=lambda one: one[1])}
+_NAMES[_OTHER] = "OTHER"
 
 G = TypeVar("G", NavigateToAction.Goal, Manipulate.Goal)
 
@@ -154,10 +156,11 @@ def manipulate_to_msg(skill: Skill) -> Manipulate.Goal:
         ConversionError: The skill is none that the action does.
     """
     name = next((name for name, kind in ON_TARGET.items() if kind is type(skill)), "")
-    target = SKILLS[name].target(skill) if name in _NUMBERS else None
+    target = SKILLS[name].target(skill) if name else None
     if target is not None:
         return Manipulate.Goal(
-            skill=_NUMBERS[name],
+            skill=_NUMBERS.get(name, _OTHER),
+            name="" if name in _NUMBERS else name,
             label=target.label,
             position=point_to_msg(target.position),
             instance=target.instance,
@@ -194,7 +197,12 @@ def manipulate_from_msg(goal: Manipulate.Goal, where: str = "manipulate") -> Ski
         return MoveArmTo(position)
     label = checks.text("label", goal.label, empty=False)
     target = Target(label, position, checks.text("instance", goal.instance))
-    made: Skill = ON_TARGET[_NAMES[goal.skill].lower()](target)
+    name = _NAMES[goal.skill].lower()
+    if goal.skill == _OTHER:
+        name = checks.text("name", goal.name)
+        if name not in ON_TARGET or name in _NUMBERS:
+            raise checks.fail("name", "a skill of a package that is installed here", repr(name))
+    made: Skill = ON_TARGET[name](target)
     return made
 
 

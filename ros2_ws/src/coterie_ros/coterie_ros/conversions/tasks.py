@@ -48,6 +48,7 @@ _KINDS: dict[int, SubTaskKind] = {
     SubTaskMsg.PLACE: "place",
     SubTaskMsg.OPEN: "open",
     SubTaskMsg.CLOSE: "close",
+    SubTaskMsg.USE: "use",
 }
 _KIND_NUMBERS = {kind: number for number, kind in _KINDS.items()}
 _STATES = {state.value: state for state in SubTaskState}
@@ -124,6 +125,7 @@ def sub_task_to_msg(sub_task: SubTask, task: str = "") -> SubTaskMsg:
         robot=sub_task.robot,
         description=sub_task.description,
         kind=_KIND_NUMBERS[sub_task.kind],
+        skill=sub_task.skill,
         has_object=sub_task.object is not None,
         object=_thing_to_msg(sub_task.object),
         has_receptacle=sub_task.receptacle is not None,
@@ -157,6 +159,7 @@ def sub_task_from_msg(message: SubTaskMsg, checks: Checks | None = None) -> SubT
         return SubTask(
             id=checks.text("id", message.id, empty=False),
             kind=checks.choice("kind", message.kind, _KINDS),
+            skill=checks.text("skill", message.skill),
             object=things["object"],
             receptacle=things["receptacle"],
             inside=checks.choice("side", message.side, dict(enumerate(_SIDES))),

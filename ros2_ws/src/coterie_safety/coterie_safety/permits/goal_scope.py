@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, replace
 
 from coterie_core.geometry import Vec3
 from coterie_core.household import load_household, normalized, singulars
-from coterie_core.skill_registry import SkillSpec, spec_of
-from coterie_core.skills import NavigateTo, Skill, Target
+from coterie_core.skill_registry import spec_of
+from coterie_core.skills import NavigateTo, Skill, SkillSpec, Target
 from coterie_llm.fence import inline_data
 from coterie_safety.guard.area import rooms_called
 from coterie_safety.stop import one_line

@@ -1,6 +1,7 @@
 """Scene graphs: rooms, places, objects and agents of a house."""
 
 from coterie_world.scene.graph import SceneGraph as SceneGraph
+from coterie_world.scene.graph import free_id as free_id
 from coterie_world.scene.merge import absorb as absorb
 from coterie_world.scene.merge import associate as associate
 from coterie_world.scene.merge import label_agreement as label_agreement

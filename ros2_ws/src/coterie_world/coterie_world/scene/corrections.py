@@ -12,7 +12,7 @@ import shapely.geometry
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from coterie_core.files import write_atomically
-from coterie_core.geometry import Box, Vec2, Vec3
+from coterie_core.geometry import Box, Vec2, spanning
 from coterie_core.household import load_household
 from coterie_core.plain_data import schema_problems
 from coterie_world.association import CORRECTION
@@ -181,17 +181,7 @@ def _rename_thing(scene: SceneGraph, one: Correction) -> None:
 def _delete_thing(scene: SceneGraph, one: Correction) -> None:
     thing = _found(scene, one.things[0])
     if thing is not None:
-        _remove(scene, thing.id, "")
-
-
-def _remove(scene: SceneGraph, id_: str, instead: str) -> None:
-    """Take a thing out; what stood on it or lay in it stands on, or lies in, `instead`."""
-    scene.objects.pop(id_, None)
-    for thing in scene.objects.values():
-        if thing.support == id_:
-            thing.support = instead
-        if thing.container == id_:
-            thing.container = instead
+        scene.remove_object(thing.id)
 
 
 def _merge_things(scene: SceneGraph, one: Correction) -> None:
@@ -200,28 +190,14 @@ def _merge_things(scene: SceneGraph, one: Correction) -> None:
     if len(things) < 2:
         return
     first, *others = things
-    low, high = (list(corner) for corner in first.box.axis_aligned())
     for other in others:
-        a, b = other.box.axis_aligned()
-        low = [min(pair) for pair in zip(low, a, strict=True)]
-        high = [max(pair) for pair in zip(high, b, strict=True)]
+        first.box = spanning(first.box, other.box)
         first.label.add(other.label)
         first.observations += other.observations
         first.receptacles += other.receptacles
-        _remove(scene, other.id, first.id)
+        scene.remove_object(other.id, first.id)
     if first.support == first.id:
         first.support = ""
-    first.box = Box(_middle(low, high), _extent(low, high))
-
-
-def _middle(low: Sequence[float], high: Sequence[float]) -> Vec3:
-    x, y, z = ((a + b) / 2.0 for a, b in zip(low, high, strict=True))
-    return (x, y, z)
-
-
-def _extent(low: Sequence[float], high: Sequence[float]) -> Vec3:
-    x, y, z = (b - a for a, b in zip(low, high, strict=True))
-    return (x, y, z)
 
 
 def _split_thing(scene: SceneGraph, one: Correction) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from coterie_world.scene.model import (
@@ -14,6 +14,14 @@ from coterie_world.scene.model import (
     Room,
     SceneObject,
 )
+
+
+def free_id(taken: Collection[str], wanted: str) -> str:
+    """Return an id for something new: the one wanted, numbered where it is taken."""
+    name, n = wanted, 2
+    while name in taken:
+        name, n = f"{wanted}-{n}", n + 1
+    return name
 
 
 @dataclass(slots=True)
@@ -71,6 +79,13 @@ class SceneGraph:
     def objects_in(self, room: str) -> Iterator[SceneObject]:
         """Iterate over the objects whose room id is `room`."""
         return (thing for thing in self.objects.values() if thing.room == room)
+
+    def remove_object(self, id_: str, instead: str = "") -> SceneObject | None:
+        """Take an object out and return it; what was on or in it is on or in `instead`."""
+        for thing in self.objects.values():
+            thing.support = instead if thing.support == id_ else thing.support
+            thing.container = instead if thing.container == id_ else thing.container
+        return self.objects.pop(id_, None)
 
     def extend(self, things: Iterable[SceneObject]) -> None:
         """Add or replace several objects."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +14,7 @@ from coterie_core.geometry import Box, Vec3, distance, iou, wrap_angle
 from coterie_core.household import load_household
 from coterie_world.association import MAPS, Gate, assign
 from coterie_world.likeness import MIN_LIKENESS, Background, likeness
-from coterie_world.scene.graph import SceneGraph
+from coterie_world.scene.graph import SceneGraph, free_id
 from coterie_world.scene.model import (
     AgentState,
     Connection,
@@ -218,7 +218,7 @@ def _merge_way(result: SceneGraph, way: Connection) -> None:
         near = known.id == way.id or distance(known.position, way.position) <= _SAME_WAY
         if near and {known.room_a, known.room_b} == rooms:
             return
-    way.id = _free(result.connections, way.id)
+    way.id = free_id(result.connections, way.id)
     result.add_connection(way)
 
 
@@ -236,7 +236,9 @@ def _merge_objects(result: SceneGraph, guest: SceneGraph, gate: Gate, report: Me
         report.matched[theirs.id] = mine.id
     for thing in guest.objects.values():
         if thing.id not in report.matched:
-            report.added[thing.id] = _free_id(result, thing.id, report)
+            report.added[thing.id] = free_id(
+                result.objects.keys() | report.added.values(), thing.id
+            )
     renamed = report.matched | report.added
     for thing in guest.objects.values():
         thing.support = renamed.get(thing.support, thing.support)
@@ -294,19 +296,6 @@ def background_of(*maps: Sequence[SceneObject]) -> Background:
                 if label_agreement(thing.label, other.label) == 0.0:
                     background.note(thing.embeddings, other.embeddings)
     return background
-
-
-def _free_id(result: SceneGraph, wanted: str, report: MergeReport) -> str:
-    return _free(result.objects.keys() | report.added.values(), wanted)
-
-
-def _free(taken: Collection[str], wanted: str) -> str:
-    if wanted not in taken:
-        return wanted
-    n = 2
-    while f"{wanted}-{n}" in taken:
-        n += 1
-    return f"{wanted}-{n}"
 
 
 def _mean_box(a: Box, weight_a: int, b: Box, weight_b: int) -> Box:

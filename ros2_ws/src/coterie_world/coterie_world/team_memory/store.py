@@ -11,8 +11,8 @@ from coterie_core.observation import RoomView
 from coterie_world.association import EVENT
 from coterie_world.object_events import ObjectEvent
 from coterie_world.permanence import confidence
-from coterie_world.scene import Room, SceneGraph, SceneObject
-from coterie_world.sightings import fell_from, kind_of, resting_on, rests_where_put
+from coterie_world.scene import Room, SceneGraph, SceneObject, free_id
+from coterie_world.sightings import kind_of, rest, stays_where_put
 
 MIN_CONFIDENCE = 0.05
 """Things below this confidence are forgotten."""
@@ -187,45 +187,25 @@ class Store:
 
     def rest(self, thing: SceneObject) -> None:
         """Find out what a thing stands on or in, by where it is."""
-        holder, inside = resting_on(self.graph, thing)
-        thing.support, thing.container = holder, holder if inside else ""
+        rest(self.graph, thing)
         self.rest_where_put(thing)
 
     def rest_where_put(self, thing: SceneObject) -> None:
-        """Have what is where a robot put it rest there, though its box lies in other ones too.
-
-        What has fallen from there does not, though it lies in the box.
-        """
+        """Have what is where a robot put it rest there, though its box lies in other ones too."""
         belief = self.beliefs.get(thing.id)
-        if belief is None or belief.put_at is None or belief.holder not in self.graph.objects:
-            return
-        holder = self.graph.objects[belief.holder]
-        if belief.holder in (thing.support, thing.container):
-            if fell_from(holder, belief.put_at[2], thing.box.bottom):
-                thing.support = thing.container = ""
-            return
-        low = (*thing.box.center[:2], thing.box.bottom)
-        borne = bool(thing.support or thing.container)
-        if rests_where_put(holder, belief.put_at, low, borne):
-            thing.support, thing.container = belief.holder, ""
+        if belief is not None and belief.put_at is not None:
+            stays_where_put(self.graph, thing, belief.holder, belief.put_at)
 
     def free(self, wanted: str) -> str:
         """Return an id that no thing has."""
-        taken, name, n = self.graph.objects, wanted, 2
-        while name in taken:
-            name, n = f"{wanted}-{n}", n + 1
-        return name
+        return free_id(self.graph.objects, wanted)
 
     def drop(self, id_: str) -> None:
         """Forget a thing."""
-        del self.graph.objects[id_], self.beliefs[id_]
+        self.graph.remove_object(id_)
+        del self.beliefs[id_]
         for source in [s for s, own in self.sources.items() if own == id_]:
             del self.sources[source]
-        for thing in self.graph.objects.values():
-            if thing.support == id_:
-                thing.support = ""
-            if thing.container == id_:
-                thing.container = ""
         self.version += 1
 
     def restart(self, now: float) -> None:

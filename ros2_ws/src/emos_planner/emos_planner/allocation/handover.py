@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import SubTask, Thing
 from coterie_execution.geometry.results import Estimate
 from coterie_execution.geometry.things import FLOOR
+from coterie_world.sightings import as_thing
 from emos_planner.allocation.problem import OPEN, Estimates
 
 _MOST = 40  # places looked at for one hand-over
 _ENOUGH = 3  # of which so many that will do
 _FLOOR_COST = 15.0  # [s] that a surface may cost more than the floor, where one stumbles
-_ON_SURFACE = 0.05  # [m] above a surface that the middle of a small thing lies
+ON_SURFACE = 0.05
+"""Height above a surface at which the middle of a small thing lies [m]."""
 _NAMES = ("{}-over", "{}-take")
 _TAKEN_OVER = re.compile(r"(-(over|take)(-\d+)?)+$")
 """End of the id of a sub-task that is part of a hand-over itself."""
@@ -46,7 +48,6 @@ def insert_hand_overs(
     by_id = {s.id: s for s in sub_tasks}
     out: list[SubTask] = []
     added: list[str] = []
-    replaced: dict[str, SubTask] = {}
     for task in sub_tasks:
         pick = by_id.get(task.same_robot_as)
         wanted = (
@@ -66,15 +67,8 @@ def insert_hand_overs(
         if way is None:
             out.append(task)
             continue
-        last = task.model_copy(
-            update={
-                "depends_on": tuple(
-                    dict.fromkeys([*(d for d in task.depends_on if d != pick.id), way.pick.id])
-                ),
-                "same_robot_as": way.pick.id,
-            }
-        )
-        replaced[task.id] = last
+        waits = (*(d for d in task.depends_on if d != pick.id), way.pick.id)
+        last = task.model_copy(update={"depends_on": waits, "same_robot_as": way.pick.id})
         out += [way.place, way.pick, last]
         added += [way.place.id, way.pick.id]
     return out, tuple(added)
@@ -98,8 +92,8 @@ def _best(
         return None
     best: _Way | None = None
     found = 0
-    for count, (receptacle, height) in enumerate(_spots(estimates, givers, takers)):
-        if count >= _MOST or found >= _ENOUGH:
+    for receptacle in _spots(estimates, (*givers, *takers))[:_MOST]:
+        if found >= _ENOUGH:
             break
         will_do = False
         put = _put(pick, receptacle, taken)
@@ -109,8 +103,7 @@ def _best(
                 continue
             # Where the thing will lie: on the surface, at the edge that the giver stands at.
             x, y, z = given.target
-            lies = (x, y, z + (height or _ON_SURFACE))
-            take = _take(pick, place, put, lies, receptacle, taken)
+            take = _take(pick, place, put, (x, y, z + ON_SURFACE), receptacle, taken)
             for taker, last in takers:
                 if taker == giver:
                     continue
@@ -126,32 +119,24 @@ def _best(
     return best
 
 
-def _spots(
-    estimates: Estimates,
-    givers: Sequence[tuple[int, Estimate]],
-    takers: Sequence[tuple[int, Estimate]],
-) -> Iterator[tuple[Thing, float]]:
-    """Return surfaces and spots of floor, the nearest to where both have to be first."""
+def _spots(estimates: Estimates, first: Sequence[tuple[int, Estimate]]) -> list[Thing]:
+    """Return surfaces and spots of floor, the nearest to where robots have to be first."""
     scene = estimates.toolbox.scene
-    ends = [answer.spot for _, answer in (*givers, *takers) if answer.spot is not None]
+    ends = [answer.spot for _, answer in first if answer.spot is not None]
 
     def far(point: Vec3) -> float:
         return sum(math.dist(point, end) for end in ends)
 
-    found: list[tuple[float, str, Thing]] = []
-    for thing in scene.objects.values():
-        open_tops = [r for r in thing.receptacles if not r.inside]
-        if thing.kind != "item" and open_tops:
-            meant = Thing(
-                label=thing.label.top, id=thing.id, position=thing.box.center, room=thing.room
-            )
-            found.append((far(thing.box.center), thing.id, meant))
+    found = [
+        (far(thing.box.center), thing.id, as_thing(thing))
+        for thing in scene.objects.values()
+        if thing.kind != "item" and any(not r.inside for r in thing.receptacles)
+    ]
     for place in scene.places.values():
         meant = Thing(label=FLOOR, position=place.position, room=place.room)
         # Rather on a table than on the floor: as if it were so much farther away.
         found.append((far(place.position) + 4.0, place.id, meant))
-    for _, _, meant in sorted(found, key=lambda f: (f[0], f[1])):
-        yield meant, _ON_SURFACE
+    return [meant for _, _, meant in sorted(found, key=lambda f: f[:2])]
 
 
 def _put(pick: SubTask, receptacle: Thing, taken: Collection[str]) -> SubTask:

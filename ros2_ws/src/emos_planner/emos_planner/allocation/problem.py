@@ -50,7 +50,6 @@ class Problem:
         work: Per class and job, time at the spot [s].
         travel: Per class, node and job, time of the way [s]. Nodes are jobs and then robots: where
             one is after a job, or at first.
-        ready: Per robot, when it is free [s].
     """
 
     jobs: list[SubTask]
@@ -60,7 +59,6 @@ class Problem:
     waits: list[list[int]]
     work: list[list[float]] = field(default_factory=list)
     travel: list[list[list[float]]] = field(default_factory=list)
-    ready: list[float] = field(default_factory=list)
 
 
 class Estimates:
@@ -98,6 +96,12 @@ class Estimates:
         self._held = [key[2] for key in classes]
         self.robots = Robots(names, places, tuple(class_of), tuple(first))
         self._known: dict[tuple[int, SubTask], Estimate] = {}
+        self._members: list[list[int]] = [[] for _ in classes]
+        for k, group in enumerate(class_of):
+            self._members[group].append(k)
+        self._never: dict[str, set[str]] = {}
+        for id, name in forbidden:
+            self._never.setdefault(id, set()).add(name)
 
     @property
     def classes(self) -> range:
@@ -106,14 +110,9 @@ class Estimates:
 
     def able(self, task: SubTask) -> list[int]:
         """Return the robots (indices) that can do a sub-task."""
-        robots, feasible = self.robots, {}
-        for group in self.classes:
-            feasible[group] = self.of(group, task).feasible
-        return [
-            r
-            for r, name in enumerate(robots.names)
-            if feasible[robots.class_of[r]] and (task.id, name) not in self.forbidden
-        ]
+        members = (self._members[g] for g in self.classes if self.of(g, task).feasible)
+        names, never = self.robots.names, self._never.get(task.id, ())
+        return [r for some in members for r in some if names[r] not in never]
 
     def of(self, group: int, sub_task: SubTask) -> Estimate:
         """Return the estimate for a class, without the way from where a robot starts."""
@@ -172,7 +171,6 @@ def build(
     jobs: list[SubTask],
     bound: Mapping[str, str],
     estimates: Estimates,
-    load: Mapping[str, float],
 ) -> Problem:
     """Return the problem of the open sub-tasks.
 
@@ -180,7 +178,6 @@ def build(
         jobs: The open ones.
         bound: Id of a sub-task that is done or running -> its robot, for `same_robot_as`.
         estimates: What robots can do.
-        load: Robot -> time [s] that it is taken already.
     """
     number = {job.id: k for k, job in enumerate(jobs)}
     waits = [[number[d] for d in job.depends_on if d in number] for job in jobs]
@@ -192,7 +189,6 @@ def build(
         able = set.intersection(*(set(estimates.able(jobs[j])) for j in unit))
         options.append([r for r in sorted(able) if must <= {robots.names[r]}])
     problem = Problem(jobs, robots, units, options, waits)
-    problem.ready = [max(0.0, float(load.get(name, 0.0))) for name in robots.names]
     needed = {robots.class_of[r] for option in options for r in option}
     for group in estimates.classes:
         work, travel = _costs(problem, estimates, group, group in needed)

@@ -52,7 +52,7 @@ def play(problem: Problem, plan: Plan) -> Times:
     """
     count = len(problem.jobs)
     finish = [math.nan] * count
-    free = list(problem.ready)
+    free = [0.0] * len(problem.robots.names)
     at = [count + r for r in range(len(free))]
     total = 0.0
     classes, travel, work = problem.robots.class_of, problem.travel, problem.work
@@ -87,7 +87,7 @@ def greedy(problem: Problem, units: Sequence[int]) -> Plan:
     urgency = _urgency(problem, units, before)
     plan = Plan([], [-1] * len(problem.units))
     finish = [0.0] * count
-    free = list(problem.ready)
+    free = [0.0] * len(problem.robots.names)
     at = [count + r for r in range(len(free))]
     left = set(units)
     rank = {u: (-urgency[u], len(problem.options[u]), u) for u in units}

@@ -22,8 +22,6 @@ from emos_planner.allocation.problem import (
 )
 from emos_planner.allocation.schedule import Times, greedy, improve, play
 
-_NONE: Mapping[str, float] = MappingProxyType({})
-
 
 @dataclass(frozen=True, slots=True)
 class Share:
@@ -52,7 +50,6 @@ def assign(
     starts: Mapping[str, Vec3 | None],
     toolbox: Toolbox,
     *,
-    load: Mapping[str, float] = _NONE,
     forbidden: Mapping[Pair, str] = MappingProxyType({}),
     seed: int = 0,
     search: bool = True,
@@ -67,7 +64,6 @@ def assign(
         sub_tasks: All sub-tasks of the task. `robot` of open ones is not looked at.
         starts: The robots that take part -> where they are [m] (None: where the scene has them).
         toolbox: Resumes of all of them, and the scene.
-        load: Robot -> time [s] that it is taken already.
         forbidden: (sub-task id, robot) pairs that are not to be -> why: refused, or failed.
         seed: Of the search.
         search: Whether to search; without, the greedy plan.
@@ -81,7 +77,7 @@ def assign(
     bound = {s.id: s.robot for s in sub_tasks if s.state not in OPEN and s.robot}
     tasks, hand_overs = insert_hand_overs(sub_tasks, estimates)
     jobs = [s for s in tasks if s.state in OPEN]
-    problem = build(jobs, bound, estimates, load)
+    problem = build(jobs, bound, estimates)
     doable, unassigned = _doable(problem, estimates, bound)
     plan = greedy(problem, doable)
     if search:

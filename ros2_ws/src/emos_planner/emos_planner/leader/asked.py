@@ -18,6 +18,7 @@ _ENDS: Mapping[WantKind, SubTaskKind] = {
     "go": "go_to",
     "open": "open",
     "close": "close",
+    "use": "use",
 }
 """Kind of the sub-task that brings a want about."""
 

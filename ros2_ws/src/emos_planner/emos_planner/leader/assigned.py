@@ -13,9 +13,8 @@ from coterie_safety.why import note
 from emos_planner.leader.discussion import Talk
 from emos_planner.leader.progress import Progress
 
-_MOST = 40
-_MOST_ROBOTS = 8
-"""Of larger assignments and teams only what was said is kept: no estimates are made for it."""
+_MOST_ESTIMATES = 320
+"""Of larger assignments only what was said is kept: so many estimates are made for it at most."""
 _DONE = SubTaskState.DONE
 
 
@@ -39,7 +38,7 @@ def keep_assignment(
         toolbox: Tells what each could have done.
         decided_by: Whose plan the first proposal was.
     """
-    small = len(agreed) <= _MOST and len(starts) <= _MOST_ROBOTS
+    small = len(agreed) * len(starts) <= _MOST_ESTIMATES
     never = work.graph.forbidden([*starts, *resumes])
     why_not: dict[str, dict[str, str]] = {}
     for one in agreed[:200]:

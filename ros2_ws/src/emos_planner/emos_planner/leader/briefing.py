@@ -37,20 +37,14 @@ def brief_body(resume: Resume, options: LeaderOptions) -> str:
     return "; ".join(parts)
 
 
-def floor_at(scene: SceneGraph, start: Vec3 | None) -> str:
-    """Return the floor (id) of a place [m] ("": not known)."""
-    if start is None or not scene.floors:
-        return ""
-    return min(scene.floors.values(), key=lambda floor: abs(floor.elevation - start[2])).id
-
-
 def where_text(scene: SceneGraph, robot: str, start: Vec3 | None) -> str:
     """Return where a robot stands [m] and what it holds, as far as it is known."""
     agent = scene.agents.get(robot)
     room = scene.rooms.get(agent.room) if agent is not None else None
     parts = [f"at ({start[0]:.1f}, {start[1]:.1f})" if start else "place unknown"]
-    if floor := floor_at(scene, start):
-        parts.append(f"floor {floor}")
+    if start is not None and scene.floors:
+        floor = min(scene.floors.values(), key=lambda f: abs(f.elevation - start[2]))
+        parts.append(f"floor {floor.id}")
     if room is not None:
         parts.append(f"room {room.id}")
     holding = agent.holding if agent is not None else ""

@@ -39,6 +39,7 @@ class Command:
     everybody: bool = False
     text: str = ""
     then: bool = False
+    skill: str = ""
 
 
 def commands_of(request: Request, names: Vocabulary) -> tuple[Command, ...]:
@@ -90,7 +91,7 @@ def _commands(step: Step, names: Vocabulary, words: str) -> list[Command]:
     relation = step.to.relation if target is not None and step.to is not None else ""
     made = Command(
         kind, objects[0], target, "" if relation == "to" else relation, _robot_of(step, names),
-        step.robot == EVERYBODY, text, step.then,
+        step.robot == EVERYBODY, text, step.then, step.skill,
     )  # fmt: skip
     found = []
     for k, phrase in enumerate(objects):

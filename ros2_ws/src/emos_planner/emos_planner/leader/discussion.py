@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -13,9 +11,9 @@ from coterie_core.tasks import Obstacle, Proposal, Reflection, SubTask, Verdict
 from coterie_llm import Decider, inline_data
 from emos_planner.allocation.problem import Pair
 from emos_planner.allocation.solver import Share
-from emos_planner.leader.options import LeaderOptions
+from emos_planner.leader.progress import Progress
 from emos_planner.leader.reassign import Reassign, ReassignState, able_robots
-from emos_planner.leader.transcript import Transcript, answer_line
+from emos_planner.leader.transcript import MOST_PROBLEMS, answer_line
 from emos_planner.lookups import Lookups
 
 
@@ -29,14 +27,8 @@ class Channel(Protocol):
         ...
 
 
-MOST_PROBLEMS = 200
-"""Problems that are kept of one discussion, and of one task."""
-_BUSY_S = 20.0
-"""Roughly how long a robot is busy with one sub-task [s]."""
-Solver = Callable[
-    [Sequence[SubTask], Collection[str], Mapping[str, float], Mapping[Pair, str]], Share
-]
-"""Gives sub-tasks to robots (names): with load [s], and pairs that must not be with the reason."""
+Solver = Callable[[Sequence[SubTask], Collection[str], Mapping[Pair, str]], Share]
+"""Gives sub-tasks to robots (names): with pairs that must not be, and the reason."""
 
 
 @dataclass(slots=True)
@@ -44,7 +36,6 @@ class Talk:
     """What a discussion has come to so far."""
 
     forbidden: dict[Pair, str] = field(default_factory=dict)
-    agreed: dict[str, SubTask] = field(default_factory=dict)
     verdicts: dict[str, dict[str, Verdict]] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -62,23 +53,18 @@ class Talk:
 class Setting:
     """What stays the same through a discussion.
 
-    `robots` are those that may take part, `bodies` and `now` what prompts say of them and of where
-    they are, `floors` where each is, for grouping. `lookups` returns the tools.
+    `work` is the task, `robots` are those that may take part, `bodies` and `now` what prompts say
+    of them and of where they are. `lookups` returns the tools.
     """
 
-    task: str
-    words: str
+    work: Progress
     robots: tuple[str, ...]
     bodies: Mapping[str, str]
     now: Mapping[str, str]
-    floors: Mapping[str, str]
     solve: Solver
     lookups: Callable[[], Lookups]
     decider: Decider
     channel: Channel
-    options: LeaderOptions
-    transcript: Transcript
-    first_round: int = 0
     clock: Callable[[], float] = time.monotonic
 
 
@@ -87,8 +73,7 @@ async def discuss(
 ) -> tuple[SubTask, ...]:
     """Let the team agree on who does what (EMOS, algorithm 1, stage 1).
 
-    A small team talks as one group. Larger ones talk in groups of at most `group_size`, at the
-    same time; each reports to the leader what none of it can do, which then goes to the others.
+    All are asked at once, and those whose share has changed once more, until nobody refuses.
 
     Args:
         setting: Who talks about what.
@@ -100,63 +85,19 @@ async def discuss(
         The sub-tasks that a robot agreed to do, hand-overs among them included, then the others
         without a robot.
     """
-    share = first
     open_tasks = {one.id: one for one in sub_tasks}
-    while True:
-        groups = groups_of(share.sub_tasks, setting.robots, setting.floors, setting.options)
-        several = len(groups) > 1
-        results = await asyncio.gather(
-            *(
-                _talk_in_group(setting, group, k if several else None, share, open_tasks, talk)
-                for k, group in enumerate(groups)
-            )
-        )
-        talk.rounds += max((rounds for rounds, _ in results), default=0)
-        rest = {id for _, left in results for id in left} | set(share.unassigned)
-        rest = {id for id in rest if id in open_tasks and id not in talk.agreed}
-        if not several or not rest or talk.rounds >= setting.options.round_limit:
-            break
-        again = [one for id, one in open_tasks.items() if id in rest]
-        robots = [r for r in setting.robots if r not in talk.left_out]
-        busy = Counter(one.robot for one in talk.agreed.values())
-        load = {robot: _BUSY_S * count for robot, count in busy.items()}
-        share = setting.solve(again, robots, load, talk.forbidden)
-        _note_unassigned(share, talk)
-        if not any(one.robot for one in share.sub_tasks):
-            break
-    left = [
-        one.model_copy(update={"robot": ""})
-        for id, one in open_tasks.items()
-        if id not in talk.agreed
-    ]
-    return (*talk.agreed.values(), *left)
-
-
-async def _talk_in_group(
-    setting: Setting,
-    group: Sequence[str],
-    number: int | None,
-    first: Share,
-    open_tasks: Mapping[str, SubTask],
-    talk: Talk,
-) -> tuple[int, list[str]]:
-    """Discuss the share of one group; return the number of rounds and what nobody of it can do."""
-    mine = [one for one in first.sub_tasks if one.robot in group]
-    basis = [open_tasks[one.id] for one in mine if one.id in open_tasks]
-    if not mine:
-        return 0, []
-    plan = tuple(mine)
+    plan = tuple(one for one in first.sub_tasks if one.robot)
+    basis = [open_tasks[one.id] for one in plan if one.id in open_tasks]
     agreed: dict[str, SubTask] = {}
-    rounds = 0
-    # What the solver left out at first may have been left out for other groups' sake as well.
-    while rounds < setting.options.round_limit - talk.rounds:
-        asked = [r for r in group if any(o.robot == r and agreed.get(o.id) != o for o in plan)]
+    while talk.rounds < setting.work.options.round_limit:
+        busy = {one.robot for one in plan if agreed.get(one.id) != one}
+        asked = [robot for robot in setting.robots if robot in busy]
         if not asked:
             break
         before = len(talk.forbidden), len(talk.left_out)
-        round_ = setting.first_round + talk.rounds + rounds
+        round_ = setting.work.round + talk.rounds
         await ask(setting, asked, plan, round_, talk)
-        rounds += 1
+        talk.rounds += 1
         agreed = {
             one.id: one
             for one in plan
@@ -164,15 +105,12 @@ async def _talk_in_group(
         }
         if (len(talk.forbidden), len(talk.left_out)) == before:
             break
-        there = [r for r in group if r not in talk.left_out]
+        there = [robot for robot in setting.robots if robot not in talk.left_out]
         plan = await _again(setting, basis, there, round_, agreed, talk)
     # A place without its pick is worth nothing: what waits for what nobody does is not agreed on.
-    agreed = _whole({o.id: o for o in plan if agreed.get(o.id) == o}, open_tasks)
-    talk.agreed |= agreed
-    rest = [one.id for one in basis if one.id not in agreed]
-    if number is not None:
-        _report(setting, group, number, agreed, rest, rounds, talk)
-    return rounds, rest
+    agreed = _whole({one.id: one for one in plan if agreed.get(one.id) == one}, open_tasks)
+    left = (one for one in sub_tasks if one.id not in agreed)
+    return (*agreed.values(), *(one.model_copy(update={"robot": ""}) for one in left))
 
 
 async def ask(
@@ -180,14 +118,14 @@ async def ask(
 ) -> None:
     """Put a plan before robots, all at once, and take down what they say."""
     proposal = Proposal(
-        task=setting.task,
-        words=setting.words,
+        task=setting.work.id,
+        words=setting.work.words,
         round=round_,
         sub_tasks=tuple(plan),
         sole=_sole(setting, robots, plan, talk),
     )
-    setting.transcript.propose(proposal, robots, setting.clock())
-    timeout = setting.options.reflect_timeout
+    setting.work.transcript.propose(proposal, robots, setting.clock())
+    timeout = setting.work.options.reflect_timeout
     answers = await setting.channel.reflect(robots, proposal, timeout)
     for robot in answers:
         if robot not in robots:
@@ -198,7 +136,7 @@ async def ask(
         if answer is None:
             talk.left_out[robot] = f"no answer within {timeout:g} s"
             talk.said.append(f"round {round_ + 1}, {robot}: no answer within {timeout:g} s")
-            setting.transcript.say(
+            setting.work.transcript.say(
                 "silent", robot, f"no answer within {timeout:g} s: left out", round=round_,
                 time=setting.clock(),
             )  # fmt: skip
@@ -216,7 +154,7 @@ async def ask(
         reflection, trouble = checked(answer, robot, proposal, own)
         for text in trouble:
             _problem(setting, talk, text, round_)
-        setting.transcript.reflect(reflection, setting.clock())
+        setting.work.transcript.reflect(reflection, setting.clock())
         for verdict in reflection.verdicts:
             if verdict.disagreement:
                 talk.notes.append(f"{robot}: {verdict.disagreement}")
@@ -233,7 +171,7 @@ def _sole(
     With the rules nobody is asked anyway, and large teams are not looked through for it.
     """
     team = [robot for robot in setting.robots if robot not in talk.left_out]
-    if setting.decider.rule_only or len(team) > setting.options.group_size:
+    if setting.decider.rule_only or len(team) > setting.work.options.group_size:
         return ()
     given = [one for one in plan if one.robot in robots]
     able = able_robots(given, team, talk.forbidden, setting.lookups())
@@ -297,16 +235,16 @@ async def _again(
     """Give what was refused to others; what was agreed on and is not touched by that stays."""
     if not robots:
         return ()
-    share = setting.solve(basis, robots, {}, talk.forbidden)
+    share = setting.solve(basis, robots, talk.forbidden)
     _note_unassigned(share, talk)
     plan = tuple(one for one in share.sub_tasks if one.robot)
     open_ = tuple(one for one in plan if agreed.get(one.id) != one)
-    if not open_:
-        return plan
+    if not open_ or len(robots) > setting.work.options.group_size:
+        return plan  # no model sees so many robots
     lookups = setting.lookups()
     refused = frozenset(talk.forbidden)
     state = ReassignState(
-        words=setting.words,
+        words=setting.work.words,
         robots={robot: setting.bodies[robot] for robot in robots},
         now={robot: setting.now[robot] for robot in robots if robot in setting.now},
         lookups=lookups,
@@ -331,7 +269,7 @@ async def _again(
         )
         why = inline_data(decided.reply.reason, limit=400) or "no reason given"
         said = f"who takes over is the model's choice ({decided.model}): {why}"
-        setting.transcript.say("statement", "leader", said, round=round_, time=setting.clock())
+        setting.work.transcript.say("statement", "leader", said, round=round_, time=setting.clock())
         talk.said.append(f"round {round_ + 1}, leader: {why}")
         return tuple(one for one in plan if one.robot)
     if decided.reason:
@@ -365,83 +303,7 @@ def _note_unassigned(share: Share, talk: Talk) -> None:
             talk.verdicts.setdefault(id, {}).setdefault(robot, verdict)
 
 
-def _report(
-    setting: Setting,
-    group: Sequence[str],
-    number: int,
-    agreed: Mapping[str, SubTask],
-    rest: Sequence[str],
-    rounds: int,
-    talk: Talk,
-) -> None:
-    """What a group tells the leader, as one statement."""
-    text = (
-        f"group {number + 1} ({', '.join(group)}): {len(agreed)} sub-tasks agreed on after "
-        f"{rounds} round{'s' * (rounds != 1)}"
-    )
-    if rest:
-        text += f"; nobody here does {', '.join(rest)}"
-    round_ = setting.first_round + talk.rounds + max(rounds - 1, 0)
-    setting.transcript.say("statement", "leader", text, round=round_, time=setting.clock())
-
-
 def _problem(setting: Setting, talk: Talk, text: str, round_: int) -> None:
     if len(talk.problems) < MOST_PROBLEMS:
         talk.problems.append(text)
-    setting.transcript.say("problem", "leader", text, round=round_, time=setting.clock())
-
-
-def reasons(verdicts: Iterable[tuple[str, Verdict]]) -> str:
-    """Return why each robot does not do a sub-task, in one line."""
-    told = [
-        f"{robot}: {inline_data(v.reason or (v.obstacle.value if v.obstacle else 'no'), limit=160)}"
-        for robot, v in verdicts
-    ]
-    return "; ".join(told) or "no robot was there to do it"
-
-
-def groups_of(
-    plan: Sequence[SubTask],
-    robots: Sequence[str],
-    floors: Mapping[str, str],
-    options: LeaderOptions,
-) -> list[tuple[str, ...]]:
-    """Return groups of at most `group_size` robots: those that depend on one another stay together.
-
-    Robots that hand a thing over to one another are in one group (which may be larger then); the
-    rest is grouped by floor. Of a large team, robots without a share fill up the groups that have
-    room for them: they may take what others refuse.
-    """
-    busy = [robot for robot in robots if any(one.robot == robot for one in plan)]
-    if len(robots) <= options.group_size or not busy:
-        return [tuple(robots)] if busy else []
-    parts = sorted(_partners(plan, busy), key=lambda part: floors.get(part[0], ""))
-    groups: list[list[str]] = []
-    for part in parts:
-        home = next((g for g in groups if len(g) + len(part) <= options.group_size), None)
-        if home is None:
-            groups.append(home := [])
-        home += part
-    for robot in robots:
-        if robot not in busy:
-            home = min(
-                groups, key=lambda g: (floors.get(g[0], "") != floors.get(robot, ""), len(g))
-            )
-            if len(home) < options.group_size:
-                home.append(robot)
-    return [tuple(group) for group in groups]
-
-
-def _partners(plan: Sequence[SubTask], robots: Sequence[str]) -> list[list[str]]:
-    """Return the robots in sets that move one thing together."""
-    movers: dict[str, set[str]] = {}
-    for one in plan:
-        if one.kind in ("pick", "place") and one.object is not None:
-            movers.setdefault(one.object.id or one.object.label, set()).add(one.robot)
-    parts = [[robot] for robot in robots]
-    for together in movers.values():
-        joined = [part for part in parts if together.intersection(part)]
-        if joined:
-            whole = [robot for part in joined for robot in part]
-            parts = [part for part in parts if part not in joined] + [whole]
-    return parts
+    setting.work.transcript.say("problem", "leader", text, round=round_, time=setting.clock())

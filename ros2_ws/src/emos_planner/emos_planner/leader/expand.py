@@ -208,6 +208,9 @@ def _chain(
         return (graph.opens(thing, robot),)
     if want.kind == "close":
         return (graph.add("close", f"close {name}", object=item, robot=robot),)
+    if want.kind == "use":
+        words = f"{want.skill} {name}"
+        return (graph.add("use", words, object=item, robot=robot, skill=want.skill),)
     seen = graph.detected(thing, robot if want.kind in ("detect", "check") else "")
     if want.kind in ("detect", "check"):
         return seen

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from coterie_core.tasks import SubTask, SubTaskState
 from coterie_llm import inline_data
 from emos_planner.leader.assigned import keep_hand_over
-from emos_planner.leader.discussion import Talk, reasons
+from emos_planner.leader.discussion import Talk
+from emos_planner.leader.outcome import reasons
 from emos_planner.leader.progress import Progress
 from emos_planner.lookups import Lookups, opened_by
 
@@ -69,9 +70,9 @@ async def hand_over(
     against = _against(work, wish, there, team) or _body_against(work, plan, wish.robot, lookups)
     if not against and ask is not None:
         talk = await ask(plan)
-        said = [(wish.robot, v) for by in talk.verdicts.values() for v in by.values()]
+        said = next((reasons(by) for by in talk.verdicts.values() if by), "")
         # What robots reported meanwhile may be against it, too.
-        against = f"it refused: {reasons(said)}" if said else _against(work, wish, there, team)
+        against = f"it refused: {said}" if said else _against(work, wish, there, team)
     id_, robot = inline_data(wish.sub_task, limit=60), inline_data(wish.robot, limit=60)
     who = inline_data(wish.by, limit=_LONGEST) or "somebody"
     why = f": {inline_data(wish.reason, limit=_LONGEST)}" if wish.reason else ""

@@ -26,7 +26,7 @@ from coterie_world.scene import SceneGraph
 from emos_planner.allocation.problem import Pair
 from emos_planner.allocation.solver import Share, assign
 from emos_planner.leader.assigned import keep_assignment
-from emos_planner.leader.briefing import body_text, floor_at, where_text
+from emos_planner.leader.briefing import body_text, where_text
 from emos_planner.leader.discussion import Channel, Setting, Solver, Talk, ask, discuss
 from emos_planner.leader.hand_over import HandedOver, Wish, hand_over
 from emos_planner.leader.options import LeaderOptions
@@ -242,7 +242,7 @@ class Leader:
         A model sees at most `group_size` robots: of a larger team the solver's plan counts.
         """
         by_solver = self._solve(work, starts)
-        second = by_solver(work.sub_tasks, robots, {}, work.graph.forbidden(robots))
+        second = by_solver(work.sub_tasks, robots, work.graph.forbidden(robots))
         if self.decider.rule_only or len(robots) > self.options.group_size:
             return work.sub_tasks, second, "rule"
         lookups = self._lookups(starts)
@@ -253,23 +253,17 @@ class Leader:
         """Return the solver for what is still open; what is done or running stays as it is."""
 
         def solve(
-            sub_tasks: Sequence[SubTask],
-            robots: Collection[str],
-            load: Mapping[str, float],
-            forbidden: Mapping[Pair, str],
+            sub_tasks: Sequence[SubTask], robots: Collection[str], forbidden: Mapping[Pair, str]
         ) -> Share:
             ids = {one.id for one in sub_tasks}
-            fixed = [one for one in work.begun() if one.id not in ids]
-            where = {robot: starts.get(robot) for robot in robots}
-            share = assign(
-                [*fixed, *sub_tasks],
-                where,
-                self.toolbox(),
-                load=load,
-                forbidden=forbidden,
-                seed=self.options.seed,
+            fixed = {one.id: one for one in work.begun() if one.id not in ids}
+            plan, where = (
+                [*fixed.values(), *sub_tasks],
+                {robot: starts.get(robot) for robot in robots},
             )
-            mine = tuple(one for one in share.sub_tasks if one not in fixed)
+            seed = self.options.seed
+            share = assign(plan, where, self.toolbox(), forbidden=forbidden, seed=seed)
+            mine = tuple(one for one in share.sub_tasks if one.id not in fixed)
             return replace(share, sub_tasks=mine)
 
         return solve
@@ -320,19 +314,14 @@ class Leader:
         self, work: Progress, starts: Mapping[str, Vec3 | None], channel: Channel
     ) -> Setting:
         return Setting(
-            task=work.id,
-            words=work.words,
+            work=work,
             robots=tuple(starts),
             bodies={robot: body_text(self.resumes[robot], self.options) for robot in starts},
             now={robot: where_text(self.scene, robot, at) for robot, at in starts.items()},
-            floors={robot: floor_at(self.scene, at) for robot, at in starts.items()},
             solve=self._solve(work, starts),
             lookups=lambda: self._lookups(starts),
             decider=self.decider,
             channel=channel,
-            options=self.options,
-            transcript=work.transcript,
-            first_round=work.round,
             clock=self.clock,
         )
 
@@ -376,7 +365,7 @@ class Leader:
             return Agreement(work.id, work.words, plan, 0, {}, {}, self.notes, (), talk)
         self._look_anew()
         never = work.graph.forbidden(alive)
-        first = self._solve(work, alive)(open_, tuple(alive), {}, never)
+        first = self._solve(work, alive)(open_, tuple(alive), never)
         first = with_offers(first, work, alive, never)
         return await self._agree(work, open_, first, alive, "rule")
 

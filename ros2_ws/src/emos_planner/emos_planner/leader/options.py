@@ -24,8 +24,7 @@ class LeaderSettings(AskBackSettings):
         8,
         ge=1,
         le=100,
-        description="Largest number of robots that discuss with one another; more are split into "
-        "groups.",
+        description="Largest number of robots that a model leads; for more the solver plans.",
     )
     reassign_limit: int = Field(
         3,

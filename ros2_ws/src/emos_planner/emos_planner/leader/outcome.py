@@ -5,8 +5,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
-from coterie_core.tasks import Obstacle, RobotReport, SubTask, SubTaskState, Verdict
+from coterie_core.tasks import Obstacle, SubTask, SubTaskState, Verdict
 from coterie_core.wording import article, enumerated
 from coterie_llm import inline_data
 from coterie_safety.why import note
@@ -17,6 +18,7 @@ from emos_planner.leader.task_graph import Want
 
 _DONE = SubTaskState.DONE
 _LISTED = 6
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class TaskState(str, enum.Enum):
@@ -68,12 +70,6 @@ class _Told:
     open: list[str] = field(default_factory=list)
     present: bool | None = None
     partly: bool = False
-
-
-def told_of_hands(reports: Iterable[RobotReport], holding: Iterable[RobotReport]) -> list[str]:
-    """Return what robots have put down because nobody wanted it any more, and what they hold."""
-    put = [f"{r.robot} {inline_data(r.put_down, limit=120)}" for r in reports if r.put_down]
-    return put + [f"{r.robot} still holds {inline_data(r.holding)}" for r in holding]
 
 
 def outcome_of(
@@ -178,7 +174,7 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
         return _Told(False, text, 0, want.need, open_)
     words = {
         "bring": "brought", "take": "picked up", "detect": "found", "go": "reached",
-        "open": "opened", "close": "closed",
+        "open": "opened", "close": "closed", "use": f"{want.skill} done",
     }[want.kind]  # fmt: skip
     wanted = want.need or known
     other = [f"{id} on {want.elsewhere[id]}" for id in served if id in want.elsewhere]
@@ -259,11 +255,20 @@ def _served(id: str, want: Want, sub_tasks: Sequence[SubTask]) -> bool:
 def why_nobody(one: SubTask, verdicts: Mapping[str, Verdict], failures: Mapping[str, str]) -> str:
     """Return why each robot does not do a sub-task, in one line; what has failed, how it failed."""
     it = "all of it" if len(one.rooms) > 1 else "it"  # rooms are searched one by one then
+    return f"nobody can do {it} ({reasons(verdicts, failures) or 'no robot was there'})"
+
+
+def reasons(verdicts: Mapping[str, Verdict], failures: Mapping[str, str] = _NONE) -> str:
+    """Return why each robot does not do a sub-task, or how it failed at it, in one line."""
     told = [
-        f"{robot}: {failures.get(robot) or _because(verdict)}"
+        f"{robot}: {failures.get(robot) or inline_data(_because(verdict), limit=300)}"
         for robot, verdict in verdicts.items()
     ]
-    return f"nobody can do {it} (" + ("; ".join(told[:12]) or "no robot was there") + ")"
+    return "; ".join(told[:12])
+
+
+def _because(verdict: Verdict) -> str:
+    return verdict.reason or (verdict.obstacle.value if verdict.obstacle else "no")
 
 
 def is_full(verdicts: Iterable[Verdict]) -> bool:
@@ -273,8 +278,3 @@ def is_full(verdicts: Iterable[Verdict]) -> bool:
     """
     told = tuple(verdicts)
     return any(v.obstacle is Obstacle.NO_ROOM for v in told) and not any(v.feasible for v in told)
-
-
-def _because(verdict: Verdict) -> str:
-    why = verdict.reason or (verdict.obstacle.value if verdict.obstacle else "no")
-    return inline_data(why, limit=300)

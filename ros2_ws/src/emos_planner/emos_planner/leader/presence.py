@@ -11,10 +11,9 @@ from std_msgs.msg import String
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
 from coterie_core.tasks import RobotReport
-from coterie_msgs.msg import RobotStatus
 from coterie_ros import conversions
 from coterie_ros.agent_node import AgentNode
-from coterie_ros.conversions.tasks import report_from_msg
+from coterie_ros.reports import hear_reports
 from coterie_ros.stopping import STOPPED, StopWatch
 
 
@@ -59,13 +58,7 @@ class TeamPresence:
                 partial(self._take_resume, robot),
                 convert=partial(conversions.resume_from_msg, topic=f"{robot}/resume"),
             )
-            self._node.subscribe(
-                RobotStatus,
-                f"{robot}/status",
-                "latched",
-                partial(self._take_report, robot),
-                convert=partial(report_from_msg, topic=f"{robot}/status"),
-            )
+        hear_reports(self._node, self.robots, self._take_report)
 
     def alive(self, robot: str) -> bool:
         """Whether a robot was heard lately."""
@@ -119,11 +112,7 @@ class TeamPresence:
         self.resumes[robot] = resume
         self._on_resume()
 
-    def _take_report(self, robot: str, report: RobotReport) -> None:
-        if report.robot != robot:
-            self._node.diagnostics.count("forged_reports")
-            self._node.problem(f"{robot}/status: a report in the name of {report.robot!r}: dropped")
-            return
-        self.reports[robot] = report
-        self._heard_at[robot] = time.monotonic()
+    def _take_report(self, report: RobotReport) -> None:
+        self.reports[report.robot] = report
+        self._heard_at[report.robot] = time.monotonic()
         self._on_report(report)

@@ -21,13 +21,13 @@ from coterie_llm import (
     prompt_share,
 )
 from coterie_world.sightings import kind_of
+from emos_planner.allocation.handover import ON_SURFACE
 from emos_planner.leader.asked import Bounds
 from emos_planner.leader.task_graph import all_before
 from emos_planner.lookups import Lookups, opened_by
 from emos_planner.map_view import MAP_CHARS, MapView, map_view, rooms_by_floor, whole_lines
 
 _LEAST_MAP, _BRIEF_ROOMS = 900, 600  # characters
-_ON_SURFACE = 0.05  # [m] above a surface that the middle of a small thing lies
 MOST_PROBLEMS = 12
 """Mistakes that one refusal names."""
 _WHOLE = 10**6  # characters: what a short prompt must not be made of a part of
@@ -277,7 +277,7 @@ def _handed_over(plan: Sequence[SubTask], lookups: Lookups) -> list[SubTask]:
         assert put.receptacle is not None
         found = lookups.estimates(put, (put.robot,))[put.robot] if put.robot else None
         at = found.target if found is not None and found.target else put.receptacle.position
-        lies = (at[0], at[1], at[2] + _ON_SURFACE) if at is not None else None
+        lies = (at[0], at[1], at[2] + ON_SURFACE) if at is not None else None
         there = Thing(label=one.object.label, position=lies, room=put.receptacle.room)
         out.append(one.model_copy(update={"object": there}))
     return out

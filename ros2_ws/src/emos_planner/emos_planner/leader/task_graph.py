@@ -15,7 +15,7 @@ from emos_planner.leader.searches import Searches
 
 _TELL_NOTHING = frozenset(("own", "whole", "nice", "same", "favorite", "favourite"))
 """Words before a noun after which no other thing is meant."""
-WantKind = Literal["bring", "take", "detect", "check", "go", "open", "close"]
+WantKind = Literal["bring", "take", "detect", "check", "go", "open", "close", "use"]
 
 FURTHER = 0.25
 """Share of what is left unseen in a room that closer looks shall leave (0..1)."""
@@ -31,7 +31,7 @@ class Want:
     `target_searches` look for it; `elsewhere` maps the id of a thing to the place that it went to
     instead. `lost` are things given that nobody can see to: where any others would do, they do not
     count. `unseen` are those that were put where nobody can look. `then`: it is begun when the
-    wants before it are over.
+    wants before it are over. `skill`: of a "use", its row in the table of skills.
     """
 
     kind: WantKind
@@ -43,6 +43,7 @@ class Want:
     everybody: bool = False
     text: str = ""
     then: bool = False
+    skill: str = ""
     assigned: dict[str, tuple[str, ...]] = field(default_factory=dict)
     satisfied: set[str] = field(default_factory=set)
     searches: list[str] = field(default_factory=list)
@@ -109,6 +110,7 @@ def wants_of(commands: Iterable[Command]) -> list[Want]:
                 everybody=command.everybody,
                 text=command.text,
                 then=command.then,
+                skill=command.skill,
             )
         )
     return wants

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from coterie_core.files import write_atomically
-from coterie_core.tasks import Proposal, Reflection, SubTask
+from coterie_core.tasks import Proposal, Reflection, SubTask, Verdict
 from coterie_llm import ToolUse, inline_data
 from coterie_safety.why import note
 
 TurnKind = Literal["propose", "accept", "reject", "silent", "statement", "problem"]
 
+MOST_PROBLEMS = 200
+"""Problems that are kept of one discussion, and of one task."""
 MOST_TURNS = 5000
 """Turns that are kept; later ones are only counted."""
 FORMAT = "coterie.discussion/1"
@@ -154,17 +156,17 @@ def share_text(sub_tasks: Sequence[SubTask]) -> str:
 
 def answer_line(reflection: Reflection) -> str:
     """Return what a robot answered, in a line for prompts of the leader and of other robots."""
-    told = [
-        f"no to {inline_data(v.sub_task)} ({v.obstacle.value if v.obstacle else 'no'}): "
-        f"{inline_data(v.reason, limit=240)}"
-        for v in reflection.verdicts
-        if not v.feasible
-    ]
+    told = [_no(verdict) for verdict in reflection.verdicts if not verdict.feasible]
     yes = [inline_data(v.sub_task) for v in reflection.verdicts if v.feasible]
     if yes:
         told.append(f"yes to {', '.join(yes)}")
     said = "; ".join(told) or "yes"
     return f"round {reflection.round + 1}, {inline_data(reflection.robot)}: {said}"
+
+
+def _no(verdict: Verdict) -> str:
+    kind = f" [{verdict.obstacle.value}]" if verdict.obstacle else ""
+    return f"no to {inline_data(verdict.sub_task)}{kind}: {inline_data(verdict.reason, limit=240)}"
 
 
 def reflection_text(reflection: Reflection) -> str:
@@ -178,9 +180,7 @@ def reflection_text(reflection: Reflection) -> str:
     told = [by.strip()] if by else []
     for verdict in reflection.verdicts:
         if not verdict.feasible:
-            kind = f" [{verdict.obstacle.value}]" if verdict.obstacle else ""
-            why = inline_data(verdict.reason, limit=240)
-            told.append(f"no to {inline_data(verdict.sub_task)}{kind}: {why}")
+            told.append(_no(verdict))
         if verdict.disagreement:
             told.append(f"(against it: {inline_data(verdict.disagreement, limit=240)})")
     return "\n".join(told) or "no, without a reason"

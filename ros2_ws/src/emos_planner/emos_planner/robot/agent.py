@@ -32,7 +32,7 @@ from coterie_core.tasks import Obstacle, Proposal, Reflection, RobotReport, SubT
 from coterie_execution.clearing import PATIENCE
 from coterie_execution.executive import Executive
 from coterie_execution.geometry.things import FLOOR
-from coterie_execution.options import Option, Purpose, Step, keep_option
+from coterie_execution.options import Attempt, Option, Purpose, Step, keep_option
 from coterie_execution.own_tools import OwnTools
 from coterie_execution.situation import Situation
 from coterie_llm import CheckFailed, Decider, inline_data
@@ -43,20 +43,21 @@ from coterie_world.object_events import ObjectEvent
 from coterie_world.right_of_way import YieldRequest
 from coterie_world.sightings import kind_of
 from coterie_world.team_map import TeamMap
+from emos_planner.lookups import Lookups
 from emos_planner.robot.choose import (
     WITH_ARM,
     ChooseSkill,
     SkillChoice,
-    Tried,
     chosen,
     name_of,
     outlook,
 )
 from emos_planner.robot.helping import ANSWER_WAIT, HelpMessage, HelpTalk
-from emos_planner.robot.reflect import reflection_on
+from emos_planner.robot.reflect import ReflectOnShare, ShareState, reflection_of
 from emos_planner.robot.share import Share, Work, open_places
+from emos_planner.robot.share_facts import share_facts
 from emos_planner.robot.skill_calls import MOST_CHOSEN, step_of
-from emos_planner.robot.witness import OthersWork, Witness
+from emos_planner.robot.witness import Witness
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
@@ -113,7 +114,7 @@ class RobotAgent:
         self.limits = limits or AgentLimits()
         self.seed = seed
         self.task = self.words = ""
-        self.history: deque[Tried] = deque(maxlen=self.limits.history)
+        self.history: deque[Attempt] = deque(maxlen=self.limits.history)
         self.share = Share(robot)
         self.talk = HelpTalk(robot)
         self.witness = Witness(robot, team_map)
@@ -125,7 +126,6 @@ class RobotAgent:
         self._doing = ""
         self._time = self._began = 0.0
         self._room = ""
-        self._others = OthersWork(team_map, self.witness)
 
     @property
     def holding(self) -> str:
@@ -144,23 +144,34 @@ class RobotAgent:
     # -- stage 1: reflection --------------------------------------------------------------------
 
     async def reflect(self, proposal: Proposal) -> Reflection:
-        """Judge the own share of a proposal: yes, or no with typed reasons."""
-        mine = tuple(s for s in proposal.sub_tasks if s.robot == self.robot)
-        by_id = {s.id: s for s in proposal.sub_tasks}
-        estimates = {o.id: self.tools.estimate_later(o, self.position, by_id) for o in mine}
+        """Judge the own share of a proposal: yes, or no with typed reasons.
+
+        A model judges what its word can change: not what the tools rule out, nor what no other
+        robot could take over.
+        """
         belong(task=proposal.task)
-        return await reflection_on(
-            proposal,
-            self.robot,
+        if self.asking is not None:
+            self.asking.begin(proposal.task)
+        by_id = {one.id: one for one in proposal.sub_tasks}
+        estimates = {
+            one.id: self.tools.estimate_later(one, self.position, by_id)
+            for one in proposal.sub_tasks
+            if one.robot == self.robot
+        }
+        may_refuse = [id for id, one in estimates.items() if one.feasible]
+        open_ = tuple(by_id[id] for id in may_refuse if id not in proposal.sole)
+        tools, start, numbers = self.tools.toolbox(), self.position, self.limits.numbers
+        state = ShareState(
+            proposal.words,
             self.limits.body_text(self.tools.resume),
+            open_,
+            tuple(share_facts(tools, self.robot, o, start, numbers=numbers) for o in open_),
             estimates,
-            self.decider,
-            self.tools.toolbox(),
-            self.position,
             self.talk.lines,
-            self.limits.numbers,
-            self.asking,
+            Lookups(tools, {self.robot: start}, own=self.robot, asking=self.asking),
         )
+        decided = await self.decider.decide(ReflectOnShare(), state)
+        return reflection_of(proposal, self.robot, estimates, decided)
 
     def overhear(self, reflection: Reflection) -> None:
         """Take in what another robot answered to a proposal."""
@@ -176,7 +187,6 @@ class RobotAgent:
             self.share.clear()
             self.executive.clearing.begin()
             self.executive.looks.begin()
-            self._others.begin()
         self.words = words or self.words
         for one in sub_tasks:
             if one.robot == self.robot:
@@ -184,7 +194,6 @@ class RobotAgent:
         self.share.take(sub_tasks)
         if not (self.holding or self.history):  # it may have begun anew with something in its hand
             self.holding = self.share.in_hand(self.map)
-        self._others.note([one for one in sub_tasks if one.robot != self.robot])
 
     def _begin_task(self, task: str) -> None:
         self.talk.begin(task)
@@ -196,7 +205,7 @@ class RobotAgent:
         """Take over what an own sub-task says of the house, and of what others have searched."""
         for thing in (one.object, one.receptacle):
             if thing is not None and thing.label != FLOOR:
-                self._others.learn(thing)
+                self.map.learn(thing)
         self.executive.learn(one)
 
     def observe(self, observation: Observation) -> None:
@@ -295,7 +304,7 @@ class RobotAgent:
             now,
             by_rule,
             step,
-            work.tried,
+            work.attempts,
             words=self.words,
             room=self._room,
             share=self.share.all,
@@ -353,13 +362,15 @@ class RobotAgent:
         if self.aside.took_in(option, skill, result, self.position, self._time):
             return
         words = option.words if option is not None else type(skill).__name__
-        tried = Tried(words, result.outcome, result.reason)
+        step = option.step if option is not None else Step(Purpose.DO)
+        seen, at = self.witness.step, result.bears_at
+        tried = Attempt(step, skill, result.outcome, result.reason, seen, at, words)
         self.history.append(tried)
         self.executive.looked(skill, result)
-        if option is not None and option.step.purpose is Purpose.LOOK_AGAIN:
+        if step.purpose is Purpose.LOOK_AGAIN:
             self.witness.looked_again(self.position)
         work = self.share.get(self.share.current)
-        if option is not None and option.step.purpose is Purpose.PUT_DOWN:
+        if step.purpose is Purpose.PUT_DOWN:
             self.executive.clearing.ended(skill, result, self.holding, self._room)
         if result.ok:
             self.witness.passed(self._began + result.duration)
@@ -368,11 +379,8 @@ class RobotAgent:
             self.holding = ""
         elif result.outcome is Outcome.UNKNOWN_TARGET and isinstance(skill, (Open, Close)):
             self.map.drop(skill.target.instance)
-        if work is None or work.sub_task.state is not _RUNNING or is_stop(result):
-            return
-        step = option.step if option is not None else Step(Purpose.DO)
-        work.tried.append(tried)
-        self.executive.tried(work, step, skill, result, self.witness.step)
+        if work is not None and work.sub_task.state is _RUNNING and not is_stop(result):
+            self.executive.tried(work, tried)
 
     def _changed(self, skill: Skill, work: Work | None, put_at: Vec3 | None) -> None:
         """What a skill that succeeded changes in hand and map."""
@@ -448,8 +456,7 @@ class RobotAgent:
 
     # -- keeping --------------------------------------------------------------------------------
 
-    def resume_work(self, report: RobotReport) -> None:
-        """Go on after a restart from the last report: states of the own sub-tasks."""
-        self.task = report.task
-        self._begin_task(report.task)
-        self.share.resume(report.sub_tasks)
+    def resume_work(self, task: str, words: str, holding: str) -> None:
+        """Go on after a restart: the leader tells how far the own sub-tasks are."""
+        self.task, self.words, self.holding = task, words, holding
+        self._begin_task(task)

@@ -17,14 +17,13 @@ from coterie_core.skills import (
     MoveArmTo,
     NavigateTo,
     Open,
-    Outcome,
     Pick,
     Place,
     Wait,
 )
 from coterie_core.tasks import SubTask, Thing
 from coterie_execution.geometry.things import FLOOR
-from coterie_execution.options import Option
+from coterie_execution.options import Attempt, Option
 from coterie_execution.situation import Situation
 from coterie_llm import Decision, Message, Tool, as_data, inline_data
 from coterie_requests.asking import Asking
@@ -32,17 +31,17 @@ from emos_planner.lookups import Lookups
 from emos_planner.robot.share_facts import share_facts
 
 SkillName = Literal[
-    "go_to", "look_around", "look_for", "pick", "place", "open", "close", "reach_out", "say",
-    "wait", "done", "give_up",
+    "go_to", "look_around", "look_for", "pick", "place", "open", "close", "use", "reach_out",
+    "say", "wait", "done", "give_up",
 ]  # fmt: skip
 """What a model may have a robot do; each with what it is done to."""
-WITH_ARM: frozenset[str] = frozenset({"pick", "place", "open", "close", "reach_out"})
+WITH_ARM: frozenset[str] = frozenset({"pick", "place", "open", "close", "use", "reach_out"})
 ALONE: frozenset[str] = frozenset({"look_around", "wait", "done", "give_up"})
 """Skills that are done to nothing."""
 SAID_CHARS = 300
 """Most characters that a robot says at a time."""
-_MOST_TRIED = 6
-_MOST_OF_OTHERS = 4
+_MOST_LISTED = 6
+"""Lines of one kind in a prompt: what was tried, what others do, what is near."""
 _MOST_NAMES = 120
 _NAMES: Mapping[type, SkillName] = {
     NavigateTo: "go_to",
@@ -62,16 +61,7 @@ def name_of(option: Option) -> SkillName:
     """Return the parametrised skill that an option is one way to do."""
     if option.skill is None:
         return "done" if option.effect == "done" else "give_up"
-    return _NAMES[type(option.skill)]
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """A skill that ended: what it was, how, and why."""
-
-    words: str
-    outcome: Outcome
-    reason: str
+    return _NAMES.get(type(option.skill), "use")  # another package's
 
 
 class SkillChoice(BaseModel):
@@ -114,7 +104,7 @@ class ChoiceState:
     step: Callable[[SkillChoice], Option]
     skills: tuple[str, ...] = get_args(SkillName)
     names: tuple[str, ...] = ()
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[Attempt, ...] = ()
     words: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     now: Mapping[str, Any] = field(default_factory=dict)
@@ -132,6 +122,7 @@ go_to: drive to a thing or a room; in a search it looks around there too
 look_around: turn once and look. look_for: look from here for a thing
 pick: take a thing; place: put what is held on or in a thing; open, close: furniture or a door. \
 The robot drives there first
+use: do the skill that the sub-task names to its thing
 reach_out: stretch the hand to the thing, to see whether it gets there
 say: tell or ask a robot something; target is its name, or empty for all; words is what you say
 wait: until somebody is out of the way
@@ -176,11 +167,11 @@ class ChooseSkill(Decision[ChoiceState, SkillChoice]):
             due += f" on {inline_data(_name(one.receptacle))}"
         if state.unseen:
             due += f"; unseen: {', '.join(f'{r} {v:.2f}' for r, v in state.unseen.items())}"
-        tried = [_told(one) for one in state.tried[-_MOST_TRIED:]]
+        tried = [_told(one) for one in state.tried[-_MOST_LISTED:]]
         told = {
             "task": state.words[:400],
             "facts": {k: v for k, v in state.facts.items() if k not in ("id", "what", "words")},
-            "others": [*others[:_MOST_OF_OTHERS], *state.heard[-3:]],
+            "others": [*others[:_MOST_LISTED], *state.heard[-3:]],
             "near you": list(state.near),
             "you now": now,
             "sub-task": f"{due}; so far: {'; '.join(tried) or 'nothing'}",
@@ -236,7 +227,7 @@ def _target(state: ChoiceState) -> str:
     return state.by_rule.step.about or (state.names[0] if state.names else "")
 
 
-def _told(one: Tried) -> str:
+def _told(one: Attempt) -> str:
     result = one.outcome.name.lower().replace("_", " ")
     why = f": {inline_data(one.reason, limit=160)}" if one.reason else ""
     return f"{inline_data(one.words, limit=120)} -> {result}{why}"
@@ -244,14 +235,13 @@ def _told(one: Tried) -> str:
 
 NEAR = 3.0
 """Things up to so far from a robot are near to it [m]."""
-_MOST_NEAR = 6
 
 
 def outlook(
     now: Situation,
     by_rule: Option,
     step: Callable[[SkillChoice], Option],
-    tried: Iterable[Tried],
+    tried: Iterable[Attempt],
     *,
     words: str,
     room: str,
@@ -277,7 +267,7 @@ def outlook(
     others: dict[str, list[str]] = {robot: [] for robot in now.mates}
     for one in share:
         known = others.get(one.robot)
-        if known is not None and len(known) < _MOST_OF_OTHERS:
+        if known is not None and len(known) < _MOST_LISTED:
             said = inline_data(one.description or one.id, limit=80)
             known.append(f"{said} ({one.state.name.lower()})")
     self_told: dict[str, object] = {
@@ -302,14 +292,16 @@ def outlook(
         skills=tuple(
             name
             for name in get_args(SkillName)
-            if (body.manipulation.arms or name not in WITH_ARM) and (now.mates or name != "say")
+            if (body.manipulation.arms or name not in WITH_ARM)
+            and (now.mates or name != "say")
+            and (now.sub_task.skill or name != "use")
         ),
         names=_names(now, [id for _, id in near]),
-        tried=tuple(tried)[-_MOST_TRIED:],
+        tried=tuple(tried)[-_MOST_LISTED:],
         words=words,
         facts=share_facts(now.tools, now.robot, now.sub_task, now.position, numbers=numbers),
         now=self_told,
-        near=tuple(_line(now, away, id) for away, id in near[:_MOST_NEAR]),
+        near=tuple(_line(now, away, id) for away, id in near[:_MOST_LISTED]),
         unseen=now.unseen,
         others=others,
         heard=tuple(heard),

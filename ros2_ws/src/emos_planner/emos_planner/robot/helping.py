@@ -17,7 +17,7 @@ Kind = Literal["ask", "offer", "say"]
 MOST_OFFERS = 100
 """Offers that a report tells, the latest ones."""
 ANSWER_WAIT = 2.0
-"""How long a robot that has said something waits for an answer [s]."""
+"""How long a robot waits for an answer, or for the way to become free [s]."""
 _MOST_LINES = 20
 
 

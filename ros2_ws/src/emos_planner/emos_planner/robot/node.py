@@ -46,6 +46,7 @@ from coterie_ros.model import MODEL_PARAMETER, node_decider
 from coterie_ros.names import team_name
 from coterie_ros.observations import Observations
 from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.reports import hear_messages
 from coterie_ros.skill_client import SkillClient
 from coterie_ros.stopping import RobotStopped, StopWatch
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
@@ -54,7 +55,7 @@ from coterie_world.object_events import ObjectEvent
 from coterie_world.right_of_way import YieldRequest
 from coterie_world.scene import SceneGraph
 from coterie_world.team_map import TeamMap
-from emos_planner.map_view import SAID, ranks, thing_line
+from emos_planner.map_view import SAID, ranks, thing_line, whole_lines
 from emos_planner.robot.agent import AgentLimits, RobotAgent
 from emos_planner.robot.choose import ChooseSkill
 from emos_planner.robot.helping import HelpMessage, Kind
@@ -111,15 +112,12 @@ KINDS: dict[int, Kind] = {
 }
 """Kinds of TeamMessage about tasks that these robots read."""
 _NUMBERS = {kind: number for number, kind in KINDS.items()}
-_MOST_THINGS = 8
 REFLECT_PATIENCE = 20.0
 """How long a proposal waits for the robot's own resume and map [s of wall time]."""
-IDLE = 1.0
-"""How often a robot without work looks whether there is some [s of wall time]."""
 NEWS = 1.0
 """How much later than the leader's assignment the news of a release may come [s]."""
 HEARTBEAT = 1.0
-"""Longest time between two reports [s of wall time]."""
+"""Longest time between two reports, and between looks for work [s of wall time]."""
 _STATE = "robot_state.json"
 
 
@@ -139,26 +137,31 @@ def said_to_msg(said: HelpMessage | YieldRequest, time: float) -> TeamMessage:
     )
 
 
-def said_from_msg(message: TeamMessage) -> HelpMessage | YieldRequest | None:
+def said_from_msg(
+    message: TeamMessage, topic: str = "message"
+) -> HelpMessage | YieldRequest | None:
     """Return what a robot says; None for kinds of messages that these robots do not read.
 
     Raises:
-        ValidationError: A name that is empty or too long.
-        ConversionError: A way that is none.
+        ValueError: A name that is empty or too long, a way that is none.
     """
+    conversions.checked_team_message(message, topic)
     if message.kind == TeamMessage.WAY:
-        return yield_request_from_msg(message)
+        return yield_request_from_msg(message, topic)
     if message.kind not in KINDS:
         return None
-    return HelpMessage(
-        id=message.id,
-        sender=message.sender,
-        recipients=tuple(message.recipients),
-        kind=KINDS[message.kind],
-        task=message.task,
-        sub_task=message.sub_task,
-        text=message.text,
-    )
+    try:
+        return HelpMessage(
+            id=message.id,
+            sender=message.sender,
+            recipients=tuple(message.recipients),
+            kind=KINDS[message.kind],
+            task=message.task,
+            sub_task=message.sub_task,
+            text=message.text,
+        )
+    except ValidationError as error:
+        raise ValueError(f"{topic}: {schema_problems(error, 'message')}") from None
 
 
 def known_of(question: str, report: RobotReport, scene: SceneGraph) -> str:
@@ -172,27 +175,19 @@ def known_of(question: str, report: RobotReport, scene: SceneGraph) -> str:
     doing = report.skill or ("waits" if report.waiting else "thinks")
     hand = f"holds {report.holding}" if report.holding else "hand empty"
     where = f"in {report.room}" if report.room else "place unknown"
-    lines = [f"{where}, {hand}, does: {doing}"]
+    lines = [inline_data(f"{where}, {hand}, does: {doing}", limit=300)]
     if report.help:
-        lines.append(f"asks for help: {report.help}")
+        lines.append(inline_data(f"asks for help: {report.help}", limit=300))
     ranked = ranks(scene, question)
     named = sorted((rank, id) for id, rank in ranked.items() if rank <= SAID)
     if not named:
         lines.append("its map holds nothing that the question names")
-    for _, id in named[:_MOST_THINGS]:
+    for _, id in named:
         thing = scene.objects[id]
         last = thing.last_seen
         seen = f"; last seen at {last.time:.0f} s by {last.robot}" if last is not None else ""
-        lines.append(f"{thing_line(thing, scene)}{seen}")
-    if len(named) > _MOST_THINGS:
-        lines.append(f"and {len(named) - _MOST_THINGS} more")
-    told = ""
-    for line in lines:  # whole lines only
-        line = inline_data(line, limit=300)
-        if len(told) + len(line) + 1 > ANSWER_CHARS:
-            break
-        told += f"\n{line}" if told else line
-    return told
+        lines.append(inline_data(f"{thing_line(thing, scene)}{seen}", limit=300))
+    return whole_lines(lines, ANSWER_CHARS - 40, "things")
 
 
 class RobotNode(AgentNode):
@@ -270,17 +265,10 @@ class RobotNode(AgentNode):
             self._on_assignment,
             convert=assignment_from_msg,
         )
-        for other in self.parameters["robots"]:
-            if other != self.robot:
-                self.subscribe(
-                    TeamMessage,
-                    team_name(namespace, f"{other}/message"),
-                    "messages",
-                    partial(self._on_message, other),
-                    convert=conversions.checked_team_message,
-                )
-        others, prefix = self.parameters["others"], team_name(namespace, "")
-        hear_yield_requests(self, others, prefix, self._on_yield_request)
+        prefix = team_name(namespace, "")
+        others = [name for name in self.parameters["robots"] if name != self.robot]
+        hear_messages(self, others, prefix, self._on_message, said_from_msg)
+        hear_yield_requests(self, self.parameters["others"], prefix, self._on_yield_request)
         self.every(HEARTBEAT, self._tell, "status")
         self.run(self._work(), "work")
 
@@ -406,24 +394,10 @@ class RobotNode(AgentNode):
         (task, _, sub_tasks), (proposed, words) = assignment, self._proposed
         agent.assign(task, words if proposed == task else "", sub_tasks)
 
-    def _on_message(self, sender: str, message: TeamMessage) -> None:
-        if message.sender != sender:
-            self.diagnostics.count("forged_messages")
-            self.problem(f"{sender}/message: a message in the name of {message.sender!r}: dropped")
-            return
-        if self.agent is None:
-            return
-        try:
-            said = said_from_msg(message)
-        except ValidationError as error:
-            self.problem(f"{sender}/message: {schema_problems(error, 'message')}")
-            return
-        except ConversionError as error:
-            self.problem(f"{sender}/{error}")
-            return
+    def _on_message(self, said: HelpMessage | YieldRequest) -> None:
         if isinstance(said, YieldRequest):
             self._on_yield_request(said)
-        elif said is not None:
+        elif self.agent is not None:
             self.agent.receive(said, self.now())
             self._speak()
 
@@ -459,7 +433,7 @@ class RobotNode(AgentNode):
             if skill is None or self._held:
                 self._takes_part.publish(Bool(data=False))
                 try:
-                    await in_time(self._wake.wait(), IDLE)
+                    await in_time(self._wake.wait(), HEARTBEAT)
                 except asyncio.TimeoutError:
                     pass
                 continue
@@ -521,11 +495,8 @@ class RobotNode(AgentNode):
     def _keep(self) -> None:
         if self._file is None or self.agent is None:
             return
-        state = {
-            "report": self.agent.report().model_dump(mode="json"),
-            "holding": self.agent.holding,
-            "words": self.agent.words,
-        }
+        agent = self.agent
+        state = {"task": agent.task, "words": agent.words, "holding": agent.holding}
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(self._file, json.dumps(state))
@@ -537,8 +508,7 @@ class RobotNode(AgentNode):
             return
         try:
             state = json.loads(self._file.read_bytes())
-            agent.resume_work(RobotReport.model_validate(state["report"]))
-            agent.holding, agent.words = str(state["holding"]), str(state["words"])
+            agent.resume_work(*(str(state[name]) for name in ("task", "words", "holding")))
         except (OSError, ValueError, KeyError, TypeError) as error:
             self.problem(f"{self._file}: not taken over: {error}")
 

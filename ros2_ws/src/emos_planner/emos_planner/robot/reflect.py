@@ -8,14 +8,10 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
 
-from coterie_core.geometry import Vec3
 from coterie_core.tasks import Obstacle, Proposal, Reflection, SubTask, Verdict
 from coterie_execution.geometry.results import Estimate
-from coterie_execution.geometry.toolbox import Toolbox
-from coterie_llm import CheckFailed, Decider, Decision, Message, Tool, as_data, inline_data
-from coterie_requests.asking import Asking
+from coterie_llm import CheckFailed, Decided, Decision, Message, Tool, as_data, inline_data
 from emos_planner.lookups import Lookups
-from emos_planner.robot.share_facts import share_facts
 
 _SHORTEST_REASON = 10  # characters
 _NOT_MEASURED = (Obstacle.OTHER, Obstacle.OVERLOADED)
@@ -43,7 +39,6 @@ class ShareState:
     """A robot's share before it answers.
 
     Attributes:
-        robot: Its name.
         words: The task as a person gave it.
         body: What it believes of its body, in words.
         sub_tasks: Those of its share that its word can change.
@@ -53,7 +48,6 @@ class ShareState:
         lookups: Its tools.
     """
 
-    robot: str
     words: str
     body: str
     sub_tasks: tuple[SubTask, ...]
@@ -186,55 +180,23 @@ def settled(id: str, estimate: Estimate, said: ShareVerdict | None) -> Verdict:
     )
 
 
-async def reflection_on(
+def reflection_of(
     proposal: Proposal,
     robot: str,
-    body: str,
     estimates: Mapping[str, Estimate],
-    decider: Decider,
-    tools: Toolbox,
-    start: Vec3 | None,
-    heard: Sequence[str] = (),
-    numbers: bool = True,
-    asking: Asking | None = None,
+    decided: Decided[ShareReply],
 ) -> Reflection:
-    """Return yes, or no with typed reasons, to what a proposal gives to a robot.
-
-    A model judges what its word can change: not what the tools rule out, nor what no other robot
-    could take over.
+    """Return a robot's answer to a proposal: yes, or no with typed reasons.
 
     Args:
         proposal: Who is to do what.
         robot: Who answers.
-        body: Its body in words.
         estimates: Id of a sub-task of its share -> what the tools say.
-        decider: A model, or the rules.
-        tools: For what the robot knows now.
-        start: Where it stands [m].
-        heard: What was said in the discussion so far.
-        numbers: Whether a model is told those of the body.
-        asking: Lets a model ask the person and other robots.
+        decided: What its model has said of those that its word can change.
     """
-    if asking is not None:
-        asking.begin(proposal.task)
-    mine = tuple(s for s in proposal.sub_tasks if s.robot == robot)
-    if not mine:
-        return Reflection(task=proposal.task, round=proposal.round, robot=robot, agrees=True)
-    open_ = tuple(s for s in mine if estimates[s.id].feasible and s.id not in proposal.sole)
-    state = ShareState(
-        robot,
-        proposal.words,
-        body,
-        open_,
-        tuple(share_facts(tools, robot, s, start, numbers=numbers) for s in open_),
-        estimates,
-        tuple(heard),
-        Lookups(tools, {robot: start}, own=robot, asking=asking),
-    )
-    decided = await decider.decide(ReflectOnShare(), state)
     by_model = decided.decided_by == "model"
     said = {verdict.sub_task: verdict for verdict in decided.reply.verdicts} if by_model else {}
-    verdicts = tuple(settled(one.id, estimates[one.id], said.get(one.id)) for one in mine)
+    verdicts = tuple(settled(id, found, said.get(id)) for id, found in estimates.items())
     return Reflection(
         task=proposal.task,
         round=proposal.round,

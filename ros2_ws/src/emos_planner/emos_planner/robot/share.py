@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from coterie_core.skills import Place
 from coterie_core.tasks import SubTask, SubTaskState
 from coterie_execution.executive import Job
 from coterie_world.team_map import TeamMap
-from emos_planner.robot.choose import SkillChoice, Tried
+from emos_planner.robot.choose import SkillChoice
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
@@ -24,7 +24,6 @@ class Work(Job):
     the robot drives for.
     """
 
-    tried: list[Tried] = field(default_factory=list)
     released: bool = False
     began: int = -1
     meant: SkillChoice | None = None
@@ -117,12 +116,6 @@ class Share:
             if one.kind == "pick" and one.robot == self.robot and one.id in ids
         ]
         return next((thing for thing in reversed(picked) if thing not in put), "")
-
-    def resume(self, sub_tasks: Iterable[SubTask]) -> None:
-        """Go on after a restart; what is done of a sub-task in work shows at once."""
-        for one in sub_tasks:
-            if one.robot == self.robot:
-                self._begin_anew(one)
 
     def _begin_anew(self, one: SubTask) -> None:
         state = _PENDING if one.state is _RUNNING else one.state

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
+
+from networkx import Graph, NetworkXNoPath, NodeNotFound, shortest_path
 
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import BY_HAND, SubTask, Thing
 from coterie_execution.geometry.toolbox import Toolbox
 from coterie_llm import inline_data
-from coterie_world.scene import Connection, SceneGraph, SceneObject
+from coterie_world.scene import SceneGraph, SceneObject
 from emos_planner.map_view import floor_height, thing_line, way_text
 
 _FARTHEST = 5.0  # [m] from a thing that a spot to stand on is looked for
@@ -97,24 +100,11 @@ def way_there(scene: SceneGraph, start: str, goal: str) -> str:
     """Return the doors and stairs between two rooms (ids), by the fewest, with their measures."""
     if not start or start == goal:
         return "in the same room" if start else "you are in no room of the map"
-    before: dict[str, tuple[str, Connection]] = {}
-    todo = [start]
-    while todo and goal not in before:
-        room = todo.pop(0)
-        for way in scene.connections.values():
-            if room not in (way.room_a, way.room_b):
-                continue
-            other = way.room_b if way.room_a == room else way.room_a
-            if other not in before and other != start:
-                before[other] = (room, way)
-                todo.append(other)
-    if goal not in before:
+    ways = {frozenset((way.room_a, way.room_b)): way for way in scene.connections.values()}
+    try:
+        rooms = shortest_path(Graph(tuple(ends) for ends in ways if len(ends) > 1), start, goal)
+    except (NetworkXNoPath, NodeNotFound):
         return "the map shows no way"
-    steps: list[str] = []
-    room = goal
-    while room != start:
-        room, way = before[room]
-        steps.append(way_text(way))
-    steps.reverse()
+    steps = [way_text(ways[frozenset(pair)]) for pair in pairwise(rooms)]
     more = f", and {len(steps) - _MOST_WAYS} more" if len(steps) > _MOST_WAYS else ""
     return "; then ".join(steps[:_MOST_WAYS]) + more

@@ -47,13 +47,12 @@ from coterie_llm import CheckFailed, inline_data
 from coterie_world.scene import SceneObject
 from coterie_world.sightings import as_thing
 from emos_planner.robot.choose import SkillChoice
+from emos_planner.robot.helping import ANSWER_WAIT
 
 MOST_CHOSEN = 40
 """Skills that a model may choose for one sub-task, before the rule goes on with it."""
-_MOST_SAID = 3
-"""How often a robot says something in its own words for one sub-task."""
-_WAIT_S = 2.0
-_MOST_WAITS = 3
+_MOST_TALK = 3
+"""How often a robot says something in its own words for one sub-task, or waits in a row."""
 
 
 def step_of(now: Situation, choice: SkillChoice) -> Option:
@@ -70,6 +69,7 @@ def step_of(now: Situation, choice: SkillChoice) -> Option:
         "place": lambda: _place(now, choice.target),
         "open": lambda: _open(now, choice.target),
         "close": lambda: _close(now, choice.target),
+        "use": lambda: _use(now, choice.target),
         "reach_out": lambda: _reach_out(now, choice.target),
         "say": lambda: _say(now, choice),
         "wait": lambda: _wait(now),
@@ -255,6 +255,13 @@ def _close(now: Situation, target: str) -> Option:
     return _with_hand(now, f"close the {thing.label.top}", Close(target_of(thing)), _DO)
 
 
+def _use(now: Situation, target: str) -> Option:
+    thing, skill = _known(now, target), hand_skill(now)
+    if not now.sub_task.skill or now.thing is None or thing.id != now.thing.id or skill is None:
+        raise CheckFailed(f"use {target}: nobody asked for that; {_meant(now)}")
+    return _with_hand(now, f"{now.sub_task.skill} the {thing.label.top}", skill, _DO)
+
+
 def _reach_out(now: Situation, target: str) -> Option:
     thing, goal = _known(now, target), now.goal
     if goal is None or thing.id != goal.id:
@@ -282,17 +289,17 @@ def _say(now: Situation, choice: SkillChoice) -> Option:
         raise CheckFailed(
             f"target: there is no robot {inline_data(choice.target)} on this task; robots: {known}"
         )
-    if sum(attempt.step.purpose is Purpose.SAY for attempt in now.attempts) >= _MOST_SAID:
-        raise CheckFailed(f"you have spoken {_MOST_SAID} times; do something")
+    if sum(attempt.step.purpose is Purpose.SAY for attempt in now.attempts) >= _MOST_TALK:
+        raise CheckFailed(f"you have spoken {_MOST_TALK} times; do something")
     words, step = "say something to the others", Step(Purpose.SAY)
     return Option(words, skill=Ask(choice.target, choice.words), step=step)
 
 
 def _wait(now: Situation) -> Option:
-    if sum(isinstance(a.skill, Wait) for a in now.attempts[-_MOST_WAITS:]) == _MOST_WAITS:
-        raise CheckFailed(f"you have waited {_MOST_WAITS} times; do something else")
+    if sum(isinstance(a.skill, Wait) for a in now.attempts[-_MOST_TALK:]) == _MOST_TALK:
+        raise CheckFailed(f"you have waited {_MOST_TALK} times; do something else")
     words = "wait for the way to become free"
-    return Option(words, skill=Wait(_WAIT_S), step=Step(Purpose.WAIT))
+    return Option(words, skill=Wait(ANSWER_WAIT), step=Step(Purpose.WAIT))
 
 
 def _done(now: Situation) -> Option:

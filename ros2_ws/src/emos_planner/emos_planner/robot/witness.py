@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from coterie_core.geometry import Vec3, distance
 from coterie_core.household import load_household
 from coterie_core.observation import Observation
 from coterie_core.skills import Outcome
-from coterie_core.tasks import SubTask, SubTaskState, Thing
+from coterie_core.tasks import SubTask, Thing
 from coterie_execution.options import Attempt
 from coterie_world.object_events import EventKind, ObjectEvent, event_of
 from coterie_world.scene import SceneObject
 from coterie_world.sightings import as_thing, kind_of
 from coterie_world.team_map import TeamMap
+from emos_planner.robot.choose import NEAR
 
-_NEAR = 3.0
-"""Who looks for a thing from nearer than this sees whether it is there [m]."""
 _LOOKS = 2
 """So many looks in vain say that a thing is gone."""
 LOOKS_AGAIN = 3
@@ -87,10 +86,6 @@ class Witness:
         for id in self.glimpsed(position):
             looks, spot = self._glimpsed[id]
             self._glimpsed[id] = (looks + 1, spot)
-
-    def has_seen(self, id: str, after: int = -1) -> bool:
-        """Whether a thing was seen in this task, later than in the observation of a step."""
-        return self._seen.get(id, -1) > after
 
     def seen_now(self) -> frozenset[str]:
         """Return the things that the last look shows."""
@@ -169,7 +164,7 @@ class Witness:
         missed = (Outcome.NOT_VISIBLE, Outcome.UNKNOWN_TARGET)
         looks = [a for a in attempts if a.outcome in missed]
         since = min((a.seen for a in looks), default=self._step)
-        near = position is not None and distance(position, thing.box.center) <= _NEAR
+        near = position is not None and distance(position, thing.box.center) <= NEAR
         if len(looks) >= _LOOKS and near and self._seen.get(thing.id, -1) < since:
             self.happened("gone", thing)
 
@@ -177,75 +172,3 @@ class Witness:
         """Return what became of things since the last call; whoever tells it gives the ids."""
         told, self._events = self._events, []
         return told
-
-
-class OthersWork:
-    """Takes over into a robot's map what others have done, each sub-task once.
-
-    Args:
-        team_map: What the robot knows of the house.
-        witness: What it has seen itself, which counts for more.
-    """
-
-    def __init__(self, team_map: TeamMap, witness: Witness) -> None:
-        self.map, self.witness = team_map, witness
-        self._noted: set[str] = set()
-        self._taken: dict[str, int] = {}  # what others have picked up -> own step then
-        self._named: set[str] = set()
-
-    def begin(self) -> None:
-        """Begin another task."""
-        self._noted, self._taken, self._named = set(), {}, set()
-
-    def learn(self, thing: Thing) -> None:
-        """Take over a thing that a sub-task names, and where others have left it."""
-        self._named.add(thing.id)
-        known = self.map.learn(thing)
-        taken = self._taken.get(known.id) if known is not None else None
-        if known is None or taken is None or self.witness.has_seen(known.id, taken):
-            return
-        if self.map.put_on(known.id):
-            return  # whoever put it there has told where, which the leader knows roughly
-        if thing.position is not None:
-            x, y, z = thing.position
-            self.map.put(known.id, "", (x, y, z - known.box.size[2] / 2.0))
-
-    def note(self, others: Sequence[SubTask]) -> None:
-        """Take over what is done of other robots' sub-tasks.
-
-        Where a robot put a thing it tells itself, more exactly: that is not overwritten.
-        """
-        told = {
-            one.object.id
-            for one in others
-            if one.kind == "place" and one.object is not None and one.receptacle is not None
-            if one.state is SubTaskState.DONE
-            if self.map.put_on(one.object.id) == one.receptacle.id
-        }
-        self._named.update(one.object.id for one in others if one.object is not None)
-        for one in others:
-            if one.object is None or one.state is not SubTaskState.DONE or one.id in self._noted:
-                continue
-            self._noted.add(one.id)
-            if one.kind not in ("pick", "place") or one.object.id not in told:
-                self._note(one, one.object)
-
-    def _note(self, other: SubTask, meant: Thing) -> None:
-        thing = self.map.resolve(meant)
-        if thing is None:
-            return
-        if other.kind in ("pick", "place") and meant.id != thing.id in self._named:
-            return  # another one near it, which the leader tells from this one
-        if other.kind in ("open", "close"):
-            self.map.set_open(thing.id, other.kind == "open")
-        elif other.kind == "pick":
-            self._taken[thing.id] = self.witness.step
-            self.map.take(thing.id)
-        elif other.kind == "place" and other.receptacle is not None:
-            goal = self.map.learn(other.receptacle)
-            taken = self._taken.pop(thing.id, -1)
-            if goal is not None and not self.witness.has_seen(thing.id, taken):
-                top = next((r for r in goal.receptacles if not r.inside), None)
-                x, y, _ = goal.box.center
-                at = top.surface.center if top is not None else (x, y, goal.box.top)
-                self.map.put(thing.id, goal.id, at)

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from coterie_core.geometry import Box, Vec3, grounds_meet
-from coterie_core.skills import Outcome, SkillRefused, Target
+from coterie_core.skill_registry import spec_of
+from coterie_core.skills import Outcome, Skill, SkillRefused, Target
 from coterie_world.scene import Receptacle, SceneObject
 from habitat_bridge.embedded.body import Body, SkillFailed
 from habitat_bridge.embedded.occupancy import Occupancy
@@ -118,6 +119,31 @@ class Hands:
         thing = self._match(target, OWNER_SNAP)
         if thing.is_open is None:
             raise SkillFailed(Outcome.UNSUPPORTED, f"a {target.label} cannot be opened or closed")
+        self._at_front(body, thing, target.label)
+        if thing.is_open is not is_open:
+            self._things.set_open(thing.id, is_open)
+        return thing
+
+    def own(self, body: Body, skill: Skill) -> SceneObject:
+        """Do a skill of another package to a thing, as its row says.
+
+        Raises:
+            SkillFailed: UNKNOWN_TARGET, UNSUPPORTED, NOT_VISIBLE, OUT_OF_REACH, or as the row says.
+        """
+        spec = spec_of(skill)
+        target = spec.target(skill)
+        assert target is not None and spec.in_house is not None, "skills of packages have both"
+        thing = self._match(target, OWNER_SNAP)
+        self._at_front(body, thing, target.label)
+        try:
+            properties = spec.in_house(thing.label.top)
+        except SkillRefused as refused:
+            raise SkillFailed(refused.result.outcome, refused.result.reason) from None
+        self._things.change(thing.id, properties)
+        return thing
+
+    def _at_front(self, body: Body, thing: SceneObject, label: str) -> None:
+        """Check that the hand gets to some height of a thing, which the robot sees."""
         arm = body.embodiment.arm
         floor = self._elevation(body)
         middle = thing.box.center[2] - floor
@@ -125,11 +151,8 @@ class Hands:
         if arm is not None:  # a handle is at a height within reach if any of the front is
             middle = min(max(middle, arm.min_height), arm.max_height)
             middle = min(max(middle, lowest), highest)
-        self._in_reach(body, thing.box, floor + middle, target.label)
-        self._in_sight(body, thing, target.label)
-        if thing.is_open is not is_open:
-            self._things.set_open(thing.id, is_open)
-        return thing
+        self._in_reach(body, thing.box, floor + middle, label)
+        self._in_sight(body, thing, label)
 
     def drop(self, body: Body) -> None:
         """Put what the hand holds down at the robot's feet (when the robot leaves the world)."""

@@ -103,7 +103,7 @@ class SkillBook:
             raise SkillRefused(
                 Outcome.UNSUPPORTED, "Ask goes by message between robots, not through the world"
             )
-        elif type(skill) in _HANDWORK:
+        elif type(skill) in _HANDWORK or spec_of(skill).in_house is not None:
             finish = self._manipulate(body, skill, stages)
         else:
             raise SkillRefused(Outcome.UNSUPPORTED, f"this world has no skill {skill!r}")
@@ -184,10 +184,11 @@ class SkillBook:
         x, y, _ = body.pose.position
         if math.dist((x, y), position[:2]) > 0.05:
             stages.append(Turn(math.atan2(position[1] - y, position[0] - x)))
-        stages.append(Hold(_TIMES[type(skill)]))
+        stages.append(Hold(_TIMES.get(type(skill)) or spec_of(skill).seconds))
+        work = _HANDWORK.get(type(skill), Hands.own)
 
         def finish() -> SkillResult:
-            thing = _HANDWORK[type(skill)](self._hands, body, skill)
+            thing = work(self._hands, body, skill)
             if thing is None:
                 return _DONE
             # A glance is of the house as it was; what this robot did it knows.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -116,6 +116,11 @@ class Things:
     def set_open(self, name: str, is_open: bool) -> None:
         """Open or close a container."""
         self.things[name].is_open = is_open
+        self._changed([name])
+
+    def change(self, name: str, properties: Mapping[str, str]) -> None:
+        """Note what a thing is now, such as {"state": "clean"}."""
+        self.things[name].properties.update(properties)
         self._changed([name])
 
     def take(self, name: str, robot: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from coterie_core.geometry import Box, Pose, Vec3, relative
 from coterie_core.household import load_household
+from coterie_core.skill_registry import spec_of
 from coterie_core.skills import (
     Close,
     MoveArmTo,
@@ -16,6 +17,7 @@ from coterie_core.skills import (
     Pick,
     Place,
     Skill,
+    SkillRefused,
     SkillResult,
     Target,
 )
@@ -188,8 +190,8 @@ class GraspingArm:
             elif isinstance(skill, (Open, Close)):
                 trouble = await self._open_or_close(skill, feedback)
             else:
-                raise Ended(Outcome.UNSUPPORTED, f"no arm does {type(skill).__name__}")
-        except Ended as end:
+                await self._own_skill(skill)
+        except (Ended, SkillRefused) as end:
             return end.result
         except RuntimeError as error:
             return SkillResult(Outcome.FAULT, str(error))
@@ -208,6 +210,34 @@ class GraspingArm:
         except RuntimeError as error:
             return SkillResult(Outcome.FAULT, str(error))
         return SkillResult(Outcome.SUCCEEDED)
+
+    async def _own_skill(self, skill: Skill) -> None:
+        """Do a skill of another package as that says."""
+        spec = spec_of(skill)
+        if spec.by_arm is None:
+            raise Ended(Outcome.UNSUPPORTED, f"no arm does {spec.name}: its row has no `by_arm`")
+        if self._gripper is not None and not self._holding:
+            await self._gripper.close()
+        await spec.by_arm(self, skill)
+
+    async def touch(self, point: Vec3) -> None:
+        """Bring the fingertips to a point of the team's map [m], whatever stands around it.
+
+        Raises:
+            Ended: They do not get there.
+        """
+        await self._see(point)
+        await self._mover.move(self._local(point), None)
+
+    async def back(self) -> None:
+        """Take the posture of `arm.carry`.
+
+        Raises:
+            Ended: It did not get there.
+        """
+        result = await self.carry()
+        if not result.ok:
+            raise Ended(result.outcome, result.reason)
 
     # -- pick and place ------------------------------------------------------------------------
 

@@ -12,10 +12,7 @@ from coterie_core.household import load_household
 from coterie_core.skills import Outcome, Target
 from coterie_world.association import TARGET
 from coterie_world.sightings import is_solid
-from coterie_world.sizes import known_size
 from coterie_world.surfaces import (
-    as_high_as_its_kind,
-    bears_at_top_only,
     between_arms,
     hollow_bottom,
     is_seat,
@@ -107,16 +104,11 @@ class SupportFinder:
                 around = Box((x, y, z / 2.0), (2.0 * radius, 2.0 * radius, z))
                 self._check_height(label, (x, y, z), around, radius)
             return x, y, z
-        exact, surface = bears_at_top_only(label), known[1]
+        surface = known[1]
         surfaces = [one.surface for one in self._where.surfaces(known[0])]
-        if surfaces and not exact and hollow_bottom(label, surface) is None:
+        if surfaces and hollow_bottom(label, surface) is None:
             return self._on_surface(label, (x, y, z), surfaces, surface, radius)
         floor = self._where.pose().position[2]
-        if exact:
-            surface = as_high_as_its_kind(label, surface, floor)
-            z = surface.top
-            # It is narrow: what lies along it, its middle over it, stays there.
-            radius = min(held.size[:2] if held is not None else (EDGE,)) / 2.0
         row, apart = self._beside(label, surface)
         # A point of its box means what carries things there; a shelf has several boards.
         tops = usual_tops(label, surface, floor)
@@ -127,22 +119,16 @@ class SupportFinder:
         bottom = hollow_bottom(label, surface)
         if bottom is not None:
             return self._inside(label, (x, y, z), surface, bottom, radius)
-        # What was seen counts more than the box, which may be too large or mostly air: what bears
-        # at its top alone may have the wall above it in its box.
+        # What was seen counts more than the box, which may be too large or mostly air.
         middle = between_arms(label, surface)
-        size = known_size(label)
-        for level in (z, floor + size[2][0]) if exact and size is not None else (z,):
-            spot = self._where.height_map.level_spot(
-                (x, y, level),
-                middle,
-                radius,
-                row,
-                not_on=[around for _, around in apart],
-                reach=self._reach,
-                at_its_height=exact,
-            )
-            if spot is not None:
-                break
+        spot = self._where.height_map.level_spot(
+            (x, y, z),
+            middle,
+            radius,
+            row,
+            not_on=[around for _, around in apart],
+            reach=self._reach,
+        )
         lowest = floor + least_top(label)
         if spot is not None and spot.point[2] >= lowest:
             if spot.reached:

@@ -12,14 +12,14 @@ import numpy as np
 
 from coterie_core.embedding import MAX_EMBEDDINGS, MAX_MODEL_CHARS, Embedding
 from coterie_core.household import normalized
-from coterie_world.likeness import fitted
-from coterie_world.meaning.embedders import (
+from coterie_llm.embedders import (
     EmbedderError,
     EmbedderOptions,
     Rows,
     TextEmbedder,
     load_embedder,
 )
+from coterie_world.likeness import fitted
 from coterie_world.scene.graph import SceneGraph
 from coterie_world.sightings import kind_of
 
