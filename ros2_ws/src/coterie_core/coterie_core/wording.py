@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 
@@ -23,3 +24,17 @@ def enumerated(names: Iterable[str], most: int = 0) -> str:
     if most and len(shown) > most:
         shown = [*shown[:most], f"{len(shown) - most} more"]
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def spoken(text: str, robots: Iterable[str]) -> str:
+    """Return a text with robots' ids of things as people say them: "rover-mug-1", "rover's mug 1".
+
+    Args:
+        text: Words in which such ids may stand.
+        robots: The robots' names.
+    """
+    names = "|".join(re.escape(name) for name in sorted(filter(None, robots), key=len)[::-1])
+    if not names:
+        return text
+    ids = rf"(?<![\w-])({names})-([a-z]+(?:-[a-z]+)*)-(\d+)(?![\w-])"
+    return re.sub(ids, lambda m: f"{m[1]}'s {m[2].replace('-', ' ')} {m[3]}", text)

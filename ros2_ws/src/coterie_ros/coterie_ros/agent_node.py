@@ -348,6 +348,21 @@ class AgentNode(WithoutQosEvents, LifecycleNode):
         """
         return self.loop.run(work, name)
 
+    def live_by(self, work: Coroutine[Any, Any, None], name: str) -> Future[None]:
+        """Start what the node is there for: an exception in it ends the process with the node.
+
+        Who watches the process starts it again; a node that only seems to work holds up the team.
+        """
+
+        async def whole() -> None:
+            try:
+                await work
+            except Exception as error:
+                self.failure = f"{name}: {type(error).__name__}: {error}"
+                raise
+
+        return self.run(whole(), name)
+
     def every(
         self,
         period: float,

@@ -237,6 +237,17 @@ def test_failing_setup_says_why_and_stays_unconfigured(ros):
     assert node.state_label == "unconfigured"
 
 
+def test_a_node_ends_with_the_work_that_it_lives_by(ros):
+    node = ros.add(Worker("worker", context=ros.context))
+
+    async def work() -> None:
+        raise KeyError("wipe")
+
+    node.live_by(work(), "work")
+    ros.spin_until(lambda: node.failure)  # which ends its process, see spin_nodes
+    assert node.failure == "work: KeyError: 'wipe'"
+
+
 def test_without_autostart_a_failing_setup_fails_the_transition_only(ros):
     given = {"fail": True, "autostart": False}
     node = ros.add(Worker("worker", context=ros.context, parameters=given))

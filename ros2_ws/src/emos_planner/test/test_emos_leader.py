@@ -383,6 +383,26 @@ async def test_what_fails_everywhere_ends_the_task_with_the_reasons(tools) -> No
     assert not outcome.success and "glued to the table" in outcome.message
 
 
+async def test_what_nobody_permits_is_told_so_and_no_other_is_brought_instead(tools) -> None:
+    leader, _ = make(tools)
+    await leader.discuss("t", "bring a mug to the kitchen counter", STARTS)
+    pick = next(one for one in leader.assignment if one.kind == "pick")
+    for _ in range(6):
+        if leader.progress.finished:
+            break
+        for one in leader.assignment:
+            if one.state is SubTaskState.PENDING and one.robot and one.kind in ("detect", "pick"):
+                state = DONE if one.kind == "detect" else FAILED
+                why = "" if one.kind == "detect" else "no permit to take the mug: nobody answered"
+                say(leader, one.robot, state, one.id, reason=why)
+        await leader.replan(STARTS)
+    assert leader.progress.finished
+    told = leader.progress.outcome().message
+    assert "it was not permitted (no permit to take the mug: nobody answered)" in told, told
+    assert [o.object.id for o in leader.assignment if o.kind == "pick"] == [pick.object.id]
+    assert not [one for one in leader.assignment if one.kind == "search"]
+
+
 async def test_a_robot_that_falls_silent_is_dead_and_its_work_goes_on(tools) -> None:
     clock = Clock()
     leader, _ = make(tools, clock=clock, heartbeat_timeout=5.0)

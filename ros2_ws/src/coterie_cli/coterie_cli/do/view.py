@@ -13,6 +13,7 @@ from rich.text import Text
 
 from coterie_bringup.task_record import TaskRecord
 from coterie_core.tasks import SubTaskState
+from coterie_core.wording import spoken
 
 _LINES = 8
 _MOST_ROWS = 24
@@ -53,6 +54,7 @@ class TaskView:
         """Show that something happened ("": only numbers have changed)."""
         if not text:
             return
+        text = _spoken(text, self._record)
         if text.startswith("-- "):
             self._stage = text[3:]
         self._lines.append(text)
@@ -89,12 +91,16 @@ def sub_task_table(record: TaskRecord) -> Table:
         if not one.robot:
             word, style = "nobody", "red"
         table.add_row(
-            Text(one.robot or "-"), Text(one.description or one.id), Text(word, style),
-            Text(one.reason[:600], "dim"),
+            Text(one.robot or "-"), Text(_spoken(one.description or one.id, record)),
+            Text(word, style), Text(_spoken(one.reason[:600], record), "dim"),
         )  # fmt: skip
     if len(rows) > _MOST_ROWS:
         table.add_row("", Text(f"and {len(rows) - _MOST_ROWS} more", "dim"), "", "")
     return table
+
+
+def _spoken(text: str, record: TaskRecord) -> str:
+    return spoken(text, {*record.reports, *(one.robot for one in record.sub_tasks)})
 
 
 def _robots(record: TaskRecord) -> Table:
@@ -115,7 +121,7 @@ def _robots(record: TaskRecord) -> Table:
 def result_panel(record: TaskRecord) -> Panel:
     """Return how it ended."""
     word, style = _ENDS.get(record.outcome, _ENDS["not_done"])
-    head = Text.assemble((word, style), f"  {record.message}")
+    head = Text.assemble((word, style), f"  {_spoken(record.message, record)}")
     if record.not_searched:
         head.append(f"\nnot searched, or not enough: {', '.join(record.not_searched)}", "yellow")
     times = "once" if record.replans == 1 else f"{record.replans} times"

@@ -17,6 +17,7 @@ from coterie_console.team.records import Robot, Talk, Task
 from coterie_console.text import plain
 from coterie_core.geometry import Pose
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState
+from coterie_core.wording import spoken
 from coterie_safety.guard import Fences
 from coterie_safety.permits import Permit, PermitRequest
 from coterie_safety.permits.request import pace, touched
@@ -529,9 +530,9 @@ class ConsoleState:
             {
                 "id": plain(f"{task.team_id}/{one.id}", 100) if task.team_id else "",
                 "robot": plain(one.robot),
-                "what": plain(one.description or one.id, 200),
+                "what": plain(spoken(one.description or one.id, self.robots), 200),
                 "state": _STATES[one.state] if one.robot else "nobody",
-                "why": plain(one.reason, 300),
+                "why": plain(spoken(one.reason, self.robots), 300),
             }
             for one in task.sub_tasks[:100]
         ]
@@ -546,7 +547,7 @@ class ConsoleState:
             "round": task.round,
             "outcome": task.outcome,
             "resumable": self.resumable(task),
-            "message": task.message,
+            "message": spoken(task.message, self.robots),
             "rows": rows,
             "lit": lit_by(task.sub_tasks, self.scene),
             "done": sum(one.state is SubTaskState.DONE for one in task.sub_tasks),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from coterie_core.wording import spoken
 from coterie_safety.ledger import Entry
 from coterie_safety.why.explanation import Explanation, Step
 from coterie_safety.why.reading import Story
@@ -39,7 +41,8 @@ class Steps:
             self.gap(f"{story.damaged} lines are damaged and were left out")
         if story.log_fault:
             self.gap(f"the log of goals is not as it was written: {line(story.log_fault)}")
-        return Explanation(line(title, _TITLE_CHARS), tuple(steps), tuple(self.gaps), self.raw)
+        told = tuple(_spoken(step, {one.who for one in steps}) for step in steps)
+        return Explanation(line(title, _TITLE_CHARS), told, tuple(self.gaps), self.raw)
 
     def gap(self, words: str) -> None:
         """Say what is not known."""
@@ -166,3 +169,8 @@ def given_to(one: Mapping[str, Any]) -> str:
     """Return who got a sub-task, in a line."""
     who = line(one.get("robot", ""), 60) or "nobody"
     return f"{line(one.get('id', ''), 60)} ({line(one.get('what', ''))}): {who}"
+
+
+def _spoken(step: Step, robots: set[str]) -> Step:
+    details = tuple(spoken(detail, robots) for detail in step.details)
+    return replace(step, text=spoken(step.text, robots), details=details)

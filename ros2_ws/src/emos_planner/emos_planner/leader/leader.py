@@ -243,7 +243,7 @@ class Leader:
         """
         by_solver = self._solve(work, starts)
         second = by_solver(work.sub_tasks, robots, work.graph.forbidden(robots))
-        if self.decider.rule_only or len(robots) > self.options.group_size:
+        if len(robots) > self.options.group_size:
             return work.sub_tasks, second, "rule"
         lookups = self._lookups(starts)
         state = split_state(work, second, starts, self.resumes, self.options, lookups)

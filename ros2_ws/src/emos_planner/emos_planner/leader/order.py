@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from coterie_core.tasks import Obstacle, SubTaskState
+from coterie_safety.permits.gate import NO_PERMIT
 from emos_planner.leader.task_graph import TaskGraph, Want
 
 _OPEN = (SubTaskState.PENDING, SubTaskState.RUNNING)
@@ -61,13 +62,14 @@ def _waits(lost: str) -> str:
 def take_lost(wants: Iterable[Want], graph: TaskGraph) -> bool:
     """Take down which things nobody can see to; tell whether others are to be looked for.
 
-    What was put where nobody can look is not lost: no other one is brought instead.
+    What was put where nobody can look is not lost, nor is what nobody permitted: no other one is
+    brought instead.
     """
-    looked = {
-        id
-        for id, reasons in graph.failures.items()
-        if any(reason.startswith(Obstacle.NOT_THERE.value) for reason in reasons.values())
-    }
+
+    def failed(words: str) -> set[str]:
+        return {id for id, by in graph.failures.items() if any(words in why for why in by.values())}
+
+    looked = failed(Obstacle.NOT_THERE.value)
     lost = {i for i in graph.given_up if graph.sub_tasks[i].state is not SubTaskState.DONE}
     more = False
     for want in wants:
@@ -78,7 +80,8 @@ def take_lost(wants: Iterable[Want], graph: TaskGraph) -> bool:
         if not want.any_will_do or want.label in graph.scene.objects:
             continue
         before = want.count
-        want.lost = {thing for thing, ids in open_.items() if ids} - want.unseen
+        left = {thing for thing, ids in open_.items() if ids and not ids & failed(NO_PERMIT)}
+        want.lost = left - want.unseen
         more |= want.count < min(before, want.need)
     return more
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from coterie_core.tasks import Obstacle, SubTask, SubTaskState, Verdict
 from coterie_core.wording import article, enumerated
 from coterie_llm import inline_data
+from coterie_safety.permits.gate import NO_PERMIT
 from coterie_safety.why import note
 from coterie_safety.why.context import current
 from coterie_world.sightings import kind_of
@@ -254,6 +255,9 @@ def _served(id: str, want: Want, sub_tasks: Sequence[SubTask]) -> bool:
 
 def why_nobody(one: SubTask, verdicts: Mapping[str, Verdict], failures: Mapping[str, str]) -> str:
     """Return why each robot does not do a sub-task, in one line; what has failed, how it failed."""
+    refused = next((why for why in failures.values() if NO_PERMIT in why), "")
+    if refused:
+        return f"it was not permitted ({refused[refused.index(NO_PERMIT) :]})"
     it = "all of it" if len(one.rooms) > 1 else "it"  # rooms are searched one by one then
     return f"nobody can do {it} ({reasons(verdicts, failures) or 'no robot was there'})"
 

@@ -79,10 +79,11 @@ async def split(
         meanings: Compares the task with labels.
         clock: Time for the transcript [s].
     """
-    scene = state.lookups.toolbox.scene
-    labels = (thing.label.top for thing in scene.objects.values())
-    likeness = await likeness_by_label(meanings, state.words, labels, scene)
-    state = replace(state, likeness=likeness)
+    if not decider.rule_only:
+        scene = state.lookups.toolbox.scene
+        labels = (thing.label.top for thing in scene.objects.values())
+        likeness = await likeness_by_label(meanings, state.words, labels, scene)
+        state = replace(state, likeness=likeness)
     decided = await decider.decide(SplitTask(), state)
     follow(decided.trace)
     work.transcript.asked(decided.tool_uses, clock())

@@ -270,7 +270,7 @@ class RobotNode(AgentNode):
         hear_messages(self, others, prefix, self._on_message, said_from_msg)
         hear_yield_requests(self, self.parameters["others"], prefix, self._on_yield_request)
         self.every(HEARTBEAT, self._tell, "status")
-        self.run(self._work(), "work")
+        self.live_by(self._work(), "work")
 
     def on_release(self) -> None:
         """Keep the state for the next start."""
