@@ -2,15 +2,12 @@
 
 import pytest
 
-from habitat_bridge.house import surfaces
 from research.bench.mapping.placing import house
 
 pytestmark = pytest.mark.slow
 
 
-def test_a_house_is_placed_in_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(surfaces, "SEAT", surfaces.SEAT)
-    monkeypatch.setattr(surfaces, "MATTRESS", surfaces.MATTRESS)
+def test_a_house_is_placed_in_both_ways() -> None:
     pairs = house(81600)
     assert len(pairs) > 20
     assert sum(by_surface == "borne" for by_surface, _ in pairs) > len(pairs) / 2

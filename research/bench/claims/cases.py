@@ -14,6 +14,7 @@ from coterie_world.scene import SceneGraph, SceneObject
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.house.house import House
+from habitat_bridge.house.usual import load_usual
 
 Kind = Literal["bring_all", "bring_count", "find_all", "find_one", "check", "clear"]
 Prior = Literal["rooms", "furniture", "everything"]
@@ -120,11 +121,12 @@ def make_case(
         return None
     label = rng.choice(sorted(by_label))
     if kind in ("find_all", "find_one", "check") and rng.random() < ABSENT:
+        sizes = load_usual()
         absent = [
             name
             for name, c in sorted(home.categories.items())
             if c.kind == "item" and c.place == "on" and name not in _ambiguous().union(by_label)
-            and c.size is not None and max(edge[1] for edge in c.size) <= _LARGEST
+            and name in sizes and max(most for _, most in sizes[name].size) <= _LARGEST
         ]  # fmt: skip
         label = rng.choice(absent) if absent else label
     many = plural(label)

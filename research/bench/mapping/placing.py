@@ -2,7 +2,7 @@
 
     python -m research.bench.mapping.placing --houses 10 --seed 81600
 
-Maps houses whose seats and mattresses have heights that robots do not know. For each piece of
+Maps houses, whose seats and boards have heights that robots do not know. For each piece of
 furniture on the map a robot that stands where the camera stood asks `SupportFinder` where to let go
 of a cup, and the house tells whether anything bears it there.
 """
@@ -25,8 +25,8 @@ from coterie_world.scene import Receptacle, SceneGraph, SceneObject
 from coterie_world.sightings import kind_of
 from coterie_world.surfaces import free_points, usual_surfaces
 from habitat_bridge.embedded.world import EmbeddedWorld
-from habitat_bridge.house import surfaces as truth_surfaces
 from habitat_bridge.house.generator import generate_house
+from habitat_bridge.house.surfaces import is_hollow
 from research.bench.mapping.bench import map_house
 from research.bench.mapping.errors import LADDER
 from robot_adapters.backends.goals import Ended
@@ -83,7 +83,7 @@ def placed(where: Where, thing: SceneObject, true: Sequence[Box]) -> Outcome:
     except Ended:
         return "refused"
     # What is let go over a rim falls to the bottom.
-    hollow = truth_surfaces.is_hollow(thing.label.top)
+    hollow = is_hollow(thing.label.top)
     for surface in true:
         above = point[2] - surface.center[2]
         flat = Box((*surface.center[:2], point[2]), (*surface.size[:2], 0.1), surface.yaw)
@@ -94,9 +94,6 @@ def placed(where: Where, thing: SceneObject, true: Sequence[Box]) -> Outcome:
 
 def house(seed: int) -> list[tuple[Outcome, Outcome]]:
     """Map a house; return what becomes of a cup on each piece, by surfaces and by boxes alone."""
-    rng = np.random.default_rng([seed, 99])
-    truth_surfaces.SEAT = float(rng.uniform(0.38, 0.52))
-    truth_surfaces.MATTRESS = float(rng.uniform(0.40, 0.68))
     frames: list[RgbdFrame] = []
     scene, _ = map_house(seed, size=(160, 120), errors=LADDER[1], frames=frames)
     truth = EmbeddedWorld(generate_house(seed, floors=1), seed=seed).truth()

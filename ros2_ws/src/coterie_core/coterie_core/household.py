@@ -78,21 +78,15 @@ ObjectKind = Literal["item", "furniture", "fixture"]
 
 
 class Category(_Model):
-    """A kind of thing; see the head of household.yaml for what each field means.
-
-    `size` is width (along the wall), depth (away from it) and height, each as (least, most) [m];
-    `height` is the centre's height above the floor of things on walls [m].
-    """
+    """A kind of thing; see the head of household.yaml for what each field means."""
 
     label: str
     kind: ObjectKind = "item"
     shape: str = "box"
-    size: tuple[Range, Range, Range] | None = None
     colors: tuple[str, ...] = ("grey",)
     place: PlaceRule = "on"
     on: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
-    height: Range | None = None
     opens: bool = False
     depth: float = Field(0.0, ge=0.0)
     boards: bool = False

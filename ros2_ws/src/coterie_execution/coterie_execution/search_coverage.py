@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.geometry import Vec3, containment
-from coterie_core.household import load_household
 from coterie_core.tasks import SubTask
 from coterie_execution.geometry.toolbox import Toolbox
 from coterie_execution.geometry.viewpoints import FARTHEST
@@ -28,6 +27,7 @@ from coterie_world.search_belief import (
     spread_over,
 )
 from coterie_world.sightings import kind_of
+from coterie_world.sizes import known_size
 
 Floats = npt.NDArray[np.float64]
 MISS = 0.15
@@ -398,10 +398,10 @@ def _near(tools: Toolbox, position: Vec3) -> list[str]:
 
 def apparent_size(label: str) -> float:
     """Return the mean of the larger two of a thing's usual edges [m]: how large it looks."""
-    category = load_household().category(label)
-    if category is None or category.size is None:
+    size = known_size(label)
+    if size is None:
         return _ITEM
-    edges = sorted((low + high) / 2.0 for low, high in category.size)
+    edges = sorted((low + high) / 2.0 for low, high in size)
     return math.sqrt(edges[1] * edges[2])
 
 

@@ -387,18 +387,22 @@ def test_what_a_robot_has_seen_is_in_view_from_somewhere_whatever_rough_boxes_sa
 
 
 def test_a_box_much_higher_than_its_kind_takes_in_what_stands_on_it():
-    """An oven 1.6 m high: with the hood above it, so that a hand gets on it all the same."""
+    """A counter 1.6 m high: with what hangs above it, so that a hand gets on it all the same."""
     scene = house()
-    oven = furniture("oven-1", box(3.0, 3.0, 0.0, 0.6, 0.6, 1.6), 1.6)
-    oven.receptacles, oven.label = [], LabelBelief.of("oven")
-    scene.add_object(oven)
+    high = furniture("counter-9", box(3.0, 3.0, 0.0, 0.6, 0.6, 1.6), 1.6)
+    high.receptacles, high.label = [], LabelBelief.of("counter")
+    scene.add_object(high)
     resumes = {"wheels": Resume.of_embodiment(BODIES["wheels"])}
-    answer = Toolbox(scene, resumes).estimate("wheels", task("place", "vase-1", on="oven-1"), START)
+    answer = Toolbox(scene, resumes).estimate(
+        "wheels", task("place", "vase-1", on="counter-9"), START
+    )
     assert answer.feasible and answer.target is not None, answer.reason
     assert answer.target[2] == pytest.approx(0.9, abs=0.1)
-    oven.label = LabelBelief.of("gizmo")  # a kind of which nobody knows how high it gets
-    high = Toolbox(scene, resumes).estimate("wheels", task("place", "vase-1", on="oven-1"), START)
-    assert high.obstacle is Obstacle.TOO_HIGH
+    high.label = LabelBelief.of("gizmo")  # a kind of which nobody knows how high it gets
+    other = Toolbox(scene, resumes).estimate(
+        "wheels", task("place", "vase-1", on="counter-9"), START
+    )
+    assert other.obstacle is Obstacle.TOO_HIGH
 
 
 def test_what_fills_the_very_place_of_a_thing_or_is_in_a_hand_does_not_hide_it():

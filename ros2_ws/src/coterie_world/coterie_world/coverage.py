@@ -10,6 +10,7 @@ from coterie_core.household import load_household
 from coterie_core.observation import Observation, RoomView
 from coterie_core.wording import enumerated
 from coterie_world.scene import Room, SceneGraph
+from coterie_world.sizes import known_size
 
 LOOKED_AT = 0.4
 """Share of a room (0..1) from which it counts as looked at."""
@@ -178,9 +179,10 @@ def recall(label: str) -> float:
     """
     household = load_household()
     category = household.category(label)
-    if category is None or category.size is None:
+    size = known_size(label)
+    if category is None or size is None:
         return SEEN_WELL_RECALL
-    depth, width = sorted(sum(extent) / 2.0 for extent in category.size)[1:]
+    depth, width = sorted(sum(extent) / 2.0 for extent in size)[1:]
     a, b = _BY_SIZE
     in_view = 1.0 / (1.0 + math.exp(-a - b * 0.5 * math.log(depth * width)))
     owners = household.usual_owners(label)

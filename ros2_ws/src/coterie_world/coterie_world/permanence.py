@@ -18,8 +18,8 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from coterie_core.household import load_household
 from coterie_world.scene import SceneObject
+from coterie_world.sizes import known_size
 
 DAY_S = 86400.0
 HALF_LIFE = {
@@ -73,7 +73,5 @@ def age_text(seconds: float) -> str:
 
 @lru_cache(maxsize=4096)
 def _usual_length(label: str) -> float:
-    category = load_household().category(label)
-    if category is None or category.size is None:
-        return 0.0
-    return max(high for _, high in category.size)
+    size = known_size(label)
+    return 0.0 if size is None else max(high for _, high in size)

@@ -15,6 +15,7 @@ from coterie_core.geometry import Box, Vec2, Vec3, containment
 from coterie_core.household import Household, load_household
 from coterie_world.scene import Room, SceneGraph, SceneObject
 from coterie_world.sightings import within
+from coterie_world.sizes import known_size
 from coterie_world.surfaces import HOLLOW_SIDE, board_heights, hollow_bottom
 
 Floats = npt.NDArray[np.float64]
@@ -113,7 +114,8 @@ def _parts_of(
     """Return regions with weights against others of those that keep such things, or do not."""
     category = home.category(label)
     usual = home.usual_owners(label)
-    height = sum(category.size[2]) / 2.0 if category is not None and category.size else 0.0
+    size = known_size(label)
+    height = sum(size[2]) / 2.0 if size is not None else 0.0
     lift, tall = max(_LIFT, height / 2.0), _UPPER * height
     on_floor = category is None or "floor" in category.on
     found: list[Region] = []

@@ -11,7 +11,7 @@ from coterie_core.household import load_household
 from coterie_core.tasks import Thing
 from coterie_world.association import SIGHTING
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, Sighting, free_id
-from coterie_world.sizes import oversize
+from coterie_world.sizes import known_size, oversize
 from coterie_world.surfaces import free_points, hollow_bottom, usual_surfaces
 
 ASSOCIATION_RADIUS_M = SIGHTING.distance_m
@@ -83,10 +83,10 @@ def clearness(thing: SceneObject, sliver: float = 1.0) -> float:
     What has less than the share `sliver` of the least volume of its kind counts by that share.
     """
     sure = thing.label.weights.get(thing.label.top, 0.0)
-    category = load_household().category(thing.label.top)
-    if category is None or category.size is None or not thing.box.volume:
+    size = known_size(thing.label.top)
+    if size is None or not thing.box.volume:
         return sure
-    share = thing.box.volume / math.prod(least for least, _ in category.size)
+    share = thing.box.volume / math.prod(least for least, _ in size)
     return share * sure if share < sliver else sure
 
 
@@ -356,12 +356,12 @@ def usual_size(scene: SceneGraph, label: str, at: Vec3) -> Vec3:
     How it is turned nobody knows: its footprint is taken as a square of the same girth. Furniture
     stands on the floor.
     """
-    category = load_household().category(label)
-    if category is None or category.size is None:
+    category, size = load_household().category(label), known_size(label)
+    if category is None or size is None:
         return _SIZE
     if category.kind == "fixture" and not is_solid(label):
         return _SIZE
-    wide, deep, high = (sum(edge) / 2.0 for edge in category.size)
+    wide, deep, high = (sum(edge) / 2.0 for edge in size)
     if category.kind == "item":
         return ((wide + deep) / 2.0, (wide + deep) / 2.0, high)
     floors = [f.elevation for f in scene.floors.values() if f.elevation <= at[2]]

@@ -1,20 +1,25 @@
-"""Plausibility of sizes for labels, by the household's general knowledge."""
+"""How large things of a kind are, and how plausible a size is for a label."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
+from importlib import resources
 from typing import Literal
 
-from coterie_core.geometry import Box
-from coterie_core.household import load_household
+from pydantic import TypeAdapter
 
-SIZE_TOLERANCE = 1.5
-"""A side may be so many times the largest known of its kind, or so many times smaller."""
+from coterie_core.geometry import Box
+from coterie_core.household import Range, load_household
+from coterie_core.yaml_marks import read_own
+
+SIZE_TOLERANCE = 1.25
+"""A side may be so many times the largest known of its kind, or so many times smaller: what is
+known are eight of ten models."""
 
 MIN_PLAUSIBILITY = 0.6
 """Furniture whose box is less plausible (0..1) is not told. The two longer sides of a box that is
-too small then span less than a sixth of the least face that is known of its kind."""
+too small then span less than a quarter of the least face that is known of its kind."""
 
 SizeOrder = Literal["largest", "smallest", "tallest", "shortest", "highest", "lowest"]
 SIZE_ORDERS: Mapping[SizeOrder, Callable[[Box], float]] = {
@@ -29,15 +34,39 @@ SIZE_ORDERS: Mapping[SizeOrder, Callable[[Box], float]] = {
 
 
 @cache
-def _ranges(label: str) -> tuple[tuple[float, float], ...] | None:
-    """Least and greatest length [m] of the sides of a label's objects, longest side first."""
-    house = load_household()
-    category = house.categories.get(house.canonical(label))
-    if category is None or category.size is None:
+def _table() -> Mapping[str, tuple[Range, Range, Range]]:
+    text = resources.files("coterie_world").joinpath("data/sizes.yaml").read_text("utf-8")
+    kind = TypeAdapter(dict[str, tuple[Range, Range, Range]])
+    return kind.validate_python(read_own("sizes.yaml", text))
+
+
+def known_size(label: str) -> tuple[Range, Range, Range] | None:
+    """Return how large things of a kind are, as `data/sizes.yaml` has it; None: not known.
+
+    Returns:
+        Longer horizontal side, shorter one, and height, each (least, most) [m].
+    """
+    return _table().get(load_household().canonical(label))
+
+
+@lru_cache(maxsize=4096)
+def _ranges(label: str) -> tuple[Range, ...] | None:
+    """Least and greatest length [m] of the sides of a label's objects, longest side first.
+
+    Furniture of a kind whose size is not known is as large as some furniture is.
+    """
+    house, size = load_household(), known_size(label)
+    sizes = [size] if size is not None else []
+    if not sizes and house.kind(label) == "furniture":
+        sizes = [one for name, one in _table().items() if house.kind(name) == "furniture"]
+    if not sizes:
         return None
-    least = sorted((low for low, _ in category.size), reverse=True)
-    most = sorted((high for _, high in category.size), reverse=True)
-    return tuple(zip(least, most, strict=True))
+    least = [sorted((low for low, _ in one), reverse=True) for one in sizes]
+    most = [sorted((high for _, high in one), reverse=True) for one in sizes]
+    return tuple(
+        (min(lows), max(highs))
+        for lows, highs in zip(zip(*least, strict=True), zip(*most, strict=True), strict=True)
+    )
 
 
 def oversize(label: str, size: Sequence[float]) -> float:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from coterie_core.geometry import Box
 from coterie_core.household import load_household
+from coterie_world.sizes import known_size
 
 SEAT_HEIGHTS_M = {"bed": 0.55, "": 0.45}
 """Heights of seats above the floor, by category; "": of any other one. Benches are 0.43 to 0.485 m
@@ -78,10 +79,10 @@ def usual_tops(label: str, box: Box, floor: float | None = None) -> tuple[float,
         bottom = box.bottom if floor is None else min(floor, box.bottom)
         seat = SEAT_HEIGHTS_M.get(home.canonical(label), SEAT_HEIGHTS_M[""])
         return (min(box.top, bottom + seat),)
-    category = home.category(label)
-    if category is None or category.size is None or category.boards:
+    category, size = home.category(label), known_size(label)
+    if category is None or size is None or category.boards:
         return (box.top,)
-    highest = category.size[2][1]
+    highest = size[2][1]
     return (box.top, box.bottom + highest) if box.size[2] > _TALLER * highest else (box.top,)
 
 
@@ -110,10 +111,10 @@ def least_top(label: str) -> float:
     What is lower in its box stands beside it: a stool before a counter. Seats and shelves carry
     things anywhere, and so does what is no furniture or not known.
     """
-    category = load_household().category(label)
-    if category is None or category.size is None or category.kind != "furniture":
+    category, size = load_household().category(label), known_size(label)
+    if category is None or size is None or category.kind != "furniture":
         return 0.0
-    return 0.0 if category.boards or is_seat(label) else _LOWER * category.size[2][0]
+    return 0.0 if category.boards or is_seat(label) else _LOWER * size[2][0]
 
 
 def hollow_bottom(label: str, box: Box) -> float | None:

@@ -336,7 +336,7 @@ def test_what_was_given_is_never_dropped(known: TeamMap) -> None:
 
 
 def test_what_was_only_told_of_has_the_usual_size_of_its_kind(known: TeamMap) -> None:
-    told = known.learn(Thing(label="tablet", id="tablet-9", position=(2.0, 0.3, 0.905)))
+    told = known.learn(Thing(label="phone", id="phone-9", position=(2.0, 0.3, 0.905)))
     assert told is not None and told.box.size[2] < 0.05 < told.box.size[0]
     assert told.support == "counter-1"
 

@@ -291,5 +291,5 @@ def test_a_search_behind_who_stands_in_the_door_gets_through_once_that_makes_way
         if (aside := chosen(post)) is not None:
             post.skill_ended(aside, OK)
             stands(post, aside.position, step)
-            in_door.yes = abs(aside.position[1] - 2.0) < NEED
+            in_door.yes = math.dist(aside.position[:2], (8.0, 2.0)) < NEED
     assert looks.waiting and blocked == 1, seen

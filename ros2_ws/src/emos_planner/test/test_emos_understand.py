@@ -323,16 +323,16 @@ def test_what_a_detector_took_for_a_counter_in_passing_is_not_the_counter(weight
     ],
 )
 def test_of_furniture_without_known_surfaces_the_clearest_one_is_meant(weight, size, first) -> None:
-    """Of a stove a small dishwasher had been made; it came first by its id (51308)."""
+    """Of a stove a small appliance had been made; it came first by its id (51308)."""
     scene = small_house()
     one = copy.deepcopy(scene.objects.pop("counter-1"))
     two = copy.deepcopy(one)
     one.id, two.id = "counter-0", "counter-1"
     for thing, sure, edges in ((one, 60.0, size), (two, weight, (0.6, 0.6, 0.9))):
-        thing.label.weights, thing.receptacles = {"dishwasher": sure}, []
+        thing.label.weights, thing.receptacles = {"washing machine": sure}, []
         thing.box = Box((6.0, 2.0, 0.5), edges)
         scene.add_object(thing)
-    (wish,) = parse_task("bring the mug to the dishwasher", Vocabulary.of(scene))
+    (wish,) = parse_task("bring the mug to the washing machine", Vocabulary.of(scene))
     assert Resolver(scene).targets(wish.target, "on", "mug")[0].id == first
 
 

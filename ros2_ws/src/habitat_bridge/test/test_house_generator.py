@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import math
 import os
 import subprocess
 import sys
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,12 +18,14 @@ from coterie_core.household import load_household
 from coterie_fixtures.house_inspector import validate_house
 from coterie_world.scene import from_json, to_json
 from habitat_bridge.embedded.reach import reachable_rooms
+from habitat_bridge.house.disturbance import LEAST, MOST, Disturbance
 from habitat_bridge.house.export import house_to_json
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.house.house import House
 from habitat_bridge.house.room_program import FEWEST
+from habitat_bridge.house.usual import load_usual
 
-HOME = load_household()
+HOME, USUAL = load_household(), load_usual()
 
 
 @functools.cache
@@ -182,10 +184,51 @@ def test_receptacles_are_at_true_heights():
                 assert -1e-6 <= z <= 2.0 + 1e-6
                 assert receptacle.surface.size[2] == 0.0
                 heights.setdefault(thing.label.top, []).append(z)
-    assert all(0.7 < z < 0.8 for z in heights["table"])
-    assert all(0.85 < z < 0.95 for z in heights["counter"])
-    assert all(math.isclose(z, 0.5) for z in heights["bed"])
+    for label, usual in (("table", 0.75), ("counter", 0.9), ("bed", 0.5), ("chair", 0.44)):
+        assert all(LEAST**2 * usual < z < 1.1 * MOST**2 * usual for z in heights[label]), label
+        assert max(heights[label]) - min(heights[label]) > 0.1, "houses differ"
     assert max(heights["bookcase"]) > 1.5 and min(heights["bookcase"]) < 0.2
+
+
+def test_sizes_are_not_those_that_are_usual():
+    """More than half of the things are larger or smaller than the ranges; a house's are alike."""
+    outside = []
+    for seed in range(20):
+        for thing in plain(seed).objects:
+            ranges = USUAL[thing.label.top].size
+            if thing.label.top in ("railing", "rug"):
+                continue  # as long as the well is; as large as there is room
+            depth, width, height = thing.box.size
+            for side, (low, high) in zip((width, depth, height), ranges, strict=True):
+                assert 0.7 * low < side < MOST * high + 1e-3, thing.id
+            outside.append(
+                any(
+                    not low - 1e-3 <= side <= high + 1e-3
+                    for side, (low, high) in zip((width, depth, height), ranges, strict=True)
+                )
+            )
+    assert sum(outside) > len(outside) / 2
+    chairs = [t for t in plain(8).objects if t.label.top == "chair"]
+    assert len(chairs) > 1 and len({t.properties["level"] for t in chairs}) == 1
+
+
+def test_every_category_that_is_placed_has_a_size():
+    placed = {c.label for c in HOME.categories.values() if c.shape != "none"}
+    assert placed == set(USUAL)
+    for label, usual in USUAL.items():
+        assert all(0.0 < low <= high < 6.0 for low, high in usual.size), label
+        hung = HOME.categories[label].place in ("hung", "above", "window") and label != "door"
+        assert (usual.height is not None) == hung, label
+
+
+def test_each_house_has_habits_of_its_own():
+    """Where a kind of thing usually lies differs from house to house, for one seed never."""
+    names = list(HOME.categories)
+    one, same, other = (Disturbance(np.random.default_rng(k), names) for k in (1, 1, 2))
+    shares = [d.habit("mug", "counter") / d.habit("mug", "table") for d in (one, same, other)]
+    assert shares[0] == shares[1] != shares[2]
+    tilts = [one.habit(label, owner) for label in names[:20] for owner in (*names[:20], "floor")]
+    assert max(tilts) > 2.0 and min(tilts) < 0.5 and 0.9 < float(np.median(tilts)) < 1.1
 
 
 def test_without_clutter_there_is_furniture_only():

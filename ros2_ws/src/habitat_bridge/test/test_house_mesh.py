@@ -14,12 +14,15 @@ from coterie_core.geometry import Box
 from coterie_core.household import load_household
 from coterie_fixtures.house_mesh import HouseMesh, build_mesh
 from coterie_world.scene import LabelBelief, SceneObject
+from habitat_bridge.house.disturbance import LEAST, MOST
 from habitat_bridge.house.generator import generate_house
 from habitat_bridge.house.surfaces import levels, receptacles_of
+from habitat_bridge.house.usual import load_usual
 from habitat_bridge.render.mesh import object_mesh, structure_meshes
 from habitat_bridge.render.mesh_parts import parse_color
 from habitat_bridge.render.mesh_shapes import BUILDERS, build_shape
 
+SIZES = load_usual()
 HOUSE = generate_house(8, floors=2, rooms=12)
 
 
@@ -28,21 +31,23 @@ def whole() -> HouseMesh:
     return build_mesh(HOUSE)
 
 
-def thing_of(shape: str, box: Box, *, is_open: bool | None = None) -> SceneObject:
+def thing_of(
+    shape: str, box: Box, *, is_open: bool | None = None, level: float = 1.0
+) -> SceneObject:
     return SceneObject(
         "thing",
         LabelBelief.of("thing"),
         box,
         is_open=is_open,
-        properties={"shape": shape, "color": "#a08060"},
-        receptacles=receptacles_of("thing", shape, box, 0.0),
+        properties={"shape": shape, "color": "#a08060", "level": str(level)},
+        receptacles=receptacles_of("thing", shape, box, 0.0, level),
     )
 
 
 def typical(shape: str) -> Box:
     for category in load_household().categories.values():
-        if category.shape == shape and category.size:
-            width, depth, height = (sum(r) / 2 for r in category.size)
+        if category.shape == shape and category.label in SIZES:
+            width, depth, height = (sum(r) / 2 for r in SIZES[category.label].size)
             return Box((1.0, 2.0, height / 2), (depth, width, height), 0.3)
     return Box((1.0, 2.0, 0.25), (0.5, 0.5, 0.5), 0.3)
 
@@ -68,15 +73,16 @@ def test_every_shape_of_the_household_is_known():
 @pytest.mark.parametrize("shape", sorted(BUILDERS))
 @settings(max_examples=12, deadline=None)
 @given(
-    scale=st.tuples(st.floats(0.9, 1.1), st.floats(0.9, 1.1), st.floats(0.95, 1.05)),
+    scale=st.tuples(*(st.floats(LEAST, MOST) for _ in range(3))),
+    level=st.floats(LEAST, MOST),
     yaw=st.floats(-3.1, 3.1),
     is_open=st.booleans(),
 )
-def test_a_mesh_stays_within_its_box(shape, scale, yaw, is_open):
+def test_a_mesh_stays_within_its_box(shape, scale, level, yaw, is_open):
     box = typical(shape)
     size = tuple(a * b for a, b in zip(box.size, scale, strict=True))
     box = Box(box.center, size, yaw)
-    mesh = object_mesh(thing_of(shape, box, is_open=is_open))
+    mesh = object_mesh(thing_of(shape, box, is_open=is_open, level=level))
     assert len(mesh.triangles) == len(mesh.color) > 0
     assert mesh.triangles.max() < len(mesh.vertices)
     for vertex in mesh.vertices:
@@ -93,11 +99,12 @@ def test_a_mesh_fills_the_height_of_its_box(shape):
     assert vertices[:, 2].min() < (0.6 if shape == "rail" else 0.07)
 
 
+@pytest.mark.parametrize("level", [LEAST, 1.0, MOST])
 @pytest.mark.parametrize("shape", sorted(s for s in BUILDERS if levels(s, typical(s).size)))
-def test_what_stands_on_a_surface_touches_the_mesh(shape):
+def test_what_stands_on_a_surface_touches_the_mesh(shape, level):
     """A ray down onto each surface ends on it: boards and seats are where receptacles say."""
     box = dataclasses.replace(typical(shape), yaw=0.0)
-    thing = thing_of(shape, box, is_open=True)
+    thing = thing_of(shape, box, is_open=True, level=level)
     mesh = object_mesh(thing)
     hits = raycaster(mesh.vertices, mesh.triangles)
     assert thing.receptacles

@@ -23,6 +23,7 @@ from coterie_world.sightings import (
     kind_of,
     seen_in_passing,
 )
+from coterie_world.sizes import known_size
 from coterie_world.team_map import TeamMap
 
 TOP = 0.1
@@ -173,8 +174,8 @@ class HouseMap(TeamMap):
         category = load_household().category(owner.label.top) if owner is not None else None
         if category is None or one.container or one.id in self._inside:
             return False
-        kind = load_household().category(one.label.top)
-        least = [low for low, _ in kind.size] if kind is not None and kind.size else [0.0] * 3
+        size = known_size(one.label.top)
+        least = [low for low, _ in size] if size is not None else [0.0] * 3
         if max(sorted(one.box.size)[1], sorted(least)[1]) < THIN:
             return False
         return not category.boards and category.depth == 0.0

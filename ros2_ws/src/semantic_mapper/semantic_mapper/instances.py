@@ -19,7 +19,7 @@ from coterie_world.perception.backprojection import Lifted
 from coterie_world.perception.lift_options import LiftOptions
 from coterie_world.perception.support_surfaces import SupportSurface, support_surfaces
 from coterie_world.scene import LabelBelief, Receptacle, size_similarity
-from coterie_world.sizes import oversize
+from coterie_world.sizes import known_size, oversize
 from semantic_mapper.cloud import LEAST, EvidenceCloud, Points
 
 State = Literal["present", "moved", "gone"]
@@ -107,8 +107,8 @@ class Instance:
         stays as it is.
         """
         label = self.labels.top
-        category = load_household().category(label)
-        highest = category.size[2][1] if category is not None and category.size else math.inf
+        size = known_size(label)
+        highest = size[2][1] if size is not None else math.inf
         for often, share in STRICTER:
             points = self.cloud.agreed(often, share)
             for some in (points, _within_height(points, highest)):

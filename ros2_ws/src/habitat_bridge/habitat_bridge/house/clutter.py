@@ -11,9 +11,9 @@ import numpy as np
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import Category
 from coterie_world.scene import Receptacle, SceneObject
-from habitat_bridge.house.furnish import Furnisher
+from habitat_bridge.house.furnish import USUAL, Furnisher, footprint
 from habitat_bridge.house.furnishing_constraints import RoomSpace, overlap, span_of
-from habitat_bridge.house.surfaces import clearances, to_map
+from habitat_bridge.house.surfaces import clearances, level_of, to_map
 
 TRIES = 14
 MARGIN = 0.008
@@ -41,7 +41,7 @@ class _RoomSurfaces:
 
     def add(self, owner: SceneObject) -> None:
         """Add the surfaces of a thing."""
-        free = clearances(owner.properties.get("shape", ""), owner.box)
+        free = clearances(owner.properties.get("shape", ""), owner.box, level_of(owner))
         for receptacle in owner.receptacles:
             clearance = free[receptacle.id.rsplit("/", 1)[1]]
             surface = _Surface(owner, receptacle, clearance)
@@ -53,9 +53,9 @@ def fill(f: Furnisher, clutter: float = 1.0) -> None:
     surfaces = {room_id: _RoomSurfaces(space) for room_id, space in f.spaces.items()}
     for thing in list(f.house.objects):
         surfaces[thing.room].add(thing)
-    items = [c for c in f.household.categories.values() if c.size is not None and c.place == "on"]
+    items = [c for c in f.household.categories.values() if c.label in USUAL and c.place == "on"]
     # What others stand on or in comes first, then what needs most room.
-    items.sort(key=lambda c: (c.shape not in ("oven", "open box"), -_footprint(c), c.label))
+    items.sort(key=lambda c: (c.shape not in ("oven", "open box"), -footprint(c), c.label))
     placed = 0
     wishes = f.habits.wishes(items, f.house.rooms, clutter)
     for room in f.house.rooms:
@@ -64,7 +64,7 @@ def fill(f: Furnisher, clutter: float = 1.0) -> None:
                 if not put(f, surfaces[room.id], category):
                     break
                 placed += 1
-    small = [c for c in items if _footprint(c) < 0.06]
+    small = [c for c in items if footprint(c) < 0.06]
     rooms = list(surfaces)
     for _ in range(int(f.rng.poisson(EXCEPTIONS * placed))):
         category = small[int(f.rng.integers(len(small)))]
@@ -73,19 +73,14 @@ def fill(f: Furnisher, clutter: float = 1.0) -> None:
         put(f, here, anywhere)
 
 
-def _footprint(category: Category) -> float:
-    assert category.size is not None
-    return category.size[0][1] * category.size[1][1]
-
-
 def put(f: Furnisher, here: _RoomSurfaces, category: Category) -> bool:
     """Put one more thing of the category into the room; False if there is no place for it."""
     labels = [label for name in category.on for label in f.household.members(name)]
     options: list[_Surface | None] = []
     weights: list[float] = []
     for rank, label in enumerate(labels):
-        # The first owners named are the usual ones.
-        weight = 1.0 / (1.0 + 0.25 * rank)
+        # The first owners named are the usual ones, more or less so in this house.
+        weight = f.disturbance.habit(category.label, label) / (1.0 + 0.25 * rank)
         if label == "floor":
             options.append(None)
             weights.append(weight)
@@ -97,7 +92,7 @@ def put(f: Furnisher, here: _RoomSurfaces, category: Category) -> bool:
         index = int(f.rng.choice(len(options), p=chance / chance.sum()))
         spot = options.pop(index)
         weights.pop(index)
-        size = f.size(category)
+        size = f.size(category, here.space)
         done = (
             _put_on_floor(f, here, category, size)
             if spot is None

@@ -13,9 +13,11 @@ import shapely
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import Category, Household
 from coterie_world.scene import LabelBelief, Room, SceneObject
+from habitat_bridge.house.disturbance import Disturbance
 from habitat_bridge.house.furnishing_constraints import GAP, RoomSpace, open_space
 from habitat_bridge.house.house import House
 from habitat_bridge.house.surfaces import receptacles_of, to_map
+from habitat_bridge.house.usual import load_usual
 
 # Spread of the disturbance in log-odds: of a thing in this house, and in one type of room.
 HOUSE_SPREAD = 0.5
@@ -32,8 +34,10 @@ ORDER = (
     "window", "wall", "corner", "center", "around", "beside", "above", "ceiling", "hung", "rug",
 )  # fmt: skip
 TRIES = 30
+USUAL = load_usual()
 CHAIR_GAP = 0.02
 OPEN_SHARE = 0.07
+UNDER_CEILING = 0.05  # [m] that walls show above what stands or hangs at them
 
 
 @dataclass(slots=True)
@@ -111,6 +115,7 @@ class Furnisher:
     household: Household
     house: House
     habits: Habits
+    disturbance: Disturbance
     spaces: dict[str, RoomSpace]
     numbers: Counter[str] = field(default_factory=Counter)
 
@@ -130,6 +135,10 @@ class Furnisher:
         properties = {"mount": mount, "shape": category.shape, "color": self.color(category)}
         if receptacle:
             properties["receptacle"] = receptacle
+        level = self.disturbance.level(category.label)
+        receptacles = receptacles_of(name, category.shape, box, space.floor_z, level)
+        if receptacles:
+            properties["level"] = str(level)
         thing = SceneObject(
             id=name,
             label=LabelBelief.of(category.label),
@@ -139,7 +148,7 @@ class Furnisher:
             support=support,
             container=container,
             is_open=bool(self.rng.random() < OPEN_SHARE) if category.opens else None,
-            receptacles=receptacles_of(name, category.shape, box, space.floor_z),
+            receptacles=receptacles,
             properties=properties,
         )
         self.house.objects.append(thing)
@@ -153,11 +162,17 @@ class Furnisher:
         rgb = [round(a + (b - a) * share) for a, b in zip(low, high, strict=True)]
         return "#{:02x}{:02x}{:02x}".format(*rgb)
 
-    def size(self, category: Category) -> Vec3:
-        """Return (depth, width, height) [m] drawn from the category's ranges."""
-        assert category.size is not None
-        width, depth, height = (round(float(self.rng.uniform(*r)), 3) for r in category.size)
-        return (depth, width, height)
+    def size(self, category: Category, space: RoomSpace) -> Vec3:
+        """Return (depth, width, height) [m]: drawn as usual, and disturbed as in this house."""
+        width, depth, height = (float(self.rng.uniform(*r)) for r in USUAL[category.label].size)
+        depth, width, height = self.disturbance.size(category.label, (depth, width, height))
+        return (depth, width, min(height, space.ceiling - space.floor_z - 2.0 * UNDER_CEILING))
+
+
+def footprint(category: Category) -> float:
+    """Return the largest usual footprint of a kind of thing [m^2]."""
+    (_, width), (_, depth), _ = USUAL[category.label].size
+    return width * depth
 
 
 def furnish(rng: np.random.Generator, household: Household, house: House) -> Furnisher:
@@ -171,11 +186,12 @@ def furnish(rng: np.random.Generator, household: Household, house: House) -> Fur
         )
         for room in house.rooms
     }
-    furnisher = Furnisher(rng, household, house, Habits(household, rng), spaces)
+    disturbance = Disturbance(rng.spawn(1)[0], list(household.categories))
+    furnisher = Furnisher(rng, household, house, Habits(household, rng), disturbance, spaces)
     large = [
         c
         for c in household.categories.values()
-        if c.size is not None and c.place not in ("on", "none") and c.label != "door"
+        if c.label in USUAL and c.place not in ("on", "none") and c.label != "door"
     ]
     wishes = furnisher.habits.wishes(large, house.rooms)
     for room in house.rooms:
@@ -189,9 +205,8 @@ def _furnish_room(f: Furnisher, space: RoomSpace, wished: list[tuple[Category, i
     for category, count in wished:
         if category.label == "chair" and room_type == "dining room":
             count = int(f.rng.integers(4, 7))
-        assert category.size is not None
         essential = f.habits.likelihood(category, room_type) >= ESSENTIAL
-        area = category.size[0][1] * category.size[1][1]
+        area = footprint(category)
         key = (float(ORDER.index(category.place)), 0.0, -area)
         if category.place == "wall":
             # What makes the room stands first; the rest by chance, large things a little sooner.
@@ -209,19 +224,17 @@ def place_one(f: Furnisher, space: RoomSpace, category: Category) -> bool:
     if space.outdoors and (flat_on_wall or category.place == "beside"):
         return False
     for attempt in range(3):
-        size = f.size(category)
+        size = f.size(category, space)
         if attempt:
             # A smaller one may fit where the first did not.
-            assert category.size is not None
-            w, d, h = (r[0] for r in category.size)
-            size = (
-                min(size[0], (size[0] + d) / 2),
-                min(size[1], (size[1] + w) / 2),
-                max(h, size[2]),
-            )
+            w, d, h = (least for least, _ in USUAL[category.label].size)
+            d, w, _ = f.disturbance.size(category.label, (d, w, h))
+            size = (min(size[0], (size[0] + d) / 2), min(size[1], (size[1] + w) / 2), size[2])
         for box, mount in _candidates(f, space, category, size):
             standing = mount == "floor" and category.shape != "flat"
             if not space.fits(box, floor_standing=standing):
+                continue
+            if mount == "wall" and not _backed(space, box):
                 continue
             if standing or mount == "wall":
                 front = _use_zone(category, box)
@@ -232,6 +245,13 @@ def place_one(f: Furnisher, space: RoomSpace, category: Category) -> bool:
             f.add(category, space, box, mount)
             return True
     return False
+
+
+def _backed(space: RoomSpace, box: Box) -> bool:
+    """Whether all of the back of what hangs on a wall is at the wall, which may end beside it."""
+    depth, width, _ = box.size
+    ends = shapely.points([to_map(box, (-depth / 2, side * width / 2)) for side in (-1.0, 1.0)])
+    return bool((shapely.distance(space.inner.exterior, ends) <= GAP).all())
 
 
 def _candidates(
@@ -278,13 +298,18 @@ def along_walls(
         away = GAP + depth / 2 if not hung else 0.002 + depth / 2
         x, y = edge.point(at, away)
         if hung:
-            assert category.height is not None or category.label == "door"
-            low_z, high_z = category.height or (height / 2, height / 2)
-            z = space.floor_z + float(f.rng.uniform(low_z, high_z))
-            z = min(z, space.ceiling - 0.05 - height / 2)
+            # A door has no usual height: it stands on the floor.
+            usual = USUAL[category.label].height or (height / 2, height / 2)
+            z = _on_wall(space, space.floor_z + float(f.rng.uniform(*usual)), height)
         else:
             z = space.floor_z + height / 2
         yield Box((x, y, z), size, edge.yaw), "wall" if hung else "floor"
+
+
+def _on_wall(space: RoomSpace, z: float, height: float) -> float:
+    """Return the height [m] nearest to `z` at which the middle of what hangs stays on the wall."""
+    highest = space.ceiling - UNDER_CEILING - height / 2
+    return max(min(z, highest), space.floor_z + height / 2)
 
 
 def _in_corners(f: Furnisher, space: RoomSpace, size: Vec3) -> Iterator[tuple[Box, str]]:
@@ -337,8 +362,9 @@ def _near(
         turn = other.box.yaw
         z = space.floor_z + height / 2
         if category.place == "above":
-            assert category.height is not None
-            z = space.floor_z + float(f.rng.uniform(*category.height))
+            usual = USUAL[category.label].height
+            assert usual is not None
+            z = _on_wall(space, space.floor_z + float(f.rng.uniform(*usual)), height)
             # Flush with the wall behind the thing below, whose back is `GAP` away from it.
             x, y = to_map(other.box, (-ox / 2 - GAP + 0.002 + depth / 2, 0.0))
             yield Box((x, y, z), size, turn), "wall"
@@ -347,7 +373,7 @@ def _near(
                 away = side * (oy / 2 + width / 2 + 2 * GAP)
                 x, y = to_map(other.box, ((-ox + depth) / 2, away))
                 if category.label == "curtain":
-                    z = space.floor_z + 2.3 - height / 2
+                    z = _on_wall(space, space.floor_z + 2.3 - height / 2, height)
                     yield Box((x, y, z), size, turn), "wall"
                 else:
                     yield Box((x, y, z), size, turn), "floor"

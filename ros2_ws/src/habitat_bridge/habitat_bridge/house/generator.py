@@ -37,9 +37,9 @@ def hang_front_door(f: Furnisher) -> None:
     for kind in (*order, *sorted({r.type for r in ground} - set(order))):
         for room in (r for r in ground if r.type == kind):
             space = f.spaces[room.id]
-            category = door.model_copy(update={"place": "window", "height": None})
+            category = door.model_copy(update={"place": "window"})
             for _ in range(6):
-                size = f.size(door)
+                size = f.size(door, space)
                 for box, mount in along_walls(f, space, category, size):
                     if space.fits(box) and front_free(space, _door_zone(box)):
                         f.add(door, space, box, mount)

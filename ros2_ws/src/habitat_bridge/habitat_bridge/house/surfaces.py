@@ -13,13 +13,15 @@ from dataclasses import dataclass
 
 from coterie_core.geometry import Box, Vec3
 from coterie_core.household import load_household
-from coterie_world.scene import Receptacle
+from coterie_world.scene import Receptacle, SceneObject
 
 BOARD = 0.02
 # Nothing is put higher than this [m above the floor], nobody could reach it.
 HIGHEST = 2.0
-SEAT = 0.44
+CHAIR_SEAT = 0.48
+SOFA_SEAT = 0.53
 MATTRESS = 0.5
+"""Shares of a piece's height; a house disturbs these and the heights below by `level`."""
 ARM_WIDTH = 0.12
 BACK_DEPTH = 0.2
 CHAIR_BACK = 0.05
@@ -32,6 +34,8 @@ TUB_EDGE = 0.07
 TUB_FLOOR = 0.12
 SHOWER_TRAY = 0.06
 PIANO_KEYS = 0.2
+DRUM, DRUM_OPENING = 0.29, 0.47
+"""Shares of a washing machine's height: the drum's floor, and what is free above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +57,14 @@ def shelf_heights(height: float, spacing: float, first: float) -> list[float]:
     return [first + k * step for k in range(count)]
 
 
-def levels(shape: str, size: Vec3) -> list[Level]:
-    """Return the surfaces of a shape whose box has this size (depth, width, height) [m]."""
+def levels(shape: str, size: Vec3, level: float = 1.0) -> list[Level]:
+    """Return the surfaces of a shape.
+
+    Args:
+        shape: Name of the shape.
+        size: Of its box (depth, width, height) [m].
+        level: What the usual heights of surfaces within it are multiplied by.
+    """
     depth, width, height = size
     hx, hy = depth / 2.0, width / 2.0
     free = 10.0
@@ -76,33 +86,36 @@ def levels(shape: str, size: Vec3) -> list[Level]:
             for k, (z, end) in enumerate(zip(heights, ends, strict=True))
         ]
 
+    def boards(spacing: float, first: float) -> list[float]:
+        return shelf_heights(height, spacing * level, first * level)
+
     if shape in ("table", "desk", "bench", "stool", "counter", "stove", "fireplace"):
         return [top()]
     if shape == "chair":
-        return [top(x0=-hx + CHAIR_BACK, z=SEAT, name="seat")]
+        return [top(x0=-hx + CHAIR_BACK, z=CHAIR_SEAT * height * level, name="seat")]
     if shape == "sofa":
         return [
             Level(
                 "seat",
                 (-hx + BACK_DEPTH, hx),
                 (-hy + ARM_WIDTH, hy - ARM_WIDTH),
-                SEAT,
+                SOFA_SEAT * height * level,
                 free,
             )
         ]
     if shape == "bed":
-        return [top(x0=-hx + HEADBOARD, z=MATTRESS, name="mattress")]
+        return [top(x0=-hx + HEADBOARD, z=MATTRESS * height * level, name="mattress")]
     if shape == "shelf":
-        return [*inner(shelf_heights(height, 0.36, 0.08), False, 0.0), top()]
+        return [*inner(boards(0.36, 0.08), False, 0.0), top()]
     if shape in ("cabinet", "low cabinet"):
-        return [top(), *inner(shelf_heights(height, 0.34, 0.06), True, 2.0 * BOARD)]
+        return [top(), *inner(boards(0.34, 0.06), True, 2.0 * BOARD)]
     if shape == "drawers":
-        return [top(), *inner(shelf_heights(height, 0.24, 0.06), True, 2.0 * BOARD)]
+        return [top(), *inner(boards(0.24, 0.06), True, 2.0 * BOARD)]
     if shape == "fridge":
-        return inner(shelf_heights(height, 0.36, 0.1), True, 0.06)
+        return inner(boards(0.36, 0.1), True, 0.06)
     if shape == "oven":
         edge = 0.05 if height > 0.5 else 0.03
-        z = 0.12 if height > 0.5 else 0.04
+        z = (0.12 if height > 0.5 else 0.04) * level
         return [
             top(),
             Level(
@@ -115,25 +128,32 @@ def levels(shape: str, size: Vec3) -> list[Level]:
             ),
         ]
     if shape == "washer":
-        z, edge = 0.25, 0.1
+        z, edge = DRUM * height * level, 0.1
+        clearance = DRUM_OPENING * height
         return [
             top(),
-            Level("drum", (-hx + edge, hx - edge), (-hy + edge, hy - edge), z, 0.4, True),
+            Level("drum", (-hx + edge, hx - edge), (-hy + edge, hy - edge), z, clearance, True),
         ]
     if shape == "sink":
         e = SINK_EDGE + 0.01
         return [
             top(x1=-hx + SINK_RIM, name="rim"),
-            Level("basin", (-hx + SINK_RIM + e, hx - e), (-hy + e, hy - e), height - BASIN, free),
+            Level(
+                "basin",
+                (-hx + SINK_RIM + e, hx - e),
+                (-hy + e, hy - e),
+                height - BASIN * level,
+                free,
+            ),
         ]
     if shape == "toilet":
         return [top(x1=-hx + TANK, name="tank")]
     if shape == "tub":
         e = TUB_EDGE + 0.02
-        return [Level("floor", (-hx + e, hx - e), (-hy + e, hy - e), TUB_FLOOR, free)]
+        return [Level("floor", (-hx + e, hx - e), (-hy + e, hy - e), TUB_FLOOR * level, free)]
     if shape == "shower":
         e = 0.06
-        return [Level("tray", (-hx + e, hx - e), (-hy + e, hy - e), SHOWER_TRAY, 1.7)]
+        return [Level("tray", (-hx + e, hx - e), (-hy + e, hy - e), SHOWER_TRAY * level, 1.4)]
     if shape == "piano":
         return [top(x1=hx - PIANO_KEYS)]
     if shape == "open box":
@@ -148,30 +168,45 @@ def is_hollow(label: str) -> bool:
     return category is not None and category.shape in ("sink", "tub", "open box")
 
 
-def receptacles_of(object_id: str, shape: str, box: Box, floor: float) -> list[Receptacle]:
-    """Return the receptacles of an object; `floor` [m] is the elevation that it stands above."""
+def receptacles_of(
+    object_id: str, shape: str, box: Box, floor: float, level: float = 1.0
+) -> list[Receptacle]:
+    """Return the receptacles of an object.
+
+    Args:
+        object_id: Its id.
+        shape: Name of its shape.
+        box: Its box.
+        floor: Elevation that it stands above [m].
+        level: As for `levels`.
+    """
     found = []
-    for level in levels(shape, box.size):
-        z = box.bottom + level.z
+    for one in levels(shape, box.size, level):
+        z = box.bottom + one.z
         if z > floor + HIGHEST:
             continue
         found.append(
             Receptacle(
-                f"{object_id}/{level.name.replace(' ', '-')}",
+                f"{object_id}/{one.name.replace(' ', '-')}",
                 Box(
-                    (*to_map(box, (sum(level.x) / 2.0, sum(level.y) / 2.0)), z),
-                    (level.x[1] - level.x[0], level.y[1] - level.y[0], 0.0),
+                    (*to_map(box, (sum(one.x) / 2.0, sum(one.y) / 2.0)), z),
+                    (one.x[1] - one.x[0], one.y[1] - one.y[0], 0.0),
                     box.yaw,
                 ),
-                level.inside,
+                one.inside,
             )
         )
     return found
 
 
-def clearances(shape: str, box: Box) -> dict[str, float]:
+def clearances(shape: str, box: Box, level: float) -> dict[str, float]:
     """Return the free height [m] above each surface, by the last part of its receptacle's id."""
-    return {level.name.replace(" ", "-"): level.clearance for level in levels(shape, box.size)}
+    return {one.name.replace(" ", "-"): one.clearance for one in levels(shape, box.size, level)}
+
+
+def level_of(thing: SceneObject) -> float:
+    """Return what the heights of a thing's surfaces are multiplied by, as for `levels`."""
+    return float(thing.properties.get("level", 1.0))
 
 
 def to_map(box: Box, local: tuple[float, float]) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from coterie_core.colors import color_names
 from coterie_core.geometry import Box
 from coterie_world.scene import SceneObject
 from habitat_bridge.house.house import Door, House, Wall
+from habitat_bridge.house.surfaces import level_of
 from habitat_bridge.render.mesh_parts import Parts, Rgb, parse_color, shade
 from habitat_bridge.render.mesh_shapes import build_shape
 
@@ -54,14 +55,15 @@ def object_mesh(
     """Return the mesh of one object, inside its box.
 
     Args:
-        thing: The object; its properties "shape" and "color" say what it looks like.
+        thing: The object; its properties "shape", "color" and "level" say what it looks like.
         is_open: Whether a container is drawn without its front; None: as `thing.is_open` says.
         box: Where it is now, if not at `thing.box`.
     """
     at = box or thing.box
     opened = bool(thing.is_open if is_open is None else is_open)
     color = parse_color(thing.properties.get("color", ""))
-    parts = build_shape(thing.properties.get("shape", "box"), at.size, color, opened)
+    shape = thing.properties.get("shape", "box")
+    parts = build_shape(shape, at.size, color, opened, level_of(thing))
     vertices, triangles, colors = parts.arrays()
     c, s = math.cos(at.yaw), math.sin(at.yaw)
     turned = vertices @ np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])

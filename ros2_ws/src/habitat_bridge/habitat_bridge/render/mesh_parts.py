@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from habitat_bridge.house.surfaces import Level
+
 Rgb = tuple[int, int, int]
 
 _BOX_CORNERS = np.array(
@@ -26,8 +28,12 @@ _BOX_FACES = np.array(
 
 @dataclass(slots=True)
 class Parts:
-    """Triangles being collected; coordinates in whatever frame the caller uses [m]."""
+    """Triangles being collected; coordinates in whatever frame the caller uses [m].
 
+    `levels` are the surfaces of the furniture that is built.
+    """
+
+    levels: Sequence[Level] = ()
     vertices: list[npt.NDArray[np.float64]] = field(default_factory=list)
     triangles: list[npt.NDArray[np.int64]] = field(default_factory=list)
     colors: list[npt.NDArray[np.uint8]] = field(default_factory=list)

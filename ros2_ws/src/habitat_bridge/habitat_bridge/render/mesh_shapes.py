@@ -16,12 +16,13 @@ WHITE: Rgb = (238, 238, 234)
 PAPER: Rgb = (240, 236, 224)
 
 
-def build_shape(shape: str, size: Vec3, color: Rgb, is_open: bool) -> Parts:
+def build_shape(shape: str, size: Vec3, color: Rgb, is_open: bool, level: float = 1.0) -> Parts:
     """Return the parts of a shape that fill a box of this size (depth, width, height) [m].
 
     Unknown shapes are plain boxes. `is_open` matters for containers only: their front is gone.
+    `level` is as for `surfaces.levels`.
     """
-    parts = Parts()
+    parts = Parts(levels(shape, size, level))
     depth, width, height = size
     build = BUILDERS.get(shape, _box)
     build(parts, depth / 2.0, width / 2.0, height, color, is_open)
@@ -64,14 +65,14 @@ def _stool(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> Non
 
 
 def _chair(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> None:
-    seat, back = surfaces.SEAT, surfaces.CHAIR_BACK
+    seat, back = p.levels[0].z, surfaces.CHAIR_BACK
     p.box((-x, x), (-y, y), (seat - 0.05, seat), c)
     _legs(p, x - 0.01, y - 0.01, seat - 0.05, 0.04, shade(c, 0.75))
     p.box((-x, -x + back), (-y, y), (seat, h), shade(c, 0.92))
 
 
 def _sofa(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> None:
-    seat, arm, back = surfaces.SEAT, surfaces.ARM_WIDTH, surfaces.BACK_DEPTH
+    seat, arm, back = p.levels[0].z, surfaces.ARM_WIDTH, surfaces.BACK_DEPTH
     p.box((-x, x), (-y + arm, y - arm), (0.06, seat), c)
     p.box((-x, -x + back), (-y + arm, y - arm), (seat, h), shade(c, 0.9))
     for s in (-y, y - arm):
@@ -80,11 +81,12 @@ def _sofa(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> None
 
 
 def _bed(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> None:
-    top, head = surfaces.MATTRESS, surfaces.HEADBOARD
+    top, head = p.levels[0].z, surfaces.HEADBOARD
+    slats, frame = 0.32 * top, 0.6 * top
     p.box((-x, -x + head), (-y, y), (0.0, h), c)
-    p.box((-x + head, x), (-y, y), (0.16, 0.3), shade(c, 0.9))
-    p.box((-x + head, x - 0.02), (-y + 0.02, y - 0.02), (0.3, top), WHITE)
-    _legs(p, x - 0.02, y - 0.02, 0.16, 0.07, shade(c, 0.8))
+    p.box((-x + head, x), (-y, y), (slats, frame), shade(c, 0.9))
+    p.box((-x + head, x - 0.02), (-y + 0.02, y - 0.02), (frame, top), WHITE)
+    _legs(p, x - 0.02, y - 0.02, slats, 0.07, shade(c, 0.8))
 
 
 def _case(
@@ -99,17 +101,16 @@ def _case(
         p.box((-x + back, x), (-y + BOARD, y - BOARD), (max(0.0, z - BOARD), z), shade(c, 0.9))
 
 
-def _boards(shape: str, x: float, y: float, h: float) -> list[float]:
-    found = levels(shape, (2.0 * x, 2.0 * y, h))
-    return [level.z for level in found if level.z < h - 1e-6]
+def _boards(p: Parts, h: float) -> list[float]:
+    return [level.z for level in p.levels if level.z < h - 1e-6]
 
 
 def _shelf(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> None:
-    _case(p, x, y, h, c, _boards("shelf", x, y, h), back=0.015)
+    _case(p, x, y, h, c, _boards(p, h), back=0.015)
 
 
 def _cabinet(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> None:
-    _case(p, x - BOARD, y, h, c, _boards("cabinet", x, y, h))
+    _case(p, x - BOARD, y, h, c, _boards(p, h))
     _shift_case(p, -BOARD)
     if is_open:
         return
@@ -120,7 +121,7 @@ def _cabinet(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> N
 
 
 def _drawers(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> None:
-    boards = _boards("drawers", x, y, h)
+    boards = _boards(p, h)
     _case(p, x - BOARD, y, h, c, boards)
     _shift_case(p, -BOARD)
     if is_open:
@@ -149,7 +150,7 @@ def _counter(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> N
 
 
 def _fridge(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> None:
-    _case(p, x - 0.03, y, h, c, _boards("fridge", x, y, h))
+    _case(p, x - 0.03, y, h, c, _boards(p, h))
     _shift_case(p, -0.03)
     if is_open:
         return
@@ -161,7 +162,7 @@ def _fridge(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> No
 
 def _oven(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> None:
     thick = 0.02 if h < 0.5 else 0.04
-    level = _boards("oven", x, y, h)[0]
+    level = _boards(p, h)[0]
     front = x - thick
     for s in (-y, y - thick):
         p.box((-x, front), (s, s + thick), (0.0, h), c)
@@ -174,11 +175,12 @@ def _oven(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> None
 
 
 def _washer(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> None:
-    level = _boards("washer", x, y, h)[0]
+    drum = p.levels[-1]
+    level, lid = drum.z, drum.z + drum.clearance + 0.01
     for s in (-y, y - 0.08):
         p.box((-x, x - 0.03), (s, s + 0.08), (0.0, h), c)
     p.box((-x, -x + 0.08), (-y + 0.08, y - 0.08), (0.0, h), c)
-    p.box((-x + 0.08, x - 0.03), (-y + 0.08, y - 0.08), (level + 0.41, h), c)
+    p.box((-x + 0.08, x - 0.03), (-y + 0.08, y - 0.08), (lid, h), c)
     p.box((-x + 0.08, x - 0.03), (-y + 0.08, y - 0.08), (0.0, level), c)
     if is_open:
         return
@@ -201,7 +203,7 @@ def _hood(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> None
 
 
 def _tub(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> None:
-    e, floor = surfaces.TUB_EDGE, surfaces.TUB_FLOOR
+    e, floor = surfaces.TUB_EDGE, p.levels[0].z
     p.box((-x, x), (-y, y), (0.0, floor), c)
     for s in (-y, y - e):
         p.box((-x, x), (s, s + e), (floor, h), c)
@@ -210,10 +212,10 @@ def _tub(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> None:
 
 
 def _shower(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> None:
-    t = 0.012
-    p.box((-x, x), (-y, y), (0.0, surfaces.SHOWER_TRAY), WHITE)
-    p.box((-x + 0.05, x), (-y, -y + t), (surfaces.SHOWER_TRAY, h - 0.1), c)
-    p.box((x - t, x), (0.0, y), (surfaces.SHOWER_TRAY, h - 0.1), c)
+    t, tray = 0.012, p.levels[0].z
+    p.box((-x, x), (-y, y), (0.0, tray), WHITE)
+    p.box((-x + 0.05, x), (-y, -y + t), (tray, h - 0.1), c)
+    p.box((x - t, x), (0.0, y), (tray, h - 0.1), c)
     p.box((-x, -x + 0.03), (-0.015, 0.015), (0.9, h), METAL)
     p.box((-x, -x + 0.2), (-0.06, 0.06), (h - 0.04, h), METAL)
 
@@ -228,7 +230,7 @@ def _toilet(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> No
 
 
 def _sink(p: Parts, x: float, y: float, h: float, c: Rgb, is_open: bool) -> None:
-    rim, e, deep = surfaces.SINK_RIM, surfaces.SINK_EDGE, surfaces.BASIN
+    rim, e, deep = surfaces.SINK_RIM, surfaces.SINK_EDGE, h - p.levels[-1].z
     cabinet = shade(c, 0.86)
     p.box((-x, x), (-y, y), (0.0, h - deep), cabinet)
     p.box((-x, -x + rim), (-y, y), (h - deep, h), c)
