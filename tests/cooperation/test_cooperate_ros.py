@@ -58,7 +58,7 @@ class Graph:
     def __init__(self, ros, folder, model="") -> None:
         self.ros, self.folder, self.model = ros, folder, model
         self.world = EmbeddedWorld(
-            generate_house(8, floors=1), seed=8, noise=DetectorNoise.low(), threads=1
+            generate_house(7, floors=1), seed=7, noise=DetectorNoise.low(), threads=1
         )
         bodies = {
             name: EMBODIMENTS[kind].model_copy(update={"name": name}) for name, kind in TEAM.items()

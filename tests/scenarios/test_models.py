@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(900)]
 
 TEAM = """\
 name: thinkers
-world: {{kind: embedded, seed: 5, floors: 1, rooms: 6}}
+world: {{kind: embedded, seed: 6, floors: 1, rooms: 6}}
 seed: 5
 models:
   local:

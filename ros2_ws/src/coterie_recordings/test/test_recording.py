@@ -11,6 +11,8 @@ from PIL import Image
 from coterie_fixtures.packed_images import encode_depth
 from coterie_recordings import RecordingError, open_recording, readable, sample_evenly
 
+pytestmark = pytest.mark.quick
+
 ROWS, COLS = 12, 16
 AHEAD = np.array([[0, 0, 1, 1.0], [-1, 0, 0, 2.0], [0, -1, 0, 1.2], [0, 0, 0, 1.0]])
 CAMERA = (14.0, 14.0, 7.5, 5.5)

@@ -126,7 +126,8 @@ def test_a_report_comes_back_as_it_was():
 
 FULL = SubTask(
     id="s1",
-    kind="place",
+    kind="use",
+    skill="wipe",
     object=Thing(label="cup", id="o1", position=(1.0, 2.0, 3.0), room="r1", sightings=3),
     receptacle=Thing(label="shelf", id="o2"),
     inside=False,
