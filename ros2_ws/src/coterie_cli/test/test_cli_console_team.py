@@ -61,7 +61,7 @@ class Team(ConsoleStage):
         return self.add(kind, *names, **options)
 
     def _bridge(self, folder):
-        world = make_world({"kind": "embedded", "seed": 23, "floors": 1, "noise": "none"})
+        world = make_world({"kind": "embedded", "seed": 24, "floors": 1, "noise": "none"})
         self.house = world.truth()
         robots = [
             {
