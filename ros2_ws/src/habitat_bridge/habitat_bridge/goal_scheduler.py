@@ -197,7 +197,8 @@ class GoalScheduler:
             self._barrier.joins(robot, now)
         else:
             self._out.add(robot)
-            self._barrier.leaves(robot)
+            if robot not in self._goals:  # a goal of somebody else, as of `robot try`, still runs
+                self._barrier.leaves(robot)
 
     def ready(self, now: float) -> bool:
         """Tell whether time may move on; starts the goals that waited for that.

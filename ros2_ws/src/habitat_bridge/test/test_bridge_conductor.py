@@ -117,6 +117,14 @@ class TestLockstep:
         run(conductor, ends, "g1", now=6.0)
         assert ends["g1"][0].ok and world.time < 2.0
 
+    def test_a_goal_of_somebody_else_is_done_though_its_robot_asks_for_no_time(self):
+        _, conductor, _ = make()
+        ends = Ends()
+        conductor.submit(ends.goal("look", "r1", Wait(1.0)), 0.0)
+        conductor.takes_part("r1", False, 0.1)  # its agent says so again and again
+        run(conductor, ends, "look", now=6.0)
+        assert ends["look"][0].ok
+
     def test_time_stands_still_until_both_have_a_goal(self):
         world, conductor, _ = make()
         ends = Ends()
