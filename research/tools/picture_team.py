@@ -92,9 +92,7 @@ def play(team: Team, task: str) -> Film:
         before = world.truth()
         known = prior_map(before, parameters["prior_map"])
         agents: dict[str, Any] = {
-            name: RobotAgent(
-                name, resume, rules_decider(name), TeamMap(known, name), seed=team.seed
-            )
+            name: RobotAgent(name, resume, rules_decider(name), TeamMap(known, name))
             for name, resume in resumes.items()
         }
         leader = Leader(rules_decider(), known, resumes)

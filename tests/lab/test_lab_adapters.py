@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from PIL import Image as PictureFile
@@ -14,6 +15,7 @@ pytest.importorskip("rclpy")
 pytest.importorskip("nav2_msgs")
 pytest.importorskip("moveit_msgs")
 
+from coterie_core.skill_registry import SKILLS
 from coterie_core.skills import Close, LookAround, NavigateTo, Open, Outcome, Pick, Place, Target
 from coterie_fixtures.endpoint import Endpoint
 from coterie_fixtures.lab_rig import TEAM, LabRig
@@ -86,7 +88,7 @@ def test_it_opens_a_fridge_sees_what_is_in_it_shuts_it_and_takes_it_out(ros):
     assert rig.world.state("slim").holding == "o_milk"
 
 
-def test_an_arm_does_the_skills_of_another_package(ros, own_skills):
+def test_an_arm_does_the_skills_of_another_package(ros, own_skills, monkeypatch):
     rig = LabRig(ros)
     rig.wait_ready()
     arm = rig.lab.plant.manipulators["slim"]
@@ -95,6 +97,15 @@ def test_an_arm_does_the_skills_of_another_package(ros, own_skills):
     wiped = rig.end(own_skills.Wipe(Target("counter", (0.5, 1.3, 0.95))))
     assert wiped.ok, wiped.reason
     assert len(postures) > 3  # it stroked
+
+    async def elsewhere(hand, skill):
+        await hand.touch((5.0, 1.3, 0.95))
+
+    astray = replace(own_skills.PRESS, by_arm=elsewhere)
+    monkeypatch.setitem(SKILLS, "press", astray)
+    strayed = rig.end(own_skills.Press(Target("mug", (0.5, 1.2, 0.95))))
+    assert strayed.outcome is Outcome.REFUSED and "from its target" in strayed.reason
+    monkeypatch.undo()
     high = rig.end(own_skills.Press(Target("light switch", (0.5, 1.3, 4.0))))
     assert high.outcome is Outcome.OUT_OF_REACH, high
 

@@ -119,7 +119,6 @@ class TaskAgain:
                     decider_of(name, profile_of(self._robots[name]), profile, meter),
                     TeamMap(scene, name),
                     limits=AgentLimits(),
-                    seed=int(self._robots[name].get("seed", 0)),
                 )
                 for name, resume in resumes.items()
             }

@@ -336,7 +336,6 @@ def worker_parameters(team: Team, robot: RobotSpec, run_directory: Path | None) 
         "others": _of_other_roles(team, robot),
         "model_profile": model_parameter(team, robot.model),
         **({} if team.leader is None else {"reflect_timeout": team.leader.reflect_timeout}),
-        "seed": _seed(team, robot),
         "state_directory": "" if run_directory is None else str(run_directory / "robots"),
         **memory_parameters(team, run_directory),
     }

@@ -681,3 +681,15 @@ def test_of_what_is_known_as_a_box_edges_arms_and_backs_are_no_surface(
         ResolvedObject(label, box, thing), Box((0.0, 0.0, 0.0), (0.85, 0.3, 0.1))
     )
     assert large.box.size == pytest.approx((0.9, 0.8, 0.0)), "else there is no room for it"
+
+
+def test_each_skill_of_a_package_takes_its_own_time_and_one_that_is_not_there_is_told(
+    tools: Toolbox, own_skills
+) -> None:
+    def estimate(skill: str):
+        return tools.estimate("wheels", task("use", "table-1", skill=skill), START)
+
+    wipe, press, scrub = map(estimate, ("wipe", "press", "scrub"))
+    assert wipe.feasible and press.feasible
+    assert (wipe.work, press.work) == (own_skills.WIPE.seconds, own_skills.PRESS.seconds)
+    assert not scrub.feasible and "no package that does 'scrub' is installed" in scrub.reason

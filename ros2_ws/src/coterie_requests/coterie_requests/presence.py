@@ -17,7 +17,7 @@ from coterie_safety.why.context import about
 
 _MAX_ROOMS_SHOWN = 12
 """Most rooms that a refusal lists."""
-_ROOMS, _HINT = " (its rooms: ", "; did you mean "
+_ROOMS, _HINT = " (known: ", "; did you mean "
 
 
 def presence_of(request: Request, names: Vocabulary, id: str = "") -> Question | None:

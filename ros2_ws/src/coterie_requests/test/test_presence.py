@@ -136,12 +136,12 @@ def test_no_word_that_tells_rooms_apart_is_passed_over() -> None:
     assert unknown_room("bedroom 7", rooms) == ""
     assert "no room 'bedroom 7'" in unknown_room("bedroom 7", rooms, all_known=True)
     assert "did you mean 'bathroom'" in unknown_room("bathroon", [])
-    assert "its rooms: bathroom" in unknown_room("orangery", rooms)
+    assert "known: bathroom" in unknown_room("orangery", rooms)
 
 
 def test_robots_reasons_are_told_once_with_the_rooms_of_them_all() -> None:
     told = said_once(unknown_room("orangery", rooms) for rooms in (["bath"], ["kitchen", "hall"]))
-    assert told.count("orangery") == 1 and "its rooms: hall, kitchen" in told
+    assert told.count("orangery") == 1 and "known: hall, kitchen" in told
 
 
 async def test_what_was_read_once_is_not_read_again() -> None:

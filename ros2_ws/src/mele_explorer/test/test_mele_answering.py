@@ -127,7 +127,7 @@ def test_a_room_that_nobody_knows_is_unknown(room: str, meant: str) -> None:
     memory = memory_of(("a", KITCHEN, ["mug"]), neighbours={"z": BED_1})
     answer = Answerer(memory, HouseholdSense()).answer_by_rule(Question("q", "mug", room))
     assert answer.evidence.kind == "nothing"
-    assert room in answer.explanation and "its rooms: bedroom 1, kitchen" in answer.explanation
+    assert room in answer.explanation and "known: bedroom 1, kitchen" in answer.explanation
     assert not meant or f"did you mean {meant!r}" in answer.explanation
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from coterie_core.geometry import Box, Vec3
-from coterie_core.skill_registry import ON_TARGET
+from coterie_core.skill_registry import SKILLS
 from coterie_core.tasks import BY_HAND, Obstacle, SubTask, Thing
 from coterie_execution.geometry.bodies import BodiesInScene
 from coterie_execution.geometry.grasp import around, gap_to
@@ -116,8 +116,8 @@ def _one(
     kind = tools.kind(robot)
     item = _item_of(tools, sub_task) if sub_task.kind == "place" else None
     key = (
-        "estimate", sub_task.kind, meant.key, components, item.size if item else None,
-        frozenset(opened), sub_task.inside,
+        "estimate", sub_task.kind, sub_task.skill, meant.key, components,
+        item.size if item else None, frozenset(opened), sub_task.inside,
     )  # fmt: skip
     if key not in kind.answers:
         kind.answers[key] = _work_out(tools, robot, sub_task, meant, components, opened, item)
@@ -138,12 +138,13 @@ def _work_out(
         return _go_to(tools, robot, meant, components)
     if sub_task.kind == "place":
         return place(tools, robot, meant, components, opened, item, sub_task.inside)
-    if sub_task.skill and sub_task.skill not in ON_TARGET:
-        return Estimate(
-            False, Obstacle.OTHER, f"no package that does {sub_task.skill!r} is installed here"
-        )
     if sub_task.kind == "use":
-        return at_front(tools, robot, meant, components)
+        spec = SKILLS.get(sub_task.skill)
+        if spec is None:
+            why = f"no package that does {sub_task.skill!r} is installed here"
+            return Estimate(False, Obstacle.OTHER, why)
+        front = at_front(tools, robot, meant, components)
+        return replace(front, time=spec.seconds, work=spec.seconds) if front.feasible else front
     if sub_task.kind in ("open", "close"):
         return open_or_close(tools, robot, meant, components)
     shut = tools.catalog.closed_around(meant.object)

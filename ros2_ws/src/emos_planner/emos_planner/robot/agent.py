@@ -91,7 +91,6 @@ class RobotAgent:
         decider: Who decides: a model, or the rules.
         team_map: What it knows of the house.
         limits: Bounds.
-        seed: For ties.
 
     Attributes:
         asking: Lets its model ask the person and other robots; None: there is no way to.
@@ -106,13 +105,11 @@ class RobotAgent:
         team_map: TeamMap,
         *,
         limits: AgentLimits | None = None,
-        seed: int = 0,
     ) -> None:
         self.robot = robot
         self.decider = decider
         self.map = team_map
         self.limits = limits or AgentLimits()
-        self.seed = seed
         self.task = self.words = ""
         self.history: deque[Attempt] = deque(maxlen=self.limits.history)
         self.share = Share(robot)

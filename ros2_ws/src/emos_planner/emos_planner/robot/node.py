@@ -73,7 +73,6 @@ ROBOT_PARAMETERS = (
         "Robots of other roles that this one makes way for, too; empty: of its own role only.",
     ),
     MODEL_PARAMETER,
-    ParameterSpec("seed", 0, "Seed of choices between equal options.", minimum=0),
     ParameterSpec(
         "tries", 12, "Largest number of skills tried for one sub-task.", minimum=1, maximum=1000
     ),
@@ -313,7 +312,6 @@ class RobotNode(AgentNode):
             self.decider,
             TeamMap(self._scene, self.robot),
             limits=limits,
-            seed=self.parameters["seed"],
         )
         self.agent.asking = self._asking
         self._restore(self.agent)

@@ -148,6 +148,7 @@ class GraspingArm:
         self._holding, self._felt = "", False
         self._held: Box | None = None  # in the team's map
         self._taken: Box | None = None  # in the base frame, as it was taken
+        self._at: Box | None = None  # what a skill of another package is done to
         # Read now: it holds up the loop, whose transforms would be old in the first Place.
         load_household()
 
@@ -216,6 +217,9 @@ class GraspingArm:
         spec = spec_of(skill)
         if spec.by_arm is None:
             raise Ended(Outcome.UNSUPPORTED, f"no arm does {spec.name}: its row has no `by_arm`")
+        target = spec.target(skill)
+        assert target is not None, "what packages add acts on something"
+        self._at = self._thing(target)
         if self._gripper is not None and not self._holding:
             await self._gripper.close()
         await spec.by_arm(self, skill)
@@ -224,8 +228,16 @@ class GraspingArm:
         """Bring the fingertips to a point of the team's map [m], whatever stands around it.
 
         Raises:
-            Ended: They do not get there.
+            Ended: They do not get there, or it is not at the thing that the skill is for: limits
+                and permits were for that alone.
         """
+        off = self._at.distance(point) if self._at is not None else math.inf
+        if off > self._settings.approach:
+            raise Ended(
+                Outcome.REFUSED,
+                f"a skill would touch what is {off:.2f} m from its target, allowed are "
+                f"{self._settings.approach:g} m (arm.approach)",
+            )
         await self._see(point)
         await self._mover.move(self._local(point), None)
 
