@@ -338,7 +338,8 @@ def _not_read(
     what = repr(strange or shown(sentence))
     there = f" from {words[at].said!r} on" if not strange and 0 < at < len(words) else ""
     begins = door == "do" and (strange == words[0].said or not (strange or at))
-    can = f"{CAN_DO}; " if begins else ""
+    own = ", ".join(["", *own_verbs()])
+    can = f"{CAN_DO}{own}; " if begins else ""
     return NotUnderstood(
         f"I did not understand {what}{there}; {can}say it like {EXAMPLES[door]}, or give me a "
         "model", "verb" if begins and strange else "word", strange, sentence=sentence,

@@ -124,8 +124,9 @@ def result_panel(record: TaskRecord) -> Panel:
     head = Text.assemble((word, style), f"  {_spoken(record.message, record)}")
     if record.not_searched:
         head.append(f"\nnot searched, or not enough: {', '.join(record.not_searched)}", "yellow")
-    times = "once" if record.replans == 1 else f"{record.replans} times"
-    foot = Text(f"{record.took}, {record.rounds} rounds of discussion, replanned {times}", "dim")
+    times = {0: "never", 1: "once"}.get(record.replans, f"{record.replans} times")
+    rounds = f"{record.rounds} round{'s' * (record.rounds != 1)} of discussion"
+    foot = Text(f"{record.took}, {rounds}, replanned {times}", "dim")
     # A task that was refused has nothing to show but why.
     told = (Text(), sub_task_table(record), Text(), foot) if record.sub_tasks else ()
     return Panel(

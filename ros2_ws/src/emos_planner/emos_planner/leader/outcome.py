@@ -183,6 +183,10 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
     if other:
         text = f"{words}: {names}, but {', '.join(other[:6])}"
         return _Told(False, text, count - len(other), wanted, open_, partly=True)
+    if want.kind == "use" and count:
+        more = f", as the robot says; nobody looked at what came of it{more}"
+        text = f"{words}: {names}{more}"
+        return _Told(False, text, count, wanted, open_, partly=True)
     if count >= wanted and (want.need or complete):
         return _Told(True, f"{words}: {names}", count, wanted)
     if count >= wanted:
