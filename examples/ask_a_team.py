@@ -6,7 +6,7 @@ from coterie import Team
 
 with Team(Path(__file__).with_name("house.yaml")) as team:
     team.on_event(lambda event: print(f"  {event.who}: {event.kind} {event.text}"))
-    answer = team.ask("Is there a mug in the kitchen?")
+    answer = team.ask("Is there an oven in the kitchen?")
     print(f"{answer.text}, {answer.confidence:.0%} sure{', a guess' if answer.guessed else ''}")
     for one in answer.robots:
         print(f"  {one.robot}: {one.text}, because {one.explanation}")

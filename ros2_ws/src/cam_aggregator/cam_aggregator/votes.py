@@ -8,7 +8,8 @@ import numpy as np
 
 from cam_aggregator.base import Aggregator
 from coterie_core.answer_table import AnswerTable, FloatArray
-from coterie_core.confidence import ConfidenceModel, observed
+from coterie_core.confidence import ConfidenceModel, observed, probability, shared_prior
+from coterie_core.questions import percent
 
 Tie = Literal["no", "yes", "abstain"]
 
@@ -65,3 +66,12 @@ class ConfidenceWeightedVote(Aggregator):
     def weights(self, table: AnswerTable) -> FloatArray:
         """Return the size of the log-likelihood ratio of each robot's observation (N, K)."""
         return np.abs(observed(table))
+
+    def explain(self, table: AnswerTable, i: int, p: float) -> str:
+        """Return how many say yes, and how likely it was before and after the robots looked."""
+        votes = super().explain(table, i, p).partition(";")[0]
+        before = float(probability(shared_prior(table))[i])
+        return (
+            f"{votes}; yes is {percent(before)} likely by common sense and the team's map, and "
+            f"{percent(p)} with what each robot saw"
+        )

@@ -195,6 +195,7 @@ class AsyncTeam:
     async def close(self) -> None:
         """Leave the team; if this program started it, its processes end."""
         self._node = None
+        self._listeners.clear()  # that its processes end now is no news
         await self._stack.aclose()
 
     async def __aenter__(self) -> AsyncTeam:

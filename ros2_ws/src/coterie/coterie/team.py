@@ -181,6 +181,8 @@ class Team:
         future = asyncio.run_coroutine_threadsafe(kept(), self._loop)
         try:
             return future.result()
+        except TeamError as error:  # how it got here tells a program nothing
+            raise error.with_traceback(None) from None
         except KeyboardInterrupt:
             future.cancel()
             ended.wait(TAKING_BACK)

@@ -12,10 +12,9 @@ from pathlib import Path
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.memory import house_identity
-from coterie_bringup.rundir import RunState, running_teams, state_root
+from coterie_bringup.rundir import RunState, named_teams, running_teams, state_root
 from coterie_bringup.team import Team
 from coterie_core.files import write_atomically
-from coterie_core.yaml_checks import suggestion
 
 FORMAT = 1
 """Of what nodes keep in a run's folder, as a whole; each file has a form of its own besides."""
@@ -126,19 +125,13 @@ def team_to_end(name: str, domain: int | None = None) -> RunState:
         CommandError: None runs, several do, or it has no such name.
     """
     teams = [state for state in running_teams() if domain in (None, state.domain)]
-    names = sorted({state.team for state in teams})
-    chosen = [state for state in teams if name in ("", state.team)]
-    chosen = chosen or [state for state in teams if name == begun_as(state.directory)]
     if not teams:
         where = "" if domain is None else f" in ROS domain {domain}"
         raise CommandError(f"no team runs on this computer{where}")
-    if not chosen:
-        raise CommandError(
-            f"no team {name!r} runs here{suggestion(name, names)}; teams here: {', '.join(names)}"
-        )
+    chosen = named_teams(name, teams)
     if len(chosen) > 1:
         told = ", ".join(f"{s.team} (domain {s.domain}, process {s.pid})" for s in chosen)
-        raise CommandError(f"several teams run here: {told}; name one, or give --domain")
+        raise CommandError(f"several teams run here: {told}; give --team, or --domain")
     return chosen[0]
 
 

@@ -289,6 +289,28 @@ def team_name(text: str) -> str:
     return found[1] if found else "team"
 
 
+def named_teams(name: str, teams: Sequence[RunState]) -> list[RunState]:
+    """Return those of some teams that a name means, or a file; "": all of them.
+
+    The name is the team's own, or that of the file that it was begun with (`demo`).
+
+    Raises:
+        CommandError: It means none.
+    """
+    name = team_name(name)
+    if meant := [state for state in teams if name in ("", state.team)]:
+        return meant
+    from coterie_bringup.resuming import begun_as  # these load slowly
+    from coterie_core.yaml_checks import suggestion
+
+    meant = [state for state in teams if name == begun_as(state.directory)]
+    if name and not meant:
+        names = sorted({state.team for state in teams})
+        here = f"; teams here: {', '.join(names)}" if names else ""
+        raise CommandError(f"no team {name!r} runs here{suggestion(name, names)}{here}")
+    return meant
+
+
 def _domain(text: str) -> int:
     """Return the domain that a text names.
 
@@ -329,7 +351,7 @@ def choose_team(
     if not teams:
         raise CommandError(
             "no team runs on this machine; start one in another terminal: "
-            "./coterie up config/teams/demo.yaml (or give --domain for a team elsewhere)"
+            "./coterie up home --explore (or give --domain for a team elsewhere)"
         )
     mine = [t for t in teams if environment.isdecimal() and t.domain == int(environment)]
     if len(teams) > 1 and len(mine) == 1:
@@ -338,15 +360,21 @@ def choose_team(
         names = ", ".join(
             f"{t.team} (--domain {t.domain} --namespace {t.namespace or '/'})" for t in teams
         )
-        raise CommandError(f"several teams run: {names}; choose one with these options")
+        raise CommandError(f"several teams run: {names}; choose one with --team, or with these")
     return teams[0]
 
 
-def team_here(domain: int | None = None, namespace: str | None = None) -> RunState:
+def team_here(domain: int | None = None, namespace: str | None = None, team: str = "") -> RunState:
     """Return the team that runs on this machine; see `choose_team`.
+
+    Args:
+        domain: ROS domain that the user asked for.
+        namespace: Namespace that the user asked for.
+        team: Name that the user asked for, or file; see `named_teams`.
 
     Raises:
         CommandError: There is none, or more than one and nothing that chooses.
         DomainError: ROS_DOMAIN_ID is no domain.
     """
-    return choose_team(running_teams(), domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)
+    teams = named_teams(team, running_teams())
+    return choose_team(teams, domain, os.environ.get("ROS_DOMAIN_ID", ""), namespace)

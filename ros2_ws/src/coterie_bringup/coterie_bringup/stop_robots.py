@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import (
     COMMAND_PROFILE,
     DDS_PROFILE,
@@ -27,7 +28,7 @@ from coterie_bringup.resources import (
     NETWORK_PROFILE,
     resource,
 )
-from coterie_bringup.rundir import RunState, running_teams, state_root, team_name
+from coterie_bringup.rundir import RunState, named_teams, running_teams, state_root
 from coterie_safety.stop import keep_stop, latch_file, one_line
 
 _REPEAT = 0.05
@@ -150,12 +151,10 @@ def _chosen(
     if namespace is not None:
         teams = [t for t in teams if t.namespace == space]
     if team:
-        name = team_name(team)
-        here = [t for t in teams if t.team == name]
-        if not here and teams:
-            names = ", ".join(t.team for t in teams)
-            raise StopError(f"no team {name!r} runs here; teams here: {names}")
-        teams = here
+        try:
+            teams = named_teams(team, teams) if teams else []
+        except CommandError as error:
+            raise StopError(str(error)) from None
     given = os.environ.get("ROS_DOMAIN_ID", "")
     if not teams and (domain is not None or given.isdecimal()):
         number = domain if domain is not None else int(given)

@@ -20,7 +20,7 @@ from coterie.results import found_object
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import RunState, team_here
 from coterie_cli.exit_codes import Exit, told
-from coterie_cli.options import AsJson, Namespace, TeamDomain
+from coterie_cli.options import AsJson, Namespace, RunningTeam, TeamDomain
 from coterie_core.questions import Answer, OpenAnswer, Question, percent
 
 if TYPE_CHECKING:
@@ -51,8 +51,9 @@ _SEEN = 5
 @app.command("ask", epilog=told("ask"))
 def ask(
     question: Annotated[
-        str, typer.Argument(help='Question in words, such as "Is there a mug in the kitchen?".')
+        list[str], typer.Argument(help='Question in words, such as "What color is the sofa?".')
     ],
+    team: RunningTeam = "",
     domain: TeamDomain = None,
     namespace: Namespace = None,
     timeout: Annotated[
@@ -61,10 +62,10 @@ def ask(
     as_json: AsJson = False,
 ) -> int:
     """Ask the running team a question; the answer comes with its confidence and evidence."""
-    text = " ".join(question.split())
+    text = " ".join(" ".join(question).split())
     if not text:
-        raise CommandError('the question is empty; for example: "Is there a mug in the kitchen?"')
-    state = team_here(domain, namespace)
+        raise CommandError('the question is empty; for example: "Is there an oven in the kitchen?"')
+    state = team_here(domain, namespace, team)
     state.require("ask")
     try:
         answer, scene, judgement = asyncio.run(_ask(state, text, timeout, quiet=as_json))
@@ -124,7 +125,7 @@ def _open_data(answer: OpenAnswer, scene: SceneGraph | None) -> dict[str, Any]:
 
 
 def thing_data(id_: str, scene: SceneGraph | None) -> dict[str, Any]:
-    """Return a thing of a map as plain data: id, and label, room, centre [m] where it is known."""
+    """Return a thing of a map as plain data: id, and label, room, center [m] where it is known."""
     thing = found_object(id_, scene)
     if thing.center is None:
         return {"id": id_}
@@ -237,22 +238,19 @@ def _print(question: str, answer: TeamAnswer) -> None:
         head.append(f"  {percent(final.confidence)} sure")
     head.append(f"   by {final.method}", "dim")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("robot", "says", "sure", "weight", "because"):
+    for title in ("robot", "says", "sure", "because"):
         table.add_column(title, overflow="fold")
-    weights = {vote.robot: vote for vote in final.votes}
     for one in answer.answers:
-        vote = weights.get(one.robot)
         nothing = one.evidence.kind == "nothing"
         says = ("-", "dim") if nothing else ("yes", "green") if one.yes else ("no", "red")
         table.add_row(
             Text(one.robot),
             Text(*says),
             "" if nothing else percent(one.confidence),
-            f"{vote.weight:.2f}" if vote is not None else "-",
             Text(one.explanation or evidence_text(one)),
         )
     for robot in final.missing:
-        table.add_row(Text(robot), Text("-", "dim"), "", "", Text("did not answer in time", "dim"))
+        table.add_row(Text(robot), Text("-", "dim"), "", Text("did not answer in time", "dim"))
     body = Table.grid(padding=(0, 0, 1, 0))
     body.add_row(head)
     body.add_row(table)
@@ -272,7 +270,7 @@ def _print_open(
     head = Text.assemble((plain(answer.text), "bold yellow" if answer.guessed else "bold green"))
     sure = f"{percent(answer.confidence)} sure"
     if judgement is not None and not judgement.proceeds:
-        sure = judgement.kind.replace("_", " ")
+        sure = judgement.brief
     elif answer.guessed:
         sure = "a guess" if answer.confidence > 0.0 else "nobody knows"
     head.append(f"   {sure}", "")
@@ -287,12 +285,12 @@ def _print_open(
 
 
 def objects_table(ids: Sequence[str], scene: SceneGraph | None) -> Table:
-    """Return objects of a map as a table: id, labels, room, centre."""
+    """Return objects of a map as a table: id, labels, room, center."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("object", "taken for", "room", "centre [m]"):
+    for title in ("object", "taken for", "room", "center [m]"):
         table.add_column(Text(title), overflow="fold")  # no markup: "[m]" is a unit
     for id_ in ids:
         thing = scene.objects.get(id_) if scene else None

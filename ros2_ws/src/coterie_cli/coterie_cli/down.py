@@ -14,8 +14,8 @@ import typer
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resuming import end, read_note, team_to_end
-from coterie_bringup.rundir import RunState, team_name
-from coterie_cli.options import TeamDomain
+from coterie_bringup.rundir import RunState
+from coterie_cli.options import RunningTeam, TeamDomain
 
 app = typer.Typer(add_completion=False)
 
@@ -28,9 +28,8 @@ ROOM = 1_000_000
 
 @app.command("down")
 def down(
-    team: Annotated[
-        str, typer.Argument(help="Name of the team, or its file; default: the only one.")
-    ] = "",
+    old: Annotated[str, typer.Argument(metavar="TEAM", hidden=True)] = "",
+    team: RunningTeam = "",
     domain: TeamDomain = None,
     timeout: Annotated[
         float, typer.Option(min=0.0, help="Longest time until it has ended [s].")
@@ -40,7 +39,9 @@ def down(
 
     Exit code 0: it has ended; 1: it has not within the time; 2: no such team runs here.
     """
-    state = team_to_end(team_name(team), domain)
+    if old:  # for one version
+        print(f"coterie: say ./coterie down --team {old}: 0.4 takes only that", file=sys.stderr)
+    state = team_to_end(team or old, domain)
     if asyncio.run(_cancelled(state)):
         print(f"team {state.team}: the task in work was cancelled")
     if not end(state, timeout):

@@ -17,7 +17,7 @@ from coterie_bringup.rundir import RunState, team_here
 from coterie_cli.ask import judgement_data, objects_table
 from coterie_cli.exit_codes import Exit, told
 from coterie_cli.found_objects import checked_request, exit_code, object_data, safe
-from coterie_cli.options import AsJson, ModelForFiles, Namespace, TeamDomain
+from coterie_cli.options import AsJson, ModelForFiles, Namespace, RunningTeam, TeamDomain
 from coterie_cli.person import PersonAtTerminal
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ app = typer.Typer(add_completion=False)
 
 @app.command("find", epilog=told("find"))
 def find(
-    words: Annotated[
-        str,
-        typer.Argument(metavar="REQUEST", help='Request in words, such as "something to sit on".'),
+    request: Annotated[
+        list[str],
+        typer.Argument(help='Request in words, such as "something to sit on".'),
     ],
     file: Annotated[
         Path | None,
@@ -49,6 +49,7 @@ def find(
         int, typer.Option(min=1, max=50, help="Largest number of objects found.")
     ] = 10,
     model: ModelForFiles = None,
+    team: RunningTeam = "",
     domain: TeamDomain = None,
     namespace: Namespace = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Time to wait for the team [s].")] = 60.0,
@@ -76,6 +77,7 @@ def find(
 
     Mode, method, model and meaning are for a map file: a team has its own in its team file.
     """
+    words = " ".join(request)
     if embedder or image is not None:
         if file is None or not embedder:
             raise CommandError("looks are searched for in a file: give --map and --embedder")
@@ -87,11 +89,10 @@ def find(
     if file is None:
         return find_in_team(
             words,
-            domain=domain,
+            state=team_here(domain, namespace, team),
             limit=limit,
             timeout=timeout,
             as_json=as_json,
-            namespace=namespace,
         )
     from coterie_cli.find_in_file import find_in_file  # reads, plans and looks itself
 
@@ -110,19 +111,17 @@ def find(
 def find_in_team(
     words: str,
     *,
-    domain: int | None,
+    state: RunState,
     limit: int,
     timeout: float,
     as_json: bool,
-    namespace: str | None = None,
 ) -> int:
     """Print the objects of the running team's map that fit a request; return 0, or 1 if none does.
 
     Raises:
-        CommandError: The request cannot be used, no team runs, it has no object planner or no map.
+        CommandError: The request cannot be used, or the team has no object planner or no map.
     """
     text = checked_request(words)
-    state = team_here(domain, namespace)
     state.require("find")
     found, scene = asyncio.run(_ask_team(state, text, limit, timeout, as_json))
     if isinstance(found, str):

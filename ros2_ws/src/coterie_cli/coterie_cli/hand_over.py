@@ -10,7 +10,7 @@ import typer
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import team_here
-from coterie_cli.options import By, Namespace, TeamDomain
+from coterie_cli.options import By, Namespace, RunningTeam, TeamDomain
 from coterie_llm import inline_data
 from coterie_safety.stop import one_line
 from emos_planner.leader.hand_over_service import SERVICE
@@ -36,6 +36,7 @@ def hand_over(
     robot: Annotated[str, typer.Argument(help="Robot that is to do it.")],
     reason: Annotated[str, typer.Option(help="Reason, for the log and for `why`.")] = "",
     by: By = "",
+    team: RunningTeam = "",
     domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> int:
@@ -52,8 +53,8 @@ def hand_over(
         def on_setup(self, parameters: Parameters) -> None:
             self.client = ServiceClient(self, HandOver, SERVICE)
 
-    team = team_here(domain, namespace)
-    team.require("do")
+    state = team_here(domain, namespace, team)
+    state.require("do")
     task, _, id_ = sub_task.rpartition("/")
     request = HandOver.Request(
         task=task, sub_task=id_, robot=robot, by=one_line(by or who()), reason=one_line(reason)
@@ -63,13 +64,13 @@ def hand_over(
         with spinning(
             lambda context: Node(
                 f"handover_{os.getpid()}",
-                namespace=team.namespace or None,
+                namespace=state.namespace or None,
                 context=context,
                 parameters={"diagnostics_period": 0.0},
                 light=True,
             ),
-            domain=team.domain,
-            environment=team.environment,
+            domain=state.domain,
+            environment=state.environment,
         ) as node:
             if not await in_loop(node, node.client.wait(FOUND_WITHIN)):
                 raise CommandError(

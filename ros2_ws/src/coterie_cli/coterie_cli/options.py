@@ -22,7 +22,8 @@ TeamFile = Annotated[
     Path,
     typer.Argument(
         **TEAM,
-        help="Path of the team file, or the name of a team that comes with Coterie, such as demo.",
+        help="Path of the team file, or the name of a team that comes with Coterie, such as demo. "
+        "--trust agrees to what the file runs, sends, reads and writes.",
     ),
 ]
 Domain = Annotated[
@@ -39,15 +40,20 @@ TeamDomain = Annotated[
     typer.Option(
         min=0,
         max=232,
-        help="Number of the team's ROS domain, where it runs elsewhere; "
-        "default: the team on this computer, or ROS_DOMAIN_ID.",
+        help="Number of the team's ROS domain, where it runs on another computer.",
+    ),
+]
+RunningTeam = Annotated[
+    str,
+    typer.Option(
+        "--team",
+        metavar="TEAM",
+        help="Name of the running team, or path of its file; default: the only one that runs here.",
     ),
 ]
 Namespace = Annotated[
     str | None,
-    typer.Option(
-        help="ROS namespace of the team, where several teams run; / for a team without one."
-    ),
+    typer.Option(help="ROS namespace of the team, where several are in one domain; / for none."),
 ]
 Out = Annotated[Path, typer.Option(file_okay=False, help="Folder for the results.")]
 AsJson = Annotated[
@@ -64,7 +70,12 @@ Rooms = Annotated[
 By = Annotated[str, typer.Option(help="Name of who says so; default: your login and computer.")]
 Reason = Annotated[str, typer.Option(help="Reason, for the log and for who is refused.")]
 RanTeam = Annotated[
-    str, typer.Option(help="Name of the team, or of its file; default: the one that ran last.")
+    str,
+    typer.Option(
+        "--team",
+        metavar="TEAM",
+        help="Name of the team, or of its file; default: the one that ran last.",
+    ),
 ]
 Port = Annotated[
     int | None,

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from coterie_cli.options import By, Namespace, Reason, TeamDomain
+from coterie_bringup.rundir import team_here
+from coterie_cli.options import By, Namespace, Reason, RunningTeam, TeamDomain
 
 app = typer.Typer(add_completion=False)
 
@@ -16,13 +17,18 @@ Request = Annotated[
 
 
 @app.callback(invoke_without_command=True)
-def permits(context: typer.Context, domain: TeamDomain = None, namespace: Namespace = None) -> int:
+def permits(
+    context: typer.Context,
+    team: RunningTeam = "",
+    domain: TeamDomain = None,
+    namespace: Namespace = None,
+) -> int:
     """Show, allow, refuse or revoke what robots ask a person's permit for."""
     if context.invoked_subcommand is not None:
         return 0
     from coterie_cli.permits import show
 
-    return show(domain, namespace)
+    return show(team_here(domain, namespace, team))
 
 
 @app.command("allow")
@@ -37,6 +43,7 @@ def allow(
         ),
     ] = "",
     by: By = "",
+    team: RunningTeam = "",
     domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> int:
@@ -44,7 +51,7 @@ def allow(
     from coterie_cli.permits import decide
     from coterie_safety.permits import Decision
 
-    return decide(Decision.ALLOW, request, by, "", lasting, domain, namespace)
+    return decide(Decision.ALLOW, request, by, "", lasting, team_here(domain, namespace, team))
 
 
 @app.command("refuse")
@@ -52,6 +59,7 @@ def refuse(
     request: Request,
     reason: Reason = "",
     by: By = "",
+    team: RunningTeam = "",
     domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> int:
@@ -59,7 +67,7 @@ def refuse(
     from coterie_cli.permits import decide
     from coterie_safety.permits import Decision
 
-    return decide(Decision.REFUSE, request, by, reason, "", domain, namespace)
+    return decide(Decision.REFUSE, request, by, reason, "", team_here(domain, namespace, team))
 
 
 @app.command("revoke")
@@ -70,18 +78,19 @@ def revoke(
     ],
     reason: Reason = "",
     by: By = "",
+    team: RunningTeam = "",
     domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> int:
     """End a permit for goals alike; a goal that has begun goes on."""
     from coterie_cli.permits import revoke as run
 
-    return run(permit, by, reason, domain, namespace)
+    return run(permit, by, reason, team_here(domain, namespace, team))
 
 
 @app.command("watch")
-def watch(domain: TeamDomain = None, namespace: Namespace = None) -> int:
+def watch(team: RunningTeam = "", domain: TeamDomain = None, namespace: Namespace = None) -> int:
     """Ask at this terminal whatever robots ask for, until Ctrl-C."""
     from coterie_cli.permits import watch as run
 
-    return run(domain, namespace)
+    return run(team_here(domain, namespace, team))

@@ -17,15 +17,18 @@ from rich.console import Console
 from rich.table import Table
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import RunState, key_file, team_here
+from coterie_bringup.rundir import RunState, key_file
 from coterie_bringup.signals import ended_by_signals
 from coterie_bringup.spinning import in_loop, spinning
 from coterie_cli.person import PersonAtTerminal
+from coterie_core.wording import enumerated
 from coterie_llm import inline_data
 from coterie_requests.asking import WordsQuestion
 from coterie_ros.agent_node import AgentNode
 from coterie_ros.permit_client import PermitClient
+from coterie_ros.stopping import STOPPED
 from coterie_safety.permits import TASK, Decision, Permit, PermitRequest
+from coterie_safety.permits.names import REQUESTS
 
 _SETTLE = 6.0
 """How long the robots' lists of requests are waited for [s]; a robot that asks nobody has none."""
@@ -142,10 +145,10 @@ class _PermitNode(AgentNode):
         else:
             self.permits = PermitClient(self, self._robots, key_file())
 
-    @property
-    def unheard(self) -> list[str]:
-        """The robots of the team whose lists have not come."""
-        return [robot for robot in self._robots if robot not in self.permits.heard]
+    def unheard(self, topic: str) -> list[str]:
+        """Return the robots of the team whose lists have not come, and that publish a topic."""
+        silent = [robot for robot in self._robots if robot not in self.permits.heard]
+        return [robot for robot in silent if self.count_publishers(f"{robot}/{topic}")]
 
     async def told(self, meant: str = "", *, standing: bool = False) -> None:
         """Wait until robots and assistants had time to tell.
@@ -156,7 +159,7 @@ class _PermitNode(AgentNode):
         """
         begin = time.monotonic()
         while (waited := time.monotonic() - begin) < _SETTLE:
-            told = self._robots and not self.unheard and waited > _FOUND
+            told = waited > _FOUND and not self.unheard(REQUESTS)
             client = self.permits
             there = _meant(client.standing, meant) if standing else _meant(client.waiting, meant)
             if there or (told and not meant):
@@ -178,29 +181,23 @@ def _permit_node(
         yield node
 
 
-def _team(domain: int | None, namespace: str | None) -> RunState:
-    return team_here(domain, namespace)
-
-
-def show(domain: int | None, namespace: str | None) -> int:
-    """Print the requests that wait and the permits that hold; return 0.
-
-    Raises:
-        CommandError: No team runs, or several.
-    """
+def show(state: RunState) -> int:
+    """Print the requests that wait and the permits that hold; return 0."""
 
     async def work() -> tuple[PermitClient, list[str]]:
-        with _permit_node(_team(domain, namespace), None, print) as node:
+        with _permit_node(state, None, print) as node:
             await in_loop(node, node.told())
-            return node.permits, node.unheard
+            return node.permits, node.unheard(STOPPED)
 
-    permits, unheard = asyncio.run(work())
+    permits, free = asyncio.run(work())
     console = Console(highlight=False)
-    if unheard:
-        names = _plain(", ".join(unheard))
-        console.print(
-            f"no word of {names}: they ask nobody for permits, or are not there", style="dim"
-        )
+    silent = [robot for robot in state.robots if robot not in {*permits.heard, *free}]
+    if free:
+        console.print(f"nobody has to permit what {_plain(enumerated(free))} do", style="dim")
+    if silent:
+        console.print(f"not heard of: {_plain(enumerated(silent))}", style="yellow")
+    if not (state.robots or permits.heard):
+        console.print(f"nobody who asks for permits was found in ROS domain {state.domain}")
     if permits.waiting:
         table = Table("id", "request", "left", "asked by", box=None)
         for request in permits.waiting.values():
@@ -241,8 +238,7 @@ def decide(
     by: str,
     reason: str,
     lasting: str,
-    domain: int | None,
-    namespace: str | None,
+    state: RunState,
 ) -> int:
     """Answer a request; return 0 if that was accepted, else 1.
 
@@ -253,11 +249,10 @@ def decide(
         by: Who says so; "": the login.
         reason: Why.
         lasting: How long goals alike are allowed, such as `10m`; "": this one is, once.
-        domain: The team's ROS domain; None: the team that runs here.
-        namespace: The team's namespace.
+        state: The team.
 
     Raises:
-        CommandError: No team, no such request, or several; no span of time; no key.
+        CommandError: No such request, or several; no span of time; no key.
     """
     seconds = span(lasting) if lasting else 0.0
 
@@ -266,10 +261,10 @@ def decide(
         request = chosen(node.permits.waiting, id_)
         return await node.permits.answer(request, decision, by or who(), reason, lasting=seconds)
 
-    return _decided(answer, domain, namespace)
+    return _decided(answer, state)
 
 
-def revoke(id_: str, by: str, reason: str, domain: int | None, namespace: str | None) -> int:
+def revoke(id_: str, by: str, reason: str, state: RunState) -> int:
     """End a permit for goals alike; return 0 if that was accepted, else 1.
 
     Args:
@@ -277,11 +272,10 @@ def revoke(id_: str, by: str, reason: str, domain: int | None, namespace: str | 
             permit.
         by: Who says so; "": the login.
         reason: Why.
-        domain: The team's ROS domain; None: the team that runs here.
-        namespace: The team's namespace.
+        state: The team.
 
     Raises:
-        CommandError: No team, no such permit, or several; no key.
+        CommandError: No such permit, or several; no key.
     """
 
     async def answer(node: _PermitNode) -> tuple[bool, str]:
@@ -289,16 +283,15 @@ def revoke(id_: str, by: str, reason: str, domain: int | None, namespace: str | 
         permit = chosen(node.permits.standing, id_, "permit that holds")
         return await node.permits.revoke(permit, by or who(), reason)
 
-    return _decided(answer, domain, namespace)
+    return _decided(answer, state)
 
 
 def _decided(
     answer: Callable[[_PermitNode], Coroutine[Any, Any, tuple[bool, str]]],
-    domain: int | None,
-    namespace: str | None,
+    state: RunState,
 ) -> int:
     async def work() -> tuple[bool, str]:
-        with _permit_node(_team(domain, namespace), None, print) as node:
+        with _permit_node(state, None, print) as node:
             try:
                 return await in_loop(node, answer(node))
             except ValueError as error:
@@ -347,11 +340,11 @@ def span(text: str) -> float:
     return float(found[1]) * _UNITS[found[2]]
 
 
-def watch(domain: int | None, namespace: str | None) -> int:
+def watch(state: RunState) -> int:
     """Put requests to whoever sits at the terminal, until Ctrl-C.
 
     Raises:
-        CommandError: No team runs, or nobody can type here.
+        CommandError: Nobody can type here.
     """
     console = Console()
     person = PersonAtTerminal(console)
@@ -363,7 +356,7 @@ def watch(domain: int | None, namespace: str | None) -> int:
 
     async def work() -> None:
         async with ended_by_signals():
-            with contextlib.closing(person), _permit_node(_team(domain, namespace), person, say):
+            with contextlib.closing(person), _permit_node(state, person, say):
                 say("requests for permits are shown here; Ctrl-C ends")
                 await asyncio.Event().wait()
 

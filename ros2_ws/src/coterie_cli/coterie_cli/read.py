@@ -27,8 +27,9 @@ app = typer.Typer(add_completion=False)
 
 @app.command("read", epilog=told("read"))
 def read(
-    words: Annotated[
-        str, typer.Argument(help='Words of a person, such as "Bring two mugs to the kitchen".')
+    request: Annotated[
+        list[str],
+        typer.Argument(help='Words of a person, such as "Bring two mugs to the kitchen".'),
     ],
     door: Annotated[
         str, typer.Option("--for", help="Command that the words are for: do, ask or find.")
@@ -57,13 +58,13 @@ def read(
         raise CommandError(str(error)) from None
     data: dict[str, Any] = {"request": None, "problem": ""}
     try:
-        request = asyncio.run(read_request(words, names, decider, cast(Door, door)))
+        told_as = asyncio.run(read_request(" ".join(request), names, decider, cast(Door, door)))
     except NotUnderstood as error:
         line, code = error.problem.line, Exit.NOT_CLEAR
         data["problem"] = line
     else:
-        line, code = f"I read: {request.told()}", Exit.DONE
-        data["request"] = request.model_dump(mode="json", exclude_defaults=True)
+        line, code = f"I read: {told_as.told()}", Exit.DONE
+        data["request"] = told_as.model_dump(mode="json", exclude_defaults=True)
     by_model = any(row["by_model"] for row in meter.as_json())
     data["read_by"] = decider.model.name if by_model else "grammar"
     if as_json:

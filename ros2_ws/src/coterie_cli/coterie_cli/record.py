@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from coterie_bringup.errors import CommandError
 from coterie_bringup.rundir import team_here
 from coterie_cli.commands import command
-from coterie_cli.options import Floors, Rooms, TeamDomain
+from coterie_cli.options import Floors, Rooms, RunningTeam, TeamDomain
 from coterie_core.detections import RgbdFrame
 from coterie_core.embodiment import Camera, Embodiment
 from coterie_core.skills import NavigateTo, Skill, SkillRefused
@@ -94,6 +94,7 @@ class RecordOptions:
     duration: Annotated[
         float, typer.Option(min=0.0, help="Duration of a live recording [s]; 0: until Ctrl-C.")
     ] = 0.0
+    team: RunningTeam = ""
     domain: TeamDomain = None
 
     @property
@@ -153,7 +154,7 @@ def _record_team(options: RecordOptions, out: Path) -> int:
         raise CommandError(f"--images {options.images}: one of {', '.join(get_args(Images))}")
     robots, topics = tuple(options.robot or ()), tuple(options.topic or ())
     live = LiveOptions(out, options.images, robots, topics, options.duration)  # type: ignore[arg-type]
-    record_live(live, team_here(options.domain))
+    record_live(live, team_here(options.domain, team=options.team))
     return 0
 
 

@@ -14,10 +14,11 @@ app = typer.Typer(add_completion=False)
 Robots = Annotated[
     list[str] | None, typer.Argument(help="Names of robots; default: all robots of the team.")
 ]
-RunningTeam = Annotated[
+Teams = Annotated[
     str,
     typer.Option(
         "--team",
+        metavar="TEAM",
         help="Name of a running team, or path of its file; default: every team on this computer.",
     ),
 ]
@@ -27,7 +28,7 @@ Timeout = Annotated[float, typer.Option(min=0.1, help="Longest wait for the robo
 @app.command("stop")
 def stop(
     robot: Robots = None,
-    team: RunningTeam = "",
+    team: Teams = "",
     reason: Reason = "",
     by: By = "",
     timeout: Timeout = 5.0,
@@ -41,7 +42,7 @@ def stop(
 @app.command("release")
 def release(
     robot: Robots = None,
-    team: RunningTeam = "",
+    team: Teams = "",
     reason: Reason = "",
     by: By = "",
     timeout: Timeout = 5.0,

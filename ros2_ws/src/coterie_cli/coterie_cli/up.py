@@ -263,7 +263,7 @@ def _attend(run: TeamRun, leaving: threading.Event, explore: bool) -> None:
             if leaving.is_set():
                 return
         took = time.monotonic() - begin
-        what = "ask it", './coterie ask "Is there a mug in the kitchen?"'
+        what = "ask it", './coterie ask "Is there an oven in the kitchen?"'
         if not team.explorers:
             what = "give it a task", './coterie do "Bring all mugs to the kitchen counter"'
             if team.leader is None:

@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import key_file, own_state, registered
+from coterie_bringup.rundir import key_file, own_state, registered, team_here
 from coterie_cli.log import folder_of, moment, show, verify
 from coterie_core.skills import Outcome, Pick, SkillRefused, SkillResult, Target
 from coterie_safety.ledger import Ledger, check, entries, file_of
@@ -178,13 +178,13 @@ def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd, monke
         return told[0]
 
     def answer(decision, id_, by="", reason="", lasting=""):
-        return run(lambda: decide(decision, id_, by, reason, lasting, None, None))
+        return run(lambda: decide(decision, id_, by, reason, lasting, team_here()))
 
     with registered(own_state("lab", ros.domain, directory, robots=["rover"])):
         first, second = put("mug"), put("vase")
-        assert run(lambda: show_waiting(None, None)) == 0
+        assert run(lambda: show_waiting(team_here())) == 0
         listed = " ".join(capfd.readouterr().out.split())
-        assert first in listed and "take the vase" in listed and "no word" not in listed
+        assert first in listed and "take the vase" in listed and "not heard" not in listed
         assert "several requests" in str(answer(Decision.ALLOW, "rover"))
         assert answer(Decision.ALLOW, first, by="anna", lasting="5m") == 0
         assert settled[0].standing and settled[0].by == "anna"
@@ -194,20 +194,20 @@ def test_a_person_at_a_terminal_of_their_own_and_inline(ros, state, capfd, monke
         with monkeypatch.context() as patience:
             patience.setattr("coterie_cli.permits._SETTLE", 2.0)
             assert "no request" in str(answer(Decision.ALLOW, first))
-        assert run(lambda: show_waiting(None, None)) == 0
+        assert run(lambda: show_waiting(team_here())) == 0
         listed = " ".join(capfd.readouterr().out.split())
         held = settled[0].shown[:12]
         assert held in listed and "goals like" in listed and "anna" in listed
         with monkeypatch.context() as patience:
             patience.setattr("coterie_cli.permits._SETTLE", 2.0)
-            assert "no permit that holds" in str(run(lambda: revoke("x", "", "", None, None)))
-        assert run(lambda: revoke(held, "ben", "guests come", None, None)) == 0
+            assert "no permit that holds" in str(run(lambda: revoke("x", "", "", team_here())))
+        assert run(lambda: revoke(held, "ben", "guests come", team_here())) == 0
         assert "revoked: rover" in capfd.readouterr().out and gate.standing == ()
     monkeypatch.setattr("coterie_cli.permits._SETTLE", 4.0)
     with registered(own_state("lab", ros.domain, directory, robots=["rover", "ghost"])):
-        assert run(lambda: show_waiting(None, None)) == 0
+        assert run(lambda: show_waiting(team_here())) == 0
         listed = " ".join(capfd.readouterr().out.split())
-        assert "no word of ghost" in listed and "nothing waits for a permit of rover" in listed
+        assert "not heard of: ghost" in listed and "nothing waits for a permit of rover" in listed
     keys, end = os.openpty()
     with os.fdopen(end, "r") as stdin:
         shown = io.StringIO()

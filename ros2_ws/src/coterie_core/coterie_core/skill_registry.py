@@ -6,6 +6,7 @@ rows: their entry points of the group `coterie.skills` name a `SkillSpec` each.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 
@@ -56,6 +57,16 @@ OWN_SKILLS = "coterie.skills"
 
 class SkillError(ValueError):
     """A package adds a skill that cannot be one."""
+
+
+def doing(skill: str) -> str:
+    """Return what a robot does whose report names a skill's class: `NavigateTo`: "drive"."""
+    kinds = {spec.kind.__name__: spec for spec in SKILLS.values() if spec.kind is not None}
+    spec = kinds.get(skill)
+    if spec is None:
+        return skill
+    words = re.sub(r"( (to|on or into))? \{\w+\}", "", spec.words)
+    return words or spec.name.replace("_", " ")
 
 
 def add_rows(found: Iterable[EntryPoint]) -> None:

@@ -300,7 +300,7 @@ class BagRecording:
             )
         if not depths:
             self._problems.append(
-                "colour only: no depth images; questions can be answered from the frames, and no "
+                "color only: no depth images; questions can be answered from the frames, and no "
                 "map can be made"
             )
             one = colors[0]

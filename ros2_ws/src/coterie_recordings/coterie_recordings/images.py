@@ -58,7 +58,7 @@ def raw_depth(data: bytes, source: str | Path) -> npt.NDArray[np.uint16]:
     def pixels(image: Any) -> npt.NDArray[Any]:
         if image.mode not in _DEPTH_MODES:
             what = f"depth must be one channel of 16 bits, got mode {image.mode}"
-            raise RecordingError(source, what, "write depth as a 16-bit grey PNG")
+            raise RecordingError(source, what, "write depth as a 16-bit gray PNG")
         return np.asarray(image).astype(np.uint16)
 
     return _decode(data, source, pixels)

@@ -96,7 +96,7 @@ class ScanRecording:
                 self._color_camera = self._depth_camera
         else:
             self._problems.append(
-                "colour only: no depth and no poses; questions can be answered from the frames, "
+                "color only: no depth and no poses; questions can be answered from the frames, "
                 "and no map can be made"
             )
 
@@ -146,7 +146,7 @@ class ScanRecording:
         for files in found:
             reason = ""
             if not whole(files.color):
-                reason = "a colour image that is cut off"
+                reason = "a color image that is cut off"
             elif self.depths:
                 if files.depth is None or not whole(files.depth):
                     reason = "no depth image, or one that is cut off"

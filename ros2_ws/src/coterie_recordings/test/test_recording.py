@@ -150,7 +150,7 @@ def test_colour_only_and_pickles(tmp_path):
     for path in [*only.glob("*.txt"), *only.glob("*-depth.png")]:
         path.unlink()
     recording = open_recording(only)
-    assert len(recording) == 2 and "colour only" in recording.problems[0]
+    assert len(recording) == 2 and "color only" in recording.problems[0]
     assert recording[0].frame.color is not None and not recording[0].frame.depth.any()
     states = tmp_path / "states"
     states.mkdir()

@@ -40,7 +40,7 @@ Door = Literal["do", "ask", "find"]
 """Where words came in: a task, a question, or a request for objects of the map."""
 EXAMPLES: dict[Door, str] = {
     "do": '"bring all mugs to the kitchen counter"',
-    "ask": '"how many chairs are in the kitchen?"',
+    "ask": '"is there an oven in the kitchen?"',
     "find": '"something to sit on near the window"',
 }
 CAN_DO = (
@@ -308,20 +308,33 @@ def _tree(start: str, text: str) -> Tree:
 def _parsed(
     start: str, words: Sequence[Word], sentence: str, door: Door, names: Vocabulary
 ) -> Tree:
-    text = " ".join(
-        f"{word.said.replace(' ', '_')}{{{word.tags}{k if word.said != ',' else ''}}}"
-        for k, word in enumerate(words)
-    )
+    text = _marked(words)
     try:
         return _tree(start, text)
     except lark.exceptions.UnexpectedInput as error:
         end = len(text) if error.pos_in_stream is None else error.pos_in_stream
         at = text[:end].count(" ")
-        raise _not_read(words, at, sentence, door, names) from None
+        raise _not_read(start, words, at, sentence, door, names) from None
+
+
+def _marked(words: Sequence[Word]) -> str:
+    """Return words with their tags and numbers, as the grammar reads them."""
+    return " ".join(
+        f"{word.said.replace(' ', '_')}{{{word.tags}{k if word.said != ',' else ''}}}"
+        for k, word in enumerate(words)
+    )
+
+
+def _is_read(start: str, text: str, door: Door, names: Vocabulary) -> bool:
+    try:
+        _tree(start, _marked(_tagged(text, names, door)))
+    except lark.exceptions.UnexpectedInput:
+        return False
+    return True
 
 
 def _not_read(
-    words: Sequence[Word], at: int, sentence: str, door: Door, names: Vocabulary
+    start: str, words: Sequence[Word], at: int, sentence: str, door: Door, names: Vocabulary
 ) -> NotUnderstood:
     """Say which word is not known, or else at which one (`at`) no sentence goes on so."""
     known = _grammar()[1]
@@ -329,7 +342,12 @@ def _not_read(
     strange = next(iter(unknown), "")
     alike = nearest(strange, sorted({*names.words(), *known}), _MAX_SUGGESTED)
     near = tuple(w for w in alike if w[0] == strange[0] and abs(len(w) - len(strange)) < 2)
-    if near and strange not in near and len(strange) > 3 and 2 * len(unknown) <= len(words):
+    text = " ".join("{}" if w.said == strange else w.said for w in words)
+    fits = tuple(w for w in near if _is_read(start, text.replace("{}", w), door, names))
+    if not fits and (len(strange) < 4 or 2 * len(unknown) > len(words)):
+        near = ()  # it may be anything
+    near = fits or near
+    if near and strange not in near:
         meant = " or ".join(repr(word) for word in near)
         return NotUnderstood(
             f"I did not understand {strange!r}", "spelling", strange, sentence=sentence,
@@ -341,6 +359,6 @@ def _not_read(
     own = ", ".join(["", *own_verbs()])
     can = f"{CAN_DO}{own}; " if begins else ""
     return NotUnderstood(
-        f"I did not understand {what}{there}; {can}say it like {EXAMPLES[door]}, or give me a "
-        "model", "verb" if begins and strange else "word", strange, sentence=sentence,
+        f"I did not understand {what}{there}; {can}say it like {EXAMPLES[door]}, or let a language "
+        "model read it", "verb" if begins and strange else "word", strange, sentence=sentence,
     )  # fmt: skip

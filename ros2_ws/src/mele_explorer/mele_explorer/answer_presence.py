@@ -46,7 +46,8 @@ class PresenceState:
     `told` says what others know of it, which this robot has not seen itself. `reports` tells
     whether its detector can report such things; "": that is not known. `misses` (0..1) is how
     often a look at a thing does not show it, `hidden` the share of things that no look shows.
-    `likeness` is the cosine of a label's meaning with that of the object asked for.
+    `likeness` is the cosine of a label's meaning with that of the object asked for. `likely` (0..1)
+    is how likely the likeliest of the things that were seen there is one.
     """
 
     robot: str
@@ -60,6 +61,7 @@ class PresenceState:
     misses: float = 0.0
     hidden: float = 0.0
     likeness: Mapping[str, float] = field(default_factory=dict)
+    likely: float = 1.0
 
 
 class PresenceReply(BaseModel):
@@ -116,14 +118,13 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
         yes = state.p_yes > 0.5
         evidence = state.evidence
         where = "the house" if state.question.room in ANYWHERE else "that room"
+        usual = f"it was {evidence.prior:.0%} likely beforehand"
         if evidence.kind == "seen" and state.told:
             text = state.told
         elif evidence.kind == "seen":
-            text = (
-                f"seen there {_times(evidence.sightings)}"
-                if evidence.sightings
-                else "something seen there may be one"
-            )
+            text = f"seen there {_times(evidence.sightings)}"
+            if state.likely < 0.5 or not evidence.sightings:
+                text = f"something seen there may be one ({state.likely:.0%}); {usual}"
         elif evidence.kind == "moved":
             text = moved_text(evidence)
         elif evidence.kind == "nothing":
@@ -140,8 +141,7 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
         if state.told and evidence.kind in ("not_there", "prior_only"):
             text = f"{text}, but {state.told}"
         if yes and evidence.kind == "not_there":
-            likely = f"it was {evidence.prior:.0%} likely beforehand"
-            text = f"{text}; yet {likely}, and {state.hidden:.0%} of things are seen by no look"
+            text = f"{text}; yet {usual}, and {state.hidden:.0%} of things are seen by no look"
         if state.note and evidence.kind != "nothing":
             text = f"{text} ({state.note})"
         confidence = max(state.p_yes, 1.0 - state.p_yes)

@@ -137,8 +137,11 @@ class Answerer:
             if not rooms:
                 note = "no room of that name is known here"
             evidence, p_yes = self._any_of(label, rooms, _NUMBER.sub("", asked))
+        kinds = self._alike(label)
+        found = (p for room in rooms for _, p in self.memory.knowledge(kinds, room).found)
+        likely = max(found, default=0.0)
         if evidence.kind == "seen" and label not in self.memory.labels:
-            note = f"{' or '.join(self._alike(label))} taken for it"
+            note = f"{' or '.join(kinds)} taken for it"
         held = [one for room in rooms for one in self._held(label, room)]
         rooms = rooms if asked not in ANYWHERE else []
         evidence, p_yes = after_moves(evidence, p_yes, label, rooms, asked, self.team, self.memory)
@@ -168,6 +171,7 @@ class Answerer:
             self._reports(label),
             self.detector.miss,
             self.detector.hidden,
+            likely=likely,
         )
 
     def _cannot_tell(self, label: str, asked: str) -> str:

@@ -75,8 +75,7 @@ def in_words(answer: OpenAnswer, scene: SceneGraph) -> dict[str, Any]:
 def judged(answer: dict[str, Any], judgement: Judgement | None) -> None:
     """Add to an answer that its request was not clear, where the team says so."""
     if judgement is not None and not judgement.proceeds:
-        kind = judgement.kind.replace("_", " ")
-        answer |= {"kind": "unknown", "sure": f"the request: {kind}", "because": []}
+        answer |= {"kind": "unknown", "sure": judgement.brief, "because": []}
         answer["text"] = plain(judgement.text or answer["text"], 600)
 
 

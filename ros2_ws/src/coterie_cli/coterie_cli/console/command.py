@@ -16,7 +16,7 @@ import typer
 from coterie_bringup.kept_runs import run_of
 from coterie_bringup.rundir import RunState, key_file, team_here
 from coterie_bringup.signals import ended_by_signals
-from coterie_cli.options import Namespace, NoOpen, Port, TeamDomain
+from coterie_cli.options import Namespace, NoOpen, Port, RunningTeam, TeamDomain
 from coterie_console.site import HOST
 
 app = typer.Typer(add_completion=False)
@@ -50,12 +50,13 @@ def console(
     ] = "127.0.0.1",
     port: Port = None,
     no_open: NoOpen = False,
+    team: RunningTeam = "",
     domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> int:
     """Show a running team on one page: see, ask, allow, stop."""
     options = ConsoleOptions(host, port, not no_open)
-    state = team_here(domain, namespace)
+    state = team_here(domain, namespace, team)
 
     async def work() -> None:
         async with ended_by_signals():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -57,6 +58,18 @@ class Explaining:
             self._waiting -= 1
         await tab.send(json.dumps({"why": {"asked": what, **_shown(told, self._in_words)}}))
         return ""
+
+    async def task_words(self, id_: str) -> str:
+        """Return the words of a task, by the leader's id; "": not known, or too long to be told."""
+        if not self.there:
+            return ""
+        async with self._turn:
+            try:
+                title = (await asyncio.to_thread(self._read, id_))["title"]
+            except Refused:
+                return ""
+        words = re.fullmatch(r'the task "(.+)"', title)
+        return words[1] if words is not None and not words[1].endswith(("...", "…")) else ""
 
     def _read(self, what: str) -> Mapping[str, Any]:
         assert self._run is not None

@@ -25,6 +25,7 @@ from coterie_cli.console.explaining import Explaining
 from coterie_cli.console.pictures import Cameras, Pictures
 from coterie_cli.console.requests import Requests
 from coterie_console.team.page import ConsolePage, Refused, Said, Tab
+from coterie_console.team.records import Task
 from coterie_console.team.state import ConsoleState
 from coterie_core.geometry import Pose, compose, quaternion_to_yaw
 from coterie_msgs.msg import Assignment, DiscussionTurn, SemanticMap
@@ -223,6 +224,10 @@ class ConsoleNode(Operator):
                 "pictures": self.pictures.there,
             }
         )
+        task = self.state.current_task()
+        if task is not None and task.team_id and not (task.own or task.meant or task.looked_up):
+            task.looked_up = True
+            self.loop.spawn(self._name(task), "the words of a task")
         self.state.tick()
         if self._tail is not None:
             with contextlib.suppress(OSError):
@@ -240,6 +245,12 @@ class ConsoleNode(Operator):
                         ended=str(body.get("outcome") or ""),
                         meters=float(meters) if isinstance(meters, (int, float)) else 0.0,
                     )  # fmt: skip
+
+    async def _name(self, task: Task) -> None:
+        """Give a task that somebody gave elsewhere the words of that person."""
+        words = await self.explaining.task_words(task.team_id)
+        if words and task is self.state.current_task() and not task.meant:
+            self.state.named(words)
 
     def _on_place(self, robot: str, seen: tuple[Pose, str]) -> None:
         self.state.move(robot, seen[0])

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
-from coterie_bringup.rundir import RunState, choose_team, running_teams
+from coterie_bringup.rundir import RunState, choose_team, running_teams, team_name
 from coterie_bringup.running_team import TeamRun
 from coterie_bringup.signals import ended_by_signals
 from coterie_bringup.team import Team, load_team
@@ -66,7 +66,7 @@ def do(options: DoOptions) -> int:
     console = Console(stderr=options.as_json)
     work = _work(options, console)
     try:
-        running = [] if _own(options) else _running(options.domain)
+        running = _running(options)
         if running:
             state = choose_team(running, options.domain, os.environ.get("ROS_DOMAIN_ID", ""))
             work.of_running(state)
@@ -101,14 +101,16 @@ def _work(options: DoOptions, console: Console) -> Work:
     return LedTask(options, console)
 
 
-def _own(options: DoOptions) -> bool:
-    """Tell whether a team is to be started whatever runs."""
-    own = options.team is not None or options.world is not None
-    return own or (options.together and options.model is not None)
-
-
-def _running(domain: int | None) -> list[RunState]:
-    return [team for team in running_teams() if domain is None or team.domain == domain]
+def _running(options: DoOptions) -> list[RunState]:
+    """Return the running teams that may be meant; none: one is to be started."""
+    if options.world is not None or (options.together and options.model is not None):
+        return []
+    name = team_name(str(options.team)) if options.team is not None else ""
+    return [
+        team
+        for team in running_teams()
+        if options.domain in (None, team.domain) and name in ("", team.team)
+    ]
 
 
 def _save(work: Work, console: Console) -> None:

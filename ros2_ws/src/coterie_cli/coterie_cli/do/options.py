@@ -36,8 +36,8 @@ class DoOptions:
         Path | None,
         typer.Option(
             **TEAM,
-            help="Path or name of a team to start; default: the running team, or emos; with "
-            "--together reveca.",
+            help="Path or name of the team; it is started where it does not run. Default: the team "
+            "that runs, or emos; with --together reveca.",
         ),
     ] = None
     world: Annotated[

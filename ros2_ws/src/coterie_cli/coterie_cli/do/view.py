@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coterie_bringup.task_record import TaskRecord
+from coterie_core.skill_registry import doing
 from coterie_core.tasks import SubTaskState
 from coterie_core.wording import spoken
 
@@ -106,12 +107,12 @@ def _spoken(text: str, record: TaskRecord) -> str:
 def _robots(record: TaskRecord) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for robot, report in sorted(record.reports.items())[:12]:
-        doing = report.skill or ("waits" if report.waiting else "thinks")
+        does = doing(report.skill) or ("waits" if report.waiting else "thinks")
         held = f"holds {report.holding}" if report.holding else ""
         table.add_row(
             Text(robot, "bold"),
             Text(report.room, "dim"),
-            Text(doing),
+            Text(does),
             Text(held),
             Text(report.help),
         )

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from coterie_cli.commands import command
-from coterie_cli.options import Namespace, TeamDomain
+from coterie_cli.options import Namespace, RunningTeam, TeamDomain
 from coterie_cli.robot.check import check
 from coterie_cli.robot.new import new_package
 from coterie_cli.robot.score import ScoreOptions, score
@@ -37,6 +37,7 @@ def robot_try(
             "map [m]; without one the nearest thing of that label that the robot sees is meant.",
         ),
     ] = None,
+    team: RunningTeam = "",
     domain: TeamDomain = None,
     namespace: Namespace = None,
 ) -> int:
@@ -49,4 +50,4 @@ def robot_try(
     """
     from coterie_cli.robot.trying import try_skill
 
-    return try_skill(robot, words or (), domain=domain, namespace=namespace)
+    return try_skill(robot, words or (), domain=domain, namespace=namespace, team=team)

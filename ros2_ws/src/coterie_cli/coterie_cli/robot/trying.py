@@ -113,7 +113,7 @@ class _Trier(AgentNode):
 
 
 def try_skill(
-    robot: str, words: Sequence[str], *, domain: int | None, namespace: str | None
+    robot: str, words: Sequence[str], *, domain: int | None, namespace: str | None, team: str = ""
 ) -> int:
     """Have a robot of a running team do one skill, or say what it perceives; return the exit code.
 
@@ -122,6 +122,7 @@ def try_skill(
         words: `see`, or a skill and what it needs.
         domain: The team's ROS domain; None: that of the only team that runs.
         namespace: The team's namespace; None: likewise.
+        team: Name of the team; "": likewise.
 
     Raises:
         CommandError: The words are no skill, or nobody answers.
@@ -131,7 +132,7 @@ def try_skill(
             f"{robot!r} is a file; name a robot of the running team: ./coterie robot try ROBOT see"
         )
     verb, rest = _read(words)
-    state = team_here(domain, namespace)
+    state = team_here(domain, namespace, team)
     if state.robots and robot not in state.robots:
         raise CommandError(
             f"no robot {robot!r} in team {state.team}{suggestion(robot, state.robots)}"

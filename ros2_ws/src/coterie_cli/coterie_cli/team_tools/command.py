@@ -13,7 +13,7 @@ import typer
 from coterie_bringup.errors import CommandError
 from coterie_bringup.signals import ended_by_signals
 from coterie_cli.commands import command
-from coterie_cli.options import Namespace, TeamDomain
+from coterie_cli.options import Namespace, RunningTeam, TeamDomain
 
 app = typer.Typer(add_completion=False)
 
@@ -47,6 +47,7 @@ class McpOptions:
             help="Tasks may be proposed; each is put to a person, as ./coterie permits shows it.",
         ),
     ] = False
+    team: RunningTeam = ""
     domain: TeamDomain = None
     namespace: Namespace = None
 
@@ -71,7 +72,7 @@ def mcp(options: McpOptions) -> int:
 
     async def serve() -> None:
         proposals = Proposals() if options.allow_proposals else None
-        link = TeamLink(options.domain, options.namespace, proposals)
+        link = TeamLink(options.domain, options.namespace, proposals, team=options.team)
         server = make_server(link, proposals)
         try:
             async with ended_by_signals():

@@ -139,12 +139,18 @@ class TeamLink:
         domain: ROS domain of the team; None: that of the team that runs here.
         namespace: Its namespace.
         proposals: Where proposed tasks are kept; None: nobody may propose any.
+        team: Its name, or its file; "": the only one.
     """
 
     def __init__(
-        self, domain: int | None, namespace: str | None, proposals: Proposals | None = None
+        self,
+        domain: int | None,
+        namespace: str | None,
+        proposals: Proposals | None = None,
+        *,
+        team: str = "",
     ) -> None:
-        self._domain, self._namespace = domain, namespace
+        self._named = (domain, namespace, team)
         self._proposals = proposals
         self._lock = asyncio.Lock()
         self._stack = contextlib.ExitStack()
@@ -162,7 +168,7 @@ class TeamLink:
                 not come up.
         """
         async with self._lock:
-            state = team_here(self._domain, self._namespace)
+            state = team_here(*self._named)
             if ability is not None:
                 state.require(ability)
             if self._node is None or state != self._state:

@@ -2,7 +2,7 @@
 "use strict";
 
 const state = {};
-const PLACEHOLDERS = { ask: "Is there a mug in the kitchen?", find: "something to sit on", task: "Bring all mugs to the kitchen counter" };
+const PLACEHOLDERS = { ask: "Is there an oven in the kitchen?", find: "something to sit on", task: "Bring all mugs to the kitchen counter" };
 const NEEDS = { ask: "aggregator", find: "planner", task: "leader", map: "mapper" }; // sections of the team file
 const lacks = (what) => state.team?.can[what] === false && state.team.can.settled;
 const LONGEST = 600; // characters that the server takes; a field that cuts what is pasted would change it
@@ -188,12 +188,14 @@ function talkNode(talk) {
   return node;
 }
 
+const stageOf = (task) => task.rows.some((row) => row.state === "works") ? "at work" : task.stage === "discussion" ? `discussion, round ${task.round + 1}` : task.stage;
+
 function taskNode(task) {
   const node = make("div", undefined, "task"), ended = task.outcome;
   node.append(make("p", task.words, "words"));
   const line = make("p");
   if (!task.own) line.append(make("span", "from outside this page  ", "soft"));
-  line.append(ended ? make("span", ended.replaceAll("_", " "), "verdict", ended) : make("span", `${task.stage}, round ${task.round + 1}`, "working"), ended ? `  ${task.message}` : task.all ? `  ${task.done} of ${task.all} parts done` : "");
+  line.append(ended ? make("span", ended.replaceAll("_", " "), "verdict", ended) : make("span", stageOf(task), "working"), ended ? `  ${task.message}` : task.all ? `  ${task.done} of ${task.all} parts done` : "");
   node.append(line);
   if (!ended && task.all) node.append(Object.assign(make("progress"), { max: task.all, value: task.done }));
   if (task.rows.length) {
@@ -278,7 +280,7 @@ function goalWords(group) { // who, what for, where, how far in all, and what be
   const of = (kind) => group.filter((one) => one.kind === kind), rooms = [...new Set(group.map((one) => one.room).filter(Boolean))];
   const failed = group.filter((one) => one.kind === "refusal" || (one.ended && one.ended !== "succeeded")).length, meters = group.reduce((sum, one) => sum + one.meters, 0);
   const where = rooms.length > 4 ? [...rooms.slice(0, 3), `${rooms.length - 3} more rooms`] : rooms, steps = of("goal").length;
-  return [`${group[0].robot} · ${group[0].goal}${where.length ? `: ${where.join(", ")}` : ""}`, `${steps}\u00a0${steps === 1 ? "step" : "steps"}${failed ? `, ${failed} failed` : ""}`,
+  return [`${group[0].robot} · ${group[0].goal.replace(/^to /, "")}${where.length ? `: ${where.join(", ")}` : ""}`, `${steps}\u00a0${steps === 1 ? "step" : "steps"}${failed ? `, ${failed} failed` : ""}`,
     meters && `${meters.toFixed(1)}\u00a0m`, group[group.length - 1].kind === "goal" && "under way"].filter(Boolean).join(" · ");
 }
 

@@ -44,7 +44,7 @@ function showFloors() {
   const floors = plan.map.floors;
   $("floors").replaceChildren(...(floors.length < 2 ? [] : floors.map((floor) => {
     const here = Object.entries(plan.poses).filter(([, pose]) => floorOf(pose[2]) === floor.id).length;
-    const node = make("button", here ? `${floor.name} (${here})` : floor.name);
+    const node = make("button", here ? `${floor.name}: ${here} ${here === 1 ? "robot" : "robots"}` : floor.name);
     node.type = "button";
     node.setAttribute("aria-pressed", String(floor.id === plan.floor));
     node.addEventListener("click", () => { plan.floor = floor.id; showFloors(); drawMap(); });

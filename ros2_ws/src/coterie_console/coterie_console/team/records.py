@@ -65,6 +65,8 @@ class Task:
     own: bool
     meant: str = ""
     """The words as the team took them, after it asked back."""
+    looked_up: bool = False
+    """Whether its words were looked for in what is kept of the run."""
     resumed: bool = False
     team_id: str = ""
     stage: str = "waiting"

@@ -16,8 +16,9 @@ from coterie_console.team.plan import floor_at, lit_by, plan_of
 from coterie_console.team.records import Robot, Talk, Task
 from coterie_console.text import plain
 from coterie_core.geometry import Pose
+from coterie_core.skill_registry import doing
 from coterie_core.tasks import RobotReport, SubTask, SubTaskState
-from coterie_core.wording import spoken
+from coterie_core.wording import enumerated, spoken
 from coterie_safety.guard import Fences
 from coterie_safety.permits import Permit, PermitRequest
 from coterie_safety.permits.request import pace, touched
@@ -165,11 +166,10 @@ class ConsoleState:
             return
         robot.heard, robot.reports, robot.ended = self.clock(), True, None
         known = self.scene.rooms.get(report.room)
-        skill = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", report.skill).lower()  # NavigateTo: navigate to
-        doing = skill or ("" if report.waiting else "thinks")
+        does = doing(report.skill) or ("" if report.waiting else "thinks")
         ended = any(one.outcome and one.team_id == report.task for one in self.tasks)
         help_ = "" if ended else report.help
-        new = (known.name if known else robot.room, doing, report.holding, help_)
+        new = (known.name if known else robot.room, does, report.holding, help_)
         if new != (robot.room, robot.doing, robot.holding, robot.help):
             robot.room, robot.doing, robot.holding, robot.help = new
             self.touch("robots")
@@ -222,7 +222,9 @@ class ConsoleState:
 
         What nobody can be asked for is missing once the team had time to start: `settled`.
         """
-        if self._met is None and any(one.heard is not None for one in self.robots.values()):
+        there = any(can.get(what) for what in ("ask", "find", "task"))
+        there = there or any(one.heard is not None for one in self.robots.values())
+        if self._met is None and there:
             self._met = self.clock()
         settled = self._met is not None and self.clock() - self._met >= _SETTLED_S
         now = {**can, "settled": settled}
@@ -391,8 +393,9 @@ class ConsoleState:
         if task is None:
             if over:
                 return
-            parts = dict.fromkeys(one.description or one.id for one in sub_tasks)
-            task = self.begin_task("; ".join(parts), "outside this page", own=False)
+            parts = list(dict.fromkeys(one.description or one.id for one in sub_tasks))
+            words = enumerated(parts, 1)
+            task = self.begin_task(words, "outside this page", own=False)
             task.team_id = id_
         if sub_tasks and tuple(sub_tasks) != task.sub_tasks:
             task.sub_tasks = tuple(sub_tasks)

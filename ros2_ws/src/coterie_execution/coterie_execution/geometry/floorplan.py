@@ -115,7 +115,7 @@ class FloorPlan:
         if height * width > _LARGEST:
             raise ValueError(
                 f"the rooms of this scene span {width * CELL:.0f} x {height * CELL:.0f} m; "
-                f"expected a house in metres of at most {_LARGEST * CELL * CELL:.0f} m2 a floor"
+                f"expected a house in meters of at most {_LARGEST * CELL * CELL:.0f} m2 a floor"
             )
         self.shape = (height, width)
         self.outlined = {self.floor_of(room, scene) for room in outlined}

@@ -19,6 +19,15 @@ what is not so, where it was looked for; nobody can know yet, where it was not; 
 it leaves out something that is needed."""
 REQUEST_KINDS: tuple[RequestKind, ...] = get_args(RequestKind)
 
+_BRIEF: dict[RequestKind, str] = {
+    "clear": "clear",
+    "ambiguous": "it may mean several things",
+    "false_premise": "it takes for granted what is not so",
+    "not_seen_yet": "nobody has looked there yet",
+    "subjective": "a matter of taste",
+    "underspecified": "not clear",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
@@ -59,6 +68,11 @@ class Judgement:
     def proceeds(self) -> bool:
         """Whether the request was worked on: it is clear, or an answer made it so."""
         return self.clear or self.settled
+
+    @property
+    def brief(self) -> str:
+        """What kind of request it is, in a few words for a person."""
+        return _BRIEF[self.kind]
 
     @property
     def line(self) -> str:

@@ -149,10 +149,11 @@ class Steps:
             word = "yes" if vote.get("yes") else "no"
             sure, weight = vote.get("confidence", 0.0), vote.get("weight", 0.0)
             why = line(vote.get("explanation", ""))
-            counted = f"weight {weight:.2f}" if isinstance(weight, (int, float)) else ""
+            some = isinstance(weight, (int, float)) and weight >= 0.01  # less counts for nothing
+            counted = f", weight {weight:.2f}" if some else ""
             sure_of = f"{sure:.2f}" if isinstance(sure, (int, float)) else "?"
             told.append(
-                f"{line(vote.get('robot', ''), 60)}: {word}, {sure_of} sure, {counted}: {why}"
+                f"{line(vote.get('robot', ''), 60)}: {word}, {sure_of} sure{counted}: {why}"
             )
         for name in ("method", "explanation"):
             if record.body.get(name):

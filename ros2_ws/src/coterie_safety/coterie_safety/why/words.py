@@ -123,7 +123,8 @@ def reply_words(reply: object) -> str:
         if name == "reason" or value in ("", None, [], {}):
             continue
         if isinstance(value, (list, tuple)) and value and not isinstance(value[0], str):
-            parts.append(f"{len(value)} {line(name, 40).replace('_', ' ')}")
+            noun = line(name, 40).replace("_", " ")
+            parts.append(f"{len(value)} {noun.removesuffix('s') if len(value) == 1 else noun}")
         elif isinstance(value, (list, tuple)):
             parts.append(f"{line(name, 40)}: {', '.join(line(one, 60) for one in value[:6])}")
         elif isinstance(value, Mapping):
