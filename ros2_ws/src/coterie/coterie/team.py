@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from coterie.async_team import READY, AsyncTeam
-from coterie.results import Answer, Event, FoundObject, Progress, TaskResult
+from coterie.results import Answer, Event, FoundObject, Progress, TaskResult, TeamError
 from coterie.semantic_map import SemanticMap
 from coterie_safety.why import Explanation
 

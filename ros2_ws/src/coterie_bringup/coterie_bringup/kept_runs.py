@@ -45,6 +45,11 @@ class KeptRun:
         try:
             return explain(what, self.decisions, self.log, self.memory)
         except NothingKept as nothing:
+            live = [state for state in running_teams() if state.log and Path(state.log) == self.log]
+            if any(what.strip() in state.robots for state in live):
+                raise CommandError(
+                    f"{self.team}: {what.strip()} has done nothing yet in this run"
+                ) from None
             raise CommandError(f"{self.team}: {nothing}") from None
 
 

@@ -306,8 +306,7 @@ def named_teams(name: str, teams: Sequence[RunState]) -> list[RunState]:
     meant = [state for state in teams if name == begun_as(state.directory)]
     if name and not meant:
         names = sorted({state.team for state in teams})
-        here = f"; teams here: {', '.join(names)}" if names else ""
-        raise CommandError(f"no team {name!r} runs here{suggestion(name, names)}{here}")
+        raise CommandError(f"no team {name!r} runs here{suggestion(name, names)}")
     return meant
 
 

@@ -128,6 +128,7 @@ class TaskWatcher(AgentNode):
         self._attend = attend
         self.record.transcript = Transcript("", record.words)
         self.stage = STAGES[0]
+        self._told: set[tuple[str, int, str, str, int]] = set()
         self.on_news: Callable[[str], object] = lambda text: None
         self._begin = time.monotonic()
         self._at_work = False
@@ -287,6 +288,10 @@ class TaskWatcher(AgentNode):
             old = before.get(one.id)
             if old is not None and (old.state, old.robot) == (one.state, one.robot):
                 continue
+            news = (one.id, one.state, one.robot, one.reason, self.record.rounds)
+            if news in self._told:  # it came on another way already, and this is late
+                continue
+            self._told.add(news)
             what = one.description or one.id
             if one.state == 0 and one.robot:
                 self._news(f"{one.robot} is to {what}")
@@ -314,6 +319,8 @@ class TaskWatcher(AgentNode):
         try:
             if turn.kind == DiscussionTurn.PROPOSE:
                 proposal = proposal_from_msg(turn)
+                if self.stage == STAGES[0]:  # before the leader's feedback says so
+                    self._stage(STAGES[1])
                 self.record.meant = proposal.words
                 talk.propose(proposal, list(turn.recipients))
             elif turn.kind in (DiscussionTurn.ACCEPT, DiscussionTurn.REJECT):

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.rundir import DomainError, RunState, choose_team
+from coterie_bringup.rundir import DomainError, RunState, choose_team, team_here
 
 
 def state(domain: int) -> RunState:
@@ -51,3 +51,13 @@ def test_a_domain_that_is_none_is_named_before_any_node_is_made(text) -> None:
         choose_team([], None, text)
     assert choose_team([state(40)], None, text).domain == 40
     assert choose_team([], 12, text).domain == 12
+
+
+def test_a_team_is_chosen_by_its_name(monkeypatch) -> None:
+    one, other = state(40), state(41)
+    other.team = "home"
+    monkeypatch.setattr("coterie_bringup.rundir.running_teams", lambda: [one, other])
+    monkeypatch.delenv("ROS_DOMAIN_ID", raising=False)
+    assert team_here(team="home") is other
+    with pytest.raises(CommandError, match="no team 'hom' runs here; did you mean 'home'"):
+        team_here(team="hom")

@@ -50,7 +50,7 @@ def test_who_is_not_there_is_named(runs: Path, capsys: pytest.CaptureFixture[str
         assert main(["stop", "wlker"]) == 2
         assert "did you mean 'walker'?" in capsys.readouterr().err
         assert main(["stop", "--team", "demo"]) == 2
-        assert "no team 'demo' runs here; teams here: lab" in capsys.readouterr().err
+        assert "no team 'demo' runs here; one of lab" in capsys.readouterr().err
         (runs / "mine.yaml").write_text("# a team\nname: other\nworld: {}\n")
         assert main(["stop", "--team", str(runs / "mine.yaml")]) == 2
         assert "no team 'other' runs here" in capsys.readouterr().err

@@ -257,6 +257,10 @@ def test_a_task_that_was_given_elsewhere_is_shown_and_an_old_one_is_not():
     state.sub_tasks([part.model_copy(update={"state": SubTaskState.RUNNING, "description": "see"})])
     task = state.current_task()
     assert task is not None and not task.own and task.words == "see"  # until its words are heard
+    more = [part.model_copy(update={"state": SubTaskState.RUNNING, "description": d}) for d in "ab"]
+    other = state_of()
+    other.sub_tasks(more)
+    assert other.current_task().words == "a and 1 more"
     state.named("Go to the hall")
     assert task.words == "Go to the hall"
     state.sub_tasks([])
@@ -518,13 +522,13 @@ def test_robots_are_shown_on_their_floors_and_things_can_be_looked_at():
     state = state_of()
     with live(state) as (page, _, call), Browser(chromium(), 1400, 900) as browser:
         browser.open(page.link())
-        browser.see("Floor 0 (2)")
+        browser.see("Floor 0: 2 robots")
         call(lambda: state.move("walker", Pose((2.0, 2.0, 3.0), 1.0)))
-        browser.see("Floor 1 (1)")
+        browser.see("Floor 1: 1 robot")
         browser.wait_for("state.robots.find(r => r.name === 'walker').room === 'bedroom'")
         shown = "[...document.querySelectorAll('#plan .robot')].filter(n => n.style.display === '')"
         assert browser.run(f"{shown}.map(n => n.textContent)") == ["rover"]
-        browser.press("Floor 1 (1)")
+        browser.press("Floor 1: 1 robot")
         assert browser.run(f"{shown}.map(n => n.textContent)") == ["walker"]
         browser.run("choose({ thing: plan.map.things.find(t => t.id === 'mug-2') })")
         browser.see("id mug-2")
@@ -637,7 +641,7 @@ def test_steps_for_one_goal_stand_together_with_rooms_and_the_whole_way():
         state.moment("result", "rover", "it ended", ended=ended, meters=meters)
     with live(state) as (page, _, _), Browser(chromium(), 1400, 900) as browser:
         browser.open(page.link())
-        browser.see("rover · to explore: kitchen, hall · 3\u00a0steps, 1 failed · 7.8\u00a0m")
+        browser.see("rover · explore: kitchen, hall · 3\u00a0steps, 1 failed · 7.8\u00a0m")
         browser.see("walker · bring the mug: hall · 3\u00a0steps · under way")
         assert browser.console == []
 
@@ -654,7 +658,7 @@ def test_fences_are_drawn_on_their_floor_and_told_in_words():
     both = {"floors": [{"z": [-0.5, 2.0]}], "area": square, "keep_out": ["bedroom"]}
     with live(state) as (page, _, call), Browser(chromium(), 1400, 900) as browser:
         browser.open(page.link())
-        browser.see("Floor 0 (2)")
+        browser.see("Floor 0: 2 robots")
         assert browser.run("document.getElementById('fences').hidden")
         call(lambda: [state.fenced(name, fences(both)) for name in ("rover", "walker")])
         browser.see("3 fences")

@@ -14,6 +14,7 @@ from coterie_requests.presence import presence_of, read_presence, said_once, unk
 from coterie_requests.request import Place, Request, Step, Thing, request_from_json
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.vocabulary import Vocabulary
+from coterie_world.scene import SceneGraph
 
 pytestmark = pytest.mark.quick
 
@@ -166,3 +167,13 @@ async def test_what_was_read_once_is_not_read_again() -> None:
 def test_a_request_from_elsewhere_is_checked(said: str, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         request_from_json(said, "a mug")
+
+
+def test_a_word_that_was_mistyped_is_offered_where_the_sentence_is_read_with_it() -> None:
+    for said, meant in (
+        ("Is ther a mug in the kitchen?", "'there'"),
+        ("Waht color is the sofa?", "'what'"),
+    ):
+        with pytest.raises(NotUnderstood) as told:
+            read(said, Vocabulary.of(SceneGraph(), ()), "ask")
+        assert told.value.problem.question == f"Did you mean {meant}?"
