@@ -39,7 +39,7 @@ def house():
 
 @pytest.fixture(scope="module")
 def records():
-    return run_unit(Unit(SMALL, 3))
+    return run_unit(Unit(SMALL, 8))
 
 
 def test_atomic_steps_of_a_way():

@@ -165,7 +165,7 @@ def mean(metrics, name="steps"):
 
 async def test_the_oracle_bounds_and_reveca_stays_near():
     """At most 1.5 times the oracle's steps where nothing is hidden."""
-    seeds = range(20)
+    seeds = range(40)
     oracle = await play("oracle", seeds, known=True)
     known = await play("reveca", seeds, known=True)
     opened = await play("reveca", seeds, hidden=False)

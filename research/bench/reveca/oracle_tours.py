@@ -87,7 +87,7 @@ class Job:
 class Tours:
     """The shortest tours of one agent, for every set of things that it may bring.
 
-    Shortest ways (Dijkstra) over states: what is brought, what is in the hands, where one was last.
+    Shortest ways (Dijkstra) over states: what is brought, in the hands and opened, where one was last.
     Steps are those that the world counts. Things for different places may be carried together.
 
     Args:
@@ -105,36 +105,34 @@ class Tours:
             for place in self.places
         }
         self.things = [job.things[item] for item in items]
-        self.inside: dict[str, int] = {}
-        """Closed thing -> which of the items lie in it."""
-        for item, thing in zip(items, self.things, strict=True):
-            owner = job.things.get(thing.parent)
-            if owner is not None and owner.is_open is False:
-                self.inside[owner.id] = self.inside.get(owner.id, 0) | bit[item]
+        boxes = {t.parent for t in self.things} | set(self.places)
+        shut = sorted(b for b in boxes if b in job.things and job.things[b].is_open is False)
+        self.shut = {box: 1 << k for k, box in enumerate(shut)}
+        """Closed thing that is opened for one of the items -> its bit."""
 
     def from_(self, start: Spot) -> dict[frozenset[str], Tour]:
         """Return the tours from a spot."""
         job, hands = self.job, self.job.briefing.hands
         out: dict[int, Tour] = {}
         order = itertools.count()
-        State = tuple[float, int, int, int, str, Spot, tuple[Event, ...]]
-        queue: list[State] = [(0.0, next(order), 0, 0, "", start, ())]
-        settled: set[tuple[int, int, str]] = set()
+        State = tuple[float, int, int, int, int, str, Spot, tuple[Event, ...]]
+        queue: list[State] = [(0.0, next(order), 0, 0, 0, "", start, ())]
+        settled: set[tuple[int, int, int, str]] = set()
         while queue:
-            steps, _, done, held, at, here, events = heapq.heappop(queue)
-            if (done, held, at) in settled:
+            steps, _, done, held, opened, at, here, events = heapq.heappop(queue)
+            if (done, held, opened, at) in settled:
                 continue
-            settled.add((done, held, at))
+            settled.add((done, held, opened, at))
             if not held:
                 out.setdefault(done, Tour(steps, events))
             if held.bit_count() < hands:
                 for k in self._wanted(done | held):
                     thing, one = self.things[k], 1 << k
                     far, spot = job.walk(here, thing.spot)
-                    shut = self.inside.get(thing.parent, 0)
-                    cost = steps + far + 1.0 + bool(shut and not shut & (done | held))
+                    box = self.shut.get(thing.parent, 0)
+                    cost = steps + far + 1.0 + bool(box & ~opened)
                     event = ("fetch", thing.id, "")
-                    state = (done, held | one, thing.id)
+                    state = (done, held | one, opened | box, thing.id)
                     if math.isfinite(cost) and state not in settled:
                         heapq.heappush(queue, (cost, next(order), *state, spot, (*events, event)))
             for place, fits in self.belongs.items():
@@ -143,11 +141,10 @@ class Tours:
                     continue
                 target = self.places[place]
                 far, spot = job.walk(here, target.spot)
-                shut = target.is_open is False and not done & fits
-                shut = shut and not self.inside.get(place, 0) & (done | held)
-                cost = steps + far + brought.bit_count() + shut
+                box = self.shut.get(place, 0)
+                cost = steps + far + brought.bit_count() + bool(box & ~opened)
                 puts = tuple(("put", self.items[k], place) for k in _bits(brought))
-                state = (done | brought, held & ~brought, place)
+                state = (done | brought, held & ~brought, opened | box, place)
                 if math.isfinite(cost) and state not in settled:
                     heapq.heappush(queue, (cost, next(order), *state, spot, (*events, *puts)))
         return {frozenset(self.items[k] for k in _bits(done)): t for done, t in out.items()}

@@ -167,7 +167,7 @@ class ChooseSkill(Decision[ChoiceState, SkillChoice]):
             due += f" on {inline_data(_name(one.receptacle))}"
         if state.unseen:
             due += f"; unseen: {', '.join(f'{r} {v:.2f}' for r, v in state.unseen.items())}"
-        tried = [_told(one) for one in state.tried[-_MOST_LISTED:]]
+        tried = [_told(one).replace("; ", ", ") for one in state.tried[-_MOST_LISTED:]]
         told = {
             "task": state.words[:400],
             "facts": {k: v for k, v in state.facts.items() if k not in ("id", "what", "words")},
