@@ -94,7 +94,7 @@ def test_robots_move_see_and_make_images(world: HabitatWorld) -> None:
     seen = {
         found.instance: found.label
         for body in world.bodies
-        for place in list(world.place_map.places)[::6]
+        for place in list(world.place_map.places)[::4]
         if run_skill(world, body.name, NavigateTo(place)).ok
         for found in world.observe(body.name).detections
     }

@@ -18,7 +18,7 @@ import shapely
 from scipy import ndimage
 
 from coterie_core.frames import yup_to_zup, zup_to_yup
-from coterie_core.geometry import Vec3
+from coterie_core.geometry import Vec2, Vec3
 from coterie_world.free_space.partition import RegionSettings
 from coterie_world.scene import SceneGraph, SceneObject
 from habitat_bridge.embedded.occupancy import CELL, BodyKey
@@ -42,6 +42,7 @@ PERIOD = 10.0
 
 _LOG = logging.getLogger(__name__)
 _SURVEY = "survey"
+_FROM_WALLS = 0.4  # [m] from the walls of a room to where one stands along them
 _CEILING = 2.6  # [m] where a data set tells no height of storeys
 _WIDEST = 20_000.0  # [m2] of a scene's box seen from above; the largest data sets have a tenth
 _OFF_FLOOR = 0.3  # [m] that the navmesh may lie from a storey's height
@@ -402,11 +403,8 @@ def _house(scene: SceneDescription, backend: HabitatBackend) -> House:
             ends = sorted(
                 (house.room(way.room_a), house.room(way.room_b)), key=lambda r: levels[r.floor]
             )
-            spots = []
-            for room in ends:
-                x, y = shapely.Polygon(room.polygon).representative_point().coords[0]
-                spots.append((x, y, levels[room.floor]))
-            flight = _flight(backend, spots[0], spots[1])
+            low, high = ([(*p, levels[r.floor]) for p in _spots(r.polygon)] for r in ends)
+            flight = _flight(backend, low, high)
             if flight is not None:
                 (x0, y0), (x1, y1) = flight[0][:2], flight[1][:2]
                 well = list(
@@ -420,13 +418,30 @@ def _house(scene: SceneDescription, backend: HabitatBackend) -> House:
     return house
 
 
-def _flight(backend: HabitatBackend, low: Vec3, high: Vec3) -> tuple[Vec3, Vec3] | None:
-    """Return where one stands before and after the stairs on the way between two spots [m]."""
-    near = backend.snap(_SURVEY, zup_to_yup([low, high]))
-    if not np.isfinite(near).all():
-        return None
-    a, b = ((float(p[0]), float(p[1]), float(p[2])) for p in near)
-    path = backend.paths(_SURVEY, [(a, b)])[0]
+def _spots(polygon: Sequence[Vec2]) -> list[Vec2]:
+    """Return the middle of a room and places along its walls [m]: some stand clear of furniture."""
+    room = shapely.Polygon(polygon)
+    inner = shapely.get_parts(room.buffer(-_FROM_WALLS))
+    along = [p for part in inner for p in part.segmentize(1.0).exterior.coords]
+    return [(x, y) for x, y in (*room.representative_point().coords, *along)]
+
+
+def _flight(
+    backend: HabitatBackend, lows: Sequence[Vec3], highs: Sequence[Vec3]
+) -> tuple[Vec3, Vec3] | None:
+    """Return where one stands before and after the stairs on a way from a room to one above [m].
+
+    Args:
+        backend: Whose navmesh has the ways.
+        lows: Spots of the lower room [m], the best first.
+        highs: Spots of the upper room [m], the best first.
+    """
+    low, high = lows[0], highs[0]
+    near = backend.snap(_SURVEY, zup_to_yup([*lows, *highs]))
+    spots = [(float(p[0]), float(p[1]), float(p[2])) for p in near]
+    pairs = itertools.product(spots[: len(lows)], spots[len(lows) :])
+    known = [pair for pair in pairs if np.isfinite(pair).all()]
+    path = next((p for p in backend.paths(_SURVEY, known) if p is not None), None)
     if path is None:
         return None
     points = [(x, y, z) for x, y, z in yup_to_zup(path).tolist()]
