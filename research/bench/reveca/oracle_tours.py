@@ -87,7 +87,7 @@ class Job:
 class Tours:
     """The shortest tours of one agent, for every set of things that it may bring.
 
-    Shortest ways (Dijkstra) over states: what is brought, in the hands and opened, where one was last.
+    Shortest ways (Dijkstra) over states: what is brought, in hands and opened, and where one was.
     Steps are those that the world counts. Things for different places may be carried together.
 
     Args:

@@ -74,7 +74,13 @@ def parts(root: Path) -> list[Part]:
     """Return all there is to run, the tests of the studies last."""
     # Tests with ROS wait most of their time, for simulated time, discovery and deadlines: those
     # without ROS compute meanwhile.
-    todo = [*_lint(root), Part("tests", (*_pytest(more=4), *PRODUCT))]
+    # One process reads and rewrites all tests first, which else each of them would do again.
+    quiet = ("-p", "no:terminal", "-o", "addopts=--import-mode=importlib")
+    todo = [
+        *_lint(root),
+        Part("tests are read", (_tool("pytest"), "--collect-only", *quiet, *PRODUCT)),
+        Part("tests", (*_pytest(more=4), *PRODUCT)),
+    ]
     if not studies_missing(root):
         budget = f"--session-timeout={STUDIES_BUDGET}"
         todo.append(Part("tests of the studies", _pytest(budget, "research/tests")))
