@@ -656,7 +656,7 @@ def test_nothing_known_is_no_crash():
 def test_positions_that_are_no_metres_are_refused():
     scene = house()
     scene.rooms["hall"].polygon = [(0.0, 0.0), (6000.0, 0.0), (6000.0, 4000.0), (0.0, 4000.0)]
-    with pytest.raises(ValueError, match="expected a house in metres"):
+    with pytest.raises(ValueError, match="expected a house in meters"):
         Toolbox(scene, {})
 
 

@@ -63,16 +63,17 @@ def known_things(
     """
     kinds = {kind_of(one.label) for one in detections if one.box is not None}
     known = [
-        thing
+        (thing, top)
         for thing in scene.objects.values()
-        if thing.kind == "item" or is_solid(thing.label.top) or kind_of(thing.label.top) in kinds
+        for top in (thing.label.top,)
+        if thing.kind == "item" or is_solid(top) or kind_of(top) in kinds
     ]
     scores = {
         (k, thing.id): score
         for k, one in enumerate(detections)
         if one.box is not None and one.label
-        for thing in known
-        if (score := _likeness(thing, one, one.box, was_put_there)) > 0.0
+        for thing, top in known
+        if (score := _likeness(thing, top, one, one.box, was_put_there)) > 0.0
     }
     whole = {k for k, one in enumerate(detections) if one.fused or _is_item(one.label)}
     pairs = assign({pair: score for pair, score in scores.items() if pair[0] in whole})
@@ -85,19 +86,23 @@ def known_things(
 
 
 def _likeness(
-    thing: SceneObject, one: Detection, box: Box, was_put_there: Callable[[SceneObject, Box], bool]
+    thing: SceneObject,
+    top: str,
+    one: Detection,
+    box: Box,
+    was_put_there: Callable[[SceneObject, Box], bool],
 ) -> float:
     """Return how much speaks for a detection to be of a thing (0: it is not)."""
     score = 0.0
-    if kind_of(thing.label.top) == kind_of(one.label):
+    if kind_of(top) == kind_of(one.label):
         if one.instance and thing.id == one.instance:
             return 3.0
         score = LOOK.score(thing.box, box)
         if not score and was_put_there(thing, box):
             score = 1.0 / (2.0 + distance(thing.box.center, box.center))
-    elif is_solid(thing.label.top) and is_solid(one.label):
+    elif is_solid(top) and is_solid(one.label):
         score = MISNAMED_FURNITURE.score(thing.box, box)
-    elif thing.kind == "item" and _is_item(one.label) and _may_be(thing, one):
+    elif thing.kind == "item" and _is_item(one.label) and _may_be(thing, top, one):
         score = MISNAMED_ITEM.score(thing.box, box)
     return score
 
@@ -116,10 +121,10 @@ def _twice(first: Detection | None, second: Detection) -> bool:
     return TWICE.score(first.box, second.box) > 0.0
 
 
-def _may_be(thing: SceneObject, one: Detection) -> bool:
+def _may_be(thing: SceneObject, top: str, one: Detection) -> bool:
     """Whether a thing and a detection may be the same, by any of the labels that either has."""
     labels = {kind_of(label) for label in (one.label, *one.scores)}
-    return kind_of(thing.label.top) in labels or kind_of(one.label) in {
+    return kind_of(top) in labels or kind_of(one.label) in {
         kind_of(label) for label in thing.label.weights
     }
 

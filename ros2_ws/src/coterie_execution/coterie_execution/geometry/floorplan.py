@@ -7,12 +7,12 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 import shapely
 from scipy import ndimage
-from shapely.geometry.base import BaseGeometry
 
 from coterie_core.geometry import Box, Vec2, Vec3
 from coterie_execution.geometry.body import Frame
@@ -296,7 +296,7 @@ class FloorPlan:
                 layer = self._polygon(thing.box.footprint(), low, high)
                 if thing.last_seen is not None:
                     layer.seen = True
-                    layer.mask &= ~driven[layer.rows, layer.cols]
+                    layer.mask = layer.mask & ~driven[layer.rows, layer.cols]
                 furniture.append(layer)
         for flight in self.flights:
             if floor in (self.floor_index(flight.bottom[2]), self.floor_index(flight.top[2])):
@@ -341,18 +341,26 @@ class FloorPlan:
     def _polygon(
         self, corners: tuple[Vec2, ...] | list[Vec2], low: float = -9.9, high: float = 9.9
     ) -> _Layer:
-        """Return the cells whose centre lies within a polygon (x, y) [m]."""
-        return self._shape(shapely.Polygon(corners), low, high)
+        """Return the cells whose center lies within a polygon (x, y) [m]."""
+        xs, ys = zip(*corners, strict=True)
+        first, last = self.cell(min(xs), min(ys)), self.cell(max(xs), max(ys))
+        mask = _inside(tuple(corners), self.origin, first, last)
+        rows, cols = slice(first[0], last[0] + 1), slice(first[1], last[1] + 1)
+        return _Layer(rows, cols, mask, low, high)
 
-    def _shape(self, shape: BaseGeometry, low: float = -9.9, high: float = 9.9) -> _Layer:
-        x0, y0, x1, y1 = shape.bounds
-        r0, c0 = self.cell(x0, y0)
-        r1, c1 = self.cell(x1, y1)
-        gx = self.origin[0] + (np.arange(c0, c1 + 1) + 0.5) * CELL
-        gy = self.origin[1] + (np.arange(r0, r1 + 1) + 0.5) * CELL
-        x, y = np.meshgrid(gx, gy)
-        mask = shapely.contains_xy(shape, x.ravel(), y.ravel())
-        return _Layer(slice(r0, r1 + 1), slice(c0, c1 + 1), mask.reshape(x.shape), low, high)
+
+@lru_cache(maxsize=4096)  # a house's walls stay, whatever a robot sees
+def _inside(
+    corners: tuple[Vec2, ...], origin: Vec2, first: tuple[int, int], last: tuple[int, int]
+) -> Mask:
+    """Return which cells from `first` to `last` (row, column) lie within a polygon; read-only."""
+    gx = origin[0] + (np.arange(first[1], last[1] + 1) + 0.5) * CELL
+    gy = origin[1] + (np.arange(first[0], last[0] + 1) + 0.5) * CELL
+    x, y = np.meshgrid(gx, gy)
+    mask: Mask = shapely.contains_xy(shapely.Polygon(corners), x.ravel(), y.ravel())
+    mask = mask.reshape(x.shape)
+    mask.flags.writeable = False
+    return mask
 
 
 def floors_of(scene: SceneGraph) -> list[Floor]:
