@@ -17,7 +17,7 @@ LINT = ["ruff check", "ruff format", "mypy"]
 
 
 def test_everything_runs_in_order_and_the_studies_where_they_are_set_up(tmp_path: Path) -> None:
-    product = [*LINT, "tests"]
+    product = [*LINT, "tests are read", "tests"]
     assert [part.name for part in testing.parts(tmp_path)] == product
     assert testing.studies_missing(tmp_path) == "there is no research/ here"
     (tmp_path / "research" / "tests").mkdir(parents=True)

@@ -190,7 +190,8 @@ def test_two_robots_do_a_goal_and_the_world_agrees(graph, monkeypatch) -> None:
     replies = [note for note in graph.said[before:] if "anna" in note.to]
     assert all(note.facts is not None and note.facts.reply_to == "anna-1" for note in replies)
     assert all(one.note.kind != "way" for one in rover.agent.memory.heard), "that is not for it"
-    assert not rover._busy and not rover._answering
+    graph.ros.spin_until(lambda: not rover._answering, what="the answer to end")
+    assert not rover._busy
 
 
 def test_cancel_restart_and_a_newer_goal(graph) -> None:

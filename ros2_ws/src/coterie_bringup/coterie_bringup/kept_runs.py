@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coterie_bringup.errors import CommandError
+from coterie_bringup.run_note import begun_as
 from coterie_bringup.rundir import RunState, running_teams, state_root
 from coterie_safety.why import Explanation, explain
 from coterie_safety.why.explanation import NothingKept
@@ -97,7 +98,6 @@ def choose_run(team: str = "", folder: Path | None = None) -> KeptRun:
         if not decisions.is_dir():
             raise CommandError(f"{folder}: no such folder")
         return KeptRun(folder.name, decisions, decisions.parent / "log")
-    from coterie_bringup.resuming import begun_as  # loads slowly
 
     kept = kept_runs()
     runs = [run for run in kept if team in ("", run.team)]

@@ -7,28 +7,14 @@ import json
 import os
 import signal
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.memory import house_identity
+from coterie_bringup.run_note import FORMAT, NOTE, read_note
 from coterie_bringup.rundir import RunState, named_teams, running_teams, state_root
 from coterie_bringup.team import Team
 from coterie_core.files import write_atomically
-
-FORMAT = 1
-"""Of what nodes keep in a run's folder, as a whole; each file has a form of its own besides."""
-_NOTE = "run.json"
-_FIELDS = ("team", "house", "file")
-
-
-@dataclass(frozen=True, slots=True)
-class RunNote:
-    """What a run is of: its team's name, its house, and the team file."""
-
-    team: str
-    house: str
-    file: str
 
 
 def note_run(directory: Path, team: Team) -> None:
@@ -43,31 +29,7 @@ def note_run(directory: Path, team: Team) -> None:
         "house": house_identity(team),
         "file": "" if team.file is None else str(team.file),
     }
-    write_atomically(directory / _NOTE, json.dumps(note, indent=1) + "\n")
-
-
-def read_note(directory: Path) -> RunNote:
-    """Return what a run is of.
-
-    Raises:
-        CommandError: There is no such run, or it cannot be gone on with.
-    """
-    if not directory.is_dir():
-        raise CommandError(f"{directory}: no such folder; runs are in {state_root() / 'runs'}")
-    file = directory / _NOTE
-    try:
-        note = json.loads(file.read_text("utf-8"))
-        known = {name: note[name] for name in _FIELDS}
-    except FileNotFoundError:
-        raise CommandError(
-            f"{directory}: has no {_NOTE}: it is no run of a team, or one of an older version, "
-            "which cannot be gone on with"
-        ) from None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise CommandError(f"{file}: cannot be read: {error!r}; start the team anew") from None
-    if note.get("format") != FORMAT or not all(isinstance(v, str) for v in known.values()):
-        raise CommandError(f"{file}: is of another version of Coterie; start the team anew")
-    return RunNote(**known)
+    write_atomically(directory / NOTE, json.dumps(note, indent=1) + "\n")
 
 
 def run_to_resume(team: Team, directory: Path | None, *, option: str = "--resume") -> Path:
@@ -106,7 +68,7 @@ def run_to_resume(team: Team, directory: Path | None, *, option: str = "--resume
 def _last(team: str, busy: set[Path]) -> Path | None:
     """Return the run of a team that ended last."""
     found: list[tuple[float, Path]] = []
-    for file in (state_root() / "runs").glob(f"*/{_NOTE}"):
+    for file in (state_root() / "runs").glob(f"*/{NOTE}"):
         if file.parent not in busy:
             with contextlib.suppress(CommandError, OSError):
                 if read_note(file.parent).team == team:
@@ -133,14 +95,6 @@ def team_to_end(name: str, domain: int | None = None) -> RunState:
         told = ", ".join(f"{s.team} (domain {s.domain}, process {s.pid})" for s in chosen)
         raise CommandError(f"several teams run here: {told}; give --team, or --domain")
     return chosen[0]
-
-
-def begun_as(directory: str | Path) -> str:
-    """Return the name of the team file that a run was begun with; "": not known."""
-    try:
-        return Path(read_note(Path(directory)).file).stem
-    except CommandError:
-        return ""
 
 
 def end(state: RunState, timeout: float) -> bool:

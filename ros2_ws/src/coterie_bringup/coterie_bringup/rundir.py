@@ -18,6 +18,7 @@ from typing import Any
 
 from coterie_bringup.abilities import Ability, require
 from coterie_bringup.errors import CommandError
+from coterie_bringup.run_note import begun_as
 from coterie_ros.domains import LAST_DOMAIN, take_domain
 
 KEPT_RUNS = 20
@@ -300,8 +301,7 @@ def named_teams(name: str, teams: Sequence[RunState]) -> list[RunState]:
     name = team_name(name)
     if meant := [state for state in teams if name in ("", state.team)]:
         return meant
-    from coterie_bringup.resuming import begun_as  # these load slowly
-    from coterie_core.yaml_checks import suggestion
+    from coterie_core.yaml_checks import suggestion  # loads slowly
 
     meant = [state for state in teams if name == begun_as(state.directory)]
     if name and not meant:

@@ -13,7 +13,8 @@ from typing import Annotated
 import typer
 
 from coterie_bringup.errors import CommandError
-from coterie_bringup.resuming import end, read_note, team_to_end
+from coterie_bringup.resuming import end, team_to_end
+from coterie_bringup.run_note import read_note
 from coterie_bringup.rundir import RunState
 from coterie_cli.options import RunningTeam, TeamDomain
 
@@ -28,7 +29,9 @@ ROOM = 1_000_000
 
 @app.command("down")
 def down(
-    old: Annotated[str, typer.Argument(metavar="TEAM", hidden=True)] = "",
+    old: Annotated[
+        str, typer.Argument(metavar="TEAM", hidden=True, help="The same, for one version.")
+    ] = "",
     team: RunningTeam = "",
     domain: TeamDomain = None,
     timeout: Annotated[
