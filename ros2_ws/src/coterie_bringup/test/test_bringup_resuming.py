@@ -65,7 +65,7 @@ def test_runs_that_cannot_be_gone_on_with_say_why(state: Path):
         run_to_resume(team(seed=4), here)
     with pytest.raises(CommandError, match=r"resume:=: .* of team duo"):
         run_to_resume(team("trio"), here, option="resume:=")
-    with pytest.raises(CommandError, match="no such folder; runs are in"):
+    with pytest.raises(CommandError, match="no such folder; expected that of a run"):
         run_to_resume(team(), state / "nowhere")
     with pytest.raises(CommandError, match="one of an older version"):
         run_to_resume(team(), rundir.new_run("duo"))
