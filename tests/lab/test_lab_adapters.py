@@ -58,6 +58,7 @@ def test_it_takes_a_mug_and_puts_it_into_another_place(ros):
     picked = rig.end(Pick(Target("mug", (0.5, 1.2, 0.95))))
     assert picked.ok, picked.reason
     assert rig.world.state("slim").holding == "o_mug"
+    assert rig.end(LookAround()).ok  # where the mug is to stand may have been seen long ago
     put = rig.end(Place(Target("counter", (0.5, 1.5, 0.9))))
     assert put.ok, put.reason
     mug = rig.world.contents.things["o_mug"]
