@@ -193,10 +193,14 @@ class Aggregator(abc.ABC):
 
     def explain(self, table: AnswerTable, i: int, p: float) -> str:
         """Return one sentence on how the answer to question `i` came about; `p` is P(yes)."""
-        given = table.present[i]
-        yes = int((table.answers[i] & given).sum())
         by = "" if self.own_confidence else "by what they observed "
-        return f"{yes} of {int(given.sum())} robots say yes; {by}P(yes) = {p:.2f}"
+        return f"{votes_told(table, i)}; {by}P(yes) = {p:.2f}"
+
+
+def votes_told(table: AnswerTable, i: int) -> str:
+    """Return in words how many robots answer question `i` with yes."""
+    given = table.present[i]
+    return f"{int((table.answers[i] & given).sum())} of {int(given.sum())} robots say yes"
 
 
 def cannot_tell(table: AnswerTable) -> BoolArray:

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from cam_aggregator.base import Aggregator
+from cam_aggregator.base import Aggregator, votes_told
 from coterie_core.answer_table import AnswerTable, FloatArray
 from coterie_core.confidence import ConfidenceModel, observed, probability, shared_prior
 from coterie_core.questions import percent
@@ -69,9 +69,8 @@ class ConfidenceWeightedVote(Aggregator):
 
     def explain(self, table: AnswerTable, i: int, p: float) -> str:
         """Return how many say yes, and how likely it was before and after the robots looked."""
-        votes = super().explain(table, i, p).partition(";")[0]
-        before = float(probability(shared_prior(table))[i])
+        before = percent(float(probability(shared_prior(table))[i]))
         return (
-            f"{votes}; yes is {percent(before)} likely by common sense and the team's map, and "
-            f"{percent(p)} with what each robot saw"
+            f"{votes_told(table, i)}; yes is {before} likely by common sense and the team's map, "
+            f"and {percent(p)} with what each robot saw"
         )

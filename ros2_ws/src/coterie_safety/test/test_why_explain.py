@@ -376,7 +376,7 @@ def test_a_thing_is_told_of_with_where_it_is_how_sure_and_the_looks_at_it(folder
     told = explain("the globe in the den", folder, None, memory)
     assert [step.who for step in told.steps] == ["ant", "bee"]
     text, details = told.steps[0].text, told.steps[0].details
-    assert "(globe 100%) in the den at (1.00, 2.00, 0.50) m, 0.99 sure" in text
+    assert "(globe 100%) in the den at (1.00, 2.00, 0.50) m, 99 % sure" in text
     assert details[0] == "ant saw it from (5.00, 2.00) m, 0:00:00 before the team's latest look"
     assert details[1].startswith("ant saw it from (3.00, 2.00) m, 0:00:10 before")
     (jar,) = explain("jar", folder, None, memory).steps

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from coterie_bringup.errors import CommandError
 from coterie_bringup.resources import shipped_team
-from coterie_bringup.rundir import RunState, choose_team, running_teams, team_name
+from coterie_bringup.rundir import RunState, choose_team, named_teams, running_teams
 from coterie_bringup.running_team import TeamRun
 from coterie_bringup.signals import ended_by_signals
 from coterie_bringup.team import Team, load_team
@@ -105,12 +105,11 @@ def _running(options: DoOptions) -> list[RunState]:
     """Return the running teams that may be meant; none: one is to be started."""
     if options.world is not None or (options.together and options.model is not None):
         return []
-    name = team_name(str(options.team)) if options.team is not None else ""
-    return [
-        team
-        for team in running_teams()
-        if options.domain in (None, team.domain) and name in ("", team.team)
-    ]
+    teams = [team for team in running_teams() if options.domain in (None, team.domain)]
+    try:
+        return named_teams("" if options.team is None else str(options.team), teams)
+    except CommandError:  # it does not run
+        return []
 
 
 def _save(work: Work, console: Console) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from coterie_core.questions import percent
 from coterie_core.wording import spoken
 from coterie_safety.ledger import Entry
 from coterie_safety.why.explanation import Explanation, Step
@@ -151,7 +152,7 @@ class Steps:
             why = line(vote.get("explanation", ""))
             some = isinstance(weight, (int, float)) and weight >= 0.01  # less counts for nothing
             counted = f", weight {weight:.2f}" if some else ""
-            sure_of = f"{sure:.2f}" if isinstance(sure, (int, float)) else "?"
+            sure_of = percent(sure) if isinstance(sure, (int, float)) else "?"
             told.append(
                 f"{line(vote.get('robot', ''), 60)}: {word}, {sure_of} sure{counted}: {why}"
             )

@@ -6,6 +6,7 @@ import contextlib
 from datetime import timedelta
 from pathlib import Path
 
+from coterie_core.questions import percent
 from coterie_safety.why.explanation import Step
 from coterie_safety.why.finding import holds, telling
 from coterie_safety.why.words import line
@@ -73,7 +74,7 @@ def _step(who: str, memory: TeamMemory, thing: SceneObject) -> Step:
     room = _room(memory, thing)
     place = f"in the hand of {belief.held_by}" if belief.held_by else f"at {_at(thing.box.center)}"
     where = f" in the {line(room, 60)}" if room else ""
-    sure = f"{memory.confidence(thing.id):.2f} sure that it is there"
+    sure = f"{percent(memory.confidence(thing.id))} sure that it is there"
     knows = f"{who if belief.looks else 'the team'} knows"
     text = f"{knows} {line(thing.id, 60)} ({taken}){where} {place}, {sure}"
     details = [

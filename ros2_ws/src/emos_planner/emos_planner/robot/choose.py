@@ -167,6 +167,7 @@ class ChooseSkill(Decision[ChoiceState, SkillChoice]):
             due += f" on {inline_data(_name(one.receptacle))}"
         if state.unseen:
             due += f"; unseen: {', '.join(f'{r} {v:.2f}' for r, v in state.unseen.items())}"
+        # Steps stand between semicolons: in a reason, one would read as the end of a step.
         tried = [_told(one).replace("; ", ", ") for one in state.tried[-_MOST_LISTED:]]
         told = {
             "task": state.words[:400],

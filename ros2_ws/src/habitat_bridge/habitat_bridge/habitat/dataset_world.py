@@ -42,7 +42,7 @@ PERIOD = 10.0
 
 _LOG = logging.getLogger(__name__)
 _SURVEY = "survey"
-_FROM_WALLS = 0.4  # [m] from the walls of a room to where one stands along them
+_FROM_WALLS = 0.4  # [m] from walls to spots along them: more than the radius of any robot here
 _CEILING = 2.6  # [m] where a data set tells no height of storeys
 _WIDEST = 20_000.0  # [m2] of a scene's box seen from above; the largest data sets have a tenth
 _OFF_FLOOR = 0.3  # [m] that the navmesh may lie from a storey's height
