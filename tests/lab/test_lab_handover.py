@@ -41,7 +41,7 @@ class Team:
         }
         self.leader = ros.add(
             LeaderNode(
-                "leader", context=ros.context, parameters={**common, "heartbeat_timeout": 10.0}
+                "leader", context=ros.context, parameters={**common, "heartbeat_timeout": 30.0}
             )
         )
         workers = [
