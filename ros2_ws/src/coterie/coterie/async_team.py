@@ -21,7 +21,7 @@ from coterie.results import (
     found_object,
     task_result,
 )
-from coterie_bringup.abilities import Ability, without
+from coterie_bringup.abilities import Ability, silent
 from coterie_bringup.errors import CommandError, PlanError
 from coterie_bringup.rundir import (
     DomainError,
@@ -327,7 +327,7 @@ class AsyncTeam:
 
         scene = await self._in_node(self._able("map").map(MAP))
         if scene is None:
-            raise TeamError(f"no map within {MAP:g} s: {without('map', self._state.who)}")
+            raise TeamError(f"no map within {MAP:g} s: {silent('map', self._state.who)}")
         return SemanticMap.of(scene)
 
     async def why(self, what: str = "") -> Explanation:

@@ -53,6 +53,11 @@ def without(ability: Ability, who: str) -> str:
     )
 
 
+def silent(ability: Ability, who: str) -> str:
+    """Return in words why nobody responds: a file that lacks something is only one reason."""
+    return f"it is starting, or hangs (./coterie doctor tells); otherwise {without(ability, who)}"
+
+
 def require(ability: Ability, lacks: Collection[str], who: str) -> None:
     """Refuse at once what a team cannot do.
 

@@ -13,7 +13,7 @@ from typing import Any
 from action_msgs.srv import CancelGoal
 from rclpy.context import Context
 
-from coterie_bringup.abilities import without
+from coterie_bringup.abilities import silent
 from coterie_bringup.errors import CommandError
 from coterie_bringup.spinning import spinning
 from coterie_bringup.task_record import TaskRecord
@@ -180,7 +180,7 @@ class TaskWatcher(AgentNode):
             CommandError: None came.
         """
         if not await self.leader_there(timeout):
-            raise CommandError(f"no action execute_task within {timeout:g} s: {without('do', who)}")
+            raise CommandError(f"no action execute_task within {timeout:g} s: {silent('do', who)}")
 
     async def cancel(self) -> bool:
         """Cancel all tasks of the leader, whoever gave them; False where none goes on.

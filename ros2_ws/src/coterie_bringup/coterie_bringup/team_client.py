@@ -15,7 +15,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.context import Context
 from std_srvs.srv import Trigger
 
-from coterie_bringup.abilities import Ability, without
+from coterie_bringup.abilities import silent
 from coterie_bringup.spinning import spinning
 from coterie_core.observation import Observation
 from coterie_core.questions import Answer, FinalAnswer, OpenAnswer, Question, is_guess
@@ -286,7 +286,7 @@ class Operator(AgentNode):
         if not await self._ask.wait(5.0) and await self._ask_open.wait(0.0):
             client = self._ask_open
         elif not await self._ask.wait(min(timeout, REACH)):
-            raise NoAnswer(f"nobody offers the action ask or ask_open; {_not_up('ask')}")
+            raise NoAnswer(f"nobody offers the action ask or ask_open: {silent('ask', 'the team')}")
         message = conversions.question_to_msg(question)
         end = await client.run(
             AskTeam.Goal(question=message, explore=explore),
@@ -315,7 +315,7 @@ class Operator(AgentNode):
             NoAnswer: Nobody responds.
         """
         if not await self._query.wait(min(timeout, REACH)):
-            raise NoAnswer(f"nobody offers the service query_objects; {_not_up('find')}")
+            raise NoAnswer(f"nobody offers the service query_objects: {silent('find', 'the team')}")
         request = QueryObjects.Request(query=words, limit=limit)
         told = await self._query.call(request, timeout=timeout, attempts=1)
         if not told.success:
@@ -370,10 +370,6 @@ class Operator(AgentNode):
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             self.diagnostics_of[status.name] = {v.key: v.value for v in status.values}
-
-
-def _not_up(ability: Ability) -> str:
-    return f"either the team is not up, or {without(ability, 'it')}"
 
 
 @contextlib.contextmanager

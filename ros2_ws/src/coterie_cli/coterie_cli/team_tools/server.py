@@ -13,7 +13,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
-from coterie_bringup.abilities import without
+from coterie_bringup.abilities import silent
 from coterie_bringup.errors import CommandError
 from coterie_bringup.kept_runs import run_of
 from coterie_cli.found_objects import checked_request
@@ -158,7 +158,7 @@ async def team_map(link: TeamLink) -> SceneGraph:
     node, state = await link.open("map")
     scene = await link.ask(node.known_map(), node, SETTLE + 5.0)
     if scene is None:
-        raise CommandError(f"no map has come: {without('map', state.who)}")
+        raise CommandError(f"no map has come: {silent('map', state.who)}")
     return scene
 
 

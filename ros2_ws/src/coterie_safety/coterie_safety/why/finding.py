@@ -18,7 +18,7 @@ TargetKind = Literal["record", "task", "sub_task", "shares", "question", "entry"
 _SHORT = frozenset(
     (
         *("a", "an", "and", "at", "did", "do", "does", "for", "in", "into", "is", "it"),
-        *("not", "of", "on", "the", "to", "was", "were", "why"),
+        *("last", "not", "of", "on", "the", "to", "was", "were", "why"),
     )
 )
 _MAX_SEARCHED = 20_000
@@ -76,7 +76,7 @@ def find(what: str, story: Story) -> Target:
     about = f" of {robot}" if robot else ""
     raise NothingKept(
         f"nothing that is kept{about} holds {line(asked)!r}; try an id (./coterie why last shows "
-        f"some), the name of a robot ({', '.join(sorted(robots)) or 'none is known'}), or words of "
+        f"some), the name of a robot ({', '.join(sorted(robots_of(story))) or 'none has acted'}), or words of "
         "the task, the question or a thing"
     )
 
@@ -88,13 +88,15 @@ def telling(what: str) -> list[str]:
 
 def names(story: Story) -> set[str]:
     """Return the names of all who did something."""
-    found = {record.who for record in story.records} | {entry.robot for entry in story.entries}
-    found -= {"", "person"}
+    return ({record.who for record in story.records} | robots_of(story)) - {"", "person"}
+
+
+def robots_of(story: Story) -> set[str]:
+    """Return the names of the robots that acted, or were to: nobody who only decides."""
+    found = {entry.robot for entry in story.entries}
     for record in story.of_kind("assignment"):
-        found |= {
-            str(one["robot"]) for one in mappings(record.body.get("sub_tasks")) if one.get("robot")
-        }
-    return found
+        found |= {str(one.get("robot", "")) for one in mappings(record.body.get("sub_tasks"))}
+    return found - {"", "person"}
 
 
 def _last(story: Story) -> Target:
