@@ -74,10 +74,10 @@ def find(what: str, story: Story) -> Target:
     if found is not None:
         return found
     about = f" of {robot}" if robot else ""
+    acted = ", ".join(sorted(robots_of(story))) or "none has acted"
     raise NothingKept(
         f"nothing that is kept{about} holds {line(asked)!r}; try an id (./coterie why last shows "
-        f"some), the name of a robot ({', '.join(sorted(robots_of(story))) or 'none has acted'}), or words of "
-        "the task, the question or a thing"
+        f"some), the name of a robot ({acted}), or words of the task, the question or a thing"
     )
 
 
