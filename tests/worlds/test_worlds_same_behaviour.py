@@ -12,6 +12,7 @@ from scipy import ndimage
 
 from coterie_core.embodiment import Arm, Camera, Embodiment
 from coterie_core.geometry import Pose, Vec3
+from coterie_core.skill_registry import spec_of
 from coterie_core.skills import (
     Close,
     Detect,
@@ -168,6 +169,14 @@ def test_two_robots_pass_each_other(tiny: EmbeddedWorld) -> None:
     assert nearest >= 2 * SLIM.radius - 0.06  # each may move once before the other looks
 
 
+def toward(position: Vec3, skill: Skill) -> float:
+    """Return the yaw [rad] of who faces what a hand is to do; 0 of a skill without a hand."""
+    target = skill if isinstance(skill, MoveArmTo) else spec_of(skill).target(skill)
+    if target is None or not spec_of(skill).arm:
+        return 0.0
+    return math.atan2(target.position[1] - position[1], target.position[0] - position[0])
+
+
 @pytest.mark.parametrize(
     ("where", "skill", "outcome"),
     [
@@ -191,7 +200,7 @@ def test_two_robots_pass_each_other(tiny: EmbeddedWorld) -> None:
     ids=lambda v: type(v).__name__ if not isinstance(v, (tuple, Outcome)) else None,
 )
 def test_skills_end_alike(own: EmbeddedWorld, where: Vec3, skill: Skill, outcome: Outcome) -> None:
-    own.add_robot("r", ARMED, at(where))
+    own.add_robot("r", ARMED, at(where, toward(where, skill)))
     result = run_skill(own, "r", skill)
     assert result.outcome is outcome, result.reason
     assert result.ok or result.reason
@@ -331,7 +340,7 @@ def test_the_same_hands_succeed(pair: tuple[EmbeddedWorld, EmbeddedWorld]) -> No
             skills.append(Pick(Target(thing.label.top, thing.box.center)))
         for k, world in enumerate(pair):
             for skill in skills:
-                names[k].pose = Pose(spot, 0.0)
+                names[k].pose = Pose(spot, toward(spot, skill))
                 try:
                     world.start_skill("r", skill)
                 except SkillRefused as refused:

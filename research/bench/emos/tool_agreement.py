@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from coterie_core.embodiment import Embodiment
 from coterie_core.geometry import Pose, Vec3
 from coterie_core.resume import Resume
-from coterie_core.skills import NavigateTo, Open, Pick, Place, Target
+from coterie_core.skills import NavigateTo, Open, Pick, Place, Skill, SkillResult, Target
 from coterie_core.tasks import Obstacle, SubTask, SubTaskKind, Thing
 from coterie_execution.geometry.results import Estimate
 from coterie_execution.geometry.toolbox import Toolbox
+from coterie_execution.standpoints import turn_to
 from coterie_world.scene import SceneObject
 from habitat_bridge.embedded.body import Body, SkillFailed
 from habitat_bridge.embedded.detector import DetectorNoise
@@ -157,11 +158,9 @@ class Trial:
             )
             assert there.spot is not None
             result = run_skill(world, name, NavigateTo.near(there.spot))
-            result = (
-                run_skill(world, name, Open(Target(shut.label.top, shut.box.center, shut.id)))
-                if result.ok
-                else result
-            )
+            if result.ok:
+                opens = Open(Target(shut.label.top, shut.box.center, shut.id))
+                result = _with_hand(world, name, opens)
             if not result.ok:
                 return f"open: {result.reason}"
         yaw = None
@@ -173,11 +172,12 @@ class Trial:
             return f"go: {result.reason}"
         if kind == "pick":
             assert answer.target is not None
-            result = run_skill(world, name, Pick(Target(thing.label.top, answer.target, thing.id)))
+            result = _with_hand(world, name, Pick(Target(thing.label.top, answer.target, thing.id)))
             return "" if result.ok else f"pick: {result.reason}"
         if kind == "place":
             assert answer.target is not None
-            result = run_skill(world, name, Place(Target(where.label.top, answer.target, where.id)))
+            put = Place(Target(where.label.top, answer.target, where.id))
+            result = _with_hand(world, name, put)
             # A surface that other things fill is no matter of the body.
             full = "fit" in result.reason or "free spot" in result.reason
             return "" if result.ok or full else f"place: {result.reason}"
@@ -277,6 +277,14 @@ def table(tally: Tally) -> str:
         f"| {100.0 * tally.share():.1f} % |"
     )
     return "\n".join(lines)
+
+
+def _with_hand(world: EmbeddedWorld, name: str, skill: Skill) -> SkillResult:
+    """Do a skill, facing what the hand does."""
+    pose = world.state(name).pose
+    if (turn := turn_to(skill, pose.position, pose.yaw)) is not None:
+        run_skill(world, name, turn)
+    return run_skill(world, name, skill)
 
 
 def main() -> None:

@@ -16,7 +16,8 @@ from rich.table import Table
 
 from coterie_cli.commands import run
 from coterie_core.observation import Detection
-from coterie_core.skills import Skill, SkillResult
+from coterie_core.skills import Outcome, Skill, SkillResult
+from coterie_execution.standpoints import turn_to
 from habitat_bridge.embedded.detector import DetectorNoise
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.house.generator import generate_house
@@ -84,7 +85,7 @@ def run_house(house: House, preset: str, count: int, pace: float) -> list[Trial]
     tasks = make_tasks(direct, ROBOT, count, house.seed)
     trials = []
     for k, task in enumerate(tasks):
-        step, result = _run(task, lambda skill: run_skill(direct, ROBOT, skill, dt=0.05))
+        step, result = _run(task, direct, lambda skill: run_skill(direct, ROBOT, skill, dt=0.05))
         seen = list(direct.observe(ROBOT).detections)
         trials.append(_trial(direct, house.seed, k, task, "direct", result, step, seen))
         direct.put_down(ROBOT)
@@ -92,19 +93,27 @@ def run_house(house: House, preset: str, count: int, pace: float) -> list[Trial]
     domain = int(os.environ.get("ROS_DOMAIN_ID", "0"))
     with lab_robot(world, body, start, domain=domain, pace=pace) as (commander, drop):
         for k, task in enumerate(tasks):
-            step, result = _run(task, commander.do)
+            step, result = _run(task, world, commander.do)
             seen = commander.detections()
             trials.append(_trial(world, house.seed, k, task, "lab", result, step, seen))
             drop()
     return trials
 
 
-def _run(task: LabTask, do: Callable[[Skill], SkillResult]) -> tuple[int, SkillResult]:
-    """Do a task's steps up to the first that fails; return its number and how it ended."""
-    step, result = 0, do(task.steps[0])
+def _run(
+    task: LabTask, world: EmbeddedWorld, do: Callable[[Skill], SkillResult]
+) -> tuple[int, SkillResult]:
+    """Do a task's steps up to the first that fails; return its number and how it ended.
+
+    The robot faces what its hand does, by where it truly stands.
+    """
+    step, result = -1, SkillResult(Outcome.SUCCEEDED)
     while result.ok and step + 1 < len(task.steps):
         step += 1
-        result = do(task.steps[step])
+        skill, pose = task.steps[step], world.state(ROBOT).pose
+        if (turn := turn_to(skill, pose.position, pose.yaw)) is not None:
+            do(turn)
+        result = do(skill)
     return step, result
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
-from coterie_core.geometry import Vec3, wrap_angle
+from coterie_core.geometry import Vec3
 from coterie_core.skills import NavigateTo, Place, Skill, SkillResult, Target
 from coterie_core.tasks import SubTask
 from coterie_execution.geometry.toolbox import Toolbox
 from coterie_execution.options import Option, Purpose, Step
-from coterie_execution.standpoints import floor_before
+from coterie_execution.standpoints import floor_before, turn_to
 from coterie_world.sightings import as_thing
 from coterie_world.team_map import TeamMap
 
@@ -24,8 +25,6 @@ PATIENCE = 3
 """Choices that a robot waits for the leader before it puts down what nobody seems to want."""
 _TRIES = 2
 _STEP = Step(Purpose.PUT_DOWN)
-_BESIDE = math.radians(30.0)
-"""An arm may not reach what lies farther from straight ahead: the robot turns first [rad]."""
 
 
 def leftover(
@@ -110,15 +109,12 @@ class HandClearing:
         tools = toolbox()
         option = leftover(self.robot, self.map, tools, position, holding)
         if self._tries >= _TRIES or option is None:
-            floor = floor_before(tools, self.robot, position, heading)
-            skill: Skill = Place(floor)
-            at = floor.position
-            ahead = math.atan2(at[1] - position[1], at[0] - position[0])
-            if not self._turned and abs(wrap_angle(ahead - heading)) > _BESIDE:
-                self._turned, skill = True, NavigateTo.near(position, yaw=ahead)
-            option = Option(WORDS, skill=skill, step=_STEP)
+            down = Place(floor_before(tools, self.robot, position, heading))
+            option = Option(WORDS, skill=down, step=_STEP)
         self._tries += isinstance(option.skill, NavigateTo)
-        return option
+        turn = None if self._turned else turn_to(option.skill, position, heading)
+        self._turned = turn is not None
+        return option if turn is None else replace(option, skill=turn)
 
     def ended(self, skill: Skill, result: SkillResult, holding: str, room: str) -> None:
         """Take down how a step went, in a room (id)."""

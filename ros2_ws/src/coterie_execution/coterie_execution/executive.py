@@ -15,6 +15,7 @@ from coterie_execution.options import LOOKED, Attempt, Option
 from coterie_execution.own_tools import OwnTools
 from coterie_execution.search_coverage import Looks
 from coterie_execution.situation import Situation
+from coterie_execution.standpoints import face_first
 from coterie_execution.trees import trees
 from coterie_execution.yield_behavior import YieldBehavior
 
@@ -111,7 +112,7 @@ class Executive:
         looked = now.last is not None and isinstance(now.last.skill, Detect)
         seen = looked and now.thing is not None and self.map.seen_where_put(now.thing.id)
         now = replace(now, seen_placed=seen)
-        option = self.trees[one.kind].step(now)
+        option = face_first(now, self.trees[one.kind].step(now))
         if option.effect != "act":
             self._job = Job(one, stood=job.stood) if option.effect == "give up" else None
         return option

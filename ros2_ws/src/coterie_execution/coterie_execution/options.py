@@ -22,6 +22,7 @@ class Purpose(Enum):
     DO = auto()  # what the sub-task is about: take it, put it down, open it
     GO = auto()  # to the base pose of the estimate
     GO_NEAR = auto()  # as near as it gets
+    TURN = auto()  # to face what the hand does next
     OTHER_SIDE = auto()  # to another base pose for the same
     VIEW = auto()  # to where one sees and does not reach
     LOOK = auto()

@@ -9,7 +9,7 @@ from coterie_core.skills import Place, Skill
 from coterie_core.tasks import SubTask
 from coterie_execution.geometry.results import Estimate
 from coterie_execution.geometry.toolbox import Toolbox
-from coterie_execution.options import Attempt
+from coterie_execution.options import Attempt, Purpose
 from coterie_execution.search_coverage import Coverage
 from coterie_world.scene import SceneGraph, SceneObject
 
@@ -46,8 +46,10 @@ class Situation:
 
     @property
     def last(self) -> Attempt | None:
-        """The last attempt."""
-        return self.attempts[-1] if self.attempts else None
+        """The last attempt; to have turned toward the next one is none."""
+        return next(
+            (a for a in reversed(self.attempts) if a.step.purpose is not Purpose.TURN), None
+        )
 
     @property
     def goal(self) -> SceneObject | None:

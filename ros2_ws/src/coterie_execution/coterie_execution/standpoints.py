@@ -1,17 +1,20 @@
-"""Where else a robot may go for a thing: spots from which it sees or reaches it otherwise."""
+"""Where a robot goes and faces for a thing: spots from which it sees or reaches it otherwise."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
-from coterie_core.geometry import Box, Vec3
-from coterie_core.skills import NavigateTo, Target
+from coterie_core.geometry import Box, Vec3, wrap_angle
+from coterie_core.skill_registry import spec_of
+from coterie_core.skills import NavigateTo, Skill, Target
 from coterie_execution.geometry.estimates import put_at, views_on
 from coterie_execution.geometry.grasp import FEW, Grip, grips
 from coterie_execution.geometry.results import Sight
 from coterie_execution.geometry.things import ResolvedObject
 from coterie_execution.geometry.toolbox import Toolbox
 from coterie_execution.geometry.viewpoints import BEST_AWAY, FAR_AWAY
+from coterie_execution.options import Option, Purpose, Step
 from coterie_execution.situation import Situation
 from coterie_execution.yield_behavior import cells_of
 from coterie_world.free_space.free_cells import beside
@@ -21,6 +24,10 @@ APART = 0.35
 """Spots nearer to one another than this are the same try [m]."""
 _BEFORE = 0.4
 """A hand gets to the floor so far from the robot's middle [m]."""
+BESIDE = math.radians(30.0)
+"""An arm may not reach what lies farther from straight ahead: the robot turns first [rad]."""
+_BELOW = 0.05
+"""What is nearer to the robot's middle lies in no direction [m]."""
 
 
 def other_views(now: Situation, thing: SceneObject) -> list[tuple[Vec3, Vec3]]:
@@ -80,6 +87,32 @@ def floor_before(
         heading = math.atan2(toward[1] - position[1], toward[0] - position[0])
     cells = cells_of(tools, robot, position)
     return Target("floor", beside(cells, position, heading, _BEFORE))
+
+
+def turn_to(skill: Skill | None, position: Vec3 | None, heading: float) -> NavigateTo | None:
+    """Return the turn on the spot that makes a robot face what its hand is to do; None: none.
+
+    Args:
+        skill: What it does next.
+        position: Where it stands [m].
+        heading: Where it faces [rad].
+    """
+    if skill is None or position is None or not (spec := spec_of(skill)).arm:
+        return None
+    at: Vec3 = (spec.target(skill) or skill).position  # type: ignore[union-attr, assignment]
+    if math.dist(position[:2], at[:2]) < _BELOW:
+        return None
+    yaw = math.atan2(at[1] - position[1], at[0] - position[0])
+    return NavigateTo.near(position, yaw) if abs(wrap_angle(yaw - heading)) > BESIDE else None
+
+
+def face_first(now: Situation, option: Option) -> Option:
+    """Return a step, or the turn that comes before it: an arm reaches what is before the robot."""
+    turn = turn_to(option.skill, now.position, now.heading)
+    if turn is None or (now.attempts and now.attempts[-1].step.purpose is Purpose.TURN):
+        return option  # it turned just now, as far as it gets
+    words = f"turn, to {option.words}"
+    return replace(option, words=words, skill=turn, step=Step(Purpose.TURN))
 
 
 def facing(now: Situation, thing: SceneObject) -> NavigateTo:

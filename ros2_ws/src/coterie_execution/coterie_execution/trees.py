@@ -287,7 +287,8 @@ def _aim(now: Situation) -> Vec3 | None:
 
 
 def _drives(now: Situation) -> list[Attempt]:
-    return [a for a in now.attempts if isinstance(a.skill, NavigateTo)]
+    goes = (a for a in now.attempts if a.step.purpose is not Purpose.TURN)
+    return [a for a in goes if isinstance(a.skill, NavigateTo)]
 
 
 def _waits(now: Situation) -> Iterator[Option]:

@@ -71,6 +71,18 @@ def test_it_drives_there_and_takes_it(rover):
     assert rover.next_step(fetch()).effect == "done"
 
 
+@pytest.mark.parametrize("turned", [DONE, failed(Outcome.BLOCKED)])
+def test_it_faces_what_its_hand_is_to_take(rover, turned):
+    """No arm turns its base: who stands there with its back to it turns first, and only once."""
+    go_on(rover, fetch())
+    at = rover.pose
+    rover.pose = Pose(at.position, at.yaw + 2.0)
+    turn = go_on(rover, fetch(), turned)
+    assert turn.step.purpose is Purpose.TURN and turn.skill.position == at.position
+    assert turn.skill.yaw == pytest.approx(at.yaw, abs=0.1)
+    assert isinstance(rover.next_step(fetch()).skill, Pick)
+
+
 def test_what_is_closed_is_opened_first(rover):
     assert isinstance(go_on(rover, fetch("milk")).skill, NavigateTo)
     door = go_on(rover, fetch("milk"))
@@ -108,6 +120,8 @@ def test_what_was_put_down_is_looked_at(rover):
 def test_each_failure_has_its_remedy(rover, outcome, purpose):
     go_on(rover, fetch())
     go_on(rover, fetch(), failed(outcome))
+    if outcome is Outcome.HAND_FULL:
+        assert go_on(rover, fetch()).step.purpose is Purpose.TURN, "the floor is free beside it"
     assert rover.next_step(fetch()).step.purpose is purpose
 
 

@@ -43,16 +43,19 @@ AT_COUNTER: Vec3 = (1.0, 1.4, 0.0)
 AT_FRIDGE: Vec3 = (3.3, 2.85, 0.0)
 
 
+WEST, NORTH = math.pi, math.pi / 2.0
+
+
 def world(
-    position: Vec3 = AT_COUNTER, body: Embodiment = ARMED, *extra: SceneObject
+    position: Vec3 = AT_COUNTER, body: Embodiment = ARMED, *extra: SceneObject, yaw: float = WEST
 ) -> EmbeddedWorld:
     sim = EmbeddedWorld(tiny_house(list(extra)), noise=DetectorNoise.none(), look_on_arrival=False)
-    sim.add_robot("r", body, Start(pose=Pose(position)))
+    sim.add_robot("r", body, Start(pose=Pose(position, yaw)))
     return sim
 
 
-def go(sim: EmbeddedWorld, position: Vec3) -> None:
-    assert run_skill(sim, "r", NavigateTo(position=position)).ok
+def go(sim: EmbeddedWorld, position: Vec3, yaw: float) -> None:
+    assert run_skill(sim, "r", NavigateTo(position=position, yaw=yaw)).ok
 
 
 def test_a_skill_of_another_package_is_done_and_changes_the_house(own_skills) -> None:
@@ -76,7 +79,7 @@ def test_pick_and_place_in_the_fridge_and_out_again() -> None:
     assert result.details == {"label": "mug"}
     assert sim.state("r").holding == "o_mug"
     assert sim.truth().agents["r"].holding == "o_mug"
-    go(sim, AT_FRIDGE)
+    go(sim, AT_FRIDGE, NORTH)
     held = sim.truth().objects["o_mug"].box.center
     assert math.dist(held[:2], sim.state("r").pose.position[:2]) < 0.5
     closed = run_skill(sim, "r", Place(FRIDGE))
@@ -95,10 +98,20 @@ def test_pick_and_place_in_the_fridge_and_out_again() -> None:
     assert sim.truth().objects["o_mug"].container == ""
 
 
+def test_a_hand_does_only_what_lies_before_the_robot() -> None:
+    """The base turns by its own goals: no arm turns it."""
+    sim = world(yaw=0.0)
+    behind = run_skill(sim, "r", Pick(MUG))
+    assert behind.outcome is Outcome.OUT_OF_REACH and "turn to it" in behind.reason
+    assert sim.state("r").pose.yaw == 0.0
+    go(sim, AT_COUNTER, WEST)
+    assert run_skill(sim, "r", Pick(MUG)).ok
+
+
 def test_an_item_is_put_beside_what_stands_there() -> None:
     sim = world()
     assert run_skill(sim, "r", Pick(MUG)).ok
-    go(sim, (1.0, 2.0, 0.0))
+    go(sim, (1.0, 2.0, 0.0), WEST)
     # Right onto the bowl is not possible: the nearest free spot is taken instead.
     assert run_skill(sim, "r", Place(Target("kitchen counter", (0.45, 2.2, 0.9)))).ok
     mug, bowl = (sim.truth().objects[k].box for k in ("o_mug", "o_bowl"))
@@ -117,7 +130,7 @@ def test_no_free_spot() -> None:
     ]  # fmt: skip
     sim = world(AT_COUNTER, ARMED, *crowd)
     assert run_skill(sim, "r", Pick(MUG)).ok
-    go(sim, (6.6, 1.7, 0.0))
+    go(sim, (6.6, 1.7, 0.0), 0.0)
     result = run_skill(sim, "r", Place(Target("coffee table", (7.5, 1.7, 0.45))))
     assert result.outcome is Outcome.BLOCKED
     assert "no free spot" in result.reason
@@ -132,7 +145,7 @@ def test_what_stands_on_a_thing_goes_with_it() -> None:
     sim = world((1.0, 1.0, 0.0), ARMED, tray, cup)
     assert run_skill(sim, "r", Pick(Target("tray", (0.5, 0.8, 0.9)))).ok
     assert "cup" not in {found.label for found in sim.observe("r").detections}
-    go(sim, (6.6, 1.7, 0.0))
+    go(sim, (6.6, 1.7, 0.0), 0.0)
     assert run_skill(sim, "r", Place(Target("coffee table", (7.2, 1.75, 0.45)))).ok
     objects = sim.truth().objects
     assert objects["o_cup"].room == "r_living"
@@ -144,7 +157,7 @@ def test_what_stands_on_a_thing_goes_with_it() -> None:
 def test_the_floor_takes_things_too() -> None:
     sim = world()
     assert run_skill(sim, "r", Pick(MUG)).ok
-    go(sim, (2.0, 2.0, 0.0))
+    go(sim, (2.0, 2.0, 0.0), 0.0)
     assert run_skill(sim, "r", Place(Target("floor", (2.5, 2.0, 0.0)))).ok
     mug = sim.truth().objects["o_mug"]
     assert mug.box.bottom == pytest.approx(0.0)
@@ -178,7 +191,7 @@ def test_the_floor_takes_things_too() -> None:
     ],
 )  # fmt: skip
 def test_results_say_why(where: Vec3, skill: object, outcome: Outcome, reason: str) -> None:
-    sim = world(where)
+    sim = world(where, yaw=NORTH if where == AT_FRIDGE else WEST)
     result = run_skill(sim, "r", skill)  # type: ignore[arg-type]
     assert result.outcome is outcome, result.reason
     assert reason in result.reason
@@ -210,7 +223,7 @@ def test_what_cannot_be_seen_cannot_be_taken() -> None:
 
 def test_another_robot_may_be_quicker() -> None:
     sim = world()
-    sim.add_robot("s", ARMED, Start(pose=Pose((1.0, 0.7, 0.0))))
+    sim.add_robot("s", ARMED, Start(pose=Pose((1.0, 0.7, 0.0), WEST)))
     sim.start_skill("r", Pick(MUG))
     sim.start_skill("s", Pick(MUG))
     results = {}

@@ -35,6 +35,7 @@ from coterie_execution.geometry.things import FLOOR
 from coterie_execution.options import Attempt, Option, Purpose, Step, keep_option
 from coterie_execution.own_tools import OwnTools
 from coterie_execution.situation import Situation
+from coterie_execution.standpoints import face_first
 from coterie_llm import CheckFailed, Decider, inline_data
 from coterie_requests.asking import Asking
 from coterie_safety.stop import is_stop
@@ -293,10 +294,11 @@ class RobotAgent:
         step = partial(step_of, now)
         by_rule, meant = self.executive.trees[work.sub_task.kind].step(now), work.meant
         work.meant = None
-        if meant is not None and now.last is not None and now.last.ok and not by_rule.settled:
-            with suppress(CheckFailed):  # it drove there to do this
+        came = bool(now.attempts) and now.attempts[-1].ok
+        if meant is not None and came and not by_rule.settled:
+            with suppress(CheckFailed):  # it drove there, or turned, to do this
                 if not isinstance((option := step(meant)).skill, NavigateTo):
-                    return option, meant
+                    return face_first(now, option), meant
         state = outlook(
             now,
             by_rule,
@@ -314,7 +316,7 @@ class RobotAgent:
         else:
             decided = await self.decider.decide(ChooseSkill(), state)
         follow(decided.trace)
-        option = chosen(state, decided.reply)
+        option = face_first(now, chosen(state, decided.reply))
         if name_of(option) == "go_to" and decided.reply.skill in WITH_ARM:
             work.meant = decided.reply
         return option, decided.reply

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import shapely
+import shapely.affinity
 
 from coterie_core.geometry import Box, Vec3, grounds_meet
 from coterie_core.skill_registry import spec_of
@@ -218,6 +220,10 @@ class Hands:
         trouble = arm.workspace_trouble(away, above, _SLACK)
         if trouble:
             raise SkillFailed(Outcome.OUT_OF_REACH, f"the {label} is {trouble}")
+        if _away_ahead(body, box, 2.0 * arm.reach) > arm.reach:
+            raise SkillFailed(
+                Outcome.OUT_OF_REACH, f"the {label} is beside or behind the robot: turn to it"
+            )
 
     def _in_sight(self, body: Body, thing: SceneObject, label: str) -> None:
         if not body.embodiment.cameras:
@@ -321,6 +327,19 @@ class Hands:
             return box
         assert trouble is not None
         raise trouble
+
+
+def _away_ahead(body: Body, box: Box, far: float) -> float:
+    """Return how far the nearest part of a box before a robot is [m]; nothing beyond `far` counts.
+
+    An arm reaches ahead and to both sides; that of a robot that cannot turn reaches all around.
+    """
+    x, y, _ = body.pose.position
+    part: shapely.Geometry = shapely.MultiPoint(box.footprint()).convex_hull
+    if body.embodiment.mobility != "fixed":
+        before = shapely.box(x - _SLACK, y - far, x + far, y + far)
+        part &= shapely.affinity.rotate(before, body.pose.yaw, origin=(x, y), use_radians=True)
+    return math.inf if part.is_empty else float(part.distance(shapely.Point(x, y)))
 
 
 def _steps(spare: float) -> list[float]:

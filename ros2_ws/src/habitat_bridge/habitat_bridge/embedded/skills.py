@@ -181,9 +181,6 @@ class SkillBook:
         position = target.position
         hand = {Pick: "empty", Place: "full"}.get(type(skill), "")
         self._hands.refuse_hopeless(body, position, hand)
-        x, y, _ = body.pose.position
-        if math.dist((x, y), position[:2]) > 0.05:
-            stages.append(Turn(math.atan2(position[1] - y, position[0] - x)))
         stages.append(Hold(_TIMES.get(type(skill)) or spec_of(skill).seconds))
         work = _HANDWORK.get(type(skill), Hands.own)
 
