@@ -99,7 +99,7 @@ async def test_what_another_goal_left_in_the_hand_is_put_down_first(team):
         return await carry_out(skill)
 
     driver.skill = full
-    assert await run(one, Goal.parse("tidy", ["ON(bottle, sofa): 1"]), 300.0) == {
+    assert await run(one, Goal.parse("tidy", ["ON(bottle, sofa): 1"]), 90.0) == {
         "rover": "out of time"
     }
     assert driver.body.holding

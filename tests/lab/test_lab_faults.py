@@ -142,7 +142,7 @@ TRAJECTORY: Cells = {
 SLIPS = "object_slips:duration=1"
 
 WITHOUT_MOVEIT = TEAM.replace("backend: moveit", "backend: trajectory").replace(
-    "timeout: 25", "timeout: 6\n        velocity: 1.0"
+    "timeout: 25", "timeout: 20\n        velocity: 1.0"
 )
 DOCKING = TEAM.replace("timeout: 30}", "timeout: 30, dock: home}")
 

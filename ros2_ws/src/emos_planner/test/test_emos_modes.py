@@ -355,7 +355,7 @@ async def test_orders_hidden_in_labels_and_messages_do_nothing(tools, mode) -> N
 
 
 def agent_in_trouble(mind) -> RobotAgent:
-    """A rover whose first pick has failed and that faces its mug, beside a walker that works on something else."""
+    """A rover that faces its mug and fails to pick it, beside a walker at something else."""
     agent = RobotAgent("rover", small_team()["rover"], mind, TeamMap(small_house(), "rover"))
     agent.observe(Observation("rover", 0, 0.0, Pose((10.0, 2.7, 0.0), 1.3), "", None))
     mug = Thing(label="mug", id="mug-1", position=(10.2, 3.5, 0.8), room="living")

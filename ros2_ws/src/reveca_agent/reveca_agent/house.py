@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 
 from coterie_core.cooperation import (
     Action,
@@ -370,6 +371,8 @@ class HouseBody:
         """Take in how a step for an action went; tell whether that ends the action."""
         self.executive.ended(step, result)
         if step.step.purpose is Purpose.DO and (result.ok or not self._may_go_on(action, result)):
+            if isinstance(step.skill, Place) and result.put_at is None:
+                result = replace(result, put_at=step.skill.receptacle.position)
             self.ended(action, result)
             # What was put down in plain view is looked at.
             return not (result.ok and isinstance(action, Put) and self.to_be_seen(action.item))

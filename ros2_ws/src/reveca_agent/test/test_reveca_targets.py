@@ -393,7 +393,7 @@ async def test_what_is_to_bear_a_thing_is_looked_at_from_farther_off(views):
         # Afterwards it looks for the sponge, which no look shows here.
         assert driver.skills[:5] == ["NavigateTo", "Place", "NavigateTo", "NavigateTo", "Place"]
         stand, view, again = driver.goals[:3]
-        at = body.map.thing("rover-sponge-1").box.center
+        at = body.map.thing("rover-table-1").box.center
         assert again == stand and math.dist(view[:2], at[:2]) > SHAPE.reach
     else:  # another side may show it
         assert driver.skills == ["NavigateTo", "Place", "NavigateTo", "Place"]

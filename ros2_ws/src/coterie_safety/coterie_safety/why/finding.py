@@ -94,6 +94,8 @@ def names(story: Story) -> set[str]:
 def robots_of(story: Story) -> set[str]:
     """Return the names of the robots that acted, or were to: nobody who only decides."""
     found = {entry.robot for entry in story.entries}
+    for record in story.of_kind("task"):
+        found |= {str(robot) for robot in record.body.get("robots") or ()}
     for record in story.of_kind("assignment"):
         found |= {str(one.get("robot", "")) for one in mappings(record.body.get("sub_tasks"))}
     return found - {"", "person"}
