@@ -572,6 +572,7 @@ def run(driver: Callable[[], RobotDriver], args: Sequence[str] | None = None) ->
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     ended = threading.Event()
     errors: list[Exception] = []
+    spinning: threading.Thread | None = None
 
     def spin() -> None:
         try:
@@ -589,11 +590,14 @@ def run(driver: Callable[[], RobotDriver], args: Sequence[str] | None = None) ->
         executor.add_node(node)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: ended.set())
-        threading.Thread(target=spin, daemon=True).start()
+        spinning = threading.Thread(target=spin, daemon=True)
+        spinning.start()
         while not ended.wait(0.1):  # a signal that another thread gets does not end a longer wait
             pass
         node._end()
     finally:
         rclpy.try_shutdown()
+        if spinning is not None:  # an interpreter that ends under it would abort
+            spinning.join(_STOP_TIMEOUT)
     if errors:
         raise errors[0]
