@@ -332,7 +332,8 @@ def test_every_fault_of_docking_ends_by_name_and_leaves_the_robot_standing(ros):
 @pytest.mark.parametrize("backend", ["moveit", "trajectory"])
 def test_every_fault_of_a_grasp_ends_by_name_and_leaves_the_arm_standing(ros, backend):
     team, cells = {"moveit": (TEAM, GRASP), "trajectory": (WITHOUT_MOVEIT, TRAJECTORY)}[backend]
-    rig = LabRig(ros, team, pace=8.0, urdf=described() if backend == "trajectory" else "")
+    urdf = described() if backend == "trajectory" else ""
+    rig = LabRig(ros, team, pace=8.0, camera_rate=1.0, urdf=urdf)
     rig.wait_ready()
     assert rig.end(NavigateTo(position=NEAR, yaw=math.pi)).ok, "it faces what it reaches for"
     found = []
