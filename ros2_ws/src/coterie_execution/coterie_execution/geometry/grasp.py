@@ -100,7 +100,7 @@ def grips(
     """
     height = z - space.plan.elevation(floor)
     if not body.hands:
-        return [], Reach(False, Obstacle.NO_ARM, "it has no arm")
+        return [], Reach(Obstacle.NO_ARM, "it has no arm")
     found = []
     trouble: Reach | None = None
     for hand in body.hands:
@@ -133,7 +133,7 @@ def grips(
             )
         )
     if found:
-        return found, Reach(True)
+        return found, Reach()
     assert trouble is not None
     return [], trouble
 
@@ -146,7 +146,7 @@ def reach_of(grip: Grip, k: int, elevation: float, what: str) -> Reach:
     )
     x, y = grip.spots[k]
     gap = float(grip.gaps[k])
-    return Reach(True, None, words, (float(x), float(y), elevation), grip.farthest - gap)
+    return Reach(None, words, (float(x), float(y), elevation), grip.farthest - gap)
 
 
 def _wrong_height(hand: Hand, height: float) -> Reach:
@@ -157,7 +157,7 @@ def _wrong_height(hand: Hand, height: float) -> Reach:
         words = f"at {height:.2f} m above the floor the hand gets nowhere, within {span} elsewhere"
     else:
         words = f"{height:.2f} m above the floor; the hand gets to {span}"
-    return Reach(False, Obstacle.TOO_HIGH if high else Obstacle.TOO_LOW, words)
+    return Reach(Obstacle.TOO_HIGH if high else Obstacle.TOO_LOW, words)
 
 
 def _too_far(
@@ -170,11 +170,8 @@ def _too_far(
 ) -> Reach:
     stands = around(space, box, floor, farthest + 3.0, 2).of_components(components)
     if not len(stands):
-        return Reach(
-            False,
-            Obstacle.TOO_FAR_IN,
-            f"there is no spot to stand on within {farthest + 3.0:.1f} m",
-        )
+        words = f"there is no spot to stand on within {farthest + 3.0:.1f} m"
+        return Reach(Obstacle.TOO_FAR_IN, words)
     gaps = gap_to(box, stands.x, stands.y)
     nearest = float(gaps.min())
     if nearest <= farthest:
@@ -187,4 +184,4 @@ def _too_far(
             f"the nearest spot to stand on is {nearest:.2f} m away; at {height:.2f} m above the "
             f"floor the hand reaches {farthest:.2f} m"
         )
-    return Reach(False, Obstacle.TOO_FAR_IN, words)
+    return Reach(Obstacle.TOO_FAR_IN, words)

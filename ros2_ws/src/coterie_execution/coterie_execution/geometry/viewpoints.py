@@ -64,16 +64,14 @@ def sights(
         away: From how far to look best [m].
     """
     if not body.cameras:
-        return Sight(False, Obstacle.NO_CAMERA, "it has no camera")
+        return Sight(Obstacle.NO_CAMERA, "it has no camera")
     points = points_of(box)
     best: Sight | None = None
     trouble: Sight | None = None
     stands = around(space, box, floor, FARTHEST, _COARSE).of_components(components)
     near = around(space, box, floor, 0.8).of_components(components)
     if not len(stands) and not len(near):
-        return Sight(
-            False, Obstacle.NO_PATH, f"there is no spot it gets to within {FARTHEST:.0f} m"
-        )
+        return Sight(Obstacle.NO_PATH, f"there is no spot it gets to within {FARTHEST:.0f} m")
     for camera in body.cameras:
         for eye_height in _heights(camera):
             for candidates in (stands, near):
@@ -154,7 +152,6 @@ def _look(
                 share, found = float(shares[k]), int(some[k])
     if share < LEAST_SHARE:
         return Sight(
-            False,
             Obstacle.OCCLUDED,
             f"furniture or walls hide it from all of {sum(map(len, tried))} spots around, seen "
             f"from {eye_height:.2f} m above the floor",
@@ -162,7 +159,6 @@ def _look(
         )
     n = found
     return Sight(
-        True,
         None,
         f"camera {camera.name} at {eye_height:.2f} m, pitched {math.degrees(axis[n]):.0f} deg, "
         f"sees it from {slant[n]:.2f} m, {math.degrees(off[n]):.0f} deg off its axis (half its "
@@ -230,4 +226,4 @@ def _out_of_view(
             f"no nearer to its axis than {math.degrees(angle):.0f} deg, half its field is "
             f"{math.degrees(camera.vfov / 2.0):.0f} deg"
         )
-    return Sight(False, Obstacle.OUT_OF_VIEW, words)
+    return Sight(Obstacle.OUT_OF_VIEW, words)
