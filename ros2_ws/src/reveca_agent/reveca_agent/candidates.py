@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from coterie_core.cooperation import Briefing, Spot, SubGoal, Thing
 from reveca_agent.entries import Entry
@@ -35,7 +35,7 @@ class Worker:
     spot: Spot
     free_at: float
     hands: int
-    best: tuple[float, float, Task] | None = field(default=None)
+    best: tuple[float, float, Task] | None = None
 
 
 class Outlook:
@@ -73,19 +73,10 @@ class Outlook:
                     continue
                 owner = memory.owner(thing)
                 extra = 1.0 + (owner is not None and owner.is_open is False) + self.loads
-                self.tasks.append(
-                    Task(
-                        "fetch",
-                        thing.id,
-                        thing.spot,
-                        1.0,
-                        extra,
-                        entry.level,
-                        f"{thing.label} {thing.relation} {thing.parent} in {thing.spot.room}",
-                        need,
-                    )
-                )
-                unseen[need] = max(0, unseen.get(need, 0) - 1)
+                about = f"{thing.label} {thing.relation} {thing.parent} in {thing.spot.room}"
+                task = Task("fetch", thing.id, thing.spot, 1.0, extra, entry.level, about)
+                self.tasks.append(task)
+                unseen[need] = max(0, unseen[need] - 1)
                 break
         return {need: count for need, count in unseen.items() if count > 0}
 

@@ -211,9 +211,7 @@ class Communicator:
             # What others do is left out; what they saw of the scene is not.
             self._sightings(note.sender, facts, step)
             return
-        mate = memory.collaborators.get(note.sender)
-        if mate is None:
-            mate = memory.collaborators[note.sender] = Collaborator(note.sender)
+        mate = memory.collaborators.setdefault(note.sender, Collaborator(note.sender))
         self._whereabouts(mate, facts, step, note.kind)
         self._sightings(note.sender, facts, step)
         if note.kind == "reply" and self.asked.get(facts.item) in ("", note.sender):
