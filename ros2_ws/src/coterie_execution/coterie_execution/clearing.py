@@ -80,9 +80,7 @@ class HandClearing:
     def __init__(self, robot: str, team_map: TeamMap, patience: int = PATIENCE) -> None:
         self.robot, self.patience = robot, patience
         self.map = team_map
-        self.told = ""
-        self._idle, self._tries = 0, 0
-        self._stuck, self._turned = "", False
+        self.begin()
 
     def begin(self) -> None:
         """Begin another task."""

@@ -247,8 +247,13 @@ def container_key(thing: SceneObject, part: Literal["in", "on"] = "in") -> str:
     return f"{thing.room}|{part} {thing.label.top}@{x:.1f},{y:.1f}"
 
 
-def expected_on(scene: SceneGraph, room: str, owners: Collection[str]) -> float:
-    """Return how many things of any kind furniture (ids) of a room is expected to bear."""
+def expected(scene: SceneGraph, room: str, label: str, owners: Collection[str]) -> float:
+    """Return how many things of a label a room (id) holds; of any kind on `owners`, if there are.
+
+    Those are ids of furniture that alone counts.
+    """
+    if not owners:
+        return expected_in(scene.rooms[room], label)
     here = [id for id in owners if id in scene.objects and scene.objects[id].room == room]
     return ON_FURNITURE * len(here)
 
@@ -313,9 +318,7 @@ class SearchBelief:
 
     def whole(self, room: str) -> float:
         """Return how many things a room is expected to hold, seen or not."""
-        if self.owners:
-            return expected_on(self.scene, room, self.owners)
-        return expected_in(self.scene.rooms[room], self.label)
+        return expected(self.scene, room, self.label, self.owners)
 
     def unseen_share(self, room: str) -> float:
         """Return which share of a room nobody has looked at (0..1), weighted as in `left`."""

@@ -192,15 +192,12 @@ class Memory:
 
     def useful_in(self, place: str) -> bool:
         """Tell whether something that the goal lacks is known in a room or container."""
-        inside = place not in self.rooms
-        for id_ in self.inside(place) if inside else self.in_room(place):
-            entry = self.scene[id_]
-            thing = entry.thing
-            if thing.label not in self.goal.items or id_ in self.placed:
-                continue
-            if not entry.missing and thing.relation != "held":
-                return True
-        return False
+        ids = self.in_room(place) if place in self.rooms else self.inside(place)
+        return any(
+            entry.thing.label in self.goal.items and entry.thing.relation != "held"
+            for entry in (self.scene[id_] for id_ in ids if id_ not in self.placed)
+            if not entry.missing
+        )
 
     def claim(self, item: str, claim: Claim) -> None:
         """Note that a thing is where it belongs, if it is one that is remembered."""

@@ -101,10 +101,9 @@ class BodiesInScene:
         driven = driven or self.plan.driven
         if _structure(scene) != self._structure or self.plan.closes(driven.ways[self._driven :]):
             return type(self)(scene, robots, driven)
-        out = object.__new__(type(self))
-        out.scene, out.resumes = scene, robots
+        out = copy.copy(self)
+        out.scene, out.resumes, out._bare = scene, robots, None
         out.catalog = Catalog(scene)
-        out.plan, out._structure = self.plan, self._structure
         out._driven = len(driven.ways)
         out.lines = Sightlines(scene, self.plan, self.lines.walls)
         out._kind_of = {
@@ -114,7 +113,6 @@ class BodiesInScene:
         out._kinds = {
             key: BodyModel(kind.body, kind.space, kind.ways) for key, kind in self._kinds.items()
         }
-        out._spaces, out._bare = self._spaces, None
         return out
 
     @property
