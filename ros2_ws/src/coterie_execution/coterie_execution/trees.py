@@ -29,7 +29,7 @@ from coterie_core.tasks import BY_HAND, Obstacle
 from coterie_execution.behavior_tree import Act, Tree, fallback, when
 from coterie_execution.geometry.viewpoints import CLEAR_SHARE
 from coterie_execution.options import Attempt, Option, Purpose, Step
-from coterie_execution.search_steps import search
+from coterie_execution.search_steps import TRIES, search
 from coterie_execution.situation import Situation
 from coterie_execution.standpoints import (
     APART,
@@ -50,8 +50,6 @@ THERE = 0.1
 """A robot this near to a spot stands on it [m]."""
 ANOTHER_SPOT = 0.5
 """A spot this far from where a robot went is another one [m]."""
-TRIES_FROM_ONE_POSE = 2
-"""How often the same thing is tried from the same spot."""
 GO_TRIES = 3
 """How often a way may fail until the robot goes nowhere any more for a sub-task."""
 MOST_FAILURES = 4
@@ -506,7 +504,7 @@ def _go_to_door(now: Situation) -> Iterator[Option]:
 def _open_first(now: Situation) -> Iterator[Option]:
     """Open what it is in, or goes into: a full hand can still pull a door, or says so."""
     shut = door(now)
-    if shut is not None and now.failures(Open) < TRIES_FROM_ONE_POSE:
+    if shut is not None and now.failures(Open) < TRIES:
         words, step = f"open the {shut.label.top}", Step(Purpose.OPEN_FIRST, shut.id)
         yield Option(words, skill=Open(target_of(shut)), step=step)
 

@@ -42,7 +42,6 @@ class Collaborator:
         heading: Id of the thing or room it makes for, by its own word or by prediction; "".
         aim: Where that is; None: unknown.
         since: Step from which it makes for it.
-        done: Ids that it said it brought or searched (its plan history), newest last.
     """
 
     name: str
@@ -50,7 +49,6 @@ class Collaborator:
     heading: str = ""
     aim: Spot | None = None
     since: int = 0
-    done: list[str] = field(default_factory=list)
 
     @property
     def last(self) -> Trace | None:
@@ -93,11 +91,6 @@ class Collaborator:
     def heads_for(self, heading: str, aim: Spot | None, step: int) -> None:
         """Store what it makes for."""
         self.heading, self.aim, self.since = heading, aim, step
-
-    def did(self, id_: str) -> None:
-        """Store something that it completed."""
-        self.done.append(id_)
-        del self.done[:-KEPT]
 
     def interpolated(self, step: int, ways: Walkways) -> Spot | None:
         """Return where it was at a step between two traces: on the shortest way, evenly fast."""

@@ -236,13 +236,11 @@ class Communicator:
             mate.heads_for("", None, step)
         for place in facts.searched:
             memory.search(place, mate.name)
-            mate.did(place)
         for one in facts.looked:
             if one.closed:
                 memory.look(one.room, mate.name)
             else:  # all that is there was seen, and nothing can hide there
                 memory.search(one.room, mate.name)
-            mate.did(one.room)
 
     def _where(self, name: str) -> Spot | None:
         room = self.briefing.ways.rooms.get(name)
@@ -340,7 +338,6 @@ class Communicator:
         if entry is None:
             self._tell_of(thing)
         memory.claim(facts.item, Claim(facts.place, goal.key, step, mate.name))
-        mate.did(facts.item)
         for one in facts.seen:  # what was put there with it
             same = [g for g in memory.goal.of_item(one.label) if g.target == goal.target]
             if same and one.parent == facts.place:

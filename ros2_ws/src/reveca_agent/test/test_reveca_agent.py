@@ -416,7 +416,7 @@ async def test_where_a_thing_is_is_told_unless_it_lies_on_what_all_know(ways, pa
     mate = RevecaAgent("Bob")
     mate.begin(Briefing("Bob", ("Ada", "Bob"), GOAL, ways, stride=0.5))
     mate.observe(seeing())
-    mate.receive(note("start", Facts(seen=(plate,)), sender="Ada"))
+    mate.communicator.hear(note("start", Facts(seen=(plate,)), sender="Ada"))
     at = mate.memory.scene["plate-1"].thing.spot.position
     assert at == (PLATE.spot.position if told else ways.rooms["kitchen"].center)
 

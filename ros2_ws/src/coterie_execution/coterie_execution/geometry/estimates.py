@@ -42,7 +42,7 @@ def estimate_for(asked: Asked, sub_task: SubTask, holding: str) -> Estimate:
     kind = sub_task.kind
     if kind == "pick" and holding:
         if sub_task.object is not None and sub_task.object.id == holding:
-            return Estimate(reason="it holds it already", thing=holding)
+            return Estimate(reason="it holds it already")
         return Estimate(Obstacle.HANDS_FULL, f"its hand holds {holding}; place that first")
     if kind == "search":
         return _search(asked, sub_task)
@@ -129,27 +129,26 @@ def _work_out(asked: Asked, sub_task: SubTask, meant: ResolvedObject, item: Box 
     opening = open_or_close(asked, ResolvedObject(shut.label.top, shut.box, shut))
     if not opening.feasible:
         closed = f"the {meant.name} is in a closed {shut.label.top}, and it cannot open that"
-        return Estimate(Obstacle.CLOSED, f"{closed}: {opening.reason}", thing=answer.thing)
+        return Estimate(Obstacle.CLOSED, f"{closed}: {opening.reason}")
     work = answer.work + opening.work
     reason = f"{answer.reason}; opens the {shut.label.top} first"
     return replace(answer, opens=shut.id, work=work, time=work, reason=reason)
 
 
 def _detect(asked: Asked, meant: ResolvedObject) -> Estimate:
-    name = meant.id
     sight = asked.tools.view(asked.robot, meant, asked.components)
     reason = f"{meant.name}: {sight.reason}"
     if sight.feasible:
-        return done("detect", reason, sight.spot, meant.box.center, name)
+        return done("detect", reason, sight.spot, meant.box.center)
     if sight.obstacle is not Obstacle.NO_CAMERA:
         elsewhere = asked.tools.view(asked.robot, meant, None)
         if elsewhere.feasible:
-            return Estimate(Obstacle.NO_PATH, "no way there", elsewhere.spot, thing=name)
-    return Estimate(sight.obstacle, reason, target=meant.box.center, thing=name)
+            return Estimate(Obstacle.NO_PATH, "no way there", elsewhere.spot)
+    return Estimate(sight.obstacle, reason, target=meant.box.center)
 
 
 def _go_to(asked: Asked, meant: ResolvedObject) -> Estimate:
-    plan, box, name = asked.plan, meant.box, meant.id
+    plan, box = asked.plan, meant.box
     floor = plan.floor_index(box.bottom)
     near = around(asked.kind.space, box, floor, AT_OBJECT, 2)
     near = near.where(gap_to(box, near.x, near.y) <= AT_OBJECT)
@@ -164,16 +163,16 @@ def _go_to(asked: Asked, meant: ResolvedObject) -> Estimate:
         if len(near):
             k = int(np.argmin(gap_to(box, near.x, near.y)))
             spot = (float(near.x[k]), float(near.y[k]), elevation)
-            return Estimate(Obstacle.NO_PATH, "no way there", spot, thing=name)
+            return Estimate(Obstacle.NO_PATH, "no way there", spot)
         reason = f"there is no spot to stand on within {AT_OBJECT:.1f} m of the {meant.name}"
-        return Estimate(Obstacle.NO_PATH, reason, thing=name)
+        return Estimate(Obstacle.NO_PATH, reason)
     # Rather a little off than squeezed in.
     gaps = gap_to(box, chosen.x, chosen.y)
     score = np.minimum(chosen.clearance, 0.15) - 0.5 * np.maximum(gaps - 0.3, 0.0)
     k = int(np.argmax(score))
     spot = (float(chosen.x[k]), float(chosen.y[k]), elevation)
     away = float(gaps[k])
-    return done("go_to", f"stands {away:.2f} m from the {meant.name}", spot, box.center, name)
+    return done("go_to", f"stands {away:.2f} m from the {meant.name}", spot, box.center)
 
 
 def _go_to_room(asked: Asked, rooms: tuple[str, ...]) -> Estimate:
@@ -184,7 +183,7 @@ def _go_to_room(asked: Asked, rooms: tuple[str, ...]) -> Estimate:
     spot, blocked = room_spot(asked, room.id)
     if spot is None:
         return Estimate(Obstacle.NO_PATH, f"it does not get into the {room.name}", blocked)
-    return done("go_to", f"a free spot in the {room.name}", spot, spot, "")
+    return done("go_to", f"a free spot in the {room.name}", spot, spot)
 
 
 def room_spot(asked: Asked, room: str) -> tuple[Vec3 | None, Vec3 | None]:
@@ -247,15 +246,14 @@ def _tour(asked: Asked, named: tuple[str, ...]) -> Estimate:
     missing = len(wanted) - len(spots)
     note = f"; {missing} rooms are out of its reach" if missing else ""
     reason = f"looks around {looks} times in {len(spots)} rooms, {length:.0f} m between them{note}"
-    return Estimate(None, reason, points[0], work, length, known=False, work=work)
+    return Estimate(None, reason, points[0], work, length, work=work)
 
 
 def _looks(polygon: Sequence[Vec2]) -> int:
     """Return how often one looks around in a room of an outline, by its size."""
     if len(polygon) < 3:
         return 1
-    xs, ys = [p[0] for p in polygon], [p[1] for p in polygon]
-    area = (max(xs) - min(xs)) * (max(ys) - min(ys))
+    area = float(np.prod(np.ptp(polygon, axis=0)))
     return max(1, round(area / (2.0 * _LOOK_SPACING) ** 2))
 
 
@@ -269,9 +267,9 @@ def _not_known(asked: Asked, sub_task: SubTask, thing: Thing) -> Estimate:
     if not sub_task.depends_on:
         named = f"{thing.label} {thing.id}".strip()
         reason = f"nobody knows where the {named} is; search for it first"
-        return Estimate(Obstacle.UNKNOWN_THING, reason, known=False)
+        return Estimate(Obstacle.UNKNOWN_THING, reason)
     work = WORK.get(sub_task.kind, 0.0)
     time = work + asked.kind.ways.time(_UNKNOWN_WAY)
     found = f"where the {thing.label} is will be known when it is found"
     reason = f"{found}; its body has what it takes"
-    return Estimate(None, reason, None, time, _UNKNOWN_WAY, known=False, work=work)
+    return Estimate(None, reason, None, time, _UNKNOWN_WAY, work=work)

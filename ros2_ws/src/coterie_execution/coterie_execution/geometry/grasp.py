@@ -57,21 +57,21 @@ def around(
 
 
 def spread(
-    stands: BasePoses, box: Box, score: Floats, gaps: Floats, each: int
-) -> npt.NDArray[np.intp]:
-    """Return the indices of the best spots of all directions, near and far, best first."""
+    stands: BasePoses, box: Box, score: Floats, gaps: Floats, more: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the best spots (indices) of all directions, near and far, and about `more` others.
+
+    The best come first.
+    """
     angle = np.arctan2(stands.y - box.center[1], stands.x - box.center[0])
     side = ((angle + math.pi) / math.tau * _SIDES).astype(np.intp) % _SIDES
     near = (gaps / (float(gaps.max()) + 1e-6) * _RINGS).astype(np.intp)
     side = side * _RINGS + near
     order = np.argsort(-score, kind="stable")
-    # Among the best of each side, stable: so many at most of each.
-    by_side = order[np.argsort(side[order], kind="stable")]
-    starts = np.searchsorted(side[by_side], np.arange(_SIDES * _RINGS))
-    rank = np.arange(len(by_side)) - starts[side[by_side]]
-    kept = by_side[rank < each]
-    out: npt.NDArray[np.intp] = kept[np.argsort(-score[kept], kind="stable")]
-    return out
+    first = order[np.unique(side[order], return_index=True)[1]]
+    best = first[np.argsort(-score[first], kind="stable")]
+    rest = np.setdiff1d(order, best, assume_unique=True)
+    return best, rest[:: max(1, len(rest) // more)]
 
 
 def grips(
@@ -119,9 +119,7 @@ def grips(
         safe = hand.reaches(row, gaps + _SAFE) & hand.reaches(row, np.maximum(gaps - _SAFE, 0.0))
         clearance = np.minimum(stands.clearance, 0.15)
         score = safe + clearance + 0.5 * np.minimum(farthest - gaps, 0.2)
-        best = spread(stands, box, score, gaps, 1)
-        rest = np.setdiff1d(np.argsort(-score, kind="stable"), best, assume_unique=True)
-        best = np.concatenate([best, rest[:: max(1, len(rest) // _MORE)]])
+        best = np.concatenate(spread(stands, box, score, gaps, _MORE))
         found.append(
             Grip(
                 np.stack([stands.x[best], stands.y[best]], axis=1),

@@ -36,9 +36,9 @@ Floats = npt.NDArray[np.float64]
 def pick(asked: Asked, meant: ResolvedObject) -> Estimate:
     """Return whether a robot takes a thing: in weight and size, in reach, and in its sight."""
     body, box = asked.kind.body, meant.box
-    thing, name = meant.object, meant.id
+    thing = meant.object
     if not body.hands:
-        return Estimate(Obstacle.NO_ARM, "it has no arm", thing=name)
+        return Estimate(Obstacle.NO_ARM, "it has no arm")
     if thing is not None and thing.kind == "item" and thing.last_seen is not None:
         if oversize(meant.name, box.size) > 1.0:
             # Its box is wrong, not the thing: a hand goes to its middle, and trying tells.
@@ -48,11 +48,11 @@ def pick(asked: Asked, meant: ResolvedObject) -> Estimate:
     if thing is not None and (thing.kind != "item" or max(box.size) > LARGEST):
         size = f"a {meant.name} of {max(box.size):.2f} m"
         reason = f"{size} is more than a hand holds ({LARGEST:.1f} m)"
-        return Estimate(Obstacle.TOO_HEAVY, reason, thing=name)
+        return Estimate(Obstacle.TOO_HEAVY, reason)
     mass, payload = object_mass(thing) if thing is not None else None, body.payload
     if mass is not None and payload is not None and mass > payload:
         reason = f"the {meant.name} weighs {mass:.1f} kg, its arm carries {payload:.1f} kg"
-        return Estimate(Obstacle.TOO_HEAVY, reason, thing=name)
+        return Estimate(Obstacle.TOO_HEAVY, reason)
     floor = asked.plan.floor_index(box.bottom)
     # Whatever errors its place has, it lies above the floor.
     z = max(box.center[2], asked.plan.elevation(floor) + box.size[2] / 2.0)
@@ -67,16 +67,16 @@ def pick(asked: Asked, meant: ResolvedObject) -> Estimate:
         return _unreached(asked, meant, box, z, floor, trouble)
     if best is None:
         if not body.cameras:
-            return Estimate(Obstacle.NO_CAMERA, "it has no camera to grasp by", thing=name)
+            return Estimate(Obstacle.NO_CAMERA, "it has no camera to grasp by")
         return _hidden(meant)
     grip, k = best
     reach = reach_of(grip, k, asked.plan.elevation(floor), f"the {meant.name}")
-    return done("pick", reach.reason, reach.spot, box.center, name)
+    return done("pick", reach.reason, reach.spot, box.center)
 
 
 def _hidden(meant: ResolvedObject) -> Estimate:
     reason = f"the {meant.name} is hidden from every spot from which the hand reaches it"
-    return Estimate(Obstacle.OCCLUDED, reason, thing=meant.id)
+    return Estimate(Obstacle.OCCLUDED, reason)
 
 
 def _seen_from(asked: Asked, meant: ResolvedObject, found: list[Grip]) -> tuple[Grip, int] | None:
@@ -123,9 +123,9 @@ def _unreached(
         if elsewhere:
             x, y = elsewhere[0].spots[0]
             spot = (float(x), float(y), asked.plan.elevation(floor))
-            return Estimate(Obstacle.NO_PATH, "no way there", spot, thing=meant.id)
+            return Estimate(Obstacle.NO_PATH, "no way there", spot)
     reason = f"{meant.name}: {trouble.reason}"
-    return Estimate(trouble.obstacle, reason, target=box.center, thing=meant.id)
+    return Estimate(trouble.obstacle, reason, target=box.center)
 
 
 def place(asked: Asked, meant: ResolvedObject, item: Box | None, inside: bool | None) -> Estimate:
@@ -133,30 +133,30 @@ def place(asked: Asked, meant: ResolvedObject, item: Box | None, inside: bool | 
 
     `inside`: whether into what it is put; None: as it fits.
     """
-    body, name = asked.kind.body, meant.id
+    body = asked.kind.body
     if not body.hands:
-        return Estimate(Obstacle.NO_ARM, "it has no arm", thing=name)
+        return Estimate(Obstacle.NO_ARM, "it has no arm")
     surfaces = surfaces_of(meant, item, inside)
     if not surfaces:
         reason = f"nothing of that size fits on the {meant.name}"
-        return Estimate(Obstacle.OTHER, reason, thing=name)
+        return Estimate(Obstacle.OTHER, reason)
     floor = asked.plan.floor_index(meant.box.bottom)
     elevation, thing = asked.plan.elevation(floor), item or _SOME
     answers: list[tuple[float, Estimate]] = []
     trouble: Estimate | None = None
     for surface in surfaces:
-        opens = surface.closed and name not in asked.opened
+        opens = surface.closed and meant.id not in asked.opened
         if opens:
             opening = open_or_close(asked, meant)
             if not opening.feasible:
                 reason = f"the {meant.name} is closed, and it cannot open it: {opening.reason}"
-                trouble = trouble or Estimate(Obstacle.CLOSED, reason, thing=name)
+                trouble = trouble or Estimate(Obstacle.CLOSED, reason)
                 continue
         z = surface.box.center[2]
         points, crowded = _room_on(asked, meant, surface, item)
         if not len(points):
             reason = f"there is no room left on the {meant.name}"
-            trouble = trouble or Estimate(Obstacle.NO_ROOM, reason, thing=name)
+            trouble = trouble or Estimate(Obstacle.NO_ROOM, reason)
             continue
         found, why = asked.grips(surface.box, z, floor)
         put = _put_down(asked, found, points, thing, surface.rest)
@@ -165,17 +165,17 @@ def place(asked: Asked, meant: ResolvedObject, item: Box | None, inside: bool | 
             if found:
                 beyond = f"is beyond the hand's reach of {found[0].farthest:.2f} m"
                 reason = f"the room left on the {meant.name} {beyond}"
-                answer = Estimate(Obstacle.TOO_FAR_IN, reason, thing=name)
+                answer = Estimate(Obstacle.TOO_FAR_IN, reason)
             # That there is no room is said only where there is none for anybody.
             if trouble is None or trouble.obstacle in (Obstacle.CLOSED, Obstacle.NO_ROOM):
                 trouble = answer
             continue
         grip, k, (x, y), seen = put
         reach = reach_of(grip, k, elevation, f"the {meant.name}")
-        answer = done("place", reach.reason, reach.spot, (x, y, z), name)
+        answer = done("place", reach.reason, reach.spot, (x, y, z))
         if opens:
             work = WORK["place"] + WORK["open"]
-            answer = replace(answer, opens=name, work=work, time=work)
+            answer = replace(answer, opens=meant.id, work=work, time=work)
         # What stands open comes first, then what the robot sees itself put the thing down on.
         worth = 10.0 * (not surface.closed) + 5.0 * seen - 20.0 * crowded
         # A hand that holds a tall thing has to get higher than where its foot shall stand.
@@ -311,7 +311,7 @@ def place_on_floor(asked: Asked, thing: Thing) -> Estimate:
     if not asked.kind.body.hands:
         return Estimate(Obstacle.NO_ARM, "it has no arm")
     if thing.position is None:
-        return done("place", "the floor where it stands", None, None, "")
+        return done("place", "the floor where it stands", None, None)
     floor = asked.plan.floor_index(thing.position[2])
     z = asked.plan.elevation(floor)
     box = Box((thing.position[0], thing.position[1], z), (0.1, 0.1, 0.0))
@@ -319,22 +319,22 @@ def place_on_floor(asked: Asked, thing: Thing) -> Estimate:
     if not found:
         return _unreached(asked, ResolvedObject(FLOOR, box), box, z, floor, trouble)
     reach = reach_of(found[0], 0, z, "the floor")
-    return done("place", reach.reason, reach.spot, box.center, "")
+    return done("place", reach.reason, reach.spot, box.center)
 
 
 def open_or_close(asked: Asked, meant: ResolvedObject) -> Estimate:
     """Return whether a robot opens or closes a container."""
     if asked.kind.body.hands and (meant.object is None or meant.object.is_open is None):
         reason = f"a {meant.name} cannot be opened or closed"
-        return Estimate(Obstacle.OTHER, reason, thing=meant.id)
+        return Estimate(Obstacle.OTHER, reason)
     return at_front(asked, meant)
 
 
 def at_front(asked: Asked, meant: ResolvedObject) -> Estimate:
     """Return whether a robot's hand gets to the front of a thing, anywhere."""
-    hands, box, name = asked.kind.body.hands, meant.box, meant.id
+    hands, box = asked.kind.body.hands, meant.box
     if not hands:
-        return Estimate(Obstacle.NO_ARM, "it has no arm", thing=name)
+        return Estimate(Obstacle.NO_ARM, "it has no arm")
     floor = asked.plan.floor_index(box.bottom)
     elevation = asked.plan.elevation(floor)
     trouble: Estimate | None = None
@@ -351,12 +351,12 @@ def at_front(asked: Asked, meant: ResolvedObject) -> Estimate:
             continue
         grip, k = best
         reach = reach_of(grip, k, elevation, f"the {meant.name}")
-        return done("open", reach.reason, reach.spot, (box.center[0], box.center[1], z), name)
+        return done("open", reach.reason, reach.spot, (box.center[0], box.center[1], z))
     assert trouble is not None
     return trouble
 
 
-def done(kind: str, reason: str, spot: Vec3 | None, target: Vec3 | None, thing: str) -> Estimate:
+def done(kind: str, reason: str, spot: Vec3 | None, target: Vec3 | None) -> Estimate:
     """Return that a sub-task of a kind can be done, with the time of its skill."""
     work = WORK[kind]
-    return Estimate(None, reason, spot, work, 0.0, target, thing, work=work)
+    return Estimate(None, reason, spot, work, 0.0, target, work=work)

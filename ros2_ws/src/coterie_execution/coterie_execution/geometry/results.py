@@ -61,8 +61,6 @@ class Estimate(Finding):
         time: Of the way from the start and of the skill [s].
         distance: Of the way [m].
         target: Where the hand goes, or what the camera looks at [m].
-        thing: Id of the thing in the scene that is meant, "" for none.
-        known: Whether the place of the thing is known; if not, the answer is about the body alone.
         opens: Id of the container that has to be opened first, "" for none.
         work: Time at the spot, without the way [s].
     """
@@ -70,8 +68,6 @@ class Estimate(Finding):
     time: float = 0.0
     distance: float = 0.0
     target: Vec3 | None = None
-    thing: str = ""
-    known: bool = True
     opens: str = ""
     work: float = 0.0
 

@@ -68,13 +68,11 @@ class Toolbox(BodiesInScene):
         """
         start = self.start_of(robot, start)
         there = self.estimate_work(robot, sub_task, start, holding=holding, opened=opened)
-        if not there.feasible:
-            return there
-        if start is None or there.spot is None:
+        if not there.feasible or start is None or there.spot is None:
             return there
         way = self.path(robot, start, there.spot)
         if not way.feasible:
-            return Estimate(way.obstacle, way.reason, target=there.target, thing=there.thing)
+            return Estimate(way.obstacle, way.reason, target=there.target)
         time = there.time + way.time
         return replace(
             there,

@@ -138,9 +138,7 @@ def _look(
     slant, axis, off = slant[ok], axis[ok], off[ok]
     score = np.minimum(chosen.clearance, 0.1) - 0.3 * np.abs(slant - best_away) - 0.2 * off
     score -= _EDGE_COST * np.maximum(off - _MIDDLE * half, 0.0)
-    best = spread(chosen, box, score, slant, 1)
-    rest = np.setdiff1d(np.argsort(-score, kind="stable"), best, assume_unique=True)
-    tried = (best, rest[:: max(1, len(rest) // _MORE)])
+    tried = spread(chosen, box, score, slant, _MORE)
     share, found = 0.0, -1
     for some in tried:
         if share < LEAST_SHARE and len(some):
