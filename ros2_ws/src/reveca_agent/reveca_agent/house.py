@@ -36,10 +36,11 @@ from coterie_core.skills import Open as OpenSkill
 from coterie_core.tasks import SubTask
 from coterie_execution.executive import Executive
 from coterie_execution.options import Option, Purpose
+from coterie_world.association import SIGHTING
 from coterie_world.object_events import EventKind, ObjectEvent, event_of
 from coterie_world.right_of_way import YieldRequest, make_way
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
-from coterie_world.sightings import ASSOCIATION_RADIUS_M, kind_of, room_at
+from coterie_world.sightings import kind_of, room_at
 from reveca_agent.house_map import HouseMap, Shape
 from reveca_agent.memory import Memory
 from reveca_agent.motions import OBSTACLE_REASONS, Motions, reason_of
@@ -202,13 +203,13 @@ class HouseBody:
         for id_ in sorted(new, key=lambda one: objects[one].kind == "item"):
             thing = objects[id_]
             kind = kind_of(thing.label.top)
-            near = [
-                (math.dist(lost.box.center, thing.box.center), name)
+            alike = (
+                (name, lost.box)
                 for name, lost in self._lost.items()
                 if name not in objects and kind_of(lost.label.top) == kind
-            ]
-            if near and min(near)[0] <= ASSOCIATION_RADIUS_M:
-                name = min(near)[1]
+            )
+            name = SIGHTING.nearest(thing.box.center, alike)
+            if name is not None:
                 del self._lost[name]
                 rename(self.map.scene, id_, name)
                 names.append(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from coterie_core.geometry import Box, Vec3
@@ -187,10 +188,8 @@ class BodiesInScene:
         def look() -> Sight:
             floor, around = self.plan.floor_index(meant.box.bottom), self.catalog.around(meant)
             for lines in self.lines_to(meant):
-                sight = sights(
-                    kind.space, lines, kind.body, meant.box, floor, components, around, meant.id,
-                    away,
-                )  # fmt: skip
+                clear = partial(lines.clear, floor=floor, ignored_ids=around, own=meant.id)
+                sight = sights(kind.space, clear, kind.body, meant.box, floor, components, away)
                 if sight.obstacle is not Obstacle.OCCLUDED:
                     break
             return sight
