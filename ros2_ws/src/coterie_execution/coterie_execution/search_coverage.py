@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
+import shapely
 
 from coterie_core.geometry import Vec3, containment
 from coterie_core.tasks import SubTask
@@ -377,16 +378,9 @@ def _standing_at(tools: Toolbox, regions: Sequence[Region], points: Floats) -> l
 
 def _near(tools: Toolbox, position: Vec3) -> list[str]:
     """Return the rooms whose outline comes near enough to be looked into."""
-    found = []
-    for room in tools.scene.rooms.values():
-        if not room.polygon:
-            continue
-        xs, ys = [p[0] for p in room.polygon], [p[1] for p in room.polygon]
-        dx = max(min(xs) - position[0], 0.0, position[0] - max(xs))
-        dy = max(min(ys) - position[1], 0.0, position[1] - max(ys))
-        if math.hypot(dx, dy) <= FARTHEST / 2.0:
-            found.append(room.id)
-    return found
+    here, outlined = shapely.Point(position), [r for r in tools.scene.rooms.values() if r.polygon]
+    extents = ((room.id, shapely.MultiPoint(room.polygon).envelope) for room in outlined)
+    return [id for id, extent in extents if extent.distance(here) <= FARTHEST / 2.0]
 
 
 def apparent_size(label: str) -> float:
