@@ -586,7 +586,8 @@ def test_what_nobody_has_found_yet(tools):
 
 def test_labels_positions_and_rooms_are_understood(tools):
     by_label = SubTask(id="a", kind="pick", object=Thing(label="mug"))
-    assert tools.estimate("wheels", by_label, START).thing == "mug-1"
+    mug = tools.scene.objects["mug-1"].box
+    assert tools.estimate("wheels", by_label, START).target == mug.center
     point = Thing(label="cup", position=(5.0, 3.0, 0.4))
     assert tools.estimate("wheels", SubTask(id="a", kind="pick", object=point), START).feasible
     room = SubTask(id="a", kind="go_to", rooms=("kitchen",))
