@@ -114,6 +114,10 @@ class RevecaAgent:
             self.communicator.hear(note)
         self._result = percept.result
 
+    def receive(self, note: Note) -> None:
+        """Take in a message that came between percepts."""
+        self.communicator.hear(note)
+
     async def act(self) -> Action:
         """Choose the next action: talk where it is due, else the plan's next step."""
         await self._rate()

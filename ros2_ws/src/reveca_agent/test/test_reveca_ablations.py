@@ -163,7 +163,7 @@ def test_rooms_with_closed_containers_stay_worth_a_look_for_who_is_told(ways):
     agent = RevecaAgent("Ada")
     agent.begin(Briefing("Ada", ("Ada", "Bob"), GOAL, ways))
     see(agent, "cellar", 30.0, step=1)
-    agent.communicator.hear(Note("b1", "Bob", "start", text, read, (), 1))
+    agent.receive(Note("b1", "Bob", "start", text, read, (), 1))
     gains = {o.plan.target: o.gain for o in _all(agent)}
     assert gains["landing"] > 5 * gains["study"]
     written = compose("start", read)
@@ -178,7 +178,7 @@ def _all(agent):
 def test_a_room_with_something_closed_is_no_yes_to_did_you_search(ways):
     agent = settled(ways)
     ask = Note("b2", "Bob", "ask", "?", Facts(item="landing", place="landing"), (), 60)
-    agent.communicator.hear(ask)
+    agent.receive(ask)
     reply = agent.communicator.reply(None)
     assert reply.facts.answer == "looked" and "not into all that is closed" in reply.text
 
@@ -194,8 +194,8 @@ async def test_messages_reach_planning_and_judging_by_their_relevance(ways):
     agent = settled(ways)
     say = Facts(me=Whereabouts("attic", (21.0, 3.0, 0.0)))
     for k in range(12):
-        agent.communicator.hear(Note(f"b{k}", "Bob", "text", f"idle talk {k}", None, (), 60))
-    agent.communicator.hear(Note("b99", "Bob", "done", "the lamp is in the cellar", say, (), 60))
+        agent.receive(Note(f"b{k}", "Bob", "text", f"idle talk {k}", None, (), 60))
+    agent.receive(Note("b99", "Bob", "done", "the lamp is in the cellar", say, (), 60))
     for one in agent.memory.heard:
         one.level = 3 if "lamp" in one.note.text or one.note.text.endswith("talk 0") else 0
     options = candidates(agent.memory, agent.briefing)

@@ -120,7 +120,7 @@ def test_memory_is_bounded_and_forgets_what_matters_least():
 def test_memory_is_saved_and_restored_in_all_parts(ways):
     agent = started(ways)
     agent.observe(seeing(TABLE, PLATE, COUNTER, BOX, VASE))
-    agent.communicator.hear(
+    agent.receive(
         note(
             "done",
             bob_at(
@@ -238,7 +238,7 @@ def test_who_could_have_been_where_follows_from_time_and_distance(ways):
 
 async def test_an_old_aim_is_dropped_when_seen_to_turn_away(ways):
     agent = started(ways)
-    agent.communicator.hear(note("start", bob_at("kitchen", 5.0, heading="bedroom")))
+    agent.receive(note("start", bob_at("kitchen", 5.0, heading="bedroom")))
     bob = agent.memory.collaborators["Bob"]
     assert bob.aim == ways.rooms["bedroom"].spot
     agent.observe(seeing(step=2, mates=(Teammate("Bob", spot("kitchen", 6.0)),)))
@@ -257,7 +257,7 @@ def known(ways, *, bob=None, **settings):
     agent.observe(seeing(step=60, at=("hallway", 15.0)))
     agent.observe(seeing(TABLE, PLATE, COUNTER, VASE, step=90))
     if bob is not None:
-        agent.communicator.hear(note("reply", bob, step=90))
+        agent.receive(note("reply", bob, step=90))
     return agent
 
 
@@ -365,7 +365,7 @@ async def test_what_no_place_takes_is_a_burden_and_then_said_to_lie_where_it_was
     said = agent.release_item("plate-1")
     assert [(one.id, one.parent) for one in said.facts.seen] == [("plate-1", "counter-1")]
     assert agent.undeliverable_item() == ""
-    agent.communicator.hear(note("ask", Facts(item="plate-1", label="plate", place="counter-1")))
+    agent.receive(note("ask", Facts(item="plate-1", label="plate", place="counter-1")))
     assert agent.communicator.reply(None).facts.answer == "untouched", "it is free to be fetched"
 
 
@@ -416,7 +416,7 @@ async def test_where_a_thing_is_is_told_unless_it_lies_on_what_all_know(ways, pa
     mate = RevecaAgent("Bob")
     mate.begin(Briefing("Bob", ("Ada", "Bob"), GOAL, ways, stride=0.5))
     mate.observe(seeing())
-    mate.communicator.hear(note("start", Facts(seen=(plate,)), sender="Ada"))
+    mate.receive(note("start", Facts(seen=(plate,)), sender="Ada"))
     at = mate.memory.scene["plate-1"].thing.spot.position
     assert at == (PLATE.spot.position if told else ways.rooms["kitchen"].center)
 
@@ -427,7 +427,7 @@ async def test_what_another_one_saw_is_denied_from_afar_only_where_all_is_seen(w
     agent = started(ways)
     agent.observe(seeing(at=("hallway", 15.0)))
     facts = Facts(seen=(Sighting("Bob-table-1", "table", "kitchen", position=(8.0, 1.0, 0.0)),))
-    agent.communicator.hear(note("start", facts))
+    agent.receive(note("start", facts))
     agent.observe(replace(seeing(COUNTER, step=5), sure=sure))
     assert agent.memory.scene["Bob-table-1"].missing is sure
 
@@ -468,7 +468,7 @@ async def test_who_did_not_find_a_thing_has_not_taken_it(ways, outcome, answer):
     agent = started(ways)
     agent.observe(seeing(TABLE, COUNTER))
     agent.memory.deeds.append(Deed(1, "fetch", "plate-1", outcome))
-    agent.communicator.hear(note("ask", Facts(item="plate-1", label="plate", place="counter-1")))
+    agent.receive(note("ask", Facts(item="plate-1", label="plate", place="counter-1")))
     assert agent.communicator.reply(None).facts.answer == answer
 
 
@@ -522,7 +522,7 @@ async def test_the_four_occasions(ways):
     agent.memory.hands = ("plate-1",)
     agent.memory.put(Entry(held, 3, "", 3))
     agent.observe(seeing(TABLE, COUNTER, step=4, hands=("plate-1",)))
-    agent.communicator.hear(note("ask", ask, id_="q2"))
+    agent.receive(note("ask", ask, id_="q2"))
     assert (await agent.act()).note.facts.answer == "taken"
 
 
@@ -530,10 +530,10 @@ async def test_repeats_echoes_and_strangers_are_dropped(ways):
     agent = started(ways)
     one = note("done", bob_at("kitchen", 5.0, item="plate-1", place="table-1", label="plate"))
     agent.observe(seeing(TABLE, COUNTER, notes=(one, one)))
-    agent.communicator.hear(one)
-    agent.communicator.hear(note("ask", Facts(item="plate-1"), sender="Mallory", id_="m"))
-    agent.communicator.hear(note("ask", Facts(item="plate-1"), sender="Ada", id_="a"))
-    agent.communicator.hear(note("ask", Facts(item="plate-1"), to=("Cleo",), id_="c"))
+    agent.receive(one)
+    agent.receive(note("ask", Facts(item="plate-1"), sender="Mallory", id_="m"))
+    agent.receive(note("ask", Facts(item="plate-1"), sender="Ada", id_="a"))
+    agent.receive(note("ask", Facts(item="plate-1"), to=("Cleo",), id_="c"))
     assert len(agent.memory.heard) == 1
     assert not agent.communicator.duties
     assert list(agent.memory.needs().values()) == [1]
@@ -550,10 +550,10 @@ async def test_own_sight_wins_over_words(ways):
         label="plate",
         seen=(Sighting("plate-1", "plate", "bedroom", "bed-1", "on"),),
     )
-    agent.communicator.hear(note("done", lie, step=4))
+    agent.receive(note("done", lie, step=4))
     assert agent.memory.scene["plate-1"].thing == PLATE
     assert not agent.memory.placed
-    agent.communicator.hear(note("done", lie, step=10, id_="b2"))
+    agent.receive(note("done", lie, step=10, id_="b2"))
     agent.observe(seeing(TABLE, PLATE, COUNTER, step=12))
     assert not agent.memory.placed
     assert list(agent.memory.needs().values()) == [2]
@@ -563,7 +563,7 @@ async def test_unasked_answers_do_not_count(ways):
     agent = started(ways)
     agent.observe(seeing(TABLE, PLATE, COUNTER, step=1))
     agent.observe(seeing(step=9, at=("hallway", 15.0)))
-    agent.communicator.hear(note("reply", Facts(item="plate-1", answer="taken"), step=8))
+    agent.receive(note("reply", Facts(item="plate-1", answer="taken"), step=8))
     assert agent.memory.scene["plate-1"].thing.parent == "counter-1"
 
 
@@ -575,7 +575,7 @@ async def test_claims_are_checked_when_all_seems_done(ways):
     agent._started = True
     for k in (1, 2):
         claim = bob_at("kitchen", 4.0, item=f"plate-{k}", place="table-1", label="plate")
-        agent.communicator.hear(note("done", claim, step=29, id_=f"b{k}"))
+        agent.receive(note("done", claim, step=29, id_=f"b{k}"))
     assert not any(agent.memory.needs().values())
     await agent.act()
     assert (agent.plan.kind, agent.plan.target) == ("explore", "kitchen")
